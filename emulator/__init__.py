@@ -1,0 +1,1 @@
+"""The machine that honours Slurm's semantics and calls the hooks."""

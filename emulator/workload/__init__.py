@@ -1,0 +1,1 @@
+"""Workloads: readers, filters and models."""

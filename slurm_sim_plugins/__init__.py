@@ -1,0 +1,42 @@
+"""All that a plugin author imports: hooks, views, decisions, errors."""
+
+from slurm_sim_plugins.decisions import Decision, MakeRoom, Reserve, Start, Wake
+from slurm_sim_plugins.errors import ConfigurationError, InputError, OutputError, PluginError, SlurmSimError
+from slurm_sim_plugins.hookspecs import hookimpl
+from slurm_sim_plugins.profile import Profile, earliest_start
+from slurm_sim_plugins.views import (
+    BackfillView,
+    Job,
+    PreemptView,
+    PriorityView,
+    Run,
+    SchedulingView,
+    Situation,
+    View,
+    WalltimeView,
+)
+
+__all__ = [
+    "BackfillView",
+    "ConfigurationError",
+    "Decision",
+    "InputError",
+    "Job",
+    "MakeRoom",
+    "OutputError",
+    "PluginError",
+    "PreemptView",
+    "PriorityView",
+    "Profile",
+    "Reserve",
+    "Run",
+    "SchedulingView",
+    "Situation",
+    "SlurmSimError",
+    "Start",
+    "View",
+    "Wake",
+    "WalltimeView",
+    "earliest_start",
+    "hookimpl",
+]

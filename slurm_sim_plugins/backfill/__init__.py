@@ -1,0 +1,1 @@
+"""Bundled plugins of the BackfillType slot: ``backfill/<name>`` lies in ``<name>.py``."""

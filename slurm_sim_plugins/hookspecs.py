@@ -1,0 +1,197 @@
+"""Every hook, grouped by Slurm plugin point. The only place where a hook is defined.
+
+A plugin is a class with a ``name`` such as ``"sched/easy"``; the part before the slash
+is its type, and the type says which of the hooks below it may implement. One plugin of
+each type is selected per simulation; observers are not selected, all of them are told.
+A class is instantiated anew for each simulation: its ``__init__`` parameters are the
+plugin's options, its attributes the state.
+
+Each specification says when the hook is called, what it is given and answers, what
+``None`` means and what is rejected; what it costs; the Slurm code that it mirrors; and
+its port class:
+
+* **A**: a symbol of a real Slurm plugin, in all versions from 22.05 to 24.11;
+* **I**: internal Slurm code, to be patched in a scheduler or select plugin;
+* **N**: no counterpart in Slurm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING
+
+import pluggy
+
+if TYPE_CHECKING:
+    from slurm_sim_plugins.decisions import Decision
+    from slurm_sim_plugins.views import (
+        BackfillView,
+        Job,
+        PreemptView,
+        PriorityView,
+        Run,
+        SchedulingView,
+        View,
+        WalltimeView,
+    )
+
+PROJECT = "slurm_sim_plugins"
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+class PrioritySpec:
+    """PriorityType: in which order jobs stand in the queue."""
+
+    @hookspec(firstresult=True)
+    def priority_set(self, view: PriorityView) -> Sequence[float] | None:
+        """Give a number to each job in ``view.to_set``; the highest goes first.
+
+        Called: when jobs have arrived, once for all of an instant (``passes=batch``)
+        or one by one (``passes=event``). A requeued job keeps its number and its place.
+        Answers: one finite number for each job, in the order of ``view.to_set``. Jobs
+        of equal priority stand in the order of (submit, id).
+        None: first come, first served; the number is then 4294901759 less one for each
+        earlier job, as in Slurm's priority/basic.
+        Rejected: another length, NaN, infinities.
+        Cost: one call per arrival.
+        Mirrors: ``priority_p_set``. Port class: A.
+        """
+
+
+class SchedSpec:
+    """SchedulerType: the whole scheduling pass."""
+
+    @hookspec(firstresult=True)
+    def schedule(self, view: SchedulingView) -> Generator[Decision, bool, None] | None:
+        """Make one scheduling pass: a generator of decisions.
+
+        Called: after each instant at which a job was submitted, ended or was requeued,
+        or for which a :class:`Wake` was asked.
+        Answers: decisions, one at a time. Each is validated and applied before the
+        generator resumes, so the view is always current. ``yield`` returns True when
+        the decision was carried out, False for a :class:`MakeRoom` that touched nobody.
+        None: nothing starts in this pass.
+        Rejected: a job that does not wait, more processors than are free, a time that
+        has passed, a pass that goes on without changing anything; and jobs that still
+        wait when nothing more will happen.
+        Cost: one call per pass; the generator lives for that pass only.
+        Mirrors: the controller's ``schedule()`` and ``_attempt_backfill``. Port class: I.
+        """
+
+
+class BackfillSpec:
+    """BackfillType (the emulator's own slot): who may go ahead of the head of the queue."""
+
+    @hookspec(firstresult=True)
+    def backfill_candidates(self, view: BackfillView) -> Sequence[Job] | None:
+        """Say in which order a scheduler is to try the jobs behind the head.
+
+        Called: when the scheduler asks for ``view.candidates()`` and there are any.
+        Answers: jobs out of ``view.to_try``, each at most once, first to try first; who
+        is left out is not tried in this pass.
+        None: the order of the queue.
+        Rejected: a job that is not in ``view.to_try``, a job named twice.
+        Cost: at most one call per pass.
+        Mirrors: nothing; Slurm tries the queue in its order. Port class: N.
+        """
+
+
+class PreemptSpec:
+    """PreemptType: who has to make room for whom."""
+
+    @hookspec(firstresult=True)
+    def preempt_candidates(self, view: PreemptView) -> Sequence[Run] | None:
+        """Name the runs that may be preempted for ``view.preemptor``, first to go first.
+
+        Called: when a scheduler yielded :class:`MakeRoom`.
+        Answers: runs out of ``view.running``, each at most once. They are taken in this
+        order until the job fits; if all of them are not enough, none is touched.
+        None: nobody may be preempted.
+        Rejected: a run that is over, a run named twice.
+        Cost: one call per request.
+        Mirrors: ``preempt_p_preemptable`` and the PRIO of ``preempt_p_get_data``.
+        Port class: A.
+        """
+
+
+class WalltimeSpec:
+    """WalltimeType (the emulator's own slot): how long a job is planned to run."""
+
+    @hookspec(firstresult=True)
+    def walltime_submit(self, view: WalltimeView) -> float | None:
+        """Say with how many seconds schedulers plan for ``view.job``.
+
+        Called: once for each job, at submission, before its priority is set.
+        Answers: seconds, more than 0 and at most the job's limit; not rounded. A planned
+        time never kills. A run that outlives it is planned to end at its limit, and
+        one that outlives its limit, now.
+        None: the limit.
+        Rejected: NaN, 0, negative, more than the limit.
+        Cost: one call per job.
+        Mirrors: a time limit set in ``job_submit``. Port class: A through job_submit.
+        """
+
+
+class ObserverSpec:
+    """Told after a change; what they answer is ignored. Any plugin may observe."""
+
+    @hookspec
+    def job_submitted(self, job: Job, now: float) -> None:
+        """A job was queued. Port class: N."""
+
+    @hookspec
+    def job_started(self, run: Run, now: float) -> None:
+        """A job was started. Port class: N."""
+
+    @hookspec
+    def job_requeued(self, job: Job, run: Run, now: float) -> None:
+        """A run was ended by preemption, and its job waits again. Port class: N."""
+
+    @hookspec
+    def job_ended(self, job: Job, run: Run, state: str, now: float) -> None:
+        """A job left the machine for good; ``state`` is COMPLETED or TIMEOUT. Port class: N.
+
+        Mirrors: ``priority_p_job_end``.
+        """
+
+    @hookspec
+    def pass_done(self, view: View) -> None:
+        """A scheduling pass is over. Port class: N."""
+
+
+SPECS: dict[str, type] = {
+    "priority": PrioritySpec,
+    "sched": SchedSpec,
+    "backfill": BackfillSpec,
+    "preempt": PreemptSpec,
+    "walltime": WalltimeSpec,
+    "observer": ObserverSpec,
+}
+"""Specification by plugin type. All types but ``observer`` are slots."""
+
+SLOTS: dict[str, str] = {
+    "PriorityType": "priority",
+    "SchedulerType": "sched",
+    "BackfillType": "backfill",
+    "PreemptType": "preempt",
+    "WalltimeType": "walltime",
+}
+"""Configuration key by plugin type; Slurm's own words where Slurm has the slot."""
+
+DEFAULTS: dict[str, str] = {
+    "PriorityType": "priority/basic",
+    "SchedulerType": "sched/easy",
+    "BackfillType": "backfill/queue_order",
+    "PreemptType": "preempt/none",
+    "WalltimeType": "walltime/none",
+}
+"""What a slot holds when nothing else is named."""
+
+
+def hooks_of(plugin_type: str) -> list[str]:
+    """Names of the hooks that a plugin of this type may implement, its own first."""
+    specs = [SPECS[plugin_type]]
+    if plugin_type != "observer":
+        specs.append(ObserverSpec)
+    return [name for spec in specs for name in vars(spec) if not name.startswith("_")]

@@ -1,0 +1,431 @@
+"""Finds plugins, selects one per slot, and names the culprit of an error.
+
+Slurm selects one plugin per slot, while pluggy calls all that are registered. So
+plugins are only *catalogued* when they are found; :func:`select` makes fresh instances
+of those that the configuration names, and of the observers, and registers these alone.
+Which plugin was found last never matters; two that claim one name are an error.
+
+A plugin is code, and it is run: bundled ones, installed ones (entry-point group
+``slurm_sim_plugins``), and the files and folders that the caller named. Nothing else is
+loaded, and no name is taken from a trace.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib
+import importlib.metadata
+import importlib.util
+import inspect
+import pkgutil
+import sys
+import traceback
+import types
+import typing
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import pluggy
+
+from slurm_sim_plugins.errors import ConfigurationError, PluginError
+from slurm_sim_plugins.hookspecs import DEFAULTS, PROJECT, SLOTS, SPECS, hooks_of
+
+BUNDLED = "bundled"
+
+
+@dataclass(frozen=True)
+class PluginInfo:
+    """One plugin that was found.
+
+    Attributes:
+        name: such as ``sched/easy``.
+        origin: ``bundled``, a file, or an installed distribution.
+        factory: the class.
+    """
+
+    name: str
+    origin: str
+    factory: type
+
+    @property
+    def type(self) -> str:
+        """The part of the name before the slash."""
+        return self.name.partition("/")[0]
+
+    @property
+    def slot(self) -> str | None:
+        """The configuration key that selects it; None for an observer."""
+        return next((slot for slot, kind in SLOTS.items() if kind == self.type), None)
+
+    @property
+    def summary(self) -> str:
+        """First line of the class's documentation."""
+        return (inspect.getdoc(self.factory) or "").partition("\n")[0]
+
+    @property
+    def hooks(self) -> list[str]:
+        """The hooks that it implements."""
+        return [name for name in hooks_of(self.type) if _is_hook(getattr(self.factory, name, None))]
+
+    def options(self) -> dict[str, inspect.Parameter]:
+        """Its options: the parameters of the class."""
+        if self.factory.__init__ is object.__init__:  # type: ignore[misc]
+            return {}
+        return dict(inspect.signature(self.factory).parameters)
+
+
+class Catalogue:
+    """The plugins that were found, by name."""
+
+    def __init__(self, found: Iterable[PluginInfo] = ()) -> None:
+        self._plugins: dict[str, PluginInfo] = {}
+        for info in found:
+            self.add(info)
+
+    def add(self, info: PluginInfo) -> None:
+        """Take in a plugin.
+
+        Raises:
+            ConfigurationError: another plugin has that name.
+        """
+        known = self.get(info.name)
+        if known is not None and known.factory is not info.factory:
+            raise ConfigurationError(
+                f"two plugins claim the name {info.name!r}: {known.origin} and {info.origin}; rename one of them"
+            )
+        self._plugins[info.name] = info
+
+    def get(self, name: str) -> PluginInfo | None:
+        """The plugin of that name, also a bundled one that was not looked for yet."""
+        if name not in self._plugins:
+            bundled = _bundled(name)
+            if bundled is not None:
+                self._plugins[name] = bundled
+        return self._plugins.get(name)
+
+    def observers(self) -> list[PluginInfo]:
+        """The plugins that are not selected but all told; none of them is bundled."""
+        return [info for info in self._plugins.values() if info.type == "observer"]
+
+    def __iter__(self) -> Iterator[PluginInfo]:
+        for name in bundled_names():
+            self.get(name)
+        return iter(sorted(self._plugins.values(), key=lambda info: (list(SPECS).index(info.type), info.name)))
+
+
+def discover(
+    files: Iterable[str | Path] = (), folders: Iterable[str | Path] = (), *, installed: bool = True
+) -> Catalogue:
+    """Find plugins.
+
+    Args:
+        files: Python files that the user named.
+        folders: folders that the user named; their ``*.py`` files are loaded in the
+            order of their names.
+        installed: whether to load the entry points of the group ``slurm_sim_plugins``.
+
+    Raises:
+        ConfigurationError: a file is not there, two plugins claim one name.
+        PluginError: a file or an entry point that cannot be imported or holds no plugin.
+    """
+    catalogue = Catalogue()
+    if installed:
+        for entry in sorted(importlib.metadata.entry_points(group=PROJECT), key=lambda entry: entry.name):
+            origin = f"installed: {entry.dist.name if entry.dist else entry.value}"
+            try:
+                loaded = entry.load()
+            except Exception as error:
+                raise PluginError(
+                    f"the entry point {entry.value!r} cannot be loaded ({_in_words(error)}); "
+                    "repair the package or uninstall it",
+                    plugin=entry.name,
+                ) from error
+            for factory in _plugin_classes(loaded, entry.name):
+                catalogue.add(_described(factory, origin))
+    for path in [*map(Path, files), *_files_in(folders)]:
+        for factory in _plugin_classes(_load_file(path), str(path)):
+            catalogue.add(_described(factory, str(path)))
+    return catalogue
+
+
+@dataclass
+class Selection:
+    """The plugins of one simulation: fresh instances, registered with pluggy.
+
+    Attributes:
+        slots: plugin name by configuration key.
+        plugins: instance by name.
+        manager: pluggy's manager with these instances.
+        infos: what is known of each, by name.
+    """
+
+    slots: dict[str, str]
+    plugins: dict[str, Any]
+    manager: pluggy.PluginManager
+    infos: dict[str, PluginInfo] = field(default_factory=dict)
+
+    def implementations(self, hook: str) -> list[tuple[str, Any]]:
+        """``(plugin name, pluggy's HookImpl)`` of a hook, in pluggy's order of calling."""
+        caller = getattr(self.manager.hook, hook)
+        return [(impl.plugin_name, impl) for impl in reversed(caller.get_hookimpls())]
+
+    def blame(
+        self, hook: str, error: BaseException, *, time: float | None = None, job: object | None = None
+    ) -> PluginError:
+        """Turn whatever a hook raised into an error that names plugin, hook, job, time and line."""
+        if isinstance(error, PluginError):
+            return error
+        plugin, where = self._culprit(hook, error)
+        return PluginError(_in_words(error), plugin=plugin, hook=hook, job=job, time=time, where=where)
+
+    def _culprit(self, hook: str, error: BaseException) -> tuple[str, str | None]:
+        implementations = self.implementations(hook)
+        frames = list(traceback.walk_tb(error.__traceback__))
+        for name, impl in implementations:
+            code = inspect.unwrap(impl.function).__code__
+            for index, (frame, _) in enumerate(frames):
+                if frame.f_code is code:
+                    inside = [
+                        (seen, line) for seen, line in frames[index:] if seen.f_code.co_filename == code.co_filename
+                    ]
+                    seen, line = inside[-1]
+                    return name, f"{seen.f_code.co_filename}:{line}"
+        return (implementations[0][0] if implementations else "?"), None
+
+
+def select(
+    catalogue: Catalogue,
+    slots: Mapping[str, str] | None = None,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Selection:
+    """Make and register the plugins of one simulation.
+
+    Args:
+        catalogue: what was found.
+        slots: plugin name by configuration key; the others hold their defaults.
+        options: options by plugin name.
+
+    Raises:
+        ConfigurationError: an unknown slot, plugin or option, or a plugin of another type.
+        PluginError: a plugin that cannot be made, or whose hooks are wrong.
+    """
+    chosen = {**DEFAULTS, **dict(slots or {})}
+    infos = {}
+    for slot, name in chosen.items():
+        info = _selected(catalogue, slot, name)
+        infos[info.name] = info
+    infos.update((info.name, info) for info in catalogue.observers())
+    for name in options or {}:
+        if name not in infos:
+            raise ConfigurationError(
+                f"options are given for {name!r}, which is not selected; selected are {', '.join(sorted(infos))}"
+            )
+
+    manager = pluggy.PluginManager(PROJECT)
+    for spec in SPECS.values():
+        manager.add_hookspecs(spec)
+    plugins = {}
+    for name, info in infos.items():
+        _check_hooks(info)
+        plugin = _make(info, dict((options or {}).get(name, {})))
+        try:
+            manager.register(plugin, name=name)
+        except pluggy.PluginValidationError as error:
+            raise PluginError(str(error).strip(), plugin=name, where=_line_of(info.factory)) from error
+        plugins[name] = plugin
+    return Selection(chosen, plugins, manager, infos)
+
+
+def slots_for(names: Iterable[str]) -> dict[str, str]:
+    """Slots by the types of plugin names: ``["sched/fcfs", "priority/sjf"]`` is SJF.
+
+    Raises:
+        ConfigurationError: a name without a known type, or two of one type.
+    """
+    slots: dict[str, str] = {}
+    for name in names:
+        slot = next((key for key, kind in SLOTS.items() if kind == name.partition("/")[0]), None)
+        if slot is None:
+            raise ConfigurationError(
+                f"{name!r} is not the name of a plugin; names look like sched/easy, types are {', '.join(SLOTS.values())}"
+            )
+        if slot in slots:
+            raise ConfigurationError(f"{slots[slot]} and {name} are both for {slot}; name one")
+        slots[slot] = name
+    return slots
+
+
+def bundled_names() -> list[str]:
+    """Names of the bundled plugins, which are where their names say."""
+    names = []
+    for kind in SLOTS.values():
+        package = importlib.import_module(f"{PROJECT}.{kind}")
+        names += [f"{kind}/{module.name}" for module in pkgutil.iter_modules(package.__path__)]
+    return names
+
+
+def _bundled(name: str) -> PluginInfo | None:
+    kind, _, short = name.partition("/")
+    if kind not in SLOTS.values() or not short.isidentifier():
+        return None
+    module_name = f"{PROJECT}.{kind}.{short}"
+    if importlib.util.find_spec(module_name) is None:
+        return None
+    module = importlib.import_module(module_name)
+    (factory,) = _plugin_classes(module, module_name)
+    return PluginInfo(name, BUNDLED, factory)
+
+
+def _described(factory: type, origin: str) -> PluginInfo:
+    name = getattr(factory, "name", None)
+    kind = name.partition("/")[0] if isinstance(name, str) else ""
+    if not isinstance(name, str) or kind not in SPECS or not name.partition("/")[2]:
+        raise PluginError(
+            f"class {factory.__name__} has the name {name!r}; a plugin's name is a type and a word, such as "
+            f"'priority/{factory.__name__.lower()}'; types are {', '.join(SPECS)}",
+            plugin=origin,
+            where=_line_of(factory),
+        )
+    return PluginInfo(name, origin, factory)
+
+
+def _plugin_classes(loaded: object, origin: str) -> list[type]:
+    """The plugin classes of a module, or the class itself."""
+    if inspect.isclass(loaded):
+        return [loaded]
+    if not isinstance(loaded, types.ModuleType):
+        raise PluginError(
+            f"{origin} names an instance of {type(loaded).__name__}; name its class, of which each simulation "
+            "makes an instance of its own",
+            plugin=origin,
+        )
+    own = [item for item in vars(loaded).values() if inspect.isclass(item) and item.__module__ == loaded.__name__]
+    classes = [item for item in own if "name" in vars(item) or any(map(_is_hook, vars(item).values()))]
+    if not classes:
+        stray = [name for name, item in vars(loaded).items() if _is_hook(item)]
+        advice = f"put {', '.join(stray)} into a class" if stray else "write a class"
+        raise PluginError(
+            f"no plugin was found in it: {advice} with a name such as 'priority/mine' and methods marked @hookimpl",
+            plugin=origin,
+        )
+    return classes
+
+
+def _files_in(folders: Iterable[str | Path]) -> list[Path]:
+    files: list[Path] = []
+    for folder in map(Path, folders):
+        if not folder.is_dir():
+            raise ConfigurationError(f"the plugin folder {folder} is not a folder")
+        files += sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
+    return files
+
+
+def _load_file(path: Path) -> types.ModuleType:
+    if not path.is_file():
+        raise ConfigurationError(f"the plugin file {path} is not there")
+    name = f"slurm_sim_plugin_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]}_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ConfigurationError(f"the plugin file {path} is not a Python file; its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        frames = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == str(path)]
+        line = error.lineno if isinstance(error, SyntaxError) else (frames[-1] if frames else None)
+        raise PluginError(
+            f"cannot be imported: {_in_words(error)}", plugin=str(path), where=f"{path}:{line}" if line else None
+        ) from error
+    return module
+
+
+def _selected(catalogue: Catalogue, slot: str, name: str) -> PluginInfo:
+    if slot not in SLOTS:
+        raise ConfigurationError(f"unknown slot {slot!r}{_meant(slot, SLOTS)}; slots are {', '.join(SLOTS)}")
+    kind = SLOTS[slot]
+    info = catalogue.get(name)
+    if info is None:
+        known = [other.name for other in catalogue if other.type == kind]
+        raise ConfigurationError(
+            f"{slot}={name}: there is no such plugin{_meant(name, known)}; found are {', '.join(known)}"
+        )
+    if info.type != kind:
+        raise ConfigurationError(f"{slot}={name}: this slot takes a plugin of type {kind}/..., not {info.type}/...")
+    return info
+
+
+def _check_hooks(info: PluginInfo) -> None:
+    """Refuse hooks that would never be called: misspelt ones, and those of another type."""
+    allowed = hooks_of(info.type)
+    all_hooks = [name for kind in SPECS for name in hooks_of(kind)]
+    for name, item in inspect.getmembers(info.factory):
+        if not _is_hook(item) or name in allowed or (info.type == "observer" and _is_wrapper(item)):
+            continue
+        where = f"{inspect.getsourcefile(item)}:{item.__code__.co_firstlineno}" if inspect.isfunction(item) else None
+        if name in all_hooks:
+            kind = next(kind for kind, spec in SPECS.items() if name in vars(spec))
+            raise PluginError(
+                f"implements {name}, which is asked only of plugins of type {kind}/...; move it into one",
+                plugin=info.name,
+                where=where,
+            )
+        raise PluginError(
+            f"there is no hook {name!r}{_meant(name, all_hooks)}; a {info.type} plugin may implement "
+            f"{', '.join(allowed)}",
+            plugin=info.name,
+            where=where,
+        )
+
+
+def _make(info: PluginInfo, options: dict[str, Any]) -> Any:
+    parameters = info.options()
+    hints = typing.get_type_hints(info.factory) if parameters else {}
+    for option, value in options.items():
+        if option not in parameters:
+            known = ", ".join(parameters) or "none"
+            raise ConfigurationError(f"{info.name} has no option {option!r}; its options: {known}")
+        choices = typing.get_args(hints.get(option)) if typing.get_origin(hints.get(option)) is Literal else ()
+        if choices and value not in choices:
+            raise ConfigurationError(f"{info.name}.{option} is one of {', '.join(map(str, choices))}, not {value!r}")
+        expected = hints.get(option)
+        if expected in (bool, int, float, str):
+            accepted = (int, float) if expected is float else expected
+            if not isinstance(value, accepted) or (expected is not bool and isinstance(value, bool)):
+                raise ConfigurationError(f"{info.name}.{option} is a {expected.__name__}, not {value!r}")
+    try:
+        return info.factory(**options)
+    except ValueError as error:
+        raise ConfigurationError(f"{info.name}: {error}") from error
+    except Exception as error:
+        raise PluginError(
+            f"cannot be made: {_in_words(error)}", plugin=info.name, where=_line_of(info.factory)
+        ) from error
+
+
+def _is_hook(item: object) -> bool:
+    return hasattr(item, f"{PROJECT}_impl")
+
+
+def _is_wrapper(item: object) -> bool:
+    marks = getattr(item, f"{PROJECT}_impl")
+    return bool(marks.get("wrapper") or marks.get("hookwrapper"))
+
+
+def _line_of(factory: type) -> str | None:
+    try:
+        return f"{inspect.getsourcefile(factory)}:{inspect.getsourcelines(factory)[1]}"
+    except (OSError, TypeError):
+        return None
+
+
+def _in_words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

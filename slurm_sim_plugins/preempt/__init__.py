@@ -1,0 +1,1 @@
+"""Bundled plugins of the PreemptType slot: ``preempt/<name>`` lies in ``<name>.py``."""

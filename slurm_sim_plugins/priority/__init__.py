@@ -1,0 +1,1 @@
+"""Bundled plugins of the PriorityType slot: ``priority/<name>`` lies in ``<name>.py``."""

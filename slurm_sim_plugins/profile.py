@@ -1,0 +1,148 @@
+"""Free processors over time, as planned: reservations and holes.
+
+All times are float seconds. Pure Python and the reference for
+:mod:`slurm_sim_plugins.profile_compiled`, which answers alike.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from slurm_sim_plugins.views import Run
+
+
+def earliest_start(processors: int, free: int, running: Iterable[Run], now: float) -> tuple[float, int]:
+    """When ``processors`` are first free at once, and how many are left over then.
+
+    Args:
+        processors: how many are wanted.
+        free: how many are free now.
+        running: what runs, ascending by planned end; an end that has passed counts as now.
+        now: the current time.
+
+    Returns:
+        ``(time, extra)``. All that ends at one time is freed together.
+        ``(inf, 0)`` when even an empty machine does not suffice.
+
+    Source: the reservation of EASY; Mu'alem and Feitelson 2001, section 2.1.
+    """
+    time = now
+    for end, _, freed, _, _ in running:
+        if end > time:
+            if free >= processors:
+                break
+            time = end
+        free += freed
+    if free < processors:
+        return float("inf"), 0
+    return time, free - processors
+
+
+class Profile:
+    """A step function of time: how many processors are free from each time on.
+
+    Args:
+        now: where the profile begins.
+        free: processors free now.
+        running: what runs, ascending by planned end; an end that has passed counts as now.
+    """
+
+    __slots__ = ("_free", "_times")
+
+    def __init__(self, now: float, free: int, running: Iterable[Run]) -> None:
+        times = [now]
+        levels = [free]
+        for end, _, freed, _, _ in running:
+            free += freed
+            if end <= times[-1]:
+                levels[-1] = free
+            else:
+                times.append(end)
+                levels.append(free)
+        self._times = times
+        self._free = levels
+
+    def steps(self) -> list[tuple[float, int]]:
+        """``(time, processors free from then on)``, ascending."""
+        return list(zip(self._times, self._free, strict=True))
+
+    def place(self, processors: Sequence[int], durations: Sequence[float], not_before: float) -> list[float]:
+        """Take, for one request after the other, the earliest hole that is long enough.
+
+        Args:
+            processors: how many each request wants, at most the whole machine.
+            durations: for how long, in seconds, more than 0.
+            not_before: no request starts earlier.
+
+        Returns:
+            The start of each request, in the order given.
+        """
+        starts = []
+        for wanted, duration in zip(processors, durations, strict=True):
+            start = self._earliest(wanted, duration, not_before)
+            self._add(start, start + duration, -wanted)
+            starts.append(start)
+        return starts
+
+    def compress(
+        self, processors: Sequence[int], durations: Sequence[float], starts: Sequence[float], not_before: float
+    ) -> list[float]:
+        """Move each request, in the order given, to an earlier hole where there is one.
+
+        The requests first all take the places that they hold (``starts``, a missed one
+        counts as ``not_before``); then one after the other is lifted out and set down
+        again. None moves later, unless what runs has outlived its planned end and
+        stands where it was.
+
+        Returns:
+            The new start of each request.
+        """
+        held = [max(start, not_before) for start in starts]
+        for wanted, duration, start in zip(processors, durations, held, strict=True):
+            self._add(start, start + duration, -wanted)
+        moved = []
+        for wanted, duration, start in zip(processors, durations, held, strict=True):
+            self._add(start, start + duration, wanted)
+            start = self._earliest(wanted, duration, not_before)
+            self._add(start, start + duration, -wanted)
+            moved.append(start)
+        return moved
+
+    def _earliest(self, wanted: int, duration: float, not_before: float) -> float:
+        times, free = self._times, self._free
+        last = len(times) - 1
+        step = 0
+        while step < last and times[step + 1] <= not_before:
+            step += 1
+        while True:
+            while free[step] < wanted:
+                step += 1
+            start = max(times[step], not_before)
+            end = start + duration
+            ahead = step + 1
+            while ahead <= last and times[ahead] < end:
+                if free[ahead] < wanted:
+                    break
+                ahead += 1
+            else:
+                return start
+            step = ahead + 1
+
+    def _add(self, start: float, end: float, change: int) -> None:
+        first = self._step_at(start)
+        beyond = self._step_at(end)
+        free = self._free
+        for step in range(first, beyond):
+            free[step] += change
+
+    def _step_at(self, time: float) -> int:
+        """Index of the step that begins at ``time``, which is made if there is none."""
+        times = self._times
+        step = bisect_left(times, time)
+        if step == len(times) or times[step] != time:
+            times.insert(step, time)
+            self._free.insert(step, self._free[step - 1])
+        return step

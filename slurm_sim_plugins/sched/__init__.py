@@ -1,0 +1,1 @@
+"""Bundled plugins of the SchedulerType slot: ``sched/<name>`` lies in ``<name>.py``."""

@@ -1,0 +1,42 @@
+"""EASY backfilling: the head of the queue gets a reservation, the others may overtake it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import ClassVar
+
+from slurm_sim_plugins.decisions import Decision, Reserve, Start
+from slurm_sim_plugins.hookspecs import hookimpl
+from slurm_sim_plugins.views import SchedulingView
+
+
+class Easy:
+    """Start the queue in order; when its head does not fit, start who does not delay it.
+
+    The head's reservation is made anew in each pass. A later job may start if it is
+    planned to end by then (to end just then is allowed), or if it takes no more than
+    the processors that the head will leave over.
+
+    Source: Lifka 1995; Mu'alem and Feitelson 2001, section 2.1.
+    """
+
+    name: ClassVar[str] = "sched/easy"
+
+    @hookimpl
+    def schedule(self, view: SchedulingView) -> Generator[Decision, bool, None]:
+        while (head := view.head) is not None and head.processors <= view.free:
+            yield Start(head)
+        if head is None:
+            return
+
+        shadow_time, extra = view.earliest_start(head)
+        if view.changed:
+            yield Reserve(head, shadow_time)
+
+        # While jobs were only submitted, who was refused before would be refused again.
+        for job in view.candidates(retry=view.changed):
+            if view.now + job.planned <= shadow_time:
+                yield Start(job)
+            elif job.processors <= extra:
+                extra -= job.processors
+                yield Start(job)

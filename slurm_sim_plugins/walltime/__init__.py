@@ -1,0 +1,1 @@
+"""Bundled plugins of the WalltimeType slot: ``walltime/<name>`` lies in ``<name>.py``."""
