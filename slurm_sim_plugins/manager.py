@@ -173,27 +173,25 @@ class Selection:
         return [(impl.plugin_name, impl) for impl in reversed(caller.get_hookimpls())]
 
     def blame(
-        self, hook: str, error: BaseException, *, time: float | None = None, job: object | None = None
-    ) -> PluginError:
-        """Turn whatever a hook raised into an error that names plugin, hook, job, time and line."""
+        self, hook: str, error: Exception, *, time: float | None = None, job: object | None = None
+    ) -> PluginError | None:
+        """Turn what a hook raised into an error that names plugin, hook, job, time and line.
+
+        The culprit is found by matching the traceback with the code of the
+        implementations, which costs nothing as long as nobody fails. None if no plugin
+        had a part in it.
+        """
         if isinstance(error, PluginError):
             return error
-        plugin, where = self._culprit(hook, error)
-        return PluginError(_in_words(error), plugin=plugin, hook=hook, job=job, time=time, where=where)
-
-    def _culprit(self, hook: str, error: BaseException) -> tuple[str, str | None]:
-        implementations = self.implementations(hook)
         frames = list(traceback.walk_tb(error.__traceback__))
-        for name, impl in implementations:
-            code = inspect.unwrap(impl.function).__code__
-            for index, (frame, _) in enumerate(frames):
-                if frame.f_code is code:
-                    inside = [
-                        (seen, line) for seen, line in frames[index:] if seen.f_code.co_filename == code.co_filename
-                    ]
-                    seen, line = inside[-1]
-                    return name, f"{seen.f_code.co_filename}:{line}"
-        return (implementations[0][0] if implementations else "?"), None
+        for name, implementation in self.implementations(hook):
+            code = inspect.unwrap(implementation.function).__code__
+            if not any(frame.f_code is code for frame, _ in frames):
+                continue
+            lines = [line for frame, line in frames if frame.f_code.co_filename == code.co_filename]
+            where = f"{code.co_filename}:{lines[-1]}"
+            return PluginError(_in_words(error), plugin=name, hook=hook, job=job, time=time, where=where)
+        return None
 
 
 def select(

@@ -1,0 +1,1 @@
+"""What is kept of a simulation: event log, job records, run folder."""

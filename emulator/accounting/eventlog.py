@@ -1,0 +1,93 @@
+"""The append-only event log: one JSON object a line, in the order of happening."""
+
+from __future__ import annotations
+
+import json
+from typing import IO
+
+from emulator.engine.clock import MICROSECONDS
+from slurm_sim_plugins.errors import OutputError
+
+BUFFERED_LINES = 8192
+
+
+class EventLog:
+    """Writes events; whole lines only, so that what was written stays readable.
+
+    Every event has ``time`` (seconds on the workload's clock), ``event`` and ``job``:
+
+    ========  ==========================================================
+    submit    the job was queued
+    reject    the job was not taken in; ``reason``
+    reserve   it is planned to start at ``start``
+    start     on ``processors``; ``backfilled`` if ahead of the head
+    requeue   its run was ended by preemption, and it waits again
+    end       ``state`` is COMPLETED or TIMEOUT
+    ========  ==========================================================
+
+    A decision's ``reason`` is kept where the plugin gave one.
+
+    Args:
+        stream: where to write; the caller closes it.
+    """
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+        self._lines: list[str] = []
+
+    def submit(self, now: int, job: int) -> None:
+        self._add(f'{{"time":{seconds(now)},"event":"submit","job":{job}}}\n')
+
+    def reject(self, now: int, job: int, reason: str) -> None:
+        self._add(f'{{"time":{seconds(now)},"event":"reject","job":{job}{_reason(reason)}}}\n')
+
+    def reserve(self, now: int, job: int, start: float, reason: str) -> None:
+        planned = f"{start:.6f}".rstrip("0").rstrip(".") if start != float("inf") else "null"
+        self._add(f'{{"time":{seconds(now)},"event":"reserve","job":{job},"start":{planned}{_reason(reason)}}}\n')
+
+    def start(self, now: int, job: int, processors: int, backfilled: bool, reason: str) -> None:
+        ahead = ',"backfilled":true' if backfilled else ""
+        self._add(
+            f'{{"time":{seconds(now)},"event":"start","job":{job},"processors":{processors}{ahead}{_reason(reason)}}}\n'
+        )
+
+    def requeue(self, now: int, job: int, preemptor: int, reason: str) -> None:
+        self._add(
+            f'{{"time":{seconds(now)},"event":"requeue","job":{job},"preemptor":{preemptor}{_reason(reason)}}}\n'
+        )
+
+    def end(self, now: int, job: int, state: str) -> None:
+        self._add(f'{{"time":{seconds(now)},"event":"end","job":{job},"state":"{state}"}}\n')
+
+    def flush(self) -> None:
+        """Write what is buffered.
+
+        Raises:
+            OutputError: the stream does not take it (a full disk).
+        """
+        lines, self._lines = self._lines, []
+        try:
+            self._stream.write("".join(lines))
+            self._stream.flush()
+        except OSError as error:
+            name = getattr(self._stream, "name", "the event log")
+            raise OutputError(f"{name}: the event log cannot be written: {error.strerror or error}") from error
+
+    def _add(self, line: str) -> None:
+        self._lines.append(line)
+        if len(self._lines) >= BUFFERED_LINES:
+            self.flush()
+
+
+def seconds(instant: int) -> str:
+    """Microseconds as the shortest decimal number of seconds."""
+    whole, part = divmod(instant, MICROSECONDS)
+    if not part:
+        return str(whole)
+    if instant < 0:
+        return f"{instant / MICROSECONDS:.6f}".rstrip("0")
+    return f"{whole}.{part:06d}".rstrip("0")
+
+
+def _reason(reason: str) -> str:
+    return f',"reason":{json.dumps(reason)}' if reason else ""

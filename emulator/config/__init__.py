@@ -1,0 +1,1 @@
+"""Configuration: options of a simulation, experiment files."""

@@ -1,0 +1,1 @@
+"""Event heap, clock, loop, and the only code that changes state."""

@@ -1,0 +1,20 @@
+"""Simulated time: int64 microseconds inside the engine, seconds everywhere else."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+MICROSECONDS = 1_000_000
+NEVER = -(2**63)
+"""Stands in int64 columns of instants for what has not happened."""
+
+
+def instant(seconds: float) -> int:
+    """Seconds to microseconds, rounded to the nearest."""
+    return round(seconds * MICROSECONDS)
+
+
+def instants(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
+    """As :func:`instant`, for a column."""
+    return np.rint(seconds * MICROSECONDS).astype(np.int64)

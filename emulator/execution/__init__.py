@@ -1,0 +1,1 @@
+"""How a running job progresses: work left and a rate."""

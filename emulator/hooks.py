@@ -1,0 +1,103 @@
+"""The only caller of the plugin manager: resolves hooks once, and names who failed.
+
+What limits a simulation is not scheduling but dispatch (a call through pluggy costs
+twenty times a direct one). So each hook is resolved when the simulation starts: nobody
+implements it, no call; one plain implementation, a direct call; several, or a wrapper,
+pluggy. ``dispatch="pluggy"`` sends every call through pluggy; the schedule is the same.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Literal, NoReturn
+
+from slurm_sim_plugins.errors import PluginError
+from slurm_sim_plugins.hookspecs import SLOTS, SPECS
+from slurm_sim_plugins.manager import Selection
+
+Dispatch = Literal["resolved", "pluggy"]
+Hook = Callable[..., Any] | None
+
+
+class Hooks:
+    """The resolved hooks of one simulation; None where nobody implements one.
+
+    A hook is called with positional arguments, in the order of its specification.
+
+    Args:
+        selection: the plugins of the simulation.
+        dispatch: ``resolved`` or ``pluggy``.
+    """
+
+    def __init__(self, selection: Selection, dispatch: Dispatch = "resolved") -> None:
+        self._selection = selection
+        self._dispatch = dispatch
+        self.priority_set = self._resolve("priority_set")
+        self.schedule = self._resolve("schedule")
+        self.backfill_candidates = self._resolve("backfill_candidates")
+        self.preempt_candidates = self._resolve("preempt_candidates")
+        self.walltime_submit = self._resolve("walltime_submit")
+        self.job_submitted = self._resolve("job_submitted")
+        self.job_started = self._resolve("job_started")
+        self.job_requeued = self._resolve("job_requeued")
+        self.job_ended = self._resolve("job_ended")
+        self.pass_done = self._resolve("pass_done")
+
+    def plugin_for(self, hook: str) -> str:
+        """Name of the selected plugin that answers a slot's hook."""
+        kind = next(kind for kind, spec in SPECS.items() if hook in vars(spec))
+        return next(self._selection.slots[slot] for slot, of in SLOTS.items() if of == kind)
+
+    def refuse(
+        self, hook: str, message: str, *, time: float, job: object | None = None, where: str | None = None
+    ) -> NoReturn:
+        """End the simulation because of an answer that cannot be used.
+
+        Raises:
+            PluginError: always.
+        """
+        raise PluginError(message, plugin=self.plugin_for(hook), hook=hook, job=job, time=time, where=where)
+
+    def fail(self, hook: str, error: Exception, *, time: float, job: object | None = None) -> NoReturn:
+        """End the simulation because a hook raised; what the emulator raised itself passes through.
+
+        Raises:
+            PluginError: naming plugin, hook, job, time, file and line.
+        """
+        blamed = self._selection.blame(hook, error, time=time, job=job)
+        if blamed is None or blamed is error:
+            raise error
+        raise blamed from error
+
+    def _resolve(self, hook: str) -> Hook:
+        implementations = [impl for _, impl in self._selection.implementations(hook)]
+        if not implementations:
+            return None
+        caller = getattr(self._selection.manager.hook, hook)
+        arguments = tuple(caller.spec.argnames)
+        plain = len(implementations) == 1 and not (implementations[0].wrapper or implementations[0].hookwrapper)
+        if not plain or self._dispatch == "pluggy":
+
+            def through_pluggy(*values: Any) -> Any:
+                return caller(**dict(zip(arguments, values, strict=True)))
+
+            return through_pluggy
+        function: Callable[..., Any] = implementations[0].function
+        taken = tuple(implementations[0].argnames)
+        if taken == arguments:
+            return function
+        places = [arguments.index(name) for name in taken]
+
+        def rearranged(*values: Any) -> Any:
+            return function(*[values[place] for place in places])
+
+        return rearranged
+
+
+def line_of(generator: Any) -> str | None:
+    """``file:line`` where a generator stands, or None when it is over."""
+    frame = getattr(generator, "gi_frame", None)
+    if frame is None:
+        return None
+    return f"{inspect.getframeinfo(frame).filename}:{frame.f_lineno}"

@@ -1,0 +1,1 @@
+"""What Slurm's controller does around its plugins: the queue, a pass, making room."""

@@ -1,0 +1,1 @@
+"""The state of the simulated cluster, and which changes of it are legal."""

@@ -1,0 +1,205 @@
+"""Checks every answer of a plugin before it is applied.
+
+An answer that cannot be used ends the simulation with an error that names plugin, hook,
+job and simulated time; what was logged so far is kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from emulator.hooks import Hooks, line_of
+from emulator.state.jobs import PENDING, JobState, JobTable
+from slurm_sim_plugins.decisions import MakeRoom, Reserve, Start, Wake
+from slurm_sim_plugins.views import Job, Run, Situation
+
+
+class Validator:
+    """Knows what may be asked for in the current situation.
+
+    Args:
+        hooks: who is to blame.
+        situation: the current state.
+        table: the job table.
+
+    Attributes:
+        decisions: the generator that is being run, for ``file:line`` in a message.
+    """
+
+    def __init__(self, hooks: Hooks, situation: Situation, table: JobTable) -> None:
+        self._hooks = hooks
+        self._situation = situation
+        self._table = table
+        self.decisions: object = None
+
+    def start(self, decision: Start) -> Job:
+        """The job of a start that can be carried out."""
+        job = decision.job
+        if type(job) is not Job or self._table.state[job.index] != PENDING:
+            self._waiting(decision, job)
+        if job.processors > self._situation.free:
+            self._refuse(
+                f"Start: it needs {job.processors} processors and {self._situation.free} are free; "
+                "start what fits, or yield MakeRoom first",
+                job,
+            )
+        return job
+
+    def reserve(self, decision: Reserve) -> Job:
+        """The job of a reservation that can be noted."""
+        job = decision.job
+        if type(job) is not Job or self._table.state[job.index] != PENDING:
+            self._waiting(decision, job)
+        if not decision.time >= self._situation.now:
+            self._refuse(f"Reserve: the time {decision.time} is not now ({self._situation.now:g}) or later", job)
+        return job
+
+    def make_room(self, decision: MakeRoom) -> Job:
+        """The job of a request for room."""
+        job = decision.job
+        if type(job) is not Job or self._table.state[job.index] != PENDING:
+            self._waiting(decision, job)
+        return job
+
+    def wake(self, decision: Wake) -> float:
+        """The time of a wake-up: finite, and late enough to be another instant than now."""
+        time = decision.time
+        if not (math.isfinite(time) and time >= self._situation.now + 1e-6):
+            self._refuse(f"Wake: the time {time} is not later than now ({self._situation.now:g})", None)
+        return time
+
+    def unknown(self, decision: object) -> None:
+        """Something was yielded that is no decision."""
+        self._refuse(
+            f"yielded {_short(decision)}; a scheduler yields decisions: Start, Reserve, MakeRoom, Wake "
+            "from slurm_sim_plugins",
+            None,
+        )
+
+    def no_progress(self, count: int) -> None:
+        """A pass yields and yields, and nothing changes."""
+        head = self._situation.queue[0].id if self._situation.queue else None
+        self._refuse(
+            f"the pass makes no progress: {count} decisions in a row changed nothing; return when there is "
+            "nothing more to start",
+            None,
+            job_id=head,
+        )
+
+    def stalled(self) -> None:
+        """Jobs wait, nothing runs, and nothing more will happen."""
+        queue = self._situation.queue
+        self._hooks.refuse(
+            "schedule",
+            f"{len(queue)} jobs still wait and nothing more will happen: {self._situation.free} of "
+            f"{self._situation.total} processors are free and the first job needs {queue[0].processors}; "
+            "start it, or yield Wake to come back",
+            time=self._situation.now,
+            job=queue[0].id,
+        )
+
+    def priorities(self, answer: Sequence[float], jobs: list[Job]) -> Sequence[float]:
+        """One finite number a job."""
+        count = _length(answer)
+        if count != len(jobs):
+            self._refuse_answer(
+                "priority_set", f"answered {_short(answer)} for {len(jobs)} jobs; answer one number for each", jobs[0]
+            )
+        for job, number in zip(jobs, answer, strict=True):
+            if not _is_finite(number):
+                self._refuse_answer("priority_set", f"answered {_short(number)}; a priority is a finite number", job)
+        return answer
+
+    def planned(self, answer: float, job: Job) -> float:
+        """Planned seconds: more than 0, at most the limit."""
+        if not _is_finite(answer) or not 0 < answer <= job.time_limit:
+            self._refuse_answer(
+                "walltime_submit",
+                f"answered {_short(answer)}; a planned time is more than 0 s and at most the limit of "
+                f"{job.time_limit:g} s",
+                job,
+            )
+        return float(answer)
+
+    def order(self, answer: Sequence[Job], jobs: list[Job]) -> Sequence[Job]:
+        """Jobs out of those that were to be tried, each once."""
+        if _length(answer) is None:
+            self._refuse_answer("backfill_candidates", f"answered {_short(answer)}; answer a list of jobs", None)
+        allowed = set(map(id, jobs))
+        for job in answer:
+            if id(job) not in allowed:
+                known = isinstance(job, Job) and any(job is other for other in jobs)
+                fault = "twice" if known else "which is not in view.to_try"
+                self._refuse_answer("backfill_candidates", f"named {_short(job)} {fault}", job)
+            allowed.remove(id(job))
+        return answer
+
+    def victims(self, answer: Sequence[Run], preemptor: Job) -> list[Run]:
+        """Runs of now, each once."""
+        if _length(answer) is None:
+            self._refuse_answer("preempt_candidates", f"answered {_short(answer)}; answer a list of runs", preemptor)
+        current = {id(run) for run in self._situation.running}
+        named = set()
+        for run in answer:
+            if id(run) not in current:
+                self._refuse_answer(
+                    "preempt_candidates", f"named {_short(run)}, which is not in view.running", preemptor
+                )
+            if id(run) in named:
+                self._refuse_answer("preempt_candidates", f"named the run of job {run.job.id} twice", preemptor)
+            named.add(id(run))
+        return list(answer)
+
+    def generator(self, answer: object) -> None:
+        """What ``schedule`` answers is a generator."""
+        if not hasattr(answer, "send"):
+            self._hooks.refuse(
+                "schedule",
+                f"answered {_short(answer)}; it must be a generator: yield each decision",
+                time=self._situation.now,
+            )
+
+    def _waiting(self, decision: object, job: object) -> None:
+        kind = type(decision).__name__
+        if not isinstance(job, Job):
+            self._refuse(f"{kind}: {_short(job)} is not a job of the queue", None)
+            return
+        index = job.index
+        if index >= len(self._table) or self._table.ids[index] != job.id:
+            self._refuse(f"{kind}: this job is not of this simulation; keep no jobs from another one", job)
+        state = JobState(self._table.state[index])
+        if state != JobState.PENDING:
+            self._refuse(f"{kind}: the job does not wait, it is {state.name}", job)
+
+    def _refuse(self, message: str, job: Job | None, job_id: int | None = None) -> None:
+        self._hooks.refuse(
+            "schedule",
+            message,
+            time=self._situation.now,
+            job=job.id if job is not None else job_id,
+            where=line_of(self.decisions),
+        )
+
+    def _refuse_answer(self, hook: str, message: str, job: object) -> None:
+        self._hooks.refuse(hook, message, time=self._situation.now, job=getattr(job, "id", None))
+
+
+def _length(answer: Any) -> int | None:
+    try:
+        return len(answer)
+    except TypeError:
+        return None
+
+
+def _is_finite(number: Any) -> bool:
+    try:
+        return math.isfinite(number)
+    except (TypeError, ValueError):
+        return False
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 100 else text[:97] + "..."
