@@ -43,6 +43,8 @@ class Hooks:
         self.job_requeued = self._resolve("job_requeued")
         self.job_ended = self._resolve("job_ended")
         self.pass_done = self._resolve("pass_done")
+        scheduler = selection.plugins[selection.slots["SchedulerType"]]
+        self.only_starts: bool = getattr(scheduler, "only_starts", False)
 
     def plugin_for(self, hook: str) -> str:
         """Name of the selected plugin that answers a slot's hook."""

@@ -79,14 +79,17 @@ class Validator:
         )
 
     def no_progress(self, count: int) -> None:
-        """A pass yields and yields, and nothing changes."""
+        """A pass yields and yields."""
         head = self._situation.queue[0].id if self._situation.queue else None
         self._refuse(
-            f"the pass makes no progress: {count} decisions in a row changed nothing; return when there is "
-            "nothing more to start",
+            f"the pass makes no progress: {count} decisions and no end; return when there is nothing more to start",
             None,
             job_id=head,
         )
+
+    def view_changed(self, attribute: str) -> None:
+        """A scheduler wrote to its view."""
+        self._refuse(f"wrote to view.{attribute}; a view is only read, a change is asked for with a decision", None)
 
     def stalled(self) -> None:
         """Jobs wait, nothing runs, and nothing more will happen."""
@@ -167,7 +170,7 @@ class Validator:
             self._refuse(f"{kind}: {_short(job)} is not a job of the queue", None)
             return
         index = job.index
-        if index >= len(self._table) or self._table.ids[index] != job.id:
+        if index >= len(self._table) or self._table.jobs[index] is not job:
             self._refuse(f"{kind}: this job is not of this simulation; keep no jobs from another one", job)
         state = JobState(self._table.state[index])
         if state != JobState.PENDING:

@@ -66,11 +66,13 @@ class SchedSpec:
     def schedule(self, view: SchedulingView) -> Generator[Decision, bool, None] | None:
         """Make one scheduling pass: a generator of decisions.
 
-        Called: after each instant at which a job was submitted, ended or was requeued,
-        or for which a :class:`Wake` was asked.
+        Called: when jobs wait, after each instant at which a job was submitted, ended or
+        was requeued, or for which a :class:`Wake` was asked. A plugin whose class says
+        ``only_starts = True`` promises to do nothing but start what fits; it is not
+        called when only jobs that do not fit were submitted behind the head.
         Answers: decisions, one at a time. Each is validated and applied before the
-        generator resumes, so the view is always current. ``yield`` returns True when
-        the decision was carried out, False for a :class:`MakeRoom` that touched nobody.
+        generator resumes, so the view is always current. Only ``yield MakeRoom(job)``
+        returns something: True when the job now fits, False when nobody was touched.
         None: nothing starts in this pass.
         Rejected: a job that does not wait, more processors than are free, a time that
         has passed, a pass that goes on without changing anything; and jobs that still

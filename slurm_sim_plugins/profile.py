@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from slurm_sim_plugins.views import Run
+    from slurm_sim_plugins.views import RunEntry
 
 
-def earliest_start(processors: int, free: int, running: Iterable[Run], now: float) -> tuple[float, int]:
+def earliest_start(processors: int, free: int, running: Iterable[RunEntry], now: float) -> tuple[float, int]:
     """When ``processors`` are first free at once, and how many are left over then.
 
     Args:
@@ -29,16 +29,28 @@ def earliest_start(processors: int, free: int, running: Iterable[Run], now: floa
 
     Source: the reservation of EASY; Mu'alem and Feitelson 2001, section 2.1.
     """
-    time = now
-    for end, _, freed, _, _ in running:
-        if end > time:
-            if free >= processors:
-                break
-            time = end
+    if free >= processors:
+        return now, free - processors
+    runs = iter(running)
+    for end, _, freed, _ in runs:
         free += freed
-    if free < processors:
+        if free >= processors:
+            break
+    else:
         return float("inf"), 0
+    time = max(end, now)
+    for end, _, freed, _ in runs:
+        if end > time:
+            break
+        free += freed
     return time, free - processors
+
+
+def refuse_too_wide(processors: Sequence[int], machine: int) -> None:
+    """Raise ValueError if a request wants more than the whole machine: there is no hole for it, ever."""
+    widest = max(processors, default=0)
+    if widest > machine:
+        raise ValueError(f"a request wants {widest} processors, the whole machine has {machine}")
 
 
 class Profile:
@@ -52,10 +64,10 @@ class Profile:
 
     __slots__ = ("_free", "_times")
 
-    def __init__(self, now: float, free: int, running: Iterable[Run]) -> None:
+    def __init__(self, now: float, free: int, running: Iterable[RunEntry]) -> None:
         times = [now]
         levels = [free]
-        for end, _, freed, _, _ in running:
+        for end, _, freed, _ in running:
             free += freed
             if end <= times[-1]:
                 levels[-1] = free
@@ -79,11 +91,19 @@ class Profile:
 
         Returns:
             The start of each request, in the order given.
+
+        Raises:
+            ValueError: a request wants more than the whole machine.
         """
-        starts = []
+        refuse_too_wide(processors, self._free[-1])
+        begin = self._begin(not_before)
+        starts: list[float] = []
+        # Holes only shrink here: a request starts no earlier than one that wanted as many for no longer.
+        latest: dict[int, tuple[float, float]] = {}
         for wanted, duration in zip(processors, durations, strict=True):
-            start = self._earliest(wanted, duration, not_before)
-            self._add(start, start + duration, -wanted)
+            shorter, bound = latest.get(wanted, (0.0, begin))
+            start = self._take(wanted, duration, bound if shorter <= duration else begin)
+            latest[wanted] = duration, start
             starts.append(start)
         return starts
 
@@ -99,37 +119,49 @@ class Profile:
 
         Returns:
             The new start of each request.
+
+        Raises:
+            ValueError: a request wants more than the whole machine.
         """
-        held = [max(start, not_before) for start in starts]
+        refuse_too_wide(processors, self._free[-1])
+        begin = self._begin(not_before)
+        held = [max(start, begin) for start in starts]
         for wanted, duration, start in zip(processors, durations, held, strict=True):
             self._add(start, start + duration, -wanted)
         moved = []
         for wanted, duration, start in zip(processors, durations, held, strict=True):
             self._add(start, start + duration, wanted)
-            start = self._earliest(wanted, duration, not_before)
-            self._add(start, start + duration, -wanted)
-            moved.append(start)
+            moved.append(self._take(wanted, duration, begin))
         return moved
 
-    def _earliest(self, wanted: int, duration: float, not_before: float) -> float:
+    def _begin(self, not_before: float) -> float:
+        """Make a step at the first time when a request may start, so that every hole begins with a step."""
+        begin = max(not_before, self._times[0])
+        self._step_at(begin)
+        return begin
+
+    def _take(self, wanted: int, duration: float, begin: float) -> float:
+        """Take the earliest hole that begins with a step at or after ``begin``."""
         times, free = self._times, self._free
-        last = len(times) - 1
-        step = 0
-        while step < last and times[step + 1] <= not_before:
-            step += 1
+        step = bisect_left(times, begin)
         while True:
             while free[step] < wanted:
                 step += 1
-            start = max(times[step], not_before)
+            start = times[step]
             end = start + duration
-            ahead = step + 1
-            while ahead <= last and times[ahead] < end:
+            beyond = bisect_left(times, end, step)
+            for ahead in range(beyond - 1, step, -1):
                 if free[ahead] < wanted:
+                    step = ahead + 1
                     break
-                ahead += 1
             else:
-                return start
-            step = ahead + 1
+                break
+        if beyond == len(times) or times[beyond] != end:
+            times.insert(beyond, end)
+            free.insert(beyond, free[beyond - 1])
+        for inside in range(step, beyond):
+            free[inside] -= wanted
+        return start
 
     def _add(self, start: float, end: float, change: int) -> None:
         first = self._step_at(start)

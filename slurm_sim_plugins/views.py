@@ -1,12 +1,12 @@
 """Read-only views: what a hook is shown of the simulated cluster.
 
 Times and durations are float seconds on the workload's clock. A view is one object,
-reused for every call: read it during the call, keep nothing but the jobs. Assigning
-to a view or to a job raises AttributeError; a plugin asks for a change by its answer.
-The true run time of a job is not reachable from here.
+reused for every call: read it during the call, keep nothing but the jobs. A plugin asks
+for a change by its answer; to write to a job or a view is an error. The true run time
+of a job is not reachable from here.
 
-:class:`Situation` is the state behind the views. It belongs to whoever runs the
-hooks (the emulator, or a test), never to a plugin.
+:class:`Situation` is the state that the views show. It belongs to whoever runs the
+hooks: the emulator, or a test.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def new_job(
 
 
 class Run(NamedTuple):
-    """One run of a job on the machine. Runs sort by planned end, then by start."""
+    """One run of a job on the machine."""
 
     planned_end: float
     """When it is planned to end, in seconds; may have passed."""
@@ -155,6 +155,10 @@ class Run(NamedTuple):
     processors: int
     start: float
     job: Job
+
+
+RunEntry = tuple[float, int, int, Run]
+"""(planned end, sequence, processors, run): a plain tuple, which sorts and unpacks fastest."""
 
 
 class Jobs(Sequence[Job]):
@@ -185,97 +189,146 @@ class Jobs(Sequence[Job]):
 class Runs(Sequence[Run]):
     """The runs of now, by planned end; follows the situation and cannot be changed."""
 
-    __slots__ = ("_items",)
+    __slots__ = ("_entries",)
 
-    def __init__(self, items: list[Run]) -> None:
-        self._items = items
+    def __init__(self, entries: list[RunEntry]) -> None:
+        self._entries = entries
 
     @overload
     def __getitem__(self, index: int) -> Run: ...
     @overload
     def __getitem__(self, index: slice) -> list[Run]: ...
     def __getitem__(self, index: int | slice) -> Run | list[Run]:
-        return self._items[index]
+        if isinstance(index, slice):
+            return [entry[3] for entry in self._entries[index]]
+        return self._entries[index][3]
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self._entries)
 
     def __iter__(self) -> Iterator[Run]:
-        return iter(self._items)
+        return (entry[3] for entry in self._entries)
 
     def __repr__(self) -> str:
-        return repr(self._items)
+        return repr(list(self))
 
 
 class Situation:
-    """The cluster at one instant: what every view shows. Plain and mutable.
+    """The cluster at one instant, and what a scheduler sees of it.
 
     Attributes:
-        now: simulated time.
+        now: simulated time in seconds.
         total: processors of the machine.
-        free: processors that are idle.
+        free: processors that are idle now.
+        head: the waiting job of the highest priority, or None.
         queue: waiting jobs, highest priority first.
-        running: runs, ascending by (planned end, sequence).
-        version: grows whenever ``running`` or ``free`` changes.
-        changed: whether anything but submissions behind the head of the queue has
-            happened since the scheduler's last pass.
-        newcomers: jobs queued since then, in the order of the queue.
-        backfill_order: answers for the plugin in the BackfillType slot, or None for
-            the order of the queue.
-        compiled: use the compiled profile.
-        reservation: the last answer of :meth:`SchedulingView.earliest_start`, kept:
-            (job, version, answer).
+        running: runs of now, ascending by (planned end, sequence).
+        changed: False if, since the last pass, jobs were only submitted, behind the head.
+            Then every reservation stands where it stood, and who was refused for want of
+            processors or time would be refused again.
+        newcomers: the jobs queued since the last pass, in the order of their arrival.
+
+    What begins with an underscore is for the owner of the situation: the lists behind
+    the three sequences; the answers of the plugin in the BackfillType slot, or None for
+    the order of the queue; whether to use the compiled profile; the last question to
+    :meth:`SchedulingView.earliest_start` and its answer, None as soon as ``running`` or
+    ``free`` has changed.
     """
 
     __slots__ = (
-        "backfill_order",
+        "_arrived",
+        "_backfill_order",
+        "_compiled",
+        "_reservation",
+        "_runs",
+        "_waiting",
         "changed",
-        "compiled",
         "free",
+        "head",
         "newcomers",
         "now",
         "queue",
-        "reservation",
         "running",
         "total",
-        "version",
     )
 
     def __init__(self, total: int, *, now: float = 0.0, compiled: bool = False) -> None:
         self.now = now
         self.total = total
         self.free = total
-        self.queue: list[Job] = []
-        self.running: list[Run] = []
-        self.version = 0
+        self.head: Job | None = None
         self.changed = True
-        self.newcomers: list[Job] = []
-        self.backfill_order: Callable[[list[Job]], Sequence[Job]] | None = None
-        self.compiled = compiled
-        self.reservation: tuple[Job | None, int, tuple[float, int]] = (None, -1, (0.0, 0))
+        self._waiting: list[Job] = []
+        self._runs: list[RunEntry] = []
+        self._arrived: list[Job] = []
+        self.queue = Jobs(self._waiting)
+        self.running = Runs(self._runs)
+        self.newcomers = Jobs(self._arrived)
+        self._backfill_order: Callable[[list[Job]], list[Job]] | None = None
+        self._compiled = compiled
+        self._reservation: tuple[Job, tuple[float, int]] | None = None
+
+
+class SchedulingView(Situation):
+    """What ``schedule`` sees; always current, also between two decisions of a pass."""
+
+    __slots__ = ()
+
+    def earliest_start(self, job: Job) -> tuple[float, int]:
+        """When ``job`` fits if nothing else starts, and the extra processors then.
+
+        Returns:
+            ``(time, extra)``: the first planned time at which enough processors are
+            free, and how many of them the job leaves over. It is now for a job that
+            waits for nothing but runs which have outlived their planned ends.
+        """
+        kept = self._reservation
+        if kept is not None and kept[0] is job and kept[1][0] > self.now:
+            return kept[1]
+        answer = earliest_start(job.processors, self.free, self._runs, self.now)
+        self._reservation = (job, answer)
+        return answer
+
+    def candidates(self, retry: bool = True) -> list[Job]:
+        """The waiting jobs, but for the head, that fit into what is free now.
+
+        They come in the order of the plugin in the BackfillType slot. What is free
+        shrinks with each start; ask again before the next one.
+
+        Args:
+            retry: False leaves out who was a candidate in an earlier pass; right for a
+                scheduler that would refuse it again (see ``changed``).
+        """
+        free = self.free
+        fitting = [job for job in (self._waiting if retry else self._arrived) if job.processors <= free]
+        if fitting and fitting[0] is self.head:
+            del fitting[0]
+        if self._backfill_order is not None and fitting:
+            return self._backfill_order(fitting)
+        return fitting
+
+    def profile(self) -> Profile:
+        """Free processors over time as planned: what runs, until its planned ends."""
+        if self._compiled:
+            from slurm_sim_plugins.profile_compiled import CompiledProfile
+
+            return CompiledProfile(self.now, self.free, self._runs)
+        return Profile(self.now, self.free, self._runs)
 
 
 class View(ReadOnly):
-    """What every hook may see.
+    """What every other hook may see.
 
     Args:
         situation: the state to show; the view follows it.
     """
 
-    __slots__ = ("_situation", "queue", "running")
-
-    queue: Jobs
-    """Waiting jobs, highest priority first."""
-    running: Runs
-    """Runs of now, by planned end, then by start."""
-
-    def __init__(self, situation: Situation) -> None:
-        write = object.__setattr__
-        write(self, "_situation", situation)
-        write(self, "queue", Jobs(situation.queue))
-        write(self, "running", Runs(situation.running))
+    __slots__ = ("_situation",)
 
     _situation: Situation
+
+    def __init__(self, situation: Situation) -> None:
+        object.__setattr__(self, "_situation", situation)
 
     @property
     def now(self) -> float:
@@ -295,8 +348,17 @@ class View(ReadOnly):
     @property
     def head(self) -> Job | None:
         """The waiting job of the highest priority, or None."""
-        queue = self._situation.queue
-        return queue[0] if queue else None
+        return self._situation.head
+
+    @property
+    def queue(self) -> Jobs:
+        """Waiting jobs, highest priority first."""
+        return self._situation.queue
+
+    @property
+    def running(self) -> Runs:
+        """Runs of now, by planned end, then by start."""
+        return self._situation.running
 
 
 class PriorityView(View):
@@ -333,72 +395,3 @@ class WalltimeView(View):
 
     job: Job
     """The job that is being submitted; it is not yet in the queue."""
-
-
-class SchedulingView(View):
-    """What ``schedule`` sees; always current, also between two decisions of a pass."""
-
-    __slots__ = ()
-
-    @property
-    def changed(self) -> bool:
-        """False if, since the last pass, jobs were only submitted, behind the head.
-
-        Then every reservation stands where it stood, and who was refused for want of
-        processors or time would be refused again.
-        """
-        return self._situation.changed
-
-    @property
-    def newcomers(self) -> Sequence[Job]:
-        """The jobs queued since the last pass, in the order of the queue."""
-        return tuple(self._situation.newcomers)
-
-    def earliest_start(self, job: Job) -> tuple[float, int]:
-        """When ``job`` fits if nothing else starts, and the extra processors then.
-
-        Returns:
-            ``(time, extra)``: the first planned time at which enough processors are
-            free, and how many of them the job leaves over. It is now for a job that
-            waits for nothing but runs which have outlived their planned ends.
-        """
-        situation = self._situation
-        kept_for, version, answer = situation.reservation
-        if kept_for is not job or version != situation.version or answer[0] <= situation.now:
-            answer = earliest_start(job.processors, situation.free, situation.running, situation.now)
-            situation.reservation = (job, situation.version, answer)
-        return answer
-
-    def candidates(self, *, retry: bool = True) -> Iterator[Job]:
-        """Waiting jobs, but for the head, that fit into what is free when their turn comes.
-
-        They come in the order of the plugin in the BackfillType slot.
-
-        Args:
-            retry: False leaves out who was a candidate in an earlier pass; right for a
-                scheduler that would refuse it again (see :attr:`changed`).
-        """
-        situation = self._situation
-        free = situation.free
-        if not free:
-            return
-        pool = situation.queue[1:] if retry else situation.newcomers
-        fitting = [job for job in pool if job.processors <= free]
-        if not fitting:
-            return
-        if not retry and fitting[0] is situation.queue[0]:
-            del fitting[0]
-        if situation.backfill_order is not None and fitting:
-            fitting = list(situation.backfill_order(fitting))
-        for job in fitting:
-            if job.processors <= situation.free:
-                yield job
-
-    def profile(self) -> Profile:
-        """Free processors over time as planned: what runs, until its planned ends."""
-        situation = self._situation
-        if situation.compiled:
-            from slurm_sim_plugins.profile_compiled import CompiledProfile
-
-            return CompiledProfile(situation.now, situation.free, situation.running)
-        return Profile(situation.now, situation.free, situation.running)

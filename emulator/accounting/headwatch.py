@@ -15,42 +15,38 @@ class HeadWatch:
     counting only when the head changes, and grows when a higher-priority run ends.
     """
 
-    __slots__ = ("_head", "_situation", "_supply", "_table")
+    __slots__ = ("_situation", "_supply", "_table", "head")
 
     def __init__(self, situation: Situation, table: JobTable) -> None:
         self._situation = situation
         self._table = table
-        self._head: Job | None = None
         self._supply = 0
+        self.head: Job | None = None
+        """The blocked head that is being watched."""
 
     def left_blocked(self, head: Job, now: int) -> None:
-        """A pass ended, and ``head`` still waits at the head of the queue."""
-        if head is not self._head:
-            self._head = head
-            self._table.blocked[head.index] = 1
-            order = head._order
-            lower = sum(run.processors for run in self._situation.running if run.job._order > order)
-            self._supply = self._situation.free + lower
-            self._note(now)
+        """A pass ended, and ``head`` still waits, newly at the head of the queue."""
+        self.head = head
+        self._table.blocked[head.index] = 1
+        order = head._order
+        lower = sum([entry[2] for entry in self._situation._runs if entry[3].job._order > order])
+        self._supply = self._situation.free + lower
+        self._note(now)
 
     def ended(self, run: Run, now: int) -> None:
         """A run is over, by itself or by preemption."""
-        head = self._head
-        if head is not None and run.job._order < head._order:
+        if self.head is not None and run.job._order < self.head._order:
             self._supply += run.processors
             self._note(now)
 
-    def started(self, job: Job, was_head: bool, now: int) -> None:
+    def started(self, job: Job) -> None:
         """A job was started."""
-        if was_head and self._table.could_start[job.index] == NEVER:
-            self._table.could_start[job.index] = now
-        head = self._head
-        if job is head:
-            self._head = None
-        elif head is not None and job._order < head._order:
+        if job is self.head:
+            self.head = None
+        elif self.head is not None and job._order < self.head._order:
             self._supply -= job.processors
 
     def _note(self, now: int) -> None:
-        head = self._head
+        head = self.head
         if head is not None and self._supply >= head.processors and self._table.could_start[head.index] == NEVER:
             self._table.could_start[head.index] = now

@@ -14,24 +14,27 @@ Two conventions are usual, and differ in which job starts when much happens at o
 from __future__ import annotations
 
 from collections.abc import Callable
-from heapq import heappop
+from heapq import heappop, heappush
 
 from emulator.engine.apply import Apply
+from emulator.engine.clock import MICROSECONDS
 from emulator.engine.events import TIMEOUT, WAKE, Event
 from emulator.scheduling.admission import Admission
 from emulator.scheduling.scheduling_pass import SchedulingPass
 from emulator.state.jobs import JobTable
+from slurm_sim_plugins.views import Situation
 
 Progress = Callable[[int], None]
+NO_MORE = 2**63
 REPORT_EVERY = 4096
 """Instants between two reports of progress."""
-NO_MORE = 2**63
 
 
 class Loop:
     """Takes event after event until there are none.
 
     Args:
+        situation: the current state.
         table: the job table; submissions come in its order.
         heap: ends and wake-ups.
         apply: changes the state.
@@ -41,6 +44,7 @@ class Loop:
 
     def __init__(
         self,
+        situation: Situation,
         table: JobTable,
         heap: list[Event],
         apply: Apply,
@@ -50,8 +54,9 @@ class Loop:
         self._table = table
         self._heap = heap
         self._apply = apply
-        self._admission = admission
-        self._pass = scheduling_pass
+        self._situation = situation
+        self._submit = admission.submit
+        self._make_pass = scheduling_pass.run
 
     def run(self, passes: str, report: Progress | None = None) -> None:
         """Run to the end.
@@ -61,64 +66,68 @@ class Loop:
             report: is told now and then how many jobs are over.
         """
         at_instant = self._batch if passes == "batch" else self._one_by_one
-        heap, submits, apply = self._heap, self._table.submit_at, self._apply
-        count = len(submits)
+        heap, apply, situation = self._heap, self._apply, self._situation
+        submits = [*self._table.submit_at, NO_MORE]
+        heappush(heap, (NO_MORE, WAKE, 0, -1))
         first = instants = 0
-        while heap or first < count:
-            now = heap[0][0] if heap else NO_MORE
-            beyond = first
-            if first < count and submits[first] <= now:
-                now = submits[first]
-                beyond += 1
-                while beyond < count and submits[beyond] == now:
-                    beyond += 1
-            apply.move_clock(now)
-            at_instant(now, range(first, beyond))
-            first = beyond
-            instants += 1
-            if report is not None and not instants % REPORT_EVERY:
-                report(apply.finished)
+        while True:
+            now = submits[first]
+            if heap[0][0] < now:
+                now = heap[0][0]
+            elif now == NO_MORE:
+                break
+            apply.now = now
+            situation.now = now / MICROSECONDS
+            first = at_instant(now, first, submits)
+            if report is not None:
+                instants += 1
+                if not instants % REPORT_EVERY:
+                    report(first - len(situation.queue) - len(situation.running))
         if report is not None:
-            report(apply.finished)
+            report(first)
 
-    def _batch(self, now: int, arrivals: range) -> None:
+    def _batch(self, now: int, first: int, submits: list[int]) -> int:
         heap, apply = self._heap, self._apply
-        needed = bool(arrivals)
-        while heap and heap[0][0] == now:
-            event = heappop(heap)
-            if event[1] == WAKE:
-                needed = True
-            elif apply.is_current(event):
-                apply.end(event)
-                needed = True
-        if arrivals:
-            self._admission.submit(arrivals)
-        if needed:
-            self._pass.run()
+        while heap[0][0] == now:
+            _, kind, sequence, index = heappop(heap)
+            if kind != WAKE and (entry := apply.runs[index]) is not None and entry[1] == sequence:
+                apply.end(index, kind)
+        if submits[first] == now:
+            beyond = first + 1
+            while submits[beyond] == now:
+                beyond += 1
+            self._submit(first, beyond)
+            first = beyond
+        self._make_pass()
+        return first
 
-    def _one_by_one(self, now: int, arrivals: range) -> None:
+    def _one_by_one(self, now: int, first: int, submits: list[int]) -> int:
+        apply = self._apply
         due = self._due(now)
         released = {event[2] for event in due if self._ends_at_limit(event, now)}
-        for event in due:
-            if event[2] in released:
-                self._apply.end(event)
-        for index in arrivals:
-            self._admission.submit(range(index, index + 1))
-            self._pass.run()
-        for event in due:
-            if event[1] != WAKE and event[2] not in released:
-                if not self._apply.is_current(event):
+        for _, kind, sequence, index in due:
+            if sequence in released:
+                apply.end(index, kind)
+        while submits[first] == now:
+            self._submit(first, first + 1)
+            self._make_pass()
+            first += 1
+        for _, kind, sequence, index in due:
+            if kind != WAKE and sequence not in released:
+                entry = apply.runs[index]
+                if entry is None or entry[1] != sequence:
                     continue
-                self._apply.end(event)
-            self._pass.run()
+                apply.end(index, kind)
+            self._make_pass()
+        return first
 
     def _due(self, now: int) -> list[Event]:
         """Events of this instant in the order of starting; wake-ups last."""
-        heap, apply = self._heap, self._apply
+        heap, runs = self._heap, self._apply.runs
         due = []
-        while heap and heap[0][0] == now:
+        while heap[0][0] == now:
             event = heappop(heap)
-            if event[1] == WAKE or apply.is_current(event):
+            if event[1] == WAKE or ((entry := runs[event[3]]) is not None and entry[1] == event[2]):
                 due.append(event)
         if len(due) > 1:
             due.sort(key=lambda event: (event[1] == WAKE, event[2]))

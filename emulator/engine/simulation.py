@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from emulator.accounting.eventlog import EventLog
+from emulator.accounting.witness import Witness
 from emulator.config.options import Config
 from emulator.engine.apply import Apply
 from emulator.engine.events import Event
@@ -18,7 +17,7 @@ from emulator.state.jobs import JobTable
 from emulator.validate import Validator
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.manager import Selection
-from slurm_sim_plugins.views import BackfillView, Job, Situation
+from slurm_sim_plugins.views import BackfillView, Job, SchedulingView
 
 
 class Simulation:
@@ -36,21 +35,22 @@ class Simulation:
         self, workload: Workload, processors: int, config: Config, selection: Selection, log: EventLog | None = None
     ) -> None:
         self.table = JobTable(workload)
-        self._situation = Situation(processors, compiled=config.compiled)
+        self._situation = SchedulingView(processors, compiled=config.compiled)
         self._hooks = Hooks(selection, config.dispatch)
         heap: list[Event] = []
-        execution = Execution(self.table.work, kill_at_limit=config.kill_at_limit)
-        apply = Apply(self._situation, self.table, execution, heap, self._hooks, log)
+        execution = Execution(self.table.work, self.table.limit, kill_at_limit=config.kill_at_limit)
+        witness = Witness(log, self._hooks) if Witness.needed(log, self._hooks) else None
+        apply = Apply(self._situation, self.table, execution, heap, witness)
         self._validate = Validator(self._hooks, self._situation, self.table)
         room = RoomMaker(self._situation, self._hooks, apply, self._validate)
         scheduling_pass = SchedulingPass(self._situation, self._hooks, apply, self._validate, room)
-        facts = {name: column.tolist() for name, column in _known(workload).items()}
-        admission = Admission(self._situation, self.table, facts, self._hooks, apply, self._validate)
-        self._loop = Loop(self.table, heap, apply, admission, scheduling_pass)
+        scheduling_pass.may_overrun = not config.kill_at_limit or self._hooks.walltime_submit is not None
+        admission = Admission(self._situation, self.table, self._hooks, apply, self._validate)
+        self._loop = Loop(self._situation, self.table, heap, apply, admission, scheduling_pass)
         self._passes = config.passes
         if self._hooks.backfill_candidates is not None:
             self._backfill_view = BackfillView(self._situation)
-            self._situation.backfill_order = self._backfill_order
+            self._situation._backfill_order = self._backfill_order
 
     def run(self, report: Progress | None = None) -> None:
         """Run to the end.
@@ -59,7 +59,7 @@ class Simulation:
             PluginError: a plugin failed, asked for something impossible, or left jobs waiting.
         """
         self._loop.run(self._passes, report)
-        if self._situation.queue:
+        if self._situation.head is not None:
             self._validate.stalled()
 
     def _backfill_order(self, jobs: list[Job]) -> list[Job]:
@@ -70,14 +70,3 @@ class Simulation:
             self._hooks.fail("backfill_candidates", error, time=self._situation.now)
         return jobs if answer is None else list(self._validate.order(answer, jobs))
 
-
-def _known(workload: Workload) -> dict[str, np.ndarray]:
-    """The facts, with None for -1 in whole numbers and for NaN."""
-    known = {}
-    for name, column in workload.facts.items():
-        unknown = column == -1 if column.dtype.kind == "i" else column != column
-        if unknown.any():
-            column = column.astype(object)
-            column[unknown] = None
-        known[name] = column
-    return known

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from emulator.engine.apply import Apply
 from emulator.hooks import Hooks
-from emulator.state.jobs import JobTable
+from emulator.state.jobs import FIRST_PRIORITY, JobTable
 from emulator.validate import Validator
-from slurm_sim_plugins.views import Job, JobFacts, PriorityView, Situation, WalltimeView, new_job
-
-FIRST_PRIORITY = 4294901759
-"""Slurm's priority/basic counts down from here, one for each submission (observation Q8)."""
+from slurm_sim_plugins.views import Job, PriorityView, Situation, WalltimeView
 
 
 class Admission:
@@ -20,59 +15,42 @@ class Admission:
     Args:
         situation: the current state.
         table: the job table.
-        facts: the further columns that a job shows.
         hooks: the walltime and priority plugins' hooks among them.
         apply: queues or rejects the jobs.
         validate: checks the plugins' answers.
     """
 
     def __init__(
-        self,
-        situation: Situation,
-        table: JobTable,
-        facts: JobFacts,
-        hooks: Hooks,
-        apply: Apply,
-        validate: Validator,
+        self, situation: Situation, table: JobTable, hooks: Hooks, apply: Apply, validate: Validator
     ) -> None:
         self._situation = situation
-        self._table = table
-        self._facts = facts
+        self._jobs = table.jobs
         self._hooks = hooks
         self._apply = apply
         self._validate = validate
         self._walltime_view = WalltimeView(situation)
         self._priority_view = PriorityView(situation)
+        self._plain = hooks.walltime_submit is None and hooks.priority_set is None
 
-    def submit(self, indices: Sequence[int]) -> None:
-        """Submit the jobs at these positions of the table, together."""
-        jobs = [self._new_job(index) for index in indices if self._fits(index)]
+    def submit(self, first: int, beyond: int) -> None:
+        """Submit, together, the jobs from ``first`` up to ``beyond`` of the table."""
+        jobs = self._jobs[first:beyond]
+        if not self._plain:
+            self._ask_plugins(jobs)
+        total = self._situation.total
+        for job in jobs:
+            if job.processors <= total:
+                self._apply.submit(job)
+            else:
+                self._apply.reject(job, f"needs {job.processors} processors, the machine has {total}")
+
+    def _ask_plugins(self, jobs: list[Job]) -> None:
+        jobs = [job for job in jobs if job.processors <= self._situation.total]
         if self._hooks.walltime_submit is not None:
             for job in jobs:
                 self._plan(job)
         if self._hooks.priority_set is not None and jobs:
             self._set_priorities(jobs)
-        self._apply.submit(jobs)
-
-    def _fits(self, index: int) -> bool:
-        wanted, total = self._table.processors[index], self._situation.total
-        if wanted <= total:
-            return True
-        self._apply.reject(index, f"needs {wanted} processors, the machine has {total}")
-        return False
-
-    def _new_job(self, index: int) -> Job:
-        table = self._table
-        return new_job(
-            self._facts,
-            index,
-            table.ids[index],
-            table.submit[index],
-            table.processors[index],
-            table.time_limit[index],
-            FIRST_PRIORITY - index,
-            index,
-        )
 
     def _plan(self, job: Job) -> None:
         object.__setattr__(self._walltime_view, "job", job)

@@ -5,39 +5,45 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Any
 
-from slurm_sim_plugins.views import Job
+from slurm_sim_plugins.views import Job, Situation
 
 
 class JobQueue:
-    """Jobs sorted by their order: priority, then (submit, id).
+    """Keeps a situation's waiting jobs sorted by their order: priority, then (submit, id).
 
     Args:
-        jobs: the list to keep sorted; views show this very list.
+        situation: whose ``waiting`` and ``head`` to keep.
     """
 
-    __slots__ = ("_orders", "jobs")
+    __slots__ = ("_jobs", "_orders", "_situation")
 
-    def __init__(self, jobs: list[Job]) -> None:
-        self.jobs = jobs
-        self._orders: list[Any] = [job._order for job in jobs]
+    def __init__(self, situation: Situation) -> None:
+        self._situation = situation
+        self._jobs = situation._waiting
+        self._orders: list[Any] = []
 
-    def add(self, job: Job) -> int:
-        """Put a job into its place; returns the position."""
-        order = job._order
-        orders = self._orders
-        if not orders or order > orders[-1]:
+    def add(self, job: Job) -> bool:
+        """Put a job into its place; says whether it is the head now."""
+        order, orders = job._order, self._orders
+        if orders and order > orders[-1]:
             orders.append(order)
-            self.jobs.append(job)
-            return len(orders) - 1
+            self._jobs.append(job)
+            return False
         position = bisect_left(orders, order)
         orders.insert(position, order)
-        self.jobs.insert(position, job)
-        return position
+        self._jobs.insert(position, job)
+        if position:
+            return False
+        self._situation.head = job
+        return True
 
-    def remove(self, job: Job) -> int:
-        """Take a job out; returns the position that it had."""
-        orders = self._orders
-        position = bisect_left(orders, job._order)
-        del orders[position]
-        del self.jobs[position]
-        return position
+    def remove(self, job: Job) -> bool:
+        """Take a job out; says whether it was the head."""
+        jobs, orders = self._jobs, self._orders
+        if jobs[0] is not job:
+            position = bisect_left(orders, job._order)
+            del orders[position], jobs[position]
+            return False
+        del orders[0], jobs[0]
+        self._situation.head = jobs[0] if jobs else None
+        return True

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+import inspect
+from collections.abc import Iterable
+from types import GeneratorType
 from typing import Any
 
 from emulator.engine.apply import Apply
 from emulator.hooks import Hooks
 from emulator.scheduling.room import RoomMaker
+from emulator.state.jobs import PENDING
 from emulator.validate import Validator
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Reserve, Start, Wake
-from slurm_sim_plugins.views import SchedulingView, Situation
+from slurm_sim_plugins.views import Job, SchedulingView
 
 PATIENCE = 10_000
-"""Decisions that change nothing, over twice the length of the queue, before a pass counts as stuck."""
+"""Decisions other than starts, over two for each job of the workload, before a pass counts as stuck."""
 
 
 class SchedulingPass:
@@ -28,84 +31,97 @@ class SchedulingPass:
     """
 
     def __init__(
-        self, situation: Situation, hooks: Hooks, apply: Apply, validate: Validator, room: RoomMaker
+        self, situation: SchedulingView, hooks: Hooks, apply: Apply, validate: Validator, room: RoomMaker
     ) -> None:
-        self._situation = situation
+
         self._hooks = hooks
         self._apply = apply
         self._validate = validate
         self._room = room
-        self._view = SchedulingView(situation)
+        self._view = situation
+        self._generator: Any = None
+        self._state = apply._table.state
+        plain = hooks.schedule is not None and inspect.isgeneratorfunction(hooks.schedule)
+        self._schedule = hooks.schedule if plain else self._checked_schedule
+        self.may_overrun = True
+        self._every_pass = not hooks.only_starts
+        self._patience = PATIENCE + 2 * len(self._state)
         self._fruitless = 0
-        self._carry_out: dict[type, Callable[[Any], bool]] = {
-            Start: self._start,
-            Reserve: self._reserve,
-            MakeRoom: self._make_room,
-            Wake: self._wake,
-        }
 
     def run(self) -> None:
-        """Make one pass."""
-        situation, apply = self._situation, self._apply
-        running = situation.running
-        if running and running[0][0] < situation.now:
+        """Make one pass, if there is anything for it to do."""
+        view, apply = self._view, self._apply
+        if view.head is None:
+            return
+        if self.may_overrun and view._runs and view._runs[0][0] < view.now:
             apply.replan_overdue()
-        situation.changed = apply.changed
-        apply.changed = False
-        self._fruitless = 0
-        schedule = self._hooks.schedule
-        if schedule is not None:
-            try:
-                decisions = schedule(self._view)
-                if decisions is not None:
-                    self._follow(decisions)
-            except Exception as error:
-                self._hooks.fail("schedule", error, time=situation.now)
-        situation.newcomers.clear()
-        if situation.queue:
-            apply.left_blocked(situation.queue[0], apply.now)
+        if apply.changed:
+            apply.changed = False
+            view.changed = True
+        elif apply.hopeful or self._every_pass:
+            view.changed = False
+        else:
+            return
+        apply.hopeful = False
+
+        state = self._state
+        try:
+            self._generator = self._validate.decisions = decisions = self._schedule(view)
+            for decision in decisions:
+                if type(decision) is Start:
+                    # Starts are the many: the checks of Validator.start, without the call.
+                    job = decision.job
+                    if type(job) is not Job or state[job.index] != PENDING or job.processors > apply.free:
+                        self._validate.start(decision)
+                    apply.start(job, decision.reason)
+                else:
+                    self._carry_out(decision)
+        except Exception as error:
+            self._hooks.fail("schedule", error, time=view.now)
+
+        view._arrived.clear()
+        if view.head is not apply.watch.head and view.head is not None:
+            apply.watch.left_blocked(view.head, apply.now)
         if self._hooks.pass_done is not None:
             self._pass_done()
 
-    def _follow(self, decisions: Generator[Decision, bool, None]) -> None:
-        self._validate.generator(decisions)
-        self._validate.decisions = decisions
-        carry_out = self._carry_out
-        send = decisions.send
+    def _checked_schedule(self, view: SchedulingView) -> Iterable[Decision]:
+        """The scheduler's generator, where its code does not already say that it is one."""
+        decisions = self._hooks.schedule(view) if self._hooks.schedule is not None else None
+        if decisions is None:
+            return ()
+        if type(decisions) is not GeneratorType:
+            self._validate.generator(decisions)
+        return decisions  # type: ignore[no-any-return]
+
+    def _carry_out(self, decision: Decision) -> None:
+        """Check and apply a decision, and those that follow from its answer.
+
+        Only a request for room is answered; what the generator yields in return is the
+        next decision.
+        """
         try:
-            decision = next(decisions)
-            while True:
-                handler = carry_out.get(type(decision))
-                if handler is None:
-                    self._validate.unknown(decision)
-                decision = send(handler(decision))  # type: ignore[misc]
+            while (answer := self._check_and_apply(decision)) is not None:
+                decision = self._generator.send(answer)
         except StopIteration:
-            pass
+            return
 
-    def _start(self, decision: Start) -> bool:
-        self._apply.start(self._validate.start(decision), decision.reason)
-        self._fruitless = 0
-        return True
-
-    def _reserve(self, decision: Reserve) -> bool:
-        self._apply.reserve(self._validate.reserve(decision), decision.time, decision.reason)
-        self._count_fruitless()
-        return True
-
-    def _make_room(self, decision: MakeRoom) -> bool:
-        made = self._room.make(self._validate.make_room(decision), decision.reason)
-        self._count_fruitless()
-        return made
-
-    def _wake(self, decision: Wake) -> bool:
-        self._apply.wake(self._validate.wake(decision))
-        self._count_fruitless()
-        return True
-
-    def _count_fruitless(self) -> None:
+    def _check_and_apply(self, decision: Decision) -> bool | None:
+        validate, apply = self._validate, self._apply
         self._fruitless += 1
-        if self._fruitless > PATIENCE + 2 * len(self._situation.queue):
-            self._validate.no_progress(self._fruitless)
+        if self._fruitless > self._patience:
+            validate.no_progress(self._fruitless)
+        if type(decision) is Start:
+            apply.start(validate.start(decision), decision.reason)
+        elif type(decision) is Reserve:
+            apply.reserve(validate.reserve(decision), decision.time, decision.reason)
+        elif type(decision) is MakeRoom:
+            return self._room.make(validate.make_room(decision), decision.reason)
+        elif type(decision) is Wake:
+            apply.wake(validate.wake(decision))
+        else:
+            validate.unknown(decision)
+        return None
 
     def _pass_done(self) -> None:
         try:

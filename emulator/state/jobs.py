@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from array import array
 from enum import IntEnum
+from itertools import repeat
+from typing import Any
+
+from numpy.typing import NDArray
 
 from emulator.engine.clock import NEVER, instants
 from emulator.workload.workload import Workload
+from slurm_sim_plugins.views import Job, JobFields
 
 
 class JobState(IntEnum):
@@ -36,53 +40,79 @@ FUTURE, PENDING, RUNNING, COMPLETED, TIMEOUT, REJECTED = map(int, JobState)
 PastRun = tuple[int, int, int, bool]
 """A run that ended by preemption: job index, start, end (microseconds), backfilled."""
 
+FIRST_PRIORITY = 4294901759
+"""Slurm's priority/basic counts down from here, one for each submission (observation Q8)."""
+
 
 class JobTable:
     """One entry a job in each column, in the order of (submit, id).
 
-    Plain lists where the engine reads, arrays where it writes: a list gives the quickest
-    access to Python integers, an array holds them in eight bytes. Instants and durations
-    are int microseconds; ``NEVER`` where nothing has happened.
+    Columns are plain lists, which Python reads and writes fastest. Instants and
+    durations are int microseconds; ``NEVER`` where nothing has happened.
 
     Attributes:
-        ids, submit, processors, time_limit: as the workload has them (seconds as float).
-        submit_at, work, limit: submission, true work and limit in microseconds.
+        jobs: what plugins see of each job.
+        submit_at, work, limit: submission, true work and limit.
         state: current :class:`JobState`.
-        start, end: of the last run. ``first_start``: of the first.
-        occupied: time on processors over the runs that are over.
+        start, end: of the last run.
         requeues: how often it was sent back.
-        blocked: 1 if it was left at the head of the queue after some pass.
-        backfilled: 1 if its last start went ahead of the head of the queue.
+        blocked: whether it was left at the head of the queue after some pass.
+        backfilled: whether its last start went ahead of the head of the queue.
         reserved: the last reservation computed before the one before ran out (seconds; NaN if none).
-        could_start: when it was first head of the queue and idle plus lower-priority
-            processors sufficed.
-        priority: at its last start. planned: seconds planned at submission.
+        could_start: of a blocked job: when it was first head of the queue and idle plus
+            lower-priority processors sufficed.
         past_runs: runs that ended by preemption, in the order of their ends.
     """
 
     def __init__(self, workload: Workload) -> None:
         count = len(workload)
-        self.ids: list[int] = workload.id.tolist()
-        self.submit: list[float] = workload.submit.tolist()
-        self.processors: list[int] = workload.processors.tolist()
-        self.time_limit: list[float] = workload.time_limit.tolist()
+        self.jobs = _jobs(workload)
         self.submit_at: list[int] = instants(workload.submit).tolist()
         self.work: list[int] = instants(workload.run).tolist()
         self.limit: list[int] = instants(workload.time_limit).tolist()
-        self.state = bytearray(count)
-        never = array("q", [NEVER])
-        self.start = never * count
-        self.end = never * count
-        self.first_start = never * count
-        self.could_start = never * count
-        self.occupied = array("q", bytes(8 * count))
-        self.requeues = array("l", bytes(array("l").itemsize * count))
-        self.blocked = bytearray(count)
-        self.backfilled = bytearray(count)
-        self.reserved = array("d", [float("nan")]) * count
-        self.priority = array("d", [float("nan")]) * count
-        self.planned = array("d", workload.time_limit.tobytes())
+        self.state = [FUTURE] * count
+        self.start = [NEVER] * count
+        self.end = [NEVER] * count
+        self.could_start = [NEVER] * count
+        self.requeues = [0] * count
+        self.blocked = [False] * count
+        self.backfilled = [False] * count
+        self.reserved = [float("nan")] * count
         self.past_runs: list[PastRun] = []
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self.jobs)
+
+
+def _jobs(workload: Workload) -> list[Job]:
+    """First come, first served: the order is the position, the number counts down."""
+    count = len(workload)
+    facts = {name: column.tolist() for name, column in known_facts(workload).items()}
+    jobs = list(
+        map(
+            JobFields,
+            repeat(facts),
+            range(count),
+            workload.id.tolist(),
+            workload.submit.tolist(),
+            workload.processors.tolist(),
+            workload.time_limit.tolist(),
+            range(FIRST_PRIORITY, FIRST_PRIORITY - count, -1),
+            range(count),
+        )
+    )
+    for job in jobs:
+        job.__class__ = Job
+    return jobs  # type: ignore[return-value]
+
+
+def known_facts(workload: Workload) -> dict[str, NDArray[Any]]:
+    """The facts, with None for -1 in whole numbers and for NaN."""
+    known = {}
+    for name, column in workload.facts.items():
+        unknown = column == -1 if column.dtype.kind == "i" else column != column
+        if unknown.any():
+            column = column.astype(object)
+            column[unknown] = None
+        known[name] = column
+    return known

@@ -21,6 +21,7 @@ class Easy:
     """
 
     name: ClassVar[str] = "sched/easy"
+    only_starts: ClassVar[bool] = True
 
     @hookimpl
     def schedule(self, view: SchedulingView) -> Generator[Decision, bool, None]:
@@ -34,7 +35,9 @@ class Easy:
             yield Reserve(head, shadow_time)
 
         # While jobs were only submitted, who was refused before would be refused again.
-        for job in view.candidates(retry=view.changed):
+        for job in view.candidates(view.changed):
+            if job.processors > view.free:
+                continue
             if view.now + job.planned <= shadow_time:
                 yield Start(job)
             elif job.processors <= extra:

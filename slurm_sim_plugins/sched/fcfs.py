@@ -18,6 +18,7 @@ class Fcfs:
     """
 
     name: ClassVar[str] = "sched/fcfs"
+    only_starts: ClassVar[bool] = True
 
     @hookimpl
     def schedule(self, view: SchedulingView) -> Generator[Decision, bool, None]:

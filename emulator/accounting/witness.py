@@ -1,0 +1,64 @@
+"""Tells the event log and the observers what happened."""
+
+from __future__ import annotations
+
+from emulator.accounting.eventlog import EventLog
+from emulator.engine.clock import MICROSECONDS
+from emulator.hooks import Hook, Hooks
+from slurm_sim_plugins.views import Job, Run
+
+
+class Witness:
+    """Is told of every change, after it was made; instants are in microseconds.
+
+    Args:
+        log: the event log, or None.
+        hooks: the observers' hooks among them.
+    """
+
+    def __init__(self, log: EventLog | None, hooks: Hooks) -> None:
+        self._log = log
+        self._hooks = hooks
+
+    @staticmethod
+    def needed(log: EventLog | None, hooks: Hooks) -> bool:
+        """Whether anybody listens at all."""
+        observers = (hooks.job_submitted, hooks.job_started, hooks.job_requeued, hooks.job_ended)
+        return log is not None or any(hook is not None for hook in observers)
+
+    def rejected(self, now: int, job: Job, reason: str) -> None:
+        if self._log is not None:
+            self._log.reject(now, job.id, reason)
+
+    def submitted(self, now: int, job: Job) -> None:
+        if self._log is not None:
+            self._log.submit(now, job.id)
+        self._tell("job_submitted", self._hooks.job_submitted, now, job, job)
+
+    def started(self, now: int, run: Run, backfilled: bool, reason: str) -> None:
+        if self._log is not None:
+            self._log.start(now, run.job.id, run.processors, backfilled, reason)
+        self._tell("job_started", self._hooks.job_started, now, run.job, run)
+
+    def requeued(self, now: int, run: Run, preemptor: Job, reason: str) -> None:
+        if self._log is not None:
+            self._log.requeue(now, run.job.id, preemptor.id, reason)
+        self._tell("job_requeued", self._hooks.job_requeued, now, run.job, run.job, run)
+
+    def reserved(self, now: int, job: Job, time: float, reason: str) -> None:
+        if self._log is not None:
+            self._log.reserve(now, job.id, time, reason)
+
+    def ended(self, now: int, run: Run, state: str) -> None:
+        if self._log is not None:
+            self._log.end(now, run.job.id, state)
+        self._tell("job_ended", self._hooks.job_ended, now, run.job, run.job, run, state)
+
+    def _tell(self, name: str, hook: Hook, now: int, job: Job, *values: object) -> None:
+        if hook is None:
+            return
+        time = now / MICROSECONDS
+        try:
+            hook(*values, time)
+        except Exception as error:
+            self._hooks.fail(name, error, time=time, job=job.id)

@@ -1,0 +1,19 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+TRACES = Path(__file__).resolve().parents[1].parent / "shared" / "traces"
+
+
+@pytest.fixture(scope="session")
+def traces() -> Path:
+    """The folder of real logs; tests that need it are skipped where it is absent."""
+    folder = Path(os.environ.get("SLURM_SIM_TRACES") or TRACES)
+    if not folder.is_dir():
+        pytest.skip(f"no real logs at {folder}; set SLURM_SIM_TRACES to the folder that holds them")
+    return folder

@@ -1,0 +1,223 @@
+"""The profile against one that keeps a level for every second, and the compiled against the plain one."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pickle
+import sys
+from typing import NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from slurm_sim_plugins.profile import Profile, earliest_start
+from slurm_sim_plugins.views import Run, new_job
+
+NEEDS_NUMBA = pytest.mark.skipif(
+    importlib.util.find_spec("numba") is None, reason="numba is not installed: the extra [compiled]"
+)
+JOB = new_job({}, 0, 1, 0.0, 1, 1.0, 0.0, 0)
+COMPILES = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+class BySecond:
+    """How many processors are free in each second: obviously right, and slow."""
+
+    def __init__(self, now: int, free: int, running: list[Run], horizon: int) -> None:
+        self.now = now
+        self.levels = {
+            second: free + sum(run.processors for run in running if run.planned_end <= second)
+            for second in range(now, horizon)
+        }
+
+    def place(self, processors: list[int], durations: list[int], not_before: int) -> list[int]:
+        starts = []
+        for wanted, duration in zip(processors, durations, strict=True):
+            start = self.earliest(wanted, duration, not_before)
+            self.add(start, duration, -wanted)
+            starts.append(start)
+        return starts
+
+    def compress(self, processors: list[int], durations: list[int], starts: list[int], not_before: int) -> list[int]:
+        held = [max(start, not_before, self.now) for start in starts]
+        for wanted, duration, start in zip(processors, durations, held, strict=True):
+            self.add(start, duration, -wanted)
+        moved = []
+        for wanted, duration, start in zip(processors, durations, held, strict=True):
+            self.add(start, duration, wanted)
+            moved += self.place([wanted], [duration], not_before)
+        return moved
+
+    def earliest(self, wanted: int, duration: int, not_before: int) -> int:
+        start = max(not_before, self.now)
+        while any(self.levels[second] < wanted for second in range(start, start + duration)):
+            start += 1
+        return start
+
+    def add(self, start: int, duration: int, change: int) -> None:
+        for second in range(start, start + duration):
+            self.levels[second] += change
+
+
+class Case(NamedTuple):
+    """A machine with what runs on it, and requests."""
+
+    now: int
+    free: int
+    running: list[Run]
+    processors: list[int]
+    durations: list[int]
+    not_before: int
+
+    @property
+    def horizon(self) -> int:
+        """Nothing is taken from then on."""
+        last = max([self.now, self.not_before] + [int(run.planned_end) for run in self.running])
+        return last + 1 + 3 * sum(self.durations)
+
+
+def runs(ends: list[tuple[float, int]]) -> list[Run]:
+    return [Run(float(end), number, wanted, 0.0, JOB) for number, (end, wanted) in enumerate(sorted(ends))]
+
+
+@st.composite
+def cases(draw: st.DrawFn, most: int = 12) -> Case:
+    now = draw(st.integers(0, 10))
+    running = runs(draw(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 4)), max_size=6)))
+    free = draw(st.integers(0 if running else 1, 4))
+    total = free + sum(run.processors for run in running)
+    requests = draw(st.lists(st.tuples(st.integers(1, total), st.integers(1, 15)), max_size=most))
+    not_before = draw(st.integers(0, 30))
+    return Case(now, free, running, [wanted for wanted, _ in requests], [long for _, long in requests], not_before)
+
+
+def by_second(profile: Profile, horizon: int) -> dict[int, int]:
+    """Levels of a profile, second by second."""
+    steps = profile.steps()
+    assert [time for time, _ in steps] == sorted({time for time, _ in steps})
+    return {
+        second: [level for time, level in steps if time <= second][-1] for second in range(int(steps[0][0]), horizon)
+    }
+
+
+@given(cases(), st.integers(1, 30))
+def test_earliest_start(case: Case, wanted: int) -> None:
+    slow = BySecond(case.now, case.free, case.running, case.horizon)
+    enough = [second for second, level in slow.levels.items() if level >= wanted]
+    expected = (enough[0], slow.levels[enough[0]] - wanted) if enough else (float("inf"), 0)
+    if wanted <= case.free:  # What is free is enough: an end that has passed does not count.
+        expected = (case.now, case.free - wanted)
+    assert earliest_start(wanted, case.free, case.running, case.now) == expected
+
+
+@given(cases())
+def test_place_finds_the_earliest_holes(case: Case) -> None:
+    now, free, running, processors, durations, not_before = case
+    profile, slow = Profile(now, free, running), BySecond(now, free, running, case.horizon)
+    assert by_second(profile, case.horizon) == slow.levels
+
+    assert profile.place(processors, durations, not_before) == slow.place(processors, durations, not_before)
+    assert by_second(profile, case.horizon) == slow.levels
+    assert min(slow.levels.values()) >= 0
+
+
+@given(cases(), st.data())
+def test_place_goes_on_where_it_stopped(case: Case, data: st.DataObject) -> None:
+    now, free, running, processors, durations, not_before = case
+    profile, slow = Profile(now, free, running), BySecond(now, free, running, case.horizon + 99)
+    for wanted, duration in zip(processors, durations, strict=True):
+        not_before = data.draw(st.integers(0, 60))
+        assert profile.place([wanted], [duration], not_before) == slow.place([wanted], [duration], not_before)
+    assert by_second(profile, case.horizon + 99) == slow.levels
+
+
+@given(cases(), st.data())
+def test_compress_moves_what_it_is_given(case: Case, data: st.DataObject) -> None:
+    """Whatever the requests hold, possible or not."""
+    now, free, running, processors, durations, not_before = case
+    starts = data.draw(st.lists(st.integers(0, 60), min_size=len(processors), max_size=len(processors)))
+    profile, slow = Profile(now, free, running), BySecond(now, free, running, case.horizon + 99)
+    assert profile.compress(processors, durations, starts, not_before) == slow.compress(
+        processors, durations, starts, not_before
+    )
+    assert by_second(profile, case.horizon + 99) == slow.levels
+
+
+@given(cases(), st.data())
+def test_compress_never_moves_later(case: Case, data: st.DataObject) -> None:
+    """When some of what runs ends early, and time goes on."""
+    now, free, running, processors, durations, not_before = case
+    starts = Profile(now, free, running).place(processors, durations, not_before)
+    stay = data.draw(st.lists(st.booleans(), min_size=len(running), max_size=len(running)))
+    still = [run for run, stays in zip(running, stay, strict=True) if stays]
+    total = free + sum(run.processors for run in running)
+    nearest = min([*starts, 99, *(run.planned_end for run in still if run.planned_end > now)])
+    later = data.draw(st.integers(now, max(now, int(nearest))))
+
+    profile = Profile(later, total - sum(run.processors for run in still), still)
+    moved = profile.compress(processors, durations, starts, later)
+    assert all(new <= old for new, old in zip(moved, starts, strict=True))
+    assert min(level for _, level in profile.steps()) >= 0
+
+
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=NEEDS_NUMBA)])
+def test_bad_requests_are_refused(compiled: bool) -> None:
+    if compiled:
+        from slurm_sim_plugins.profile_compiled import CompiledProfile
+
+    profile = (CompiledProfile if compiled else Profile)(0.0, 1, runs([(5.0, 2)]))
+    with pytest.raises(ValueError, match="wants 4 processors, the whole machine has 3"):
+        profile.place([1, 4], [1.0, 1.0], 0.0)
+    with pytest.raises(ValueError, match="wants 4 processors, the whole machine has 3"):
+        profile.compress([4], [1.0], [7.0], 0.0)
+    with pytest.raises(ValueError, match=r"argument 2 is shorter|differ in number"):
+        profile.place([1, 1], [1.0], 0.0)
+    with pytest.raises(ValueError, match=r"argument 2 is longer|differ in number"):
+        profile.compress([1], [1.0, 1.0], [7.0], 0.0)
+
+
+SECONDS = st.floats(0.0, 1e6) | st.integers(0, 50).map(float)
+LASTING = st.floats(1e-3, 1e6) | st.integers(1, 20).map(float)
+
+
+@NEEDS_NUMBA
+@COMPILES
+@given(st.data())
+def test_compiled_answers_as_plain(data: st.DataObject) -> None:
+    """Through several calls on one profile, to the bit."""
+    from slurm_sim_plugins.profile_compiled import CompiledProfile
+
+    running = runs(data.draw(st.lists(st.tuples(SECONDS, st.integers(1, 40)), max_size=20)))
+    now, free = data.draw(SECONDS), data.draw(st.integers(1, 40))
+    total = free + sum(run.processors for run in running)
+    plain, compiled = Profile(now, free, running), CompiledProfile(now, free, running)
+    assert compiled.steps() == plain.steps()
+    for _ in range(3):
+        requests = data.draw(st.lists(st.tuples(st.integers(1, total), LASTING, SECONDS), max_size=30))
+        wanted, durations, starts = ([row[column] for row in requests] for column in range(3))
+        not_before = data.draw(SECONDS)
+        if data.draw(st.booleans()):
+            answers = [kind.place(wanted, durations, not_before) for kind in (plain, compiled)]
+        else:
+            answers = [kind.compress(wanted, durations, starts, not_before) for kind in (plain, compiled)]
+        assert answers[0] == answers[1]
+        assert compiled.steps() == plain.steps()
+
+
+@NEEDS_NUMBA
+def test_compiled_answers_in_plain_numbers_and_can_be_kept() -> None:
+    from slurm_sim_plugins.profile_compiled import CompiledProfile
+
+    profile = CompiledProfile(0, 4, runs([(5, 3)]))
+    assert [type(start) for start in profile.place([4, 7], [2, 2], 1)] == [float, float]
+    assert {type(value) for step in profile.steps() for value in step} == {float, int}
+    assert pickle.loads(pickle.dumps(profile)).steps() == profile.steps()
+
+
+def test_without_numba_the_import_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.delitem(sys.modules, "slurm_sim_plugins.profile_compiled", raising=False)
+    with pytest.raises(ImportError, match=r"pip install slurm-sim-plugins\[compiled\]"):
+        importlib.import_module("slurm_sim_plugins.profile_compiled")

@@ -1,0 +1,161 @@
+"""A machine, its queue, and the two usual orders in which things happen at one instant.
+
+Everything is recomputed from plain lists whenever it is asked for. A job waits in the
+order of (submit, id).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+JobRow = tuple[int, float, int, float, float]
+"""(id, submit, processors, true run time, limit)."""
+Passes = Literal["batch", "event"]
+Schedule = dict[int, tuple[float, float]]
+"""Start and end of each job, by id."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job; ``planned`` is for how long schedulers think that it runs."""
+
+    id: int
+    submit: float
+    processors: int
+    run: float
+    limit: float
+    planned: float
+
+
+@dataclass(frozen=True)
+class Running:
+    """A job on the machine, and when it will really end."""
+
+    job: Job
+    start: float
+    end: float
+
+
+@dataclass
+class Cluster:
+    """The machine and its queue at one instant.
+
+    Attributes:
+        running: in the order in which the jobs started.
+        freed: whether a job has given its processors back since the last pass.
+        held: what each job has had of the machine, for all that have started.
+    """
+
+    processors: int
+    kill_at_limit: bool
+    now: float = 0.0
+    waiting: list[Job] = field(default_factory=list)
+    running: list[Running] = field(default_factory=list)
+    freed: bool = False
+    schedule: Schedule = field(default_factory=dict)
+
+    @property
+    def idle(self) -> int:
+        return self.processors - sum(run.job.processors for run in self.running)
+
+    def submit(self, job: Job) -> None:
+        self.waiting.append(job)
+        self.waiting.sort(key=lambda job: (job.submit, job.id))
+
+    def start(self, job: Job) -> None:
+        assert job.processors <= self.idle
+        self.waiting.remove(job)
+        lasts = min(job.run, job.limit) if self.kill_at_limit else job.run
+        self.running.append(Running(job, self.now, self.now + lasts))
+        self.schedule[job.id] = self.now, self.now + lasts
+
+    def remove(self, run: Running) -> None:
+        self.running.remove(run)
+        self.freed = True
+
+    def overdue(self, run: Running) -> bool:
+        """Whether it has run for as long as it was first planned to, without ending."""
+        return run.start + run.job.planned <= self.now
+
+    def planned_end(self, run: Running) -> float:
+        """When it is planned to end; an expired plan gives way to the limit, an expired limit to now."""
+        for end in (run.start + run.job.planned, run.start + run.job.limit):
+            if end > self.now:
+                return end
+        return self.now
+
+
+MakePass = Callable[[Cluster], None]
+
+
+def simulate(
+    jobs: Iterable[JobRow],
+    processors: int,
+    make_pass: MakePass,
+    *,
+    passes: Passes = "batch",
+    kill_at_limit: bool = True,
+    predictions: Mapping[int, float] | None = None,
+) -> Schedule:
+    """Run all jobs, with ``make_pass`` to start them.
+
+    Args:
+        jobs: the jobs, none wider than the machine.
+        processors: size of the machine.
+        make_pass: one scheduling pass.
+        passes: which order of events and passes.
+        kill_at_limit: whether a job ends at its limit.
+        predictions: planned seconds by id, where they are not the limit; at most the limit.
+    """
+    known = predictions or {}
+    to_come = [
+        Job(id, submit, wanted, run, limit, min(known.get(id, limit), limit))
+        for id, submit, wanted, run, limit in sorted(jobs, key=lambda row: (row[1], row[0]))
+    ]
+    cluster = Cluster(processors, kill_at_limit)
+    at_instant = {"batch": _batch, "event": _event}[passes]
+
+    def scheduling_pass() -> None:
+        make_pass(cluster)
+        cluster.freed = False
+
+    while to_come or cluster.running:
+        next_submission = to_come[0].submit if to_come else float("inf")
+        cluster.now = min([next_submission] + [run.end for run in cluster.running])
+        arriving = []
+        while to_come and to_come[0].submit == cluster.now:
+            arriving.append(to_come.pop(0))
+        at_instant(cluster, arriving, scheduling_pass)
+    assert not cluster.waiting
+    return cluster.schedule
+
+
+def _batch(cluster: Cluster, arriving: list[Job], scheduling_pass: Callable[[], None]) -> None:
+    """All that ends, then all that is submitted, then one pass."""
+    for run in _ending(cluster):
+        cluster.remove(run)
+    for job in arriving:
+        cluster.submit(job)
+    scheduling_pass()
+
+
+def _event(cluster: Cluster, arriving: list[Job], scheduling_pass: Callable[[], None]) -> None:
+    """Expiring limits give processors back; a pass after each submission; a pass after each end."""
+    ending = _ending(cluster)
+    for run in ending:
+        if run.start + run.job.limit == cluster.now:
+            cluster.remove(run)
+    for job in arriving:
+        cluster.submit(job)
+        scheduling_pass()
+    for run in ending:
+        if run in cluster.running:
+            cluster.remove(run)
+        scheduling_pass()
+
+
+def _ending(cluster: Cluster) -> list[Running]:
+    """What ends now, in the order in which it started."""
+    return [run for run in cluster.running if run.end == cluster.now]

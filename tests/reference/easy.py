@@ -1,0 +1,60 @@
+"""EASY backfilling: only the head of the queue has a reservation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from .cluster import Cluster, Job, JobRow, Passes, Schedule, simulate
+
+
+def easy(
+    jobs: Iterable[JobRow],
+    processors: int,
+    passes: Passes = "batch",
+    order: Literal["queue", "sjf"] = "queue",
+    kill_at_limit: bool = True,
+    predictions: Mapping[int, float] | None = None,
+) -> Schedule:
+    """Start the queue in order until its head does not fit, then backfill.
+
+    Args:
+        jobs: (id, submit, processors, run, limit) of each.
+        processors: size of the machine.
+        passes: which order of events and passes.
+        order: in which the jobs behind the head are tried: by (submit, id), or by
+            (planned, submit, id).
+        kill_at_limit: whether a job ends at its limit.
+        predictions: planned seconds by id, where they are not the limit.
+    """
+
+    def key(job: Job) -> tuple[float, ...]:
+        return (job.submit, job.id) if order == "queue" else (job.planned, job.submit, job.id)
+
+    def make_pass(cluster: Cluster) -> None:
+        while cluster.waiting and cluster.waiting[0].processors <= cluster.idle:
+            cluster.start(cluster.waiting[0])
+        if not cluster.waiting:
+            return
+        head, *others = cluster.waiting
+        shadow_time, extra = reservation(head, cluster)
+        for job in sorted(others, key=key):
+            if job.processors > cluster.idle:
+                continue
+            if cluster.now + job.planned <= shadow_time:
+                cluster.start(job)
+            elif job.processors <= extra:
+                extra -= job.processors
+                cluster.start(job)
+
+    return simulate(jobs, processors, make_pass, passes=passes, kill_at_limit=kill_at_limit, predictions=predictions)
+
+
+def reservation(head: Job, cluster: Cluster) -> tuple[float, int]:
+    """The first planned end at which the head fits, and how many processors it leaves over then."""
+    for time in sorted({cluster.planned_end(run) for run in cluster.running}):
+        ended = [run for run in cluster.running if cluster.planned_end(run) <= time]
+        free = cluster.idle + sum(run.job.processors for run in ended)
+        if free >= head.processors:
+            return time, free - head.processors
+    raise AssertionError("the head is wider than the machine")

@@ -1,0 +1,37 @@
+"""First come, first served, and shortest job first; nobody overtakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from .cluster import Cluster, Job, JobRow, Passes, Schedule, simulate
+
+
+def fcfs(
+    jobs: Iterable[JobRow],
+    processors: int,
+    order: Literal["fcfs", "sjf"] = "fcfs",
+    passes: Passes = "batch",
+    kill_at_limit: bool = True,
+) -> Schedule:
+    """While the head of the queue fits, start it; then stop.
+
+    Args:
+        jobs: (id, submit, processors, run, limit) of each.
+        processors: size of the machine.
+        order: of the queue: by (submit, id), or by (limit, submit, id).
+        passes: which order of events and passes.
+        kill_at_limit: whether a job ends at its limit.
+    """
+
+    def key(job: Job) -> tuple[float, ...]:
+        return (job.submit, job.id) if order == "fcfs" else (job.limit, job.submit, job.id)
+
+    def make_pass(cluster: Cluster) -> None:
+        for job in sorted(cluster.waiting, key=key):
+            if job.processors > cluster.idle:
+                break
+            cluster.start(job)
+
+    return simulate(jobs, processors, make_pass, passes=passes, kill_at_limit=kill_at_limit)
