@@ -143,16 +143,16 @@ class Validator:
         """Runs of now, each once."""
         if _length(answer) is None:
             self._refuse_answer("preempt_candidates", f"answered {_short(answer)}; answer a list of runs", preemptor)
-        current = {id(run) for run in self._situation.running}
+        current = {run.sequence for run in self._situation.running}
         named = set()
         for run in answer:
-            if id(run) not in current:
+            if not isinstance(run, Run) or run.sequence not in current:
                 self._refuse_answer(
                     "preempt_candidates", f"named {_short(run)}, which is not in view.running", preemptor
                 )
-            if id(run) in named:
+            if run.sequence in named:
                 self._refuse_answer("preempt_candidates", f"named the run of job {run.job.id} twice", preemptor)
-            named.add(id(run))
+            named.add(run.sequence)
         return list(answer)
 
     def generator(self, answer: object) -> None:

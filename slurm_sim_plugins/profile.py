@@ -32,14 +32,14 @@ def earliest_start(processors: int, free: int, running: Iterable[RunEntry], now:
     if free >= processors:
         return now, free - processors
     runs = iter(running)
-    for end, _, freed, _ in runs:
+    for end, _, freed, _, _ in runs:
         free += freed
         if free >= processors:
             break
     else:
         return float("inf"), 0
     time = max(end, now)
-    for end, _, freed, _ in runs:
+    for end, _, freed, _, _ in runs:
         if end > time:
             break
         free += freed
@@ -67,7 +67,7 @@ class Profile:
     def __init__(self, now: float, free: int, running: Iterable[RunEntry]) -> None:
         times = [now]
         levels = [free]
-        for end, _, freed, _ in running:
+        for end, _, freed, _, _ in running:
             free += freed
             if end <= times[-1]:
                 levels[-1] = free

@@ -20,7 +20,7 @@ except ImportError as error:
 from slurm_sim_plugins.profile import Profile, refuse_too_wide
 
 if TYPE_CHECKING:
-    from slurm_sim_plugins.views import Run
+    from slurm_sim_plugins.views import RunEntry
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -39,7 +39,7 @@ class CompiledProfile(Profile):
 
     __slots__ = ("_levels", "_marks")
 
-    def __init__(self, now: float, free: int, running: Iterable[Run]) -> None:
+    def __init__(self, now: float, free: int, running: Iterable[RunEntry]) -> None:
         super().__init__(now, free, running)
         # The lists of the pure Python profile give way to arrays.
         self._marks = _reals(self._times)

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, NoReturn, overload
 
 from slurm_sim_plugins.profile import Profile, earliest_start
 
-JobFacts = Mapping[str, Sequence[Any]]
-"""Columns of the workload by name, one value a job, in the order of (submit, id)."""
+JobFacts = Mapping[str, Sequence[Any] | None]
+"""Columns of the workload by name, one value a job, in the order of (submit, id); None for
+a column that the workload does not have."""
 
 
 class ReadOnly:
@@ -92,7 +93,7 @@ class Job(JobFields, ReadOnly):
 
     def fact(self, name: str) -> Any:
         """A further column of the workload, such as ``"user"``; None where it is unknown."""
-        column = self._facts.get(name)
+        column = self._facts[name]
         return None if column is None else column[self.index]
 
     @property
@@ -157,8 +158,8 @@ class Run(NamedTuple):
     job: Job
 
 
-RunEntry = tuple[float, int, int, Run]
-"""(planned end, sequence, processors, run): a plain tuple, which sorts and unpacks fastest."""
+RunEntry = tuple[float, int, int, float, Job]
+"""The fields of a :class:`Run` as a plain tuple, which is made, sorted and unpacked fastest."""
 
 
 class Jobs(Sequence[Job]):
@@ -200,14 +201,14 @@ class Runs(Sequence[Run]):
     def __getitem__(self, index: slice) -> list[Run]: ...
     def __getitem__(self, index: int | slice) -> Run | list[Run]:
         if isinstance(index, slice):
-            return [entry[3] for entry in self._entries[index]]
-        return self._entries[index][3]
+            return [Run._make(entry) for entry in self._entries[index]]
+        return Run._make(self._entries[index])
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def __iter__(self) -> Iterator[Run]:
-        return (entry[3] for entry in self._entries)
+        return map(Run._make, self._entries)
 
     def __repr__(self) -> str:
         return repr(list(self))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emulator.engine.clock import NEVER
 from emulator.state.jobs import JobTable
-from slurm_sim_plugins.views import Job, Run, Situation
+from slurm_sim_plugins.views import Job, RunEntry, Situation
 
 
 class HeadWatch:
@@ -29,14 +29,14 @@ class HeadWatch:
         self.head = head
         self._table.blocked[head.index] = 1
         order = head._order
-        lower = sum([entry[2] for entry in self._situation._runs if entry[3].job._order > order])
+        lower = sum([entry[2] for entry in self._situation._runs if entry[4]._order > order])
         self._supply = self._situation.free + lower
         self._note(now)
 
-    def ended(self, run: Run, now: int) -> None:
+    def ended(self, entry: RunEntry, now: int) -> None:
         """A run is over, by itself or by preemption."""
-        if self.head is not None and run.job._order < self.head._order:
-            self._supply += run.processors
+        if self.head is not None and entry[4]._order < self.head._order:
+            self._supply += entry[2]
             self._note(now)
 
     def started(self, job: Job) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from heapq import heappush
-from typing import Any
 
 from emulator.accounting.headwatch import HeadWatch
 from emulator.accounting.witness import Witness
@@ -19,8 +18,6 @@ from emulator.execution.progress import Progress
 from emulator.scheduling.queue import JobQueue
 from emulator.state.jobs import COMPLETED, PENDING, REJECTED, RUNNING, TIMEOUT, JobTable
 from slurm_sim_plugins.views import Job, Run, RunEntry, Situation
-
-_new_run: Any = tuple.__new__
 
 
 class Apply:
@@ -97,9 +94,7 @@ class Apply:
         self._sequence = sequence = self._sequence + 1
         heappush(self._heap, (now + progress.duration[index], progress.ends_by[index], sequence, index))
         start = situation.now
-        planned_end = start + job.planned
-        run = _new_run(Run, (planned_end, sequence, processors, start, job))
-        self.runs[index] = entry = (planned_end, sequence, processors, run)
+        self.runs[index] = entry = (start + job.planned, sequence, processors, start, job)
         insort(situation._runs, entry)
 
         self._table.start[index] = now
@@ -108,15 +103,15 @@ class Apply:
         if self.watch.head is not None:
             self.watch.started(job)
         if self._witness is not None:
-            self._witness.started(now, run, not was_head, reason)
+            self._witness.started(now, Run._make(entry), not was_head, reason)
 
     def end(self, index: int, kind: int) -> None:
         """A run ends by itself or at its limit (``kind`` is FINISH or TIMEOUT)."""
-        run = self._leave(index)
+        entry = self._leave(index)
         self._state[index] = COMPLETED if kind == FINISH else TIMEOUT
         self._table.end[index] = self.now
         if self._witness is not None:
-            self._witness.ended(self.now, run, "COMPLETED" if kind == FINISH else "TIMEOUT")
+            self._witness.ended(self.now, Run._make(entry), "COMPLETED" if kind == FINISH else "TIMEOUT")
 
     def requeue(self, run: Run, preemptor: Job, reason: str = "") -> None:
         """A run is ended by preemption; its job loses its progress and waits at its old place."""
@@ -156,17 +151,16 @@ class Apply:
         entries, now = situation._runs, situation.now
         self.changed = True
         for entry in entries[: bisect_left(entries, (now,))]:
-            run = entry[3]
-            limit = run.start + run.job.time_limit
-            if limit == run.planned_end:
+            planned_end, sequence, processors, start, job = entry
+            limit = start + job.time_limit
+            if limit == planned_end:
                 continue
             del entries[bisect_left(entries, entry)]
-            later = (limit, run.sequence, run.processors, run._replace(planned_end=limit))
-            self.runs[run.job.index] = later
+            self.runs[job.index] = later = (limit, sequence, processors, start, job)
             insort(entries, later)
             situation._reservation = None
 
-    def _leave(self, index: int) -> Run:
+    def _leave(self, index: int) -> RunEntry:
         """A run leaves its processors."""
         situation, entry = self._situation, self.runs[index]
         assert entry is not None, f"job at {index} does not run"
@@ -177,5 +171,5 @@ class Apply:
         situation._reservation = None
         self.changed = True
         if self.watch.head is not None:
-            self.watch.ended(entry[3], self.now)
-        return entry[3]
+            self.watch.ended(entry, self.now)
+        return entry

@@ -65,10 +65,11 @@ class Loop:
             passes: ``batch`` or ``event``.
             report: is told now and then how many jobs are over.
         """
-        at_instant = self._batch if passes == "batch" else self._one_by_one
         heap, apply, situation = self._heap, self._apply, self._situation
+        end, submit, make_pass = apply.end, self._submit, self._make_pass
         submits = [*self._table.submit_at, NO_MORE]
         heappush(heap, (NO_MORE, WAKE, 0, -1))
+        batch = passes == "batch"
         first = instants = 0
         while True:
             now = submits[first]
@@ -78,28 +79,26 @@ class Loop:
                 break
             apply.now = now
             situation.now = now / MICROSECONDS
-            first = at_instant(now, first, submits)
+            if batch:
+                while heap[0][0] == now:
+                    _, kind, sequence, index = heappop(heap)
+                    if kind != WAKE and (entry := apply.runs[index]) is not None and entry[1] == sequence:
+                        end(index, kind)
+                if submits[first] == now:
+                    beyond = first + 1
+                    while submits[beyond] == now:
+                        beyond += 1
+                    submit(first, beyond)
+                    first = beyond
+                make_pass()
+            else:
+                first = self._one_by_one(now, first, submits)
             if report is not None:
                 instants += 1
                 if not instants % REPORT_EVERY:
                     report(first - len(situation.queue) - len(situation.running))
         if report is not None:
             report(first)
-
-    def _batch(self, now: int, first: int, submits: list[int]) -> int:
-        heap, apply = self._heap, self._apply
-        while heap[0][0] == now:
-            _, kind, sequence, index = heappop(heap)
-            if kind != WAKE and (entry := apply.runs[index]) is not None and entry[1] == sequence:
-                apply.end(index, kind)
-        if submits[first] == now:
-            beyond = first + 1
-            while submits[beyond] == now:
-                beyond += 1
-            self._submit(first, beyond)
-            first = beyond
-        self._make_pass()
-        return first
 
     def _one_by_one(self, now: int, first: int, submits: list[int]) -> int:
         apply = self._apply

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
 from itertools import repeat
 from typing import Any
@@ -84,14 +85,40 @@ class JobTable:
         return len(self.jobs)
 
 
+class Facts(dict[str, list[Any] | None]):
+    """The further columns of a workload, each made ready when it is first asked for.
+
+    None stands for -1 in whole numbers, for NaN, and for a column that is not there.
+    How a job ended in the log is not for plugins to know.
+    """
+
+    def __init__(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        super().__init__()
+        self._columns = {name: column for name, column in columns.items() if name != "status"}
+
+    def __missing__(self, name: str) -> list[Any] | None:
+        self[name] = values = self._ready(name)
+        return values
+
+    def _ready(self, name: str) -> list[Any] | None:
+        column = self._columns.get(name)
+        if column is None:
+            return None
+        unknown = column == -1 if column.dtype.kind == "i" else column != column
+        if unknown.any():
+            column = column.astype(object)
+            column[unknown] = None
+        values: list[Any] = column.tolist()
+        return values
+
+
 def _jobs(workload: Workload) -> list[Job]:
     """First come, first served: the order is the position, the number counts down."""
     count = len(workload)
-    facts = {name: column.tolist() for name, column in known_facts(workload).items()}
     jobs = list(
         map(
             JobFields,
-            repeat(facts),
+            repeat(Facts(workload.facts)),
             range(count),
             workload.id.tolist(),
             workload.submit.tolist(),
@@ -104,15 +131,3 @@ def _jobs(workload: Workload) -> list[Job]:
     for job in jobs:
         job.__class__ = Job
     return jobs  # type: ignore[return-value]
-
-
-def known_facts(workload: Workload) -> dict[str, NDArray[Any]]:
-    """The facts, with None for -1 in whole numbers and for NaN."""
-    known = {}
-    for name, column in workload.facts.items():
-        unknown = column == -1 if column.dtype.kind == "i" else column != column
-        if unknown.any():
-            column = column.astype(object)
-            column[unknown] = None
-        known[name] = column
-    return known

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from slurm_sim_plugins.decisions import Decision, Reserve, Start
 from slurm_sim_plugins.hookspecs import hookimpl
-from slurm_sim_plugins.views import SchedulingView
+from slurm_sim_plugins.views import Job, SchedulingView
 
 
 class Easy:
@@ -23,6 +23,9 @@ class Easy:
     name: ClassVar[str] = "sched/easy"
     only_starts: ClassVar[bool] = True
 
+    def __init__(self) -> None:
+        self._reserved: tuple[Job, float] | None = None
+
     @hookimpl
     def schedule(self, view: SchedulingView) -> Generator[Decision, bool, None]:
         while (head := view.head) is not None and head.processors <= view.free:
@@ -31,7 +34,8 @@ class Easy:
             return
 
         shadow_time, extra = view.earliest_start(head)
-        if view.changed:
+        if self._reserved != (head, shadow_time):
+            self._reserved = (head, shadow_time)
             yield Reserve(head, shadow_time)
 
         # While jobs were only submitted, who was refused before would be refused again.

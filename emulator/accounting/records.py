@@ -1,0 +1,229 @@
+"""Job records: one row a job, and one row a run of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.engine.clock import MICROSECONDS, NEVER
+from emulator.state.jobs import FIRST_PRIORITY, JobState, JobTable
+from emulator.workload.workload import Workload
+from slurm_sim_plugins.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow
+
+Columns = dict[str, NDArray[Any]]
+
+TIMES = ("submit", "start", "end", "first_start", "reserved", "could_start", "run", "time_limit", "planned", "occupied")
+"""Columns in seconds. In one file all of them are int64 if every value is whole, else float64."""
+
+JOB_COLUMNS: dict[str, str] = {
+    "job_id": "the trace's job id",
+    "submit": "first submission, in seconds on the trace's clock, as all times",
+    "start": "start of the last run; null if it never ran",
+    "end": "end of the last run; null if it did not end",
+    "processors": "processors it took",
+    "state": "COMPLETED, TIMEOUT, REJECTED; in a run that broke off also RUNNING, PENDING, FUTURE",
+    "run": "seconds of work that were asked for: the true run time, at most the limit if it was killed there",
+    "time_limit": "requested seconds",
+    "planned": "seconds that schedulers planned with at submission",
+    "first_start": "start of the first run",
+    "requeues": "how often it was sent back to the queue",
+    "occupied": "seconds on processors over all its runs",
+    "backfilled": "whether its last start went ahead of the head of the queue",
+    "blocked": "whether it was left waiting at the head of the queue after some pass",
+    "reserved": "the last reservation computed at or before the one before it expired",
+    "could_start": "first time it was head and idle plus lower-priority processors sufficed",
+    "priority_at_start": "the number that ordered the queue",
+}
+"""What the columns of a job record mean; the workload's facts (user, group ...) follow."""
+
+RUN_COLUMNS: dict[str, str] = {
+    "job_id": "the trace's job id",
+    "run": "number of the run of this job, from 1",
+    "start": "seconds on the trace's clock",
+    "end": "seconds; null if it did not end",
+    "processors": "processors it took",
+    "backfilled": "whether it went ahead of the head of the queue",
+    "outcome": "COMPLETED, TIMEOUT, PREEMPTED; in a run that broke off also RUNNING",
+}
+"""What the columns of a run record mean; rows are in the order of (start, job_id)."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """What happened, as columns.
+
+    Attributes:
+        jobs: by name, in the order of (submit, id); floats with NaN where nothing happened.
+        runs: by name, in the order of (start, job_id).
+        processors: size of the machine.
+        epoch: Unix time of second 0, or None.
+    """
+
+    jobs: Mapping[str, NDArray[Any]]
+    runs: Mapping[str, NDArray[Any]]
+    processors: int
+    epoch: int | None = None
+
+    def __len__(self) -> int:
+        return len(self.jobs["job_id"])
+
+    def jobs_table(self) -> pyarrow.Table:
+        """Job records as an Arrow table."""
+        return _table(self.jobs)
+
+    def runs_table(self) -> pyarrow.Table:
+        """Run records as an Arrow table."""
+        return _table(self.runs)
+
+    def jobs_frame(self) -> pd.DataFrame:
+        """Job records as a pandas frame."""
+        return _frame(self.jobs)
+
+    def runs_frame(self) -> pd.DataFrame:
+        """Run records as a pandas frame."""
+        return _frame(self.runs)
+
+
+def collect(table: JobTable, workload: Workload, processors: int) -> Records:
+    """Make the records of a simulation, finished or broken off."""
+    jobs = _job_columns(table, workload)
+    return Records(jobs, _run_columns(table, jobs), processors, workload.epoch)
+
+
+def read_columns(path: Path) -> Columns:
+    """Read a Parquet file of records back into columns.
+
+    Raises:
+        InputError: the file is not there, or is not such a file.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        table = pyarrow.parquet.read_table(path)
+    except (OSError, pyarrow.ArrowException) as error:
+        raise InputError(f"{path}: cannot be read as records: {error}") from error
+    columns: Columns = {}
+    for name in table.column_names:
+        column = table[name]
+        if column.null_count and pyarrow.types.is_integer(column.type):
+            column = column.cast(pyarrow.float64())
+        columns[name] = column.to_numpy()
+    return columns
+
+
+def _job_columns(table: JobTable, workload: Workload) -> Columns:
+    states = np.array(table.state, dtype=np.int8)
+    start, end = _instants(table.start), _instants(table.end)
+    blocked = np.array(table.blocked, dtype=bool)
+    backfilled = np.array(table.backfilled, dtype=bool)
+    first_start = start.copy()
+    occupied = np.nan_to_num(end - start, nan=0.0)
+    for index, began, ended, _ in table.past_runs:
+        first_start[index] = np.fmin(first_start[index], began / MICROSECONDS)
+        occupied[index] += (ended - began) / MICROSECONDS
+    killed = states == JobState.TIMEOUT
+    names = np.array([state.name for state in JobState], dtype=object)
+    ordinary = ~blocked & ~backfilled
+    return {
+        "job_id": workload.id,
+        "submit": workload.submit,
+        "start": start,
+        "end": end,
+        "processors": workload.processors,
+        "state": names[states],
+        "run": np.where(killed, np.minimum(workload.run, workload.time_limit), workload.run),
+        "time_limit": workload.time_limit,
+        "planned": np.array([job.planned for job in table.jobs], dtype=np.float64),
+        "first_start": first_start,
+        "requeues": np.array(table.requeues, dtype=np.int64),
+        "occupied": occupied,
+        "backfilled": backfilled,
+        "blocked": blocked,
+        "reserved": np.array(table.reserved, dtype=np.float64),
+        "could_start": np.where(ordinary, start, _instants(table.could_start)),
+        "priority_at_start": np.array([job.priority for job in table.jobs], dtype=np.float64),
+        **{name: column for name, column in workload.facts.items() if name not in JOB_COLUMNS},
+    }
+
+
+def _run_columns(table: JobTable, jobs: Columns) -> Columns:
+    past = np.array([run[:3] for run in table.past_runs], dtype=np.int64).reshape(-1, 3)
+    last = np.flatnonzero(~np.isnan(jobs["start"]))
+    index = np.concatenate([past[:, 0], last])
+    number = np.concatenate([_count_up(past[:, 0]), jobs["requeues"][last] + 1])
+    start = np.concatenate([past[:, 1] / MICROSECONDS, jobs["start"][last]])
+    outcome = np.concatenate([np.full(len(past), "PREEMPTED", dtype=object), jobs["state"][last]])
+    past_backfilled = np.array([run[3] for run in table.past_runs], dtype=bool)
+    columns = {
+        "job_id": jobs["job_id"][index],
+        "run": number,
+        "start": start,
+        "end": np.concatenate([past[:, 2] / MICROSECONDS, jobs["end"][last]]),
+        "processors": jobs["processors"][index],
+        "backfilled": np.concatenate([past_backfilled, jobs["backfilled"][last]]),
+        "outcome": outcome,
+    }
+    # A requeued job that waits again when a run breaks off still shows its last start.
+    waits = outcome == JobState.PENDING.name
+    order = np.lexsort((columns["job_id"], start))
+    order = order[~waits[order]]
+    return {name: column[order] for name, column in columns.items()}
+
+
+def _instants(column: list[int]) -> NDArray[np.float64]:
+    """Microseconds to seconds, NaN for what has not happened."""
+    instants = np.array(column, dtype=np.int64)
+    return np.where(instants == NEVER, np.nan, instants / MICROSECONDS)
+
+
+def _count_up(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The how-manieth of its value each element is, from 1."""
+    order = np.argsort(values, kind="stable")
+    counts = np.empty(len(values), dtype=np.int64)
+    ordered = values[order]
+    first = np.searchsorted(ordered, ordered)
+    counts[order] = np.arange(len(values)) - first + 1
+    return counts
+
+
+def _table(columns: Mapping[str, NDArray[Any]]) -> pyarrow.Table:
+    import pyarrow
+
+    whole = all(_is_whole(columns[name]) for name in TIMES if name in columns)
+    arrays = {}
+    for name, column in columns.items():
+        if name in TIMES and column.dtype.kind == "f":
+            missing = ~np.isfinite(column)
+            values = np.where(missing, 0, column)
+            arrays[name] = pyarrow.array(values.astype(np.int64) if whole else values, mask=missing)
+        else:
+            arrays[name] = pyarrow.array(column)
+    return pyarrow.table(arrays)
+
+
+def _frame(columns: Mapping[str, NDArray[Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    whole = all(_is_whole(columns[name]) for name in TIMES if name in columns)
+    frame = {}
+    for name, column in columns.items():
+        convert = whole and name in TIMES and column.dtype.kind == "f" and bool(np.isfinite(column).all())
+        frame[name] = column.astype(np.int64) if convert else column
+    return pd.DataFrame(frame)
+
+
+def _is_whole(column: NDArray[Any]) -> bool:
+    if column.dtype.kind != "f":
+        return True
+    known = column[np.isfinite(column)]
+    return bool(np.array_equal(known, np.rint(known)))

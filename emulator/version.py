@@ -1,0 +1,10 @@
+"""The version of the installed distribution."""
+
+from __future__ import annotations
+
+import importlib.metadata
+
+
+def version() -> str:
+    """Such as ``0.1.0``."""
+    return importlib.metadata.version("slurm-sim-plugins")
