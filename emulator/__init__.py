@@ -1,1 +1,36 @@
-"""The machine that honours Slurm's semantics and calls the hooks."""
+"""The machine that honours Slurm's semantics and calls the hooks.
+
+>>> from emulator import simulate
+>>> result = simulate("trace.swf.gz", processors=100, scheduler="sched/easy")  # doctest: +SKIP
+>>> result.jobs  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from emulator.api import Result, simulate
+    from emulator.config.options import Config
+    from emulator.workload.swf import read_swf, write_swf
+    from emulator.workload.workload import Workload
+
+__all__ = ["Config", "Result", "Workload", "read_swf", "simulate", "write_swf"]
+
+_HOMES = {
+    "Config": "emulator.config.options",
+    "Result": "emulator.api",
+    "Workload": "emulator.workload.workload",
+    "read_swf": "emulator.workload.swf",
+    "simulate": "emulator.api",
+    "write_swf": "emulator.workload.swf",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that ``slurm-sim --help`` need not wait."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'emulator' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -50,6 +50,20 @@ class PluginInfo:
     origin: str
     factory: type
 
+    @classmethod
+    def of(cls, factory: type, origin: str = "given") -> PluginInfo:
+        """Describe a plugin class.
+
+        Raises:
+            PluginError: it is not a class, or its name is not a plugin's name.
+        """
+        if not inspect.isclass(factory):
+            raise PluginError(
+                f"{factory!r} is an instance; give its class, of which each simulation makes an instance of its own",
+                plugin=origin,
+            )
+        return _described(factory, origin)
+
     @property
     def type(self) -> str:
         """The part of the name before the slash."""

@@ -35,10 +35,10 @@ def earliest_start(processors: int, free: int, running: Iterable[RunEntry], now:
     for end, _, freed, _, _ in runs:
         free += freed
         if free >= processors:
+            time = max(end, now)
             break
     else:
         return float("inf"), 0
-    time = max(end, now)
     for end, _, freed, _, _ in runs:
         if end > time:
             break

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+import numpy as np
+
 try:
-    import numpy as np
     from numba import njit
 except ImportError as error:
     raise ImportError(
@@ -47,9 +48,11 @@ class CompiledProfile(Profile):
         del self._times, self._free
 
     def steps(self) -> list[tuple[float, int]]:
+        """As :meth:`Profile.steps`."""
         return list(zip(self._marks.tolist(), self._levels.tolist(), strict=True))
 
     def place(self, processors: Sequence[int], durations: Sequence[float], not_before: float) -> list[float]:
+        """As :meth:`Profile.place`, in one call of a kernel."""
         _refuse_unequal(processors, durations)
         refuse_too_wide(processors, int(self._levels[-1]))
         self._marks, self._levels, starts = _place(
@@ -60,6 +63,7 @@ class CompiledProfile(Profile):
     def compress(
         self, processors: Sequence[int], durations: Sequence[float], starts: Sequence[float], not_before: float
     ) -> list[float]:
+        """As :meth:`Profile.compress`, in one call of a kernel."""
         _refuse_unequal(processors, durations, starts)
         refuse_too_wide(processors, int(self._levels[-1]))
         self._marks, self._levels, moved = _compress(

@@ -44,17 +44,17 @@ class FinishedRun:
         return str(self.about["run"]["label"])
 
 
-def open_events(folder: Path) -> IO[str]:
-    """Make the folder if need be, and open its event log for writing.
+def open_events(path: Path) -> IO[str]:
+    """Open an event log for writing; its folder is made if need be.
 
     Raises:
         OutputError: it cannot be made or written.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return (folder / EVENTS).open("w", encoding="utf-8", newline="\n")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("w", encoding="utf-8", newline="\n")
     except OSError as error:
-        raise OutputError(f"{folder}: cannot be written: {error.strerror}; name another folder") from error
+        raise OutputError(f"{path}: cannot be written: {error.strerror}; name another place") from error
 
 
 def write_run(folder: Path, records: Records, about: Mapping[str, Any]) -> None:

@@ -5,7 +5,20 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+from slurm_sim_plugins.errors import ConfigurationError
+
+Passes = Literal["batch", "event"]
+
+SLOT_OPTIONS = {
+    "scheduler": "SchedulerType",
+    "priority": "PriorityType",
+    "backfill": "BackfillType",
+    "preempt": "PreemptType",
+    "walltime": "WalltimeType",
+}
+"""The short option for each slot, on the command line and in Python."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +44,24 @@ class Config:
     slots: Mapping[str, str] = field(default_factory=dict)
     plugin_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     timing: Literal["ideal"] = "ideal"
-    passes: Literal["batch", "event"] = "batch"
+    passes: Passes = "batch"
     kill_at_limit: bool = True
     dispatch: Literal["resolved", "pluggy"] = "resolved"
     compiled: bool = field(default_factory=lambda: importlib.util.find_spec("numba") is not None)
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        self._one_of("timing", ("ideal",))
+        self._one_of("passes", get_args(Passes))
+        self._one_of("dispatch", ("resolved", "pluggy"))
+
+    def _one_of(self, option: str, choices: tuple[str, ...]) -> None:
+        value = getattr(self, option)
+        if value not in choices:
+            raise ConfigurationError(f"{option} is one of {', '.join(choices)}, not {value!r}")
+
+
+def resolve_slots(options: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
+    """Part options into slots, by their short names, and the rest."""
+    slots = {SLOT_OPTIONS[name]: value for name, value in options.items() if name in SLOT_OPTIONS and value is not None}
+    return slots, {name: value for name, value in options.items() if name not in SLOT_OPTIONS}

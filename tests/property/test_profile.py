@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slurm_sim_plugins.profile import Profile, earliest_start
-from slurm_sim_plugins.views import Run, RunEntry, new_job
+from slurm_sim_plugins.views import RunEntry, new_job
 
 NEEDS_NUMBA = pytest.mark.skipif(
     importlib.util.find_spec("numba") is None, reason="numba is not installed: the extra [compiled]"
@@ -28,7 +28,8 @@ class BySecond:
     def __init__(self, now: int, free: int, running: list[RunEntry], horizon: int) -> None:
         self.now = now
         self.levels = {
-            second: free + sum(freed for end, _, freed, _ in running if end <= second) for second in range(now, horizon)
+            second: free + sum(freed for end, _, freed, *_ in running if end <= second)
+            for second in range(now, horizon)
         }
 
     def place(self, processors: list[int], durations: list[int], not_before: int) -> list[int]:
@@ -79,14 +80,11 @@ class Case(NamedTuple):
 
 def runs(ends: list[tuple[float, int]]) -> list[RunEntry]:
     """What runs, from pairs of planned end and processors."""
-    return [
-        (float(end), number, wanted, Run(float(end), number, wanted, 0.0, JOB))
-        for number, (end, wanted) in enumerate(sorted(ends))
-    ]
+    return [(float(end), number, wanted, 0.0, JOB) for number, (end, wanted) in enumerate(sorted(ends))]
 
 
 def processors_of(running: list[RunEntry]) -> int:
-    return sum(processors for _, _, processors, _ in running)
+    return sum(processors for _, _, processors, *_ in running)
 
 
 @st.composite

@@ -1,0 +1,84 @@
+"""The command line ``slurm-sim``: thin over :mod:`emulator.api`.
+
+Exit codes: 0 done, 2 usage, 3 input, 4 plugin, 5 output, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import click
+
+from emulator.cli import compare, demo, finished, plugins, run, trace
+from slurm_sim_plugins.errors import SlurmSimError
+
+INTERRUPTED = 130
+UNEXPECTED = 1
+LEVELS = ("debug", "info", "warning", "error")
+
+
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        from emulator.version import version
+
+        click.echo(f"slurm-sim {version()}")
+        context.exit()
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
+)
+@click.option(
+    "--log-level",
+    type=click.Choice(LEVELS),
+    default="warning",
+    show_default=True,
+    help="How much to tell on standard error.",
+)
+def slurm_sim(log_level: str) -> None:
+    """What would this scheduling policy do to my cluster?
+
+    Runs a workload through an emulated cluster under a scheduling policy, and says what became of it. Begin with
+    "slurm-sim demo"; then "slurm-sim run TRACE --scheduler sched/easy".
+    """
+    logging.basicConfig(level=log_level.upper(), format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+
+
+for command in (
+    run.run,
+    compare.compare,
+    demo.demo,
+    trace.trace,
+    plugins.plugins,
+    finished.diff,
+    finished.report,
+):
+    slurm_sim.add_command(command)
+
+
+def main() -> None:
+    """Run the command line and leave with the exit code of what happened."""
+    sys.exit(_exit_code())
+
+
+def _exit_code() -> int:
+    try:
+        code = slurm_sim.main(prog_name="slurm-sim", standalone_mode=False)
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except SlurmSimError as error:
+        click.echo(f"slurm-sim: {error}", err=True)
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("slurm-sim: interrupted", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has left; what follows has no reader.
+        sys.stdout = None
+        return 0
+    return code if isinstance(code, int) else 0

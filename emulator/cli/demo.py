@@ -1,0 +1,47 @@
+"""``slurm-sim demo``: four policies on a generated workload, a table and a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from emulator.cli import shared
+from emulator.cli.compare import POLICIES, simulate_each
+
+JOBS = 5000
+PROCESSORS = 128
+LOAD = 0.85
+
+
+@click.command()
+@click.option("--jobs", type=click.IntRange(min=1), default=JOBS, show_default=True, help="How many jobs to generate.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the workload model.")
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path),
+    default=Path("slurm-sim-demo.png"),
+    show_default=True,
+    help="Where to draw the comparison (PNG or SVG, by the ending).",
+)
+def demo(jobs: int, seed: int, picture: Path) -> None:
+    """Compare four policies on a generated workload: needs no trace.
+
+    The workload is the Lublin-Feitelson model on 128 processors at load 0.85.
+    """
+    from emulator.accounting.runfolder import write_atomically
+    from emulator.config.options import Config
+    from emulator.metrics.summary import summarise
+    from emulator.report.plots import compare_picture, picture_bytes
+    from emulator.report.table import compare_table
+    from emulator.workload.models import lublin99
+    from slurm_sim_plugins.manager import discover
+
+    workload = lublin99.generate(jobs, PROCESSORS, seed, load=LOAD)
+    click.echo(f"{jobs} jobs of the Lublin-Feitelson model on {PROCESSORS} processors at load {LOAD}, seed {seed}")
+    results, about = simulate_each(POLICIES, workload, Config(processors=PROCESSORS), discover())
+    shared.print_table(compare_table({name: summarise(records) for name, records in results.items()}, about))
+    data = picture_bytes(compare_picture(results), "svg" if picture.suffix == ".svg" else "png")
+    write_atomically(picture, lambda stream: stream.write(data))
+    click.echo(f"Picture: {picture}")
+    click.echo("Next: slurm-sim run TRACE --scheduler sched/easy, or slurm-sim plugins")

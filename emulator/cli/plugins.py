@@ -1,0 +1,52 @@
+"""``slurm-sim plugins``: what was found, from where, for which slot."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from emulator.cli import shared
+
+if TYPE_CHECKING:
+    from slurm_sim_plugins.manager import PluginInfo
+
+
+@click.command()
+@click.option("--plugin", "files", type=click.Path(path_type=Path), multiple=True, help="Load a plugin file.")
+@click.option("--plugins-dir", "folders", type=click.Path(path_type=Path), multiple=True, help="Load a folder's files.")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def plugins(files: tuple[Path, ...], folders: tuple[Path, ...], as_json: bool) -> None:
+    """List the plugins that are found: bundled, installed, and those named here."""
+    catalogue = shared.find_plugins(files, folders)
+    if as_json:
+        shared.print_json({info.name: _described(info) for info in catalogue})
+        return
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for title in ("slot", "plugin", "what it does", "options", "from"):
+        table.add_column(title, overflow="fold")
+    for info in catalogue:
+        options = ", ".join(f"{name}={default}" for name, default in _described(info)["options"].items())
+        cells = (info.slot or "(observer)", info.name, info.summary, options, info.origin)
+        table.add_row(*map(Text, cells))
+    shared.print_table(table)
+
+
+def _described(info: PluginInfo) -> dict[str, Any]:
+    options = {
+        name: "required" if parameter.default is inspect.Parameter.empty else parameter.default
+        for name, parameter in info.options().items()
+    }
+    return {
+        "slot": info.slot,
+        "origin": info.origin,
+        "summary": info.summary,
+        "hooks": info.hooks,
+        "options": {name: str(default) for name, default in options.items()},
+    }

@@ -1,0 +1,106 @@
+"""``slurm-sim run``: one workload under one policy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from emulator.cli import shared
+from slurm_sim_plugins.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from emulator.config.options import Config
+
+
+@click.command()
+@click.argument("trace", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "--experiment",
+    type=click.Path(path_type=Path),
+    help="Take workload, policy and options from a TOML file; what is given here goes first.",
+)
+@click.option("--scheduler", metavar="PLUGIN", help="SchedulerType.  [default: sched/easy]")
+@click.option("--priority", metavar="PLUGIN", help="PriorityType.  [default: priority/basic]")
+@click.option("--backfill", metavar="PLUGIN", help="BackfillType.  [default: backfill/queue_order]")
+@click.option("--preempt", metavar="PLUGIN", help="PreemptType.  [default: preempt/none]")
+@click.option("--walltime", metavar="PLUGIN", help="WalltimeType.  [default: walltime/none]")
+@shared.plugin_options
+@shared.trace_options
+@shared.machine_options
+@shared.metric_options
+@click.option("--out", type=click.Path(path_type=Path), help="Leave the whole run in a folder.")
+@click.option("--records", type=click.Path(path_type=Path), help="Write job records, as Parquet or (*.csv) CSV.")
+@click.option("--events", type=click.Path(path_type=Path), help="Write the event log, as JSON lines.")
+@click.option("--json", "as_json", is_flag=True, help="Print the metrics as JSON.")
+@click.option("--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]")
+def run(
+    trace: Path | None,
+    experiment: Path | None,
+    files: tuple[Path, ...],
+    folders: tuple[Path, ...],
+    settings: tuple[str, ...],
+    threshold: float,
+    warm_up: float,
+    out: Path | None,
+    records: Path | None,
+    events: Path | None,
+    as_json: bool,
+    progress: bool | None,
+    **given: Any,
+) -> None:
+    """Run a trace (SWF, also gzipped) through a cluster under one policy.
+
+    \b
+    slurm-sim run KTH-SP2.swf.gz
+    slurm-sim run CTC-SP2.swf.gz --processors 430 --scheduler sched/conservative --records out.parquet
+    slurm-sim run KTH-SP2.swf.gz --plugin mine.py --priority priority/mine --out mine
+    """
+    from emulator.api import simulate
+    from emulator.config.experiment import read_experiment
+
+    study = read_experiment(experiment) if experiment is not None else None
+    if trace is None:
+        trace = study.trace if study is not None else None
+    if trace is None:
+        raise click.UsageError("Name a trace, or an experiment file that names one.")
+    reading = {name: given.pop(name) for name in ("filter", "processors_field", "first_submit", "malformed")}
+    config = configure(study, settings, given)
+    workload = shared.read_workload(trace, study, processors=config.processors, **reading)
+    catalogue = shared.find_plugins(files, folders)
+    with shared.progress(workload.name, len(workload), progress) as report:
+        result = simulate(workload, config, catalogue=catalogue, out=out, events=events, report=report)
+    if records is not None:
+        from emulator.accounting.runfolder import write_jobs
+
+        write_jobs(records, result.records)
+
+    from emulator.metrics.summary import summarise
+
+    summary = summarise(result.records, threshold=threshold, warm_up=warm_up)
+    if as_json:
+        shared.print_json({**result.about, "metrics": summary})
+        return
+    from emulator.report.table import run_table
+
+    shared.print_table(run_table(summary, result.about))
+
+
+def configure(study: Any, settings: tuple[str, ...], given: dict[str, Any]) -> Config:
+    """The configuration: the experiment file, and over it what was given on the command line."""
+    from emulator.config.options import Config, resolve_slots
+
+    slots, options = resolve_slots(given)
+    options = {name: value for name, value in options.items() if value is not None}
+    plugins: dict[str, dict[str, Any]] = {}
+    if study is not None:
+        slots = {**study.slots, **slots}
+        options = {**study.simulation, **options}
+        plugins = {name: dict(values) for name, values in study.plugins.items()}
+    for name, values in shared.plugin_settings(settings).items():
+        plugins.setdefault(name, {}).update(values)
+    try:
+        return Config(slots=slots, plugin_options=plugins, **options)
+    except TypeError as error:
+        raise ConfigurationError(str(error)) from error

@@ -1,0 +1,189 @@
+"""What several commands share: options, reading the workload, progress."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from slurm_sim_plugins.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from emulator.config.experiment import Experiment
+    from emulator.workload.workload import Workload
+    from slurm_sim_plugins.manager import Catalogue
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def options(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several click options as one decorator, in the order in which help lists them."""
+
+    def decorate(command: Command) -> Command:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorate
+
+
+trace_options = options(
+    click.option("--processors", type=click.IntRange(min=1), help="Size of the machine.  [default: what the trace states]"),
+    click.option(
+        "--filter",
+        type=click.Choice(["standard", "papers", "none"]),
+        help="Which jobs of a trace to keep: standard cleans and cuts run times at the request; papers keeps runs of 0 s "
+        "and cuts nothing; none drops only what cannot run.  [default: standard]",
+    ),
+    click.option(
+        "--processors-field",
+        type=click.Choice(["allocated", "requested", "either"]),
+        help="Which field of an SWF trace is a job's size.  [default: allocated]",
+    ),
+    click.option("--first-submit", type=float, metavar="SECOND", help="Shift the trace so that it begins here."),
+    click.option(
+        "--malformed",
+        type=click.Choice(["error", "drop"]),
+        help="What to do about a line that is no record.  [default: error]",
+    ),
+)
+
+machine_options = options(
+    click.option(
+        "--passes",
+        type=click.Choice(["batch", "event"]),
+        help="One pass for all that happens at an instant, or one after each event.  [default: batch]",
+    ),
+    click.option("--kill-at-limit/--no-kill-at-limit", default=None, help="Kill jobs at their limits.  [default: kill]"),
+    click.option("--seed", type=int, help="Of all random streams.  [default: 0]"),
+    click.option(
+        "--compiled/--no-compiled",
+        default=None,
+        help="Use compiled kernels; the schedule is the same.  [default: if numba is installed]",
+    ),
+    click.option(
+        "--dispatch",
+        type=click.Choice(["resolved", "pluggy"]),
+        help="Call hooks directly, or through pluggy; the schedule is the same.  [default: resolved]",
+    ),
+)
+
+plugin_options = options(
+    click.option(
+        "--plugin",
+        "files",
+        type=click.Path(path_type=Path),
+        multiple=True,
+        help="Load a plugin file. A plugin is code, and it is run.",
+    ),
+    click.option(
+        "--plugins-dir",
+        "folders",
+        type=click.Path(path_type=Path),
+        multiple=True,
+        help="Load all plugin files of a folder.",
+    ),
+    click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="PLUGIN.OPTION=VALUE",
+        help="Set an option of a plugin, as sched/conservative.compress=never_later.",
+    ),
+)
+
+metric_options = options(
+    click.option(
+        "--threshold", type=float, default=10.0, show_default=True, help="Of the bounded slowdown, in seconds."
+    ),
+    click.option(
+        "--warm-up",
+        type=click.FloatRange(0, 1, max_open=True),
+        default=0.0,
+        show_default=True,
+        help="Leave this first share of the jobs out of the metrics.",
+    ),
+)
+
+
+def find_plugins(files: Sequence[Path], folders: Sequence[Path]) -> Catalogue:
+    """All plugins: bundled, installed, and those that were named."""
+    from slurm_sim_plugins.manager import discover
+
+    return discover(files, folders)
+
+
+def plugin_settings(settings: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """``["sched/x.option=3"]`` to ``{"sched/x": {"option": 3}}``; values are as in TOML, or words."""
+    parsed: dict[str, dict[str, Any]] = {}
+    for setting in settings:
+        target, equals, text = setting.partition("=")
+        plugin, dot, option = target.rpartition(".")
+        if not (equals and dot and plugin and option):
+            raise ConfigurationError(f"--set {setting}: write it as PLUGIN.OPTION=VALUE")
+        parsed.setdefault(plugin, {})[option] = _value(text)
+    return parsed
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def read_workload(trace: Path, experiment: Experiment | None = None, **given: Any) -> Workload:
+    """Read the trace, with what was given on the command line over the experiment file."""
+    from emulator.workload.swf import read_swf
+
+    processors = given.pop("processors", None)
+    stated = dict(experiment.reading) if experiment is not None else {}
+    stated.update({name: value for name, value in given.items() if value is not None})
+    return read_swf(trace, machine=processors, **stated)
+
+
+@contextmanager
+def progress(label: str, total: int, wanted: bool | None = None) -> Iterator[Callable[[int], None] | None]:
+    """A progress bar on a terminal (standard error), None elsewhere."""
+    import sys
+
+    if not (wanted if wanted is not None else sys.stderr.isatty()):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def print_json(data: Mapping[str, Any]) -> None:
+    """Print data as JSON; what is not a number is null."""
+    import json
+
+    click.echo(json.dumps(_plain(data), indent=2, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and value - value != 0:
+        return None
+    return value
+
+
+def print_table(table: Any) -> None:
+    """Print a rich table, as wide as the terminal; at least readable where there is none."""
+    import shutil
+
+    from rich.console import Console
+
+    Console(width=max(shutil.get_terminal_size((120, 40)).columns, 80), highlight=False).print(table)

@@ -1,0 +1,121 @@
+"""Experiment files: a workload, a policy and its options in TOML.
+
+.. code-block:: toml
+
+    [workload]
+    trace = "KTH-SP2-1996-2.1-cln.swf.gz"   # beside this file, or a path
+    filter = "standard"
+
+    [slots]
+    SchedulerType = "sched/easy"
+    BackfillType = "backfill/sjf"
+
+    [plugins."sched/conservative"]
+    compress = "never_later"
+
+    [simulation]
+    processors = 100
+    passes = "event"
+
+An experiment file is data. It names plugins but never loads code: a plugin file is named
+on the command line, or the plugin is installed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from slurm_sim_plugins.errors import ConfigurationError, InputError
+
+READING = {"filter": str, "processors_field": str, "first_submit": float, "malformed": str}
+"""Keys of ``[workload]`` besides ``trace``: how to read it."""
+SIMULATION = {
+    "processors": int,
+    "timing": str,
+    "passes": str,
+    "kill_at_limit": bool,
+    "dispatch": str,
+    "compiled": bool,
+    "seed": int,
+}
+"""Keys of ``[simulation]``: fields of :class:`emulator.config.options.Config`."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What an experiment file says.
+
+    Attributes:
+        trace: the trace, or None if the file names none.
+        reading: how to read it.
+        slots: plugin name by configuration key.
+        plugins: options by plugin name.
+        simulation: options of the simulation.
+    """
+
+    trace: Path | None
+    reading: Mapping[str, Any]
+    slots: Mapping[str, str]
+    plugins: Mapping[str, Mapping[str, Any]]
+    simulation: Mapping[str, Any]
+
+
+def read_experiment(path: Path) -> Experiment:
+    """Read an experiment file.
+
+    Raises:
+        InputError: it cannot be read, or is not TOML (with the line).
+        ConfigurationError: an unknown table or key, or a value of another kind.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: is not TOML: {error}") from error
+    _known(path, "", data, ("workload", "slots", "plugins", "simulation"))
+    tables = {name: _table(path, name, data.get(name, {})) for name in ("workload", "slots", "plugins", "simulation")}
+    workload = dict(tables["workload"])
+    trace = workload.pop("trace", None)
+    if trace is not None and not isinstance(trace, str):
+        raise ConfigurationError(f"{path}: workload.trace is a file name, not {trace!r}")
+    plugins = {name: _table(path, f"plugins.{name}", values) for name, values in tables["plugins"].items()}
+    slots = {slot: _typed(path, "slots", slot, name, str) for slot, name in tables["slots"].items()}
+    return Experiment(
+        trace=path.parent / trace if trace is not None else None,
+        reading=_checked(path, "workload", workload, READING),
+        slots=slots,
+        plugins=plugins,
+        simulation=_checked(path, "simulation", tables["simulation"], SIMULATION),
+    )
+
+
+def _checked(path: Path, table: str, values: Mapping[str, Any], kinds: Mapping[str, type]) -> dict[str, Any]:
+    _known(path, f"{table}.", values, [*kinds, *(["trace"] if table == "workload" else [])])
+    return {key: _typed(path, table, key, value, kinds[key]) for key, value in values.items()}
+
+
+def _typed(path: Path, table: str, key: str, value: Any, kind: type) -> Any:
+    accepted = (int, float) if kind is float else kind
+    if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
+        raise ConfigurationError(f"{path}: {table}.{key} is a {kind.__name__}, not {value!r}")
+    return value
+
+
+def _table(path: Path, name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ConfigurationError(f"{path}: {name} is a table, [{name}], not {value!r}")
+    return value
+
+
+def _known(path: Path, prefix: str, values: Iterable[str], known: Iterable[str]) -> None:
+    for key in values:
+        if key not in known:
+            close = difflib.get_close_matches(key, list(known), n=1)
+            meant = f" (did you mean {close[0]!r}?)" if close else ""
+            raise ConfigurationError(f"{path}: there is no key {prefix}{key}{meant}; known are {', '.join(known)}")
