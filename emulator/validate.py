@@ -32,7 +32,7 @@ class Validator:
         self._hooks = hooks
         self._situation = situation
         self._table = table
-        self.decisions: object = None
+        self.decisions: Any = None
 
     def start(self, decision: Start) -> Job:
         """The job of a start that can be carried out."""

@@ -301,6 +301,8 @@ class SchedulingView(Situation):
                 scheduler that would refuse it again (see ``changed``).
         """
         free = self.free
+        if not free:
+            return []
         fitting = [job for job in (self._waiting if retry else self._arrived) if job.processors <= free]
         if fitting and fitting[0] is self.head:
             del fitting[0]

@@ -36,6 +36,7 @@ class Apply:
         changed: whether something has happened, since it was last reset, that may let a
             job start which was refused before.
         hopeful: whether, since it was last reset, a job was queued that fits.
+        state: the state of each job.
         watch: watches the head of the queue.
         runs: the entry of each job's current run, or None.
     """
@@ -56,7 +57,7 @@ class Apply:
         self.runs: list[RunEntry | None] = [None] * len(table)
         self._situation = situation
         self._table = table
-        self._state = table.state
+        self.state = table.state
         self._progress = progress
         self._heap = heap
         self._witness = witness
@@ -65,13 +66,13 @@ class Apply:
 
     def reject(self, job: Job, reason: str) -> None:
         """A submission is not taken in."""
-        self._state[job.index] = REJECTED
+        self.state[job.index] = REJECTED
         if self._witness is not None:
             self._witness.rejected(self.now, job, reason)
 
     def submit(self, job: Job) -> None:
         """A job enters the queue."""
-        self._state[job.index] = PENDING
+        self.state[job.index] = PENDING
         if self._queue.add(job):
             self.changed = True
         self._situation._arrived.append(job)
@@ -84,7 +85,7 @@ class Apply:
         """A waiting job starts on free processors."""
         situation, progress, now = self._situation, self._progress, self.now
         index, processors = job.index, job.processors
-        self._state[index] = RUNNING
+        self.state[index] = RUNNING
         situation.free = self.free = self.free - processors
         situation._reservation = None
         was_head = self._queue.remove(job)
@@ -108,7 +109,7 @@ class Apply:
     def end(self, index: int, kind: int) -> None:
         """A run ends by itself or at its limit (``kind`` is FINISH or TIMEOUT)."""
         entry = self._leave(index)
-        self._state[index] = COMPLETED if kind == FINISH else TIMEOUT
+        self.state[index] = COMPLETED if kind == FINISH else TIMEOUT
         self._table.end[index] = self.now
         if self._witness is not None:
             self._witness.ended(self.now, Run._make(entry), "COMPLETED" if kind == FINISH else "TIMEOUT")
@@ -118,7 +119,7 @@ class Apply:
         table, job = self._table, run.job
         index = job.index
         self._leave(index)
-        self._state[index] = PENDING
+        self.state[index] = PENDING
         table.requeues[index] += 1
         table.past_runs.append((index, table.start[index], self.now, table.backfilled[index]))
         table.backfilled[index] = False
@@ -171,5 +172,5 @@ class Apply:
         situation._reservation = None
         self.changed = True
         if self.watch.head is not None:
-            self.watch.ended(entry, self.now)
+            self.watch.ended(entry[4], self.now)
         return entry

@@ -27,7 +27,7 @@ from slurm_sim_plugins.views import Situation
 Progress = Callable[[int], None]
 NO_MORE = 2**63
 REPORT_EVERY = 4096
-"""Instants between two reports of progress."""
+"""Submissions between two reports of progress."""
 
 
 class Loop:
@@ -55,75 +55,81 @@ class Loop:
         self._heap = heap
         self._apply = apply
         self._situation = situation
-        self._submit = admission.submit
-        self._make_pass = scheduling_pass.run
+        self._admission = admission
+        self._pass = scheduling_pass
 
     def run(self, passes: str, report: Progress | None = None) -> None:
         """Run to the end.
 
         Args:
             passes: ``batch`` or ``event``.
-            report: is told now and then how many jobs are over.
+            report: is told now and then how many jobs were submitted.
         """
-        heap, apply, situation = self._heap, self._apply, self._situation
-        end, submit, make_pass = apply.end, self._submit, self._make_pass
+        heappush(self._heap, (NO_MORE, WAKE, 0, -1))
         submits = [*self._table.submit_at, NO_MORE]
-        heappush(heap, (NO_MORE, WAKE, 0, -1))
-        batch = passes == "batch"
-        first = instants = 0
+        at_instants = self._batches if passes == "batch" else self._one_by_one
+        first, count = 0, len(self._table)
+        while first < count or self._heap[0][0] < NO_MORE:
+            # In portions, so that whoever waits can be told.
+            first = at_instants(first, submits, submits[min(first + REPORT_EVERY, count)])
+            if report is not None:
+                report(first)
+
+    def _batches(self, first: int, submits: list[int], until: int) -> int:
+        """Handle all instants before ``until``; returns the first job that is not yet submitted."""
+        heap, apply, situation, submit = self._heap, self._apply, self._situation, self._admission.submit
+        end, runs, make_pass, always = apply.end, apply.runs, self._pass.run, self._pass.always
         while True:
             now = submits[first]
             if heap[0][0] < now:
                 now = heap[0][0]
-            elif now == NO_MORE:
-                break
+            if now >= until:
+                return first
             apply.now = now
             situation.now = now / MICROSECONDS
-            if batch:
-                while heap[0][0] == now:
-                    _, kind, sequence, index = heappop(heap)
-                    if kind != WAKE and (entry := apply.runs[index]) is not None and entry[1] == sequence:
-                        end(index, kind)
-                if submits[first] == now:
-                    beyond = first + 1
-                    while submits[beyond] == now:
-                        beyond += 1
-                    submit(first, beyond)
-                    first = beyond
+            while heap[0][0] == now:
+                _, kind, sequence, index = heappop(heap)
+                if kind != WAKE and (entry := runs[index]) is not None and entry[1] == sequence:
+                    end(index, kind)
+            if submits[first] == now:
+                beyond = first + 1
+                while submits[beyond] == now:
+                    beyond += 1
+                submit(first, beyond)
+                first = beyond
+            if apply.changed or apply.hopeful or always:
                 make_pass()
-            else:
-                first = self._one_by_one(now, first, submits)
-            if report is not None:
-                instants += 1
-                if not instants % REPORT_EVERY:
-                    report(first - len(situation.queue) - len(situation.running))
-        if report is not None:
-            report(first)
 
-    def _one_by_one(self, now: int, first: int, submits: list[int]) -> int:
+    def _one_by_one(self, first: int, submits: list[int], until: int) -> int:
+        """As :meth:`_batches`, event by event."""
         apply = self._apply
-        due = self._due(now)
-        released = {event[2] for event in due if self._ends_at_limit(event, now)}
-        for _, kind, sequence, index in due:
-            if sequence in released:
-                apply.end(index, kind)
-        while submits[first] == now:
-            self._submit(first, first + 1)
-            self._make_pass()
-            first += 1
-        for _, kind, sequence, index in due:
-            if kind != WAKE and sequence not in released:
-                entry = apply.runs[index]
-                if entry is None or entry[1] != sequence:
-                    continue
-                apply.end(index, kind)
-            self._make_pass()
-        return first
+        while True:
+            now = min(submits[first], self._heap[0][0])
+            if now >= until:
+                return first
+            apply.now = now
+            self._situation.now = now / MICROSECONDS
+            due = self._due(now)
+            released = {event[2] for event in due if self._ends_at_limit(event, now)}
+            for _, kind, sequence, index in due:
+                if sequence in released:
+                    apply.end(index, kind)
+            while submits[first] == now:
+                self._admission.submit(first, first + 1)
+                self._pass.run()
+                first += 1
+            for _, kind, sequence, index in due:
+                if kind != WAKE and sequence not in released:
+                    entry = apply.runs[index]
+                    if entry is None or entry[1] != sequence:
+                        continue
+                    apply.end(index, kind)
+                self._pass.run()
 
     def _due(self, now: int) -> list[Event]:
         """Events of this instant in the order of starting; wake-ups last."""
         heap, runs = self._heap, self._apply.runs
-        due = []
+        due: list[Event] = []
         while heap[0][0] == now:
             event = heappop(heap)
             if event[1] == WAKE or ((entry := runs[event[3]]) is not None and entry[1] == event[2]):

@@ -43,8 +43,10 @@ class Simulation:
         apply = Apply(self._situation, self.table, execution, heap, witness)
         self._validate = Validator(self._hooks, self._situation, self.table)
         room = RoomMaker(self._situation, self._hooks, apply, self._validate)
-        scheduling_pass = SchedulingPass(self._situation, self._hooks, apply, self._validate, room)
-        scheduling_pass.may_overrun = not config.kill_at_limit or self._hooks.walltime_submit is not None
+        may_overrun = not config.kill_at_limit or self._hooks.walltime_submit is not None
+        scheduling_pass = SchedulingPass(
+            self._situation, self._hooks, apply, self._validate, room, may_overrun=may_overrun
+        )
         admission = Admission(self._situation, self.table, self._hooks, apply, self._validate)
         self._loop = Loop(self._situation, self.table, heap, apply, admission, scheduling_pass)
         self._passes = config.passes

@@ -6,11 +6,14 @@ work or rate at an instant, and the end of the run follows.
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from emulator.engine.events import FINISH, TIMEOUT
 
 
 class Progress:
-    """Work left of each job, and what a run that began now would be like.
+    """What a run that began now would be like, from the work that is left of each job.
 
     Args:
         work: true work of each job in microseconds.
@@ -22,26 +25,22 @@ class Progress:
         ends_by: how it would end, FINISH or TIMEOUT; finishing wins when both fall together.
     """
 
-    __slots__ = ("_kill_at_limit", "_limit", "_work", "duration", "ends_by", "left")
+    __slots__ = ("_kill_at_limit", "_limit", "_work", "duration", "ends_by")
 
-    def __init__(self, work: list[int], limit: list[int], *, kill_at_limit: bool) -> None:
+    def __init__(self, work: NDArray[np.int64], limit: NDArray[np.int64], *, kill_at_limit: bool) -> None:
         self._work = work
         self._limit = limit
         self._kill_at_limit = kill_at_limit
-        self.left = list(work)
-        if kill_at_limit:
-            self.duration = list(map(min, work, limit))
-            self.ends_by = bytearray(TIMEOUT if most < done else FINISH for done, most in zip(work, limit, strict=True))
-        else:
-            self.duration = list(work)
-            self.ends_by = bytearray([FINISH]) * len(work)
+        killed = limit < work if kill_at_limit else np.zeros(len(work), dtype=bool)
+        self.duration: list[int] = np.where(killed, limit, work).tolist()
+        self.ends_by: list[int] = np.where(killed, TIMEOUT, FINISH).tolist()
 
     def restart(self, index: int) -> None:
         """Lose all progress: the job begins anew (REQUEUE)."""
-        self._set_left(index, self._work[index])
+        self._set_left(index, int(self._work[index]))
 
     def _set_left(self, index: int, left: int) -> None:
-        self.left[index] = left
-        killed = self._kill_at_limit and self._limit[index] < left
-        self.duration[index] = self._limit[index] if killed else left
+        limit = int(self._limit[index])
+        killed = self._kill_at_limit and limit < left
+        self.duration[index] = limit if killed else left
         self.ends_by[index] = TIMEOUT if killed else FINISH

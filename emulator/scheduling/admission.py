@@ -24,6 +24,7 @@ class Admission:
         self, situation: Situation, table: JobTable, hooks: Hooks, apply: Apply, validate: Validator
     ) -> None:
         self._situation = situation
+        self._total = situation.total
         self._jobs = table.jobs
         self._hooks = hooks
         self._apply = apply
@@ -34,18 +35,17 @@ class Admission:
 
     def submit(self, first: int, beyond: int) -> None:
         """Submit, together, the jobs from ``first`` up to ``beyond`` of the table."""
-        jobs = self._jobs[first:beyond]
         if not self._plain:
-            self._ask_plugins(jobs)
-        total = self._situation.total
-        for job in jobs:
-            if job.processors <= total:
+            self._ask_plugins(self._jobs[first:beyond])
+        for index in range(first, beyond):
+            job = self._jobs[index]
+            if job.processors <= self._total:
                 self._apply.submit(job)
             else:
-                self._apply.reject(job, f"needs {job.processors} processors, the machine has {total}")
+                self._apply.reject(job, f"needs {job.processors} processors, the machine has {self._total}")
 
     def _ask_plugins(self, jobs: list[Job]) -> None:
-        jobs = [job for job in jobs if job.processors <= self._situation.total]
+        jobs = [job for job in jobs if job.processors <= self._total]
         if self._hooks.walltime_submit is not None:
             for job in jobs:
                 self._plan(job)

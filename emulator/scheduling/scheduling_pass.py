@@ -28,24 +28,36 @@ class SchedulingPass:
         apply: carries decisions out.
         validate: checks them.
         room: makes room by preemption.
+        may_overrun: whether a run may outlive its planned end.
+
+    Attributes:
+        always: whether to offer a pass at every event; else only when ``apply`` says
+            ``changed`` or ``hopeful``.
     """
 
     def __init__(
-        self, situation: SchedulingView, hooks: Hooks, apply: Apply, validate: Validator, room: RoomMaker
+        self,
+        situation: SchedulingView,
+        hooks: Hooks,
+        apply: Apply,
+        validate: Validator,
+        room: RoomMaker,
+        *,
+        may_overrun: bool,
     ) -> None:
-
+        self._view = situation
         self._hooks = hooks
         self._apply = apply
         self._validate = validate
         self._room = room
-        self._view = situation
-        self._generator: Any = None
-        self._state = apply._table.state
+        self._may_overrun = may_overrun
+        self._every_pass = not hooks.only_starts
+        self.always = self._every_pass or may_overrun
+        self._state = apply.state
         plain = hooks.schedule is not None and inspect.isgeneratorfunction(hooks.schedule)
         self._schedule = hooks.schedule if plain else self._checked_schedule
-        self.may_overrun = True
-        self._every_pass = not hooks.only_starts
-        self._patience = PATIENCE + 2 * len(self._state)
+        self._patient_with: object = None
+        self._patience = PATIENCE + 2 * len(apply.state)
         self._fruitless = 0
 
     def run(self) -> None:
@@ -53,20 +65,16 @@ class SchedulingPass:
         view, apply = self._view, self._apply
         if view.head is None:
             return
-        if self.may_overrun and view._runs and view._runs[0][0] < view.now:
+        if self._may_overrun and view._runs and view._runs[0][0] < view.now:
             apply.replan_overdue()
-        if apply.changed:
-            apply.changed = False
-            view.changed = True
-        elif apply.hopeful or self._every_pass:
-            view.changed = False
-        else:
+        if not (apply.changed or apply.hopeful or self._every_pass):
             return
-        apply.hopeful = False
+        view.changed = apply.changed
+        apply.changed = apply.hopeful = False
 
         state = self._state
         try:
-            self._generator = self._validate.decisions = decisions = self._schedule(view)
+            self._validate.decisions = decisions = self._schedule(view)
             for decision in decisions:
                 if type(decision) is Start:
                     # Starts are the many: the checks of Validator.start, without the call.
@@ -102,12 +110,14 @@ class SchedulingPass:
         """
         try:
             while (answer := self._check_and_apply(decision)) is not None:
-                decision = self._generator.send(answer)
+                decision = self._validate.decisions.send(answer)
         except StopIteration:
             return
 
     def _check_and_apply(self, decision: Decision) -> bool | None:
         validate, apply = self._validate, self._apply
+        if validate.decisions is not self._patient_with:
+            self._patient_with, self._fruitless = validate.decisions, 0
         self._fruitless += 1
         if self._fruitless > self._patience:
             validate.no_progress(self._fruitless)

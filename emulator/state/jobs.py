@@ -53,7 +53,8 @@ class JobTable:
 
     Attributes:
         jobs: what plugins see of each job.
-        submit_at, work, limit: submission, true work and limit.
+        submit_at: submission.
+        work, limit: true work and limit, as arrays.
         state: current :class:`JobState`.
         start, end: of the last run.
         requeues: how often it was sent back.
@@ -69,8 +70,8 @@ class JobTable:
         count = len(workload)
         self.jobs = _jobs(workload)
         self.submit_at: list[int] = instants(workload.submit).tolist()
-        self.work: list[int] = instants(workload.run).tolist()
-        self.limit: list[int] = instants(workload.time_limit).tolist()
+        self.work = instants(workload.run)
+        self.limit = instants(workload.time_limit)
         self.state = [FUTURE] * count
         self.start = [NEVER] * count
         self.end = [NEVER] * count

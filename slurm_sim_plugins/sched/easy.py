@@ -34,7 +34,7 @@ class Easy:
             return
 
         shadow_time, extra = view.earliest_start(head)
-        if self._reserved != (head, shadow_time):
+        if view.changed and self._reserved != (head, shadow_time):
             self._reserved = (head, shadow_time)
             yield Reserve(head, shadow_time)
 

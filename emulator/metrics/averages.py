@@ -1,0 +1,62 @@
+"""Averages over jobs. What is NaN does not count; of nothing the average is NaN."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.metrics.jobs import THRESHOLD, Floats, bounded_slowdown
+
+if TYPE_CHECKING:
+    from emulator.accounting.records import Records
+
+Numbers = NDArray[Any]
+
+
+def known(values: Floats) -> Floats:
+    """The values that are not NaN."""
+    return values[~np.isnan(values)]
+
+
+def mean(values: Floats) -> float:
+    """Arithmetic mean."""
+    return _of(known(values), np.mean)
+
+
+def median(values: Floats) -> float:
+    """Middle value; between two the mean of both."""
+    return _of(known(values), np.median)
+
+
+def largest(values: Floats) -> float:
+    """Largest value."""
+    return _of(known(values), np.max)
+
+
+def weighted(values: Floats, weights: Numbers) -> float:
+    """Sum of value times weight, over the sum of the weights.
+
+    Args:
+        values: one a job; NaN leaves the job out, weight and all.
+        weights: one a job, such as processors, or the priority at start for the papers'
+            weighted wait.
+    """
+    counts = ~np.isnan(values) & ~np.isnan(weights)
+    total = float(np.sum(weights[counts]))
+    return float(np.dot(values[counts], weights[counts])) / total if total else float("nan")
+
+
+def mean_bounded_slowdown(records: Records, threshold: float = THRESHOLD) -> float:
+    """MBS: every job counts alike."""
+    return mean(bounded_slowdown(records, threshold))
+
+
+def weighted_bounded_slowdown(records: Records, threshold: float = THRESHOLD) -> float:
+    """MWBS: a job counts by its processors."""
+    return weighted(bounded_slowdown(records, threshold), records.jobs["processors"])
+
+
+def _of(values: Floats, average: Any) -> float:
+    return float(average(values)) if len(values) else float("nan")

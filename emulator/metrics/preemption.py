@@ -1,0 +1,30 @@
+"""What preemption cost the jobs that it struck."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from emulator.metrics.averages import mean
+from emulator.metrics.jobs import Floats, Mask, column, ended
+
+if TYPE_CHECKING:
+    from emulator.accounting.records import Records
+
+
+def preempted(records: Records) -> Mask:
+    """Which jobs were sent back to the queue at least once."""
+    return column(records, "requeues") > 0
+
+
+def mean_requeues(records: Records) -> float:
+    """MKT (MPT): how often a preempted job was preempted, on average."""
+    return mean(column(records, "requeues")[preempted(records)])
+
+
+def wasted_run(records: Records) -> Floats:
+    """RTW: (occupied - run) / run of each preempted job; NaN for others and for jobs of 0 s."""
+    run = column(records, "run")
+    counts = preempted(records) & ended(records) & (run > 0)
+    return (column(records, "occupied") - run) / np.where(counts, run, np.nan)
