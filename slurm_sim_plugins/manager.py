@@ -262,7 +262,8 @@ def slots_for(names: Iterable[str]) -> dict[str, str]:
         slot = next((key for key, kind in SLOTS.items() if kind == name.partition("/")[0]), None)
         if slot is None:
             raise ConfigurationError(
-                f"{name!r} is not the name of a plugin; names look like sched/easy, types are {', '.join(SLOTS.values())}"
+                f"{name!r} is not the name of a plugin; names look like sched/easy, "
+                f"types are {', '.join(SLOTS.values())}"
             )
         if slot in slots:
             raise ConfigurationError(f"{slots[slot]} and {name} are both for {slot}; name one")
@@ -347,7 +348,9 @@ def _load_file(path: Path) -> types.ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        frames = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == str(path)]
+        frames = [
+            line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == str(path)
+        ]
         line = error.lineno if isinstance(error, SyntaxError) else (frames[-1] if frames else None)
         raise PluginError(
             f"cannot be imported: {_in_words(error)}", plugin=str(path), where=f"{path}:{line}" if line else None

@@ -10,9 +10,7 @@ from bisect import bisect_left, insort
 from heapq import heappop, heappush
 
 
-def easy(
-    submit: list[int], processors: list[int], run: list[int], limit: list[int], machine: int
-) -> list[int]:
+def easy(submit: list[int], processors: list[int], run: list[int], limit: list[int], machine: int) -> list[int]:
     """Start times of jobs given in the order of (submit, id); ``run <= limit``.
 
     Args:

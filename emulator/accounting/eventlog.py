@@ -36,27 +36,31 @@ class EventLog:
         self._lines: list[str] = []
 
     def submit(self, now: int, job: int) -> None:
+        """A job was queued."""
         self._add(f'{{"time":{seconds(now)},"event":"submit","job":{job}}}\n')
 
     def reject(self, now: int, job: int, reason: str) -> None:
+        """A submission was not taken in."""
         self._add(f'{{"time":{seconds(now)},"event":"reject","job":{job}{_reason(reason)}}}\n')
 
     def reserve(self, now: int, job: int, start: float, reason: str) -> None:
+        """A job is planned to start at ``start`` (seconds)."""
         planned = f"{start:.6f}".rstrip("0").rstrip(".") if start != float("inf") else "null"
         self._add(f'{{"time":{seconds(now)},"event":"reserve","job":{job},"start":{planned}{_reason(reason)}}}\n')
 
     def start(self, now: int, job: int, processors: int, backfilled: bool, reason: str) -> None:
+        """A job was started."""
         ahead = ',"backfilled":true' if backfilled else ""
         self._add(
             f'{{"time":{seconds(now)},"event":"start","job":{job},"processors":{processors}{ahead}{_reason(reason)}}}\n'
         )
 
     def requeue(self, now: int, job: int, preemptor: int, reason: str) -> None:
-        self._add(
-            f'{{"time":{seconds(now)},"event":"requeue","job":{job},"preemptor":{preemptor}{_reason(reason)}}}\n'
-        )
+        """A run was ended by preemption."""
+        self._add(f'{{"time":{seconds(now)},"event":"requeue","job":{job},"preemptor":{preemptor}{_reason(reason)}}}\n')
 
     def end(self, now: int, job: int, state: str) -> None:
+        """A job left the machine for good."""
         self._add(f'{{"time":{seconds(now)},"event":"end","job":{job},"state":"{state}"}}\n')
 
     def flush(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.engine.clock import MICROSECONDS, NEVER
-from emulator.state.jobs import FIRST_PRIORITY, JobState, JobTable
+from emulator.state.jobs import JobState, JobTable
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import InputError
 

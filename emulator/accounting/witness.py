@@ -27,29 +27,35 @@ class Witness:
         return log is not None or any(hook is not None for hook in observers)
 
     def rejected(self, now: int, job: Job, reason: str) -> None:
+        """A submission was not taken in."""
         if self._log is not None:
             self._log.reject(now, job.id, reason)
 
     def submitted(self, now: int, job: Job) -> None:
+        """A job was queued."""
         if self._log is not None:
             self._log.submit(now, job.id)
         self._tell("job_submitted", self._hooks.job_submitted, now, job, job)
 
     def started(self, now: int, run: Run, backfilled: bool, reason: str) -> None:
+        """A job was started."""
         if self._log is not None:
             self._log.start(now, run.job.id, run.processors, backfilled, reason)
         self._tell("job_started", self._hooks.job_started, now, run.job, run)
 
     def requeued(self, now: int, run: Run, preemptor: Job, reason: str) -> None:
+        """A run was ended by preemption."""
         if self._log is not None:
             self._log.requeue(now, run.job.id, preemptor.id, reason)
         self._tell("job_requeued", self._hooks.job_requeued, now, run.job, run.job, run)
 
     def reserved(self, now: int, job: Job, time: float, reason: str) -> None:
+        """A job is planned to start at ``time`` (seconds)."""
         if self._log is not None:
             self._log.reserve(now, job.id, time, reason)
 
     def ended(self, now: int, run: Run, state: str) -> None:
+        """A job left the machine for good."""
         if self._log is not None:
             self._log.end(now, run.job.id, state)
         self._tell("job_ended", self._hooks.job_ended, now, run.job, run.job, run, state)

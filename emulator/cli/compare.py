@@ -54,7 +54,7 @@ def compare(
     progress: bool | None,
     **given: Any,
 ) -> None:
-    """Run a trace under several policies and print their metrics side by side.
+    r"""Run a trace under several policies and print their metrics side by side.
 
     \b
     slurm-sim compare CTC-SP2.swf.gz --processors 430
@@ -71,9 +71,7 @@ def compare(
     workload = shared.read_workload(trace, processors=config.processors, **reading)
     catalogue = shared.find_plugins(files, folders)
     results, about = simulate_each(named, workload, config, catalogue, progress)
-    summaries = {
-        name: summarise(records, threshold=threshold, warm_up=warm_up) for name, records in results.items()
-    }
+    summaries = {name: summarise(records, threshold=threshold, warm_up=warm_up) for name, records in results.items()}
     if as_json:
         shared.print_json(
             {name: {**about[name], "metrics": summary} for name, summary in summaries.items()},

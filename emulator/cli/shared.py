@@ -32,7 +32,9 @@ def options(*decorators: Callable[[Command], Command]) -> Callable[[Command], Co
 
 
 trace_options = options(
-    click.option("--processors", type=click.IntRange(min=1), help="Size of the machine.  [default: what the trace states]"),
+    click.option(
+        "--processors", type=click.IntRange(min=1), help="Size of the machine.  [default: what the trace states]"
+    ),
     click.option(
         "--filter",
         type=click.Choice(["standard", "papers", "none"]),
@@ -58,7 +60,9 @@ machine_options = options(
         type=click.Choice(["batch", "event"]),
         help="One pass for all that happens at an instant, or one after each event.  [default: batch]",
     ),
-    click.option("--kill-at-limit/--no-kill-at-limit", default=None, help="Kill jobs at their limits.  [default: kill]"),
+    click.option(
+        "--kill-at-limit/--no-kill-at-limit", default=None, help="Kill jobs at their limits.  [default: kill]"
+    ),
     click.option("--seed", type=int, help="Of all random streams.  [default: 0]"),
     click.option(
         "--compiled/--no-compiled",

@@ -35,7 +35,9 @@ def info(trace: Path, processors: int | None, as_json: bool, **reading: Any) -> 
 @click.option("--model", type=click.Choice(["lublin99"]), default="lublin99", show_default=True, help="Workload model.")
 @click.option("--jobs", type=click.IntRange(min=1), default=10_000, show_default=True, help="How many.")
 @click.option("--processors", type=click.IntRange(min=1), default=128, show_default=True, help="Size of the machine.")
-@click.option("--load", type=float, help="Offered load; inter-arrival times are scaled to it.  [default: the model's own]")
+@click.option(
+    "--load", type=float, help="Offered load; inter-arrival times are scaled to it.  [default: the model's own]"
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random streams.")
 @click.option(
     "--kind",

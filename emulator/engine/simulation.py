@@ -71,4 +71,3 @@ class Simulation:
         except Exception as error:
             self._hooks.fail("backfill_candidates", error, time=self._situation.now)
         return jobs if answer is None else list(self._validate.order(answer, jobs))
-

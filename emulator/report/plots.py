@@ -102,8 +102,8 @@ def waits_by_size(records: Records) -> Figure:
         axes.vlines(at, high, far, color=MUTED, linewidth=1.2)
         axes.hlines(far, at - 0.12, at + 0.12, color=MUTED, linewidth=1.2)
         axes.bar(at, high - low, bottom=low, width=0.62, color=PALE[0], edgecolor=SERIES[0], linewidth=1)
-        axes.hlines(middle, at - 0.31, at + 0.31, color=SERIES[0], linewidth=2.6)
-        labels = [f"{_class_name(each)}\n{np.sum(place == each):,} jobs" for each in classes]
+        axes.hlines(middle, at - 0.31, at + 0.31, color=SERIES[0], linewidth=2.6, clip_on=False, zorder=3)
+        labels = [f"{_class_name(each, records.processors)}\n{np.sum(place == each):,} jobs" for each in classes]
         axes.set_xticks(at, labels)
         axes.set_xlim(-0.6, max(len(classes), 3) - 0.4)
         _wait_scale(axes, float(far.max()))
@@ -152,12 +152,14 @@ def compare_picture(results: Mapping[str, Records], *, threshold: float = THRESH
         title: above both plots.
     """
     with house_style():
-        figure = new_figure(WIDE, 4.4)
-        curves, bars = figure.subplots(1, 2, width_ratios=(3, 2))
+        figure = new_figure(WIDE, 4.6)
+        figure.get_layout_engine().set(wspace=0.06, h_pad=0.08, w_pad=0.1)
+        curves, bars = figure.subplots(1, 2, width_ratios=(5, 4))
         values = {printable(label): known(bounded_slowdown(each, threshold)) for label, each in results.items()}
         jobs = {len(each) for each in results.values()}
         about = f"{jobs.pop():,} jobs" if len(jobs) == 1 else "jobs of several workloads"
-        figure.suptitle(printable(title) or f"Bounded slowdown of {about} (threshold {threshold:g} s)", x=0.01, ha="left")
+        heading = printable(title) or f"Bounded slowdown of {about}, threshold {threshold:g} s"
+        figure.suptitle(heading, x=0.01, ha="left", fontsize=13, fontweight="bold")
         _distributions(curves, list(values.values()))
         _means(bars, list(values), [mean(each) for each in values.values()])
         return figure
@@ -191,9 +193,9 @@ def _note_right(axes: Axes, height: float, text: str) -> None:
     )
 
 
-def _class_name(power: int) -> str:
-    """Sizes from above the power of two before to this one."""
-    low, high = 2 ** max(power - 1, -1) + 1 if power > 0 else 1, 2**power
+def _class_name(power: int, most: int) -> str:
+    """Sizes from above the power of two before to this one, or to the size of the machine."""
+    low, high = (2 ** (power - 1) + 1 if power > 0 else 1), min(2**power, most)
     return f"{high:,}" if low >= high else f"{low:,}–{high:,}"
 
 
@@ -228,8 +230,8 @@ def _draw_lanes(axes: Axes, records: Records, starts: Floats, ends: Floats, lane
             for low, high in lanes[run]
         ]
         if boxes:
-            edge = SURFACE if few else colour
-            axes.add_collection(PolyCollection(boxes, facecolors=colour, edgecolors=edge, linewidths=0.6 if few else 0))
+            width = 0.6 if few else 0.2
+            axes.add_collection(PolyCollection(boxes, facecolors=colour, edgecolors=SURFACE, linewidths=width))
             legend.append(Patch(color=colour, label=text))
     if len(lanes) <= LABELLED:
         _label_lanes(axes, np.asarray(runs["job_id"]).tolist(), starts, ends, lanes)
@@ -241,9 +243,10 @@ def _label_lanes(
 ) -> None:
     """Write the job's id into the tallest block of each run that has room for it."""
     room = float(ends.max() - starts.min()) / 60
+    height = max(blocks[-1][1] for blocks in lanes) / 30
     for run, blocks in enumerate(lanes):
         low, high = max(blocks, key=lambda block: block[1] - block[0])
-        if ends[run] - starts[run] >= room * len(str(ids[run])):
+        if ends[run] - starts[run] >= room * len(str(ids[run])) and high - low >= height:
             middle = (starts[run] + ends[run]) / 2, (low + high) / 2
             axes.text(*middle, str(ids[run]), ha="center", va="center", color=SURFACE, fontsize=8, clip_on=True)
 
@@ -261,7 +264,7 @@ def _distributions(axes: Axes, values: Sequence[Floats]) -> None:
     axes.grid(visible=True, axis="x")
     axes.xaxis.set_major_formatter(formatter(lambda value: f"{value:,.0f}"))
     axes.xaxis.set_minor_formatter(formatter(lambda value: ""))
-    axes.set_title("Share of jobs with at most this slowdown")
+    axes.set_title("Share of the jobs with at most this slowdown")
     axes.set_xlabel("bounded slowdown (1 = did not wait)")
     axes.set_ylabel("% of jobs")
 
@@ -269,16 +272,25 @@ def _distributions(axes: Axes, values: Sequence[Floats]) -> None:
 def _means(axes: Axes, labels: Sequence[str], means: Sequence[float]) -> None:
     """Bars, the first policy on top; their labels are the legend of the curves as well."""
     at = np.arange(len(labels))
-    heights = np.nan_to_num(np.array(means, dtype=np.float64))
+    known_means = np.array([value for value in means if np.isfinite(value)])
+    # One policy may be a hundred times worse than the others; 1 is the least there is.
+    wide = len(known_means) > 0 and known_means.max() > 20 * known_means.min()
+    least = 1.0 if wide else 0.0
+    lengths = np.nan_to_num(np.array(means, dtype=np.float64), nan=least) - least
     colours = [SERIES[number % len(SERIES)] for number in range(len(labels))]
-    bars = axes.barh(at, heights, height=0.62, color=colours)
+    bars = axes.barh(at, lengths, left=least, height=0.62, color=colours)
     axes.bar_label(bars, [f"{value:,.1f}" if np.isfinite(value) else "no job" for value in means], padding=4)
     axes.set_yticks(at, [label if len(label) <= 28 else f"{label[:27]}…" for label in labels], color=INK)
     axes.set_ylim(len(labels) - 0.4, -0.6)
-    axes.set_xlim(0, 1.2 * float(heights.max(initial=1.0)))
-    axes.grid(visible=False)
+    longest = float(known_means.max(initial=1.0))
+    axes.set_xscale("log" if wide else "linear")
+    axes.set_xlim(least, longest**1.25 if wide else 1.2 * longest)
+    axes.xaxis.set_major_formatter(formatter(lambda value: f"{value:,g}"))
+    axes.xaxis.set_minor_formatter(formatter(lambda value: ""))
+    axes.grid(visible=True, axis="x")
+    axes.grid(visible=False, axis="y")
     axes.set_title("Mean bounded slowdown")
-    axes.set_xlabel("lower is better")
+    axes.set_xlabel("logarithmic scale; lower is better" if wide else "lower is better")
 
 
 def _look(number: int) -> dict[str, str]:

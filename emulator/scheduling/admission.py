@@ -20,9 +20,7 @@ class Admission:
         validate: checks the plugins' answers.
     """
 
-    def __init__(
-        self, situation: Situation, table: JobTable, hooks: Hooks, apply: Apply, validate: Validator
-    ) -> None:
+    def __init__(self, situation: Situation, table: JobTable, hooks: Hooks, apply: Apply, validate: Validator) -> None:
         self._situation = situation
         self._total = situation.total
         self._jobs = table.jobs

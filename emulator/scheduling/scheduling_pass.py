@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import GeneratorType
 from typing import Any
 
@@ -54,8 +54,10 @@ class SchedulingPass:
         self._every_pass = not hooks.only_starts
         self.always = self._every_pass or may_overrun
         self._state = apply.state
-        plain = hooks.schedule is not None and inspect.isgeneratorfunction(hooks.schedule)
-        self._schedule = hooks.schedule if plain else self._checked_schedule
+        plain = inspect.isgeneratorfunction(hooks.schedule)
+        self._schedule: Callable[[SchedulingView], Any] = (
+            hooks.schedule if hooks.schedule is not None and plain else self._checked_schedule
+        )
         self._patient_with: object = None
         self._patience = PATIENCE + 2 * len(apply.state)
         self._fruitless = 0
@@ -137,4 +139,4 @@ class SchedulingPass:
         try:
             self._hooks.pass_done(self._view)  # type: ignore[misc]
         except Exception as error:
-            self._hooks.fail("pass_done", error, time=self._situation.now)
+            self._hooks.fail("pass_done", error, time=self._view.now)

@@ -112,7 +112,15 @@ class Workload:
         arrays = {name: values[order] for name, values in arrays.items()}
         facts = {name: values[order] for name, values in facts.items()}
         about.setdefault("read", len(order))
-        workload = cls(**arrays, facts=facts, **about)
+        workload = cls(
+            arrays["id"],
+            arrays["submit"],
+            arrays["processors"],
+            arrays["run"],
+            arrays["time_limit"],
+            facts,
+            **about,
+        )
         workload._check()
         return workload
 
