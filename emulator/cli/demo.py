@@ -32,7 +32,8 @@ def demo(jobs: int, seed: int, picture: Path) -> None:
     from emulator.accounting.runfolder import write_atomically
     from emulator.config.options import Config
     from emulator.metrics.summary import summarise
-    from emulator.report.plots import compare_picture, picture_bytes
+    from emulator.report.plots import compare_picture
+    from emulator.report.style import picture_bytes
     from emulator.report.table import compare_table
     from emulator.workload.models import lublin99
     from slurm_sim_plugins.manager import discover

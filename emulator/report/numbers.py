@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from emulator.metrics.catalogue import Metric
 
-UNKNOWN = "–"
+UNKNOWN = "\N{EN DASH}"
 """Stands where there is no number."""
 DAY = 86_400
 _START_OF_TIME = datetime(1970, 1, 1, tzinfo=UTC)
@@ -58,7 +58,7 @@ def seconds_text(seconds: float) -> str:
     """Seconds as a number, with digits after the point only where there are some."""
     if not math.isfinite(seconds):
         return UNKNOWN
-    return f"{seconds:,.0f}" if seconds == round(seconds) else f"{seconds:,.2f}"
+    return f"{seconds:,.0f}" if seconds == round(seconds) else f"{seconds:,.6f}".rstrip("0")
 
 
 def instant_text(seconds: float, epoch: int | None) -> str:
@@ -66,7 +66,10 @@ def instant_text(seconds: float, epoch: int | None) -> str:
     if not math.isfinite(seconds):
         return UNKNOWN
     date = date_of(seconds, epoch)
-    return date.strftime("%Y-%m-%d %H:%M:%S") if date is not None else seconds_text(seconds)
+    if date is None:
+        return seconds_text(seconds)
+    fraction = f".{date.microsecond:06}".rstrip("0") if date.microsecond else ""
+    return date.strftime("%Y-%m-%d %H:%M:%S") + fraction
 
 
 def date_of(seconds: float, epoch: int | None) -> datetime | None:

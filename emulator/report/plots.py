@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from emulator.metrics import machine
 from emulator.metrics.averages import known, mean
-from emulator.metrics.jobs import THRESHOLD, Floats, bounded_slowdown, column, wait
+from emulator.metrics.jobs import THRESHOLD, Floats, bounded_slowdown, wait
 from emulator.metrics.steps import Steps, means_between, peaks_between
 from emulator.report.lanes import Block, assign_lanes
 from emulator.report.numbers import printable
@@ -54,8 +54,7 @@ def utilisation(records: Records) -> Figure:
     with house_style():
         figure = new_figure(WIDE, 2.9)
         axes = figure.subplots()
-        steps = machine.processors_in_use(records)
-        words = _draw_steps(axes, records, (steps[0], steps[1]), 100 / records.processors, peaks=False)
+        words = _draw_steps(axes, records, machine.processors_in_use(records), 100 / records.processors, peaks=False)
         axes.set_title("Processors in use" + (f", mean over each {words}" if words else ""))
         axes.set_ylabel(f"% of {records.processors:,} processors")
         axes.set_ylim(0, 104)
@@ -96,7 +95,8 @@ def waits_by_size(records: Records) -> Figure:
         place = np.ceil(np.log2(processors)).astype(int)
         classes = np.unique(place)
         low, middle, high, far = (
-            np.array([np.quantile(waits[place == each], share) for each in classes]) for share in (0.25, 0.5, 0.75, 0.95)
+            np.array([np.quantile(waits[place == each], share) for each in classes])
+            for share in (0.25, 0.5, 0.75, 0.95)
         )
         at = np.arange(len(classes))
         axes.vlines(at, high, far, color=MUTED, linewidth=1.2)
@@ -153,7 +153,7 @@ def compare_picture(results: Mapping[str, Records], *, threshold: float = THRESH
     """
     with house_style():
         figure = new_figure(WIDE, 4.6)
-        figure.get_layout_engine().set(wspace=0.06, h_pad=0.08, w_pad=0.1)
+        figure.set_layout_engine("constrained", wspace=0.06, h_pad=0.08, w_pad=0.1)
         curves, bars = figure.subplots(1, 2, width_ratios=(5, 4))
         values = {printable(label): known(bounded_slowdown(each, threshold)) for label, each in results.items()}
         jobs = {len(each) for each in results.values()}
@@ -172,15 +172,14 @@ def _draw_steps(axes: Axes, records: Records, steps: Steps, scale: float, *, pea
         say(axes, "nothing to show")
         return ""
     axis, words = time_axis(first, last, records.epoch), ""
-    times, values = steps
+    times, _ = steps
     if len(times) <= EXACT:
-        edges = np.append(times, last) if times[-1] < last else times
-        heights: Floats = values[: len(edges) - 1] * scale
+        edges: Floats = np.union1d(times, [first, last])
     else:
         edges, words = bins(first, last, records.epoch, BINS)
-        heights = means_between(steps, edges) * scale
-        if peaks:
-            axes.stairs(peaks_between(steps, edges) * scale, axis(edges), fill=True, color=PALE[0])
+    if peaks and words:
+        axes.stairs(peaks_between(steps, edges) * scale, axis(edges), fill=True, color=PALE[0])
+    heights = means_between(steps, edges) * scale
     axes.stairs(heights, axis(edges), fill=True, color=SERIES[0])
     axis.draw(axes, first, last)
     return words
@@ -189,14 +188,20 @@ def _draw_steps(axes: Axes, records: Records, steps: Steps, scale: float, *, pea
 def _note_right(axes: Axes, height: float, text: str) -> None:
     """A note in the margin, beside a level."""
     axes.annotate(
-        text, (1, height), (4, 0), xycoords=("axes fraction", "data"), textcoords="offset points", va="center", color=INK
+        text,
+        (1, height),
+        (4, 0),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        va="center",
+        color=INK,
     )
 
 
 def _class_name(power: int, most: int) -> str:
     """Sizes from above the power of two before to this one, or to the size of the machine."""
     low, high = (2 ** (power - 1) + 1 if power > 0 else 1), min(2**power, most)
-    return f"{high:,}" if low >= high else f"{low:,}–{high:,}"
+    return f"{high:,}" if low >= high else f"{low:,}\N{EN DASH}{high:,}"
 
 
 def _wait_scale(axes: Axes, longest: float) -> None:
@@ -204,10 +209,10 @@ def _wait_scale(axes: Axes, longest: float) -> None:
     ticks = {0: "0", 60: "1 min", 600: "10 min", 3600: "1 h", 21600: "6 h", 86400: "1 day", 604800: "1 week"}
     ticks |= {2592000: "30 days", 31536000: "1 year", 315360000: "10 years", 3153600000: "100 years"}
     axes.set_yscale("symlog", linthresh=60, linscale=0.6)
-    top = next((tick for tick in ticks if tick >= longest), longest)
+    top = next((tick for tick in ticks if tick >= max(longest, 60)), longest)
     axes.set_yticks([tick for tick in ticks if tick <= top], [text for tick, text in ticks.items() if tick <= top])
     axes.set_yticks([], minor=True)
-    axes.set_ylim(0, max(top, 60.0))
+    axes.set_ylim(0, top)
     axes.set_ylabel("wait")
 
 
@@ -226,7 +231,7 @@ def _draw_lanes(axes: Axes, records: Records, starts: Floats, ends: Floats, lane
     for number, (colour, text) in enumerate(kinds):
         boxes = [
             ((starts[run], low), (starts[run], high), (ends[run], high), (ends[run], low))
-            for run in np.flatnonzero(kind == number)
+            for run in np.flatnonzero(kind == number).tolist()
             for low, high in lanes[run]
         ]
         if boxes:
@@ -293,5 +298,5 @@ def _means(axes: Axes, labels: Sequence[str], means: Sequence[float]) -> None:
     axes.set_xlabel("logarithmic scale; lower is better" if wide else "lower is better")
 
 
-def _look(number: int) -> dict[str, str]:
+def _look(number: int) -> dict[str, Any]:
     return {"color": SERIES[number % len(SERIES)], "linestyle": DASHES[number // len(SERIES) % len(DASHES)]}

@@ -6,7 +6,7 @@ import io
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,7 @@ PALE = ("#a9c7e6", "#f3c391")
 DASHES = ("-", "--", "-.", ":")
 """Line styles for further series once the colours are used up."""
 
-_OPTIONS = {
+_OPTIONS: dict[str, Any] = {
     "font.family": ["DejaVu Sans"],
     "font.size": 9.5,
     "axes.titlesize": 11,
@@ -65,12 +65,12 @@ def house_style() -> Iterator[None]:
     import matplotlib
 
     kept = ("backend", "backend_fallback", "toolbar", "interactive", "date.epoch")
-    defaults = {name: value for name, value in matplotlib.rcParamsDefault.items() if name not in kept}
+    settings: dict[Any, Any] = {name: value for name, value in matplotlib.rcParamsDefault.items() if name not in kept}
     with warnings.catch_warnings(), matplotlib.rc_context():
         # A name may hold letters that the font has not; they become boxes.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         warnings.filterwarnings("ignore", category=matplotlib.MatplotlibDeprecationWarning)
-        matplotlib.rcParams.update({**defaults, **_OPTIONS})
+        matplotlib.rcParams.update(settings | _OPTIONS)
         yield
 
 

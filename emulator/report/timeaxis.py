@@ -48,8 +48,9 @@ class TimeAxis:
         if self.dates:
             from datetime import UTC
 
-            from matplotlib import dates
+            import matplotlib.dates
 
+            dates: Any = matplotlib.dates  # its classes have no types
             locator = dates.AutoDateLocator(tz=UTC, minticks=4, maxticks=9)
             axes.xaxis.set_major_locator(locator)
             axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator, tz=UTC))

@@ -35,8 +35,9 @@ class Admission:
         """Submit, together, the jobs from ``first`` up to ``beyond`` of the table."""
         if not self._plain:
             self._ask_plugins(self._jobs[first:beyond])
-        for index in range(first, beyond):
-            job = self._jobs[index]
+        while first < beyond:
+            job = self._jobs[first]
+            first += 1
             if job.processors <= self._total:
                 self._apply.submit(job)
             else:

@@ -44,7 +44,8 @@ class Cluster:
 
     Attributes:
         running: in the order in which the jobs started.
-        freed: whether a job has given its processors back since the last pass.
+        last_pass: when the last pass was made.
+        freed: whether a job has given its processors back since then.
         held: what each job has had of the machine, for all that have started.
     """
 
@@ -53,6 +54,7 @@ class Cluster:
     now: float = 0.0
     waiting: list[Job] = field(default_factory=list)
     running: list[Running] = field(default_factory=list)
+    last_pass: float = 0.0
     freed: bool = False
     schedule: Schedule = field(default_factory=dict)
 
@@ -75,16 +77,20 @@ class Cluster:
         self.running.remove(run)
         self.freed = True
 
-    def overdue(self, run: Running) -> bool:
-        """Whether it has run for as long as it was first planned to, without ending."""
-        return run.start + run.job.planned <= self.now
-
     def planned_end(self, run: Running) -> float:
         """When it is planned to end; an expired plan gives way to the limit, an expired limit to now."""
+        return self._planned_end_as_of(self.now, run)
+
+    def overdue(self, run: Running) -> bool:
+        """Whether it should have ended by now, as it was planned in the last pass."""
+        return self._planned_end_as_of(self.last_pass, run) <= self.now
+
+    @staticmethod
+    def _planned_end_as_of(time: float, run: Running) -> float:
         for end in (run.start + run.job.planned, run.start + run.job.limit):
-            if end > self.now:
+            if end > time:
                 return end
-        return self.now
+        return time
 
 
 MakePass = Callable[[Cluster], None]
@@ -119,7 +125,7 @@ def simulate(
 
     def scheduling_pass() -> None:
         make_pass(cluster)
-        cluster.freed = False
+        cluster.last_pass, cluster.freed = cluster.now, False
 
     while to_come or cluster.running:
         next_submission = to_come[0].submit if to_come else float("inf")

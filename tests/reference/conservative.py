@@ -26,10 +26,10 @@ def conservative(
         processors: size of the machine.
         compress: ``rebuild``: in each pass the whole plan is made from nothing, in the
             order of the queue. ``never_later``: a waiting job keeps its slot. In a pass
-            before which something has ended, or that finds a run which has outlived its
-            plan, one job after the other, in the order of the queue, is lifted out and
-            set to the earliest hole that all the others leave. Jobs without a slot come
-            last, in the order of the queue.
+            before which something has ended, or should have ended as it was planned in
+            the pass before, one job after the other, in the order of the queue, is
+            lifted out and set to the earliest hole that all the others leave. Jobs
+            without a slot come last, in the order of the queue.
         passes: which order of events and passes.
         kill_at_limit: whether a job ends at its limit.
         predictions: planned seconds by id, where they are not the limit.

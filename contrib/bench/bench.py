@@ -1,0 +1,169 @@
+"""Measure what the project promises of its speed. See README.md beside this file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import bare
+import click
+from emulator import Config, Workload, read_swf, simulate
+from emulator.workload.models import lublin99
+
+TRACES = Path(os.environ.get("SLURM_SIM_TRACES", Path(__file__).parents[3] / "shared" / "traces")) / "swf"
+LOGS = {
+    "KTH": ("KTH-SP2-1996-2.1-cln.swf.gz", 100),
+    "CTC-338": ("CTC-SP2-1996-3.1-cln.swf.gz", 338),
+    "CTC-430": ("CTC-SP2-1996-3.1-cln.swf.gz", 430),
+    "SDSC-SP2": ("SDSC-SP2-1998-4.2-cln.swf.gz", 128),
+    "SDSC-BLUE": ("SDSC-BLUE-2000-4.2-cln.swf.gz", 1152),
+}
+REFERENCE = {
+    ("KTH", "event"): "9ec768965d782264",
+    ("KTH", "batch"): "efbf84f0e8910c16",
+    ("CTC-338", "event"): "648f3a59bb690bee",
+    ("CTC-338", "batch"): "308c59b54cf4b1da",
+    ("CTC-430", "event"): "ce0453069d9e80fb",
+    ("CTC-430", "batch"): "5261bb049009b90a",
+    ("SDSC-SP2", "event"): "c345eb929c5cb657",
+    ("SDSC-SP2", "batch"): "154209c2141e8610",
+    ("SDSC-BLUE", "event"): "b4422ebb06e7ce20",
+    ("SDSC-BLUE", "batch"): "9b1fd4277a838e68",
+}
+"""Digests of start times on which two independent codes agree, by log and convention."""
+
+
+def available() -> list[str]:
+    """The logs that are there."""
+    found = [name for name, (file, _) in LOGS.items() if (TRACES / file).exists()]
+    if not found:
+        click.echo(f"no logs in {TRACES}; set SLURM_SIM_TRACES")
+    return found
+
+
+def log(name: str) -> tuple[Workload, int]:
+    file, processors = LOGS[name]
+    return read_swf(TRACES / file, machine=processors), processors
+
+
+def cpu(call: Callable[[], object], runs: int = 3) -> float:
+    """CPU seconds of the best of several calls."""
+    best = float("inf")
+    for _ in range(runs):
+        begin = time.process_time()
+        call()
+        best = min(best, time.process_time() - begin)
+    return best
+
+
+def digest(job_ids: list[int], starts: list[float]) -> str:
+    """First 16 hex digits of the SHA-256 of lines ``<job id> <start>``, by job id."""
+    lines = (f"{job} {int(start)}\n" for job, start in sorted(zip(job_ids, starts, strict=True)))
+    return hashlib.sha256("".join(lines).encode()).hexdigest()[:16]
+
+
+def agreement() -> None:
+    click.echo("agreement: EASY, every start time, against two independent codes")
+    for name in available():
+        workload, processors = log(name)
+        for passes in ("event", "batch"):
+            jobs = simulate(workload, processors=processors, passes=passes).records.jobs
+            ours = digest(jobs["job_id"].tolist(), jobs["start"].tolist())
+            verdict = "agrees" if ours == REFERENCE[name, passes] else "DIFFERS"
+            click.echo(f"  {name:10} {processors:5} processors {len(workload):8,} jobs  {passes:5}  {ours}  {verdict}")
+
+
+def process() -> None:
+    click.echo("process: from trace to records, EASY, the whole process")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in available():
+            file, processors = LOGS[name]
+            out = str(Path(folder) / "records.parquet")
+            command = ["slurm-sim", "run", str(TRACES / file), "--processors", str(processors), "--records", out]
+            seconds, megabytes = min(measure([*command, "--json", "--no-progress"]) for _ in range(3))
+            click.echo(f"  {name:10} {seconds:6.2f} CPU s  {megabytes:5.0f} MB")
+
+
+def measure(command: list[str]) -> tuple[float, float]:
+    """CPU seconds and peak MB of a process."""
+    read, write = os.pipe()
+    child = os.posix_spawnp(
+        command[0], command, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, write, 1), (os.POSIX_SPAWN_CLOSE, read)]
+    )
+    os.close(write)
+    with os.fdopen(read, "rb") as output:
+        output.read()
+    _, status, usage = os.wait4(child, 0)
+    if status:
+        raise SystemExit(f"{' '.join(command)} failed")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def engine() -> None:
+    click.echo("engine: EASY as a plugin, no reading, no writing; and a bare loop without hooks")
+    for name in available():
+        workload, processors = log(name)
+        columns = (workload.submit, workload.processors, workload.run, workload.time_limit)
+
+        def bare_loop(columns: tuple = columns, processors: int = processors) -> list[int]:
+            return bare.easy(*(column.astype(int).tolist() for column in columns), processors)
+
+        def hooked(workload: Workload = workload, processors: int = processors) -> object:
+            return simulate(workload, Config(processors=processors))
+
+        ours, yardstick = cpu(hooked), cpu(bare_loop)
+        starts = simulate(workload, processors=processors).records.jobs["start"]
+        same = "same schedule" if bare_loop() == starts.astype(int).tolist() else "OTHER SCHEDULE"
+        click.echo(
+            f"  {name:10} {len(workload) / ours:9,.0f} jobs/s   bare {len(workload) / yardstick:9,.0f} jobs/s   "
+            f"ratio {ours / yardstick:.2f}   {same}"
+        )
+
+
+def conservative() -> None:
+    click.echo("conservative: CTC on 338 processors")
+    if "CTC-338" not in available():
+        return
+    workload, processors = log("CTC-338")
+    for compress in ("rebuild", "never_later"):
+        for compiled in (False, True):
+            config = Config(
+                processors=processors,
+                slots={"SchedulerType": "sched/conservative"},
+                plugin_options={"sched/conservative": {"compress": compress}},
+                compiled=compiled,
+            )
+            seconds = cpu(lambda config=config: simulate(workload, config), runs=1)
+            click.echo(f"  {compress:12} {'compiled' if compiled else 'plain':8} {seconds:6.2f} CPU s")
+
+
+def million() -> None:
+    click.echo("million: generated jobs (Lublin-Feitelson), 512 processors, load 0.8, EASY")
+    before = None
+    for jobs in (125_000, 250_000, 500_000, 1_000_000):
+        workload = lublin99.generate(jobs, 512, 1, load=0.8)
+        seconds = cpu(lambda workload=workload: simulate(workload, Config(processors=512)), runs=1)
+        growth = f"{seconds / before:.2f} times the half" if before else ""
+        click.echo(f"  {jobs:9,} jobs  {seconds:6.2f} CPU s  {growth}")
+        before = seconds
+
+
+PARTS = {part.__name__: part for part in (agreement, process, engine, conservative, million)}
+
+
+@click.command()
+@click.argument("parts", nargs=-1, type=click.Choice(list(PARTS)))
+def main(parts: tuple[str, ...]) -> None:
+    """Measure the named parts, or all."""
+    click.echo(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores")
+    for part in parts or PARTS:
+        PARTS[part]()
+
+
+if __name__ == "__main__":
+    main()
