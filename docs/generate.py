@@ -70,7 +70,9 @@ def _paragraphs(hook: object) -> str:
 
 
 def _rows(columns: dict[str, str]) -> str:
-    return "\n".join(["| column | meaning |", "|---|---|", *(f"| `{name}` | {text} |" for name, text in columns.items())])
+    return "\n".join(
+        ["| column | meaning |", "|---|---|", *(f"| `{name}` | {text} |" for name, text in columns.items())]
+    )
 
 
 PAGES = {"hooks.md": hooks, "records.md": records, "metrics.md": metrics}

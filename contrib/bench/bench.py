@@ -12,6 +12,7 @@ from pathlib import Path
 
 import bare
 import click
+
 from emulator import Config, Workload, read_swf, simulate
 from emulator.workload.models import lublin99
 

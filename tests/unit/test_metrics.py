@@ -399,7 +399,7 @@ def test_means_and_peaks_agree_with_looking_at_each_second(changes: list[tuple[i
     series = steps.accumulate(instants, np.array([change for _, change in changes]))
     edges = np.array(sorted(cuts), dtype=float)
     means, peaks = steps.means_between(series, edges), steps.peaks_between(series, edges)
-    for low, high, mean, peak in zip(edges, edges[1:], means, peaks, strict=True):
+    for low, high, mean, peak in zip(edges[:-1], edges[1:], means, peaks, strict=True):
         seen = [value_at(series, second) for second in range(int(low), int(high))]
         assert mean == pytest.approx(sum(seen) / len(seen))
         assert peak == max(seen)

@@ -1,0 +1,1 @@
+"""For tests: of the emulator, and of plugins."""
