@@ -1,11 +1,15 @@
 """EASY as a bare loop: no hooks, no views, no validation, no records. The bench's yardstick.
 
 The same schedule as ``sched/easy`` with ``passes=batch``, written flat for speed in
-plain Python, as one would who needs nothing else.
+plain Python, as one would who needs nothing else. As a program it reads a log, cleans it
+as the filter ``standard`` does, and writes start and end of each job:
+``python bare.py TRACE PROCESSORS OUT``.
 """
 
 from __future__ import annotations
 
+import gzip
+import sys
 from bisect import bisect_left, insort
 from heapq import heappop, heappush
 
@@ -87,3 +91,33 @@ def easy(submit: list[int], processors: list[int], run: list[int], limit: list[i
             else:
                 position += 1
     return start
+
+
+def read(path: str, machine: int) -> list[tuple[int, int, int, int, int]]:
+    """(submit, id, processors, run, limit) of the jobs of a log, in order."""
+    jobs = []
+    with gzip.open(path, "rt", encoding="latin-1") as lines:
+        for line in lines:
+            if line.startswith(";"):
+                continue
+            fields = line.split()
+            run, processors, limit = int(float(fields[3])), int(fields[4]), int(float(fields[8]))
+            if run <= 0 or not 0 < processors <= machine:
+                continue
+            limit = limit if limit > 0 else run
+            jobs.append((int(float(fields[1])), int(fields[0]), processors, min(run, limit), limit))
+    jobs.sort()
+    return jobs
+
+
+def main() -> None:
+    path, machine, out = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    jobs = read(path, machine)
+    submit, ids, processors, run, limit = (list(column) for column in zip(*jobs, strict=True))
+    start = easy(submit, processors, run, limit, machine)
+    with open(out, "w") as stream:
+        stream.writelines(f"{id},{begin},{begin + work}\n" for id, begin, work in zip(ids, start, run, strict=True))
+
+
+if __name__ == "__main__":
+    main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import sys
@@ -14,7 +15,9 @@ import bare
 import click
 
 from emulator import Config, Workload, read_swf, simulate
+from emulator.engine.simulation import Simulation
 from emulator.workload.models import lublin99
+from slurm_sim_plugins.manager import Catalogue, select
 
 TRACES = Path(os.environ.get("SLURM_SIM_TRACES", Path(__file__).parents[3] / "shared" / "traces")) / "swf"
 LOGS = {
@@ -80,14 +83,28 @@ def agreement() -> None:
 
 
 def process() -> None:
-    click.echo("process: from trace to records, EASY, the whole process")
+    click.echo("process: from trace to records, EASY, the whole process; and the bare loop as a program")
     with tempfile.TemporaryDirectory() as folder:
         for name in available():
             file, processors = LOGS[name]
-            out = str(Path(folder) / "records.parquet")
-            command = ["slurm-sim", "run", str(TRACES / file), "--processors", str(processors), "--records", out]
-            seconds, megabytes = min(measure([*command, "--json", "--no-progress"]) for _ in range(3))
-            click.echo(f"  {name:10} {seconds:6.2f} CPU s  {megabytes:5.0f} MB")
+            trace, records = str(TRACES / file), str(Path(folder) / "records.parquet")
+            ours = [
+                str(Path(sys.executable).with_name("slurm-sim")),
+                "run",
+                trace,
+                "--processors",
+                str(processors),
+                "--records",
+                records,
+                "--json",
+            ]
+            yardstick = [sys.executable, bare.__file__, trace, str(processors), str(Path(folder) / "bare.csv")]
+            seconds, megabytes = min(measure([*ours, "--no-progress"]) for _ in range(3))
+            bare_seconds, _ = min(measure(yardstick) for _ in range(3))
+            click.echo(
+                f"  {name:10} {seconds:6.2f} CPU s  {megabytes:5.0f} MB   bare {bare_seconds:6.2f} CPU s   "
+                f"ratio {seconds / bare_seconds:.2f}"
+            )
 
 
 def measure(command: list[str]) -> tuple[float, float]:
@@ -114,10 +131,12 @@ def engine() -> None:
         def bare_loop(columns: tuple = columns, processors: int = processors) -> list[int]:
             return bare.easy(*(column.astype(int).tolist() for column in columns), processors)
 
-        def hooked(workload: Workload = workload, processors: int = processors) -> object:
-            return simulate(workload, Config(processors=processors))
+        def hooked(workload: Workload = workload, processors: int = processors) -> None:
+            Simulation(workload, processors, Config(), select(Catalogue())).run()
 
+        gc.disable()  # as simulate() does
         ours, yardstick = cpu(hooked), cpu(bare_loop)
+        gc.enable()
         starts = simulate(workload, processors=processors).records.jobs["start"]
         same = "same schedule" if bare_loop() == starts.astype(int).tolist() else "OTHER SCHEDULE"
         click.echo(

@@ -203,12 +203,42 @@ def _table(columns: Mapping[str, NDArray[Any]]) -> pyarrow.Table:
     arrays = {}
     for name, column in columns.items():
         if name in TIMES and column.dtype.kind == "f":
-            missing = ~np.isfinite(column)
-            values = np.where(missing, 0, column)
-            arrays[name] = pyarrow.array(values.astype(np.int64) if whole else values, mask=missing)
+            known = np.isfinite(column)
+            values = np.where(known, column, 0)
+            arrays[name] = _arrow(values.astype(np.int64) if whole else values, known)
         else:
-            arrays[name] = pyarrow.array(column)
+            arrays[name] = _arrow(column)
     return pyarrow.table(arrays)
+
+
+def _arrow(values: NDArray[Any], known: NDArray[np.bool_] | None = None) -> pyarrow.Array:
+    """A column for Arrow, made from its bytes: Arrow's own conversion would import pandas."""
+    import pyarrow
+
+    if values.dtype.kind not in "bif":
+        return _arrow_text(values)
+    if values.dtype.kind == "b":
+        kind, data = pyarrow.bool_(), np.packbits(values, bitorder="little")
+    else:
+        kind, data = pyarrow.from_numpy_dtype(values.dtype), np.ascontiguousarray(values)
+    return pyarrow.Array.from_buffers(kind, len(values), [_validity(known), pyarrow.py_buffer(data)])
+
+
+def _arrow_text(values: NDArray[Any]) -> pyarrow.Array:
+    import pyarrow
+
+    known = np.array([value is not None for value in values], dtype=bool)
+    words = [b"" if value is None else str(value).encode() for value in values]
+    ends = np.zeros(len(words) + 1, dtype=np.int32)
+    np.cumsum([len(word) for word in words], out=ends[1:])
+    buffers = [_validity(known), pyarrow.py_buffer(ends), pyarrow.py_buffer(b"".join(words))]
+    return pyarrow.Array.from_buffers(pyarrow.string(), len(words), buffers)
+
+
+def _validity(known: NDArray[np.bool_] | None) -> pyarrow.Buffer | None:
+    import pyarrow
+
+    return None if known is None or known.all() else pyarrow.py_buffer(np.packbits(known, bitorder="little"))
 
 
 def _frame(columns: Mapping[str, NDArray[Any]]) -> pd.DataFrame:

@@ -26,9 +26,8 @@ def caption(about: About) -> str:
         parts.append("killed at the limit" if options["kill_at_limit"] else "not killed at the limit")
     if is_oracle(about):
         parts.append("oracle: a plugin knew true run times")
-    status = table(about, "run").get("status", "finished")
-    if status != "finished":
-        parts.append(f"{status}: the run broke off")
+    if not is_finished(about):
+        parts.append(f"{table(about, 'run')['status']}: the run broke off")
     return printable(", ".join(parts))
 
 
@@ -46,6 +45,11 @@ def is_oracle(about: About) -> bool:
     plugins = table(about, "plugins").values()
     flagged = any(bool(plugin.get("oracle")) for plugin in plugins if isinstance(plugin, Mapping))
     return flagged or bool(table(about, "run").get("oracle"))
+
+
+def is_finished(about: About) -> bool:
+    """Whether the run came to its end, as far as it says."""
+    return bool(table(about, "run").get("status", "finished") == "finished")
 
 
 def table(about: About, name: str) -> About:

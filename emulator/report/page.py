@@ -15,7 +15,7 @@ from emulator.accounting.runfolder import FinishedRun, write_atomically
 from emulator.metrics.catalogue import METRICS, Metric
 from emulator.metrics.jobs import THRESHOLD, bounded_slowdown, column, wait
 from emulator.metrics.summary import summarise
-from emulator.report.caption import About, caption, table
+from emulator.report.caption import About, caption, is_finished, is_oracle, table
 from emulator.report.inline import inline_svg
 from emulator.report.numbers import UNKNOWN, duration_text, instant_text, printable, seconds_text, value_text
 
@@ -77,6 +77,7 @@ def _content(run: FinishedRun) -> dict[str, Any]:
         "label": printable(table(about, "run").get("label", "run")),
         "name": printable(workload.get("name", "")),
         "caption": caption(about),
+        "warning": is_oracle(about) or not is_finished(about),
         "headlines": [each for each in shown if each.metric.key in HEADLINES],
         "groups": _grouped(shown),
         "threshold": f"{THRESHOLD:g}",

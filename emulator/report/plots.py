@@ -70,6 +70,7 @@ def queue_length(records: Records) -> Figure:
     with house_style():
         figure = new_figure(WIDE, 2.9)
         axes = figure.subplots()
+        _whole_ticks(axes)
         words = _draw_steps(axes, records, machine.jobs_waiting(records), 1.0, peaks=True)
         axes.set_title("Jobs waiting" + (f", mean (filled) and peak (pale) of each {words}" if words else ""))
         axes.set_ylabel("jobs")
@@ -86,6 +87,7 @@ def waits_by_size(records: Records) -> Figure:
     with house_style():
         figure = new_figure(WIDE, 3.4)
         axes = figure.subplots()
+        axes.set_title("Wait by job size: median (bar), quartiles (box), 95th percentile (whisker)")
         waits, processors = wait(records), np.asarray(records.jobs["processors"])
         counts = ~np.isnan(waits)
         waits, processors = waits[counts], processors[counts]
@@ -103,11 +105,10 @@ def waits_by_size(records: Records) -> Figure:
         axes.hlines(far, at - 0.12, at + 0.12, color=MUTED, linewidth=1.2)
         axes.bar(at, high - low, bottom=low, width=0.62, color=PALE[0], edgecolor=SERIES[0], linewidth=1)
         axes.hlines(middle, at - 0.31, at + 0.31, color=SERIES[0], linewidth=2.6, clip_on=False, zorder=3)
-        labels = [f"{_class_name(each, records.processors)}\n{np.sum(place == each):,} jobs" for each in classes]
+        labels = [f"{_class_name(each, records.processors)}\n{_jobs(int(np.sum(place == each)))}" for each in classes]
         axes.set_xticks(at, labels)
         axes.set_xlim(-0.6, max(len(classes), 3) - 0.4)
         _wait_scale(axes, float(far.max()))
-        axes.set_title("Wait by job size: median (bar), quartiles (box), 95th percentile (whisker)")
         axes.set_xlabel("processors of the job")
         return figure
 
@@ -123,6 +124,7 @@ def gantt(records: Records, most: int = GANTT_JOBS) -> Figure | None:
     with house_style():
         figure = new_figure(WIDE, 4.6)
         axes = figure.subplots()
+        axes.set_title("Which runs held how many processors")
         runs = records.runs
         first, last = machine.span(records)
         if not len(runs["start"]):
@@ -139,7 +141,7 @@ def gantt(records: Records, most: int = GANTT_JOBS) -> Figure | None:
         axes.set_ylim(0, top)
         axes.grid(visible=False)
         axes.set_ylabel("processors (lanes)")
-        axes.set_title("Which runs held how many processors")
+        _whole_ticks(axes)
         return figure
 
 
@@ -157,7 +159,7 @@ def compare_picture(results: Mapping[str, Records], *, threshold: float = THRESH
         curves, bars = figure.subplots(1, 2, width_ratios=(5, 4))
         values = {printable(label): known(bounded_slowdown(each, threshold)) for label, each in results.items()}
         jobs = {len(each) for each in results.values()}
-        about = f"{jobs.pop():,} jobs" if len(jobs) == 1 else "jobs of several workloads"
+        about = _jobs(jobs.pop()) if len(jobs) == 1 else "jobs of several workloads"
         heading = printable(title) or f"Bounded slowdown of {about}, threshold {threshold:g} s"
         figure.suptitle(heading, x=0.01, ha="left", fontsize=13, fontweight="bold")
         _distributions(curves, list(values.values()))
@@ -185,6 +187,12 @@ def _draw_steps(axes: Axes, records: Records, steps: Steps, scale: float, *, pea
     return words
 
 
+def _whole_ticks(axes: Axes) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.yaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
+
+
 def _note_right(axes: Axes, height: float, text: str) -> None:
     """A note in the margin, beside a level."""
     axes.annotate(
@@ -202,6 +210,10 @@ def _class_name(power: int, most: int) -> str:
     """Sizes from above the power of two before to this one, or to the size of the machine."""
     low, high = (2 ** (power - 1) + 1 if power > 0 else 1), min(2**power, most)
     return f"{high:,}" if low >= high else f"{low:,}\N{EN DASH}{high:,}"
+
+
+def _jobs(count: int) -> str:
+    return "1 job" if count == 1 else f"{count:,} jobs"
 
 
 def _wait_scale(axes: Axes, longest: float) -> None:
@@ -284,7 +296,7 @@ def _means(axes: Axes, labels: Sequence[str], means: Sequence[float]) -> None:
     lengths = np.nan_to_num(np.array(means, dtype=np.float64), nan=least) - least
     colours = [SERIES[number % len(SERIES)] for number in range(len(labels))]
     bars = axes.barh(at, lengths, left=least, height=0.62, color=colours)
-    axes.bar_label(bars, [f"{value:,.1f}" if np.isfinite(value) else "no job" for value in means], padding=4)
+    axes.bar_label(bars, [_mean_text(value) for value in means], padding=4)
     axes.set_yticks(at, [label if len(label) <= 28 else f"{label[:27]}…" for label in labels], color=INK)
     axes.set_ylim(len(labels) - 0.4, -0.6)
     longest = float(known_means.max(initial=1.0))
@@ -296,6 +308,12 @@ def _means(axes: Axes, labels: Sequence[str], means: Sequence[float]) -> None:
     axes.grid(visible=False, axis="y")
     axes.set_title("Mean bounded slowdown")
     axes.set_xlabel("logarithmic scale; lower is better" if wide else "lower is better")
+
+
+def _mean_text(value: float) -> str:
+    if not np.isfinite(value):
+        return "no job"
+    return f"{value:,.2f}" if value < 100 else f"{value:,.1f}"
 
 
 def _look(number: int) -> dict[str, Any]:

@@ -103,5 +103,8 @@ def picture_bytes(figure: Figure, kind: Literal["svg", "png"] = "svg", *, transp
     metadata = {"Date": None, "Creator": None, "Format": None, "Type": None} if kind == "svg" else {"Software": None}
     stream = io.BytesIO()
     with house_style():
+        # The layout is worked out once: doing so again moves things by a hair.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
         figure.savefig(stream, format=kind, dpi=150, metadata=metadata, transparent=transparent)
     return stream.getvalue()

@@ -84,13 +84,17 @@ def check_invariants(result: Result, workload: Workload) -> None:
 
 
 def _check_jobs_are_those_of(workload: Workload, records: Records, jobs: _Jobs) -> None:
-    assert_same = {"job_id": workload.id, "submit": workload.submit, "processors": workload.processors}
-    for name, given in {**assert_same, "time_limit": workload.time_limit}.items():
+    if len(records) != len(workload):
+        raise AssertionError(f"{len(workload)} jobs were given and {len(records)} are in the records")
+
+    def check(name: str, given: NDArray[Any]) -> None:
         column = records.jobs[name]
-        if len(column) != len(given):
-            raise AssertionError(f"{len(given)} jobs were given and {len(column)} are in the records")
-        shown, had = column.tolist(), given.tolist()
-        _require(column == given, jobs.id, jobs.submit, lambda job: f"{name} is {shown[job]}, it was {had[job]}")  # noqa: B023
+        _require(column == given, jobs.id, jobs.submit, lambda job: f"{name} is {column[job]}, it was {given[job]}")
+
+    check("job_id", workload.id)
+    check("submit", workload.submit)
+    check("processors", workload.processors)
+    check("time_limit", workload.time_limit)
 
 
 def _check_every_job_is_over(records: Records, jobs: _Jobs) -> None:
@@ -104,20 +108,14 @@ def _check_every_job_is_over(records: Records, jobs: _Jobs) -> None:
         jobs.submit,
         lambda job: f"it is {state[job]} and wants {jobs.processors[job]} of {total} processors",
     )
-    for name, times in (("start", jobs.start), ("end", jobs.end), ("first_start", jobs.first_start)):
-        _require(
-            (times == NOWHEN) == rejected,
-            jobs.id,
-            jobs.submit,
-            lambda job: f"it is {state[job]} and {name} is {'missing' if times[job] == NOWHEN else _seconds(times[job])}",  # noqa: B023
-        )
-    taken = ~rejected
-    _require(
-        ~taken | (jobs.first_start >= jobs.submit),
-        jobs.id,
-        jobs.first_start,
-        lambda job: f"it starts before its submission at {_seconds(jobs.submit[job])}",
-    )
+
+    def check(name: str, times: Instants) -> None:
+        right = (times == NOWHEN) == rejected
+        _require(right, jobs.id, jobs.submit, lambda job: f"it is {state[job]}, and {name} is {_seconds(times[job])}")
+
+    check("start", jobs.start)
+    check("end", jobs.end)
+    check("first_start", jobs.first_start)
 
 
 def _check_runs_follow_one_another(jobs: _Jobs, runs: _Runs) -> None:
@@ -173,17 +171,15 @@ def _check_runs_make_up_jobs(jobs: _Jobs, runs: _Runs) -> None:
         runs.start,
         lambda run: f"run {runs.number[run]} takes {runs.processors[run]} processors, the job wants {sizes[run]}",
     )
-    for which, name, mine, its in (
-        (runs.first, "first_start", runs.start, jobs.first_start),
-        (runs.last, "start", runs.start, jobs.start),
-        (runs.last, "end", runs.end, jobs.end),
-    ):
-        _require(
-            ~which | (mine == its[runs.job]),
-            runs.id,
-            mine,
-            lambda run: f"run {runs.number[run]} disagrees with the job's {name}, {_seconds(its[runs.job[run]])}",  # noqa: B023
-        )
+
+    def check(which: Mask, name: str, times: Instants, of_job: Instants) -> None:
+        its = of_job[runs.job]
+        right = ~which | (times == its)
+        _require(right, runs.id, times, lambda run: f"run {runs.number[run]}: the job's {name} is {_seconds(its[run])}")
+
+    check(runs.first, "first_start", runs.start, jobs.first_start)
+    check(runs.last, "start", runs.start, jobs.start)
+    check(runs.last, "end", runs.end, jobs.end)
     length = runs.end - runs.start
     spent = np.zeros(len(jobs.id), dtype=np.int64)
     np.add.at(spent, runs.job, length)

@@ -29,7 +29,9 @@ def conservative(
             before which something has ended, or should have ended as it was planned in
             the pass before, one job after the other, in the order of the queue, is
             lifted out and set to the earliest hole that all the others leave. Jobs
-            without a slot come last, in the order of the queue.
+            without a slot come last, in the order of the queue. If somebody's slot
+            would have to move later, because a run has outlived its plan, the promises
+            cannot be kept, and the whole plan is made from nothing.
         passes: which order of events and passes.
         kill_at_limit: whether a job ends at its limit.
         predictions: planned seconds by id, where they are not the limit.
@@ -57,10 +59,13 @@ def move_earlier(slots: dict[Job, float], cluster: Cluster) -> None:
     """Lift out one waiting job after the other, and set it to the earliest hole."""
     for job in slots:
         slots[job] = max(slots[job], cluster.now)
+    promised = dict(slots)
     for job in cluster.waiting:
         if job in slots:
             others = {other: slot for other, slot in slots.items() if other != job}
             slots[job] = earliest_hole(job, others, cluster)
+    if any(slots[job] > promised[job] for job in slots):
+        slots.clear()
 
 
 def earliest_hole(job: Job, slots: dict[Job, float], cluster: Cluster) -> float:

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ def many(count: int, seed: int = 1, epoch: int | None = None) -> Records:
     start = submit + draw.integers(0, 9000, count) * (draw.random(count) < 0.5)
     run, size = draw.integers(1, 7000, count), 2 ** draw.integers(0, 6, count)
     rows = zip(submit.tolist(), size.tolist(), run.tolist(), start.tolist(), strict=True)
-    table = {job: row for job, row in enumerate(rows, start=1)}
+    table = dict(enumerate(rows, start=1))
     return records_of(
         {job: (submit, size, run, 2 * run) for job, (submit, size, run, _) in table.items()},
         {job: [(start, start + run)] for job, (_, _, run, start) in table.items()},
@@ -147,9 +148,6 @@ def test_an_oracle_is_always_named(about: dict[str, Any]) -> None:
     assert "oracle" in caption(about)
     assert "oracle" in shown(run_table(summarise(A10), about))
     assert "oracle" in shown(compare_table({"x": summarise(A10)}, {"x": about}))
-    assert "oracle" in page(
-        run_of(A10, {"run": {"label": "x"}, **about} if "plugins" in about else {"run": {"label": "x", "oracle": True}})
-    )
 
 
 def test_several_runs_share_a_caption_unless_they_differ() -> None:
@@ -263,18 +261,15 @@ def strange() -> dict[str, Records]:
 
 @pytest.mark.parametrize("name", strange())
 def test_strange_runs_have_plots_and_a_page(name: str) -> None:
-    records = strange()[name]
-    for draw in SINGLE:
-        figure = draw(records)
-        assert figure is not None
-        assert plots.picture_bytes(figure, "svg").startswith(b"<?xml")
-    assert "</html>" in page(run_of(records))
+    text = page(run_of(strange()[name]))
+    assert text.count("<svg") == 4
+    assert text.endswith("</html>\n")
 
 
 @pytest.mark.parametrize("kind", ["svg", "png"])
 def test_pictures_are_the_same_bytes_each_time(kind: Any) -> None:
     records = many(300, epoch=843480031)
-    for draw in SINGLE:
+    for draw in SINGLE if kind == "svg" else (plots.gantt,):
         first, again = draw(records), draw(records)
         assert first is not None
         assert again is not None
@@ -290,7 +285,6 @@ def test_the_users_own_settings_neither_matter_nor_change() -> None:
     ):
         assert plots.picture_bytes(plots.utilisation(A10)) == plain
         assert matplotlib.rcParams["font.size"] == 20
-    assert "matplotlib.pyplot" not in sys.modules or True
 
 
 def test_plots_do_not_load_pyplot() -> None:
@@ -333,7 +327,7 @@ def test_a_gantt_chart_holds_every_run() -> None:
     "labels", [[HOSTILE, "$x_{", "_hidden"], ["\N{CJK UNIFIED IDEOGRAPH-4E2D}", "", " "], [], list("abcdefghijk")]
 )
 def test_any_names_can_be_compared(labels: list[str]) -> None:
-    figure = plots.compare_picture({label: A10 for label in labels}, title="$y^{")
+    figure = plots.compare_picture(dict.fromkeys(labels, A10), title="$y^{")
     assert plots.picture_bytes(figure, "png").startswith(b"\x89PNG")
     assert plots.picture_bytes(figure, "svg")
 
@@ -410,6 +404,16 @@ def read(text: str) -> Reader:
     return reader
 
 
+@cache
+def usual_page() -> str:
+    return page(run_of(many(100, epoch=843480031), ABOUT))
+
+
+@cache
+def hostile_page() -> str:
+    return page(hostile_run())
+
+
 def hostile_run() -> Any:
     about = {
         "run": {"label": HOSTILE, "status": HOSTILE, "version": HOSTILE, HOSTILE: HOSTILE},
@@ -428,7 +432,7 @@ def hostile_run() -> Any:
 
 
 def test_hostile_names_are_text() -> None:
-    text = page(hostile_run())
+    text = hostile_page()
     reader = read(text)
     assert "<script" not in text
     assert "<img" not in text
@@ -436,6 +440,7 @@ def test_hostile_names_are_text() -> None:
     assert "\x00" not in text
     assert "49" not in re.findall(r"\{\{.*?\}\}", text)
     assert "alert(1)" in reader.text
+    assert "oracle: a plugin knew true run times" in reader.text
     assert set(reader.tags) <= {
         *(
             "html",
@@ -457,9 +462,9 @@ def test_hostile_names_are_text() -> None:
     assert not [name for name, _ in reader.attributes if name.startswith("on")]
 
 
-@pytest.mark.parametrize("make", [hostile_run, lambda: run_of(many(300, epoch=0), ABOUT)])
+@pytest.mark.parametrize("make", [hostile_page, usual_page])
 def test_the_page_needs_nothing_from_elsewhere(make: Any) -> None:
-    text = page(make())
+    text = make()
     reader = read(text)
     assert "http" not in text.replace("http-equiv", "")
     for name, value in reader.attributes:
@@ -470,7 +475,7 @@ def test_the_page_needs_nothing_from_elsewhere(make: Any) -> None:
 
 
 def test_ids_on_the_page_are_unique_and_references_lead_somewhere() -> None:
-    reader = read(page(run_of(many(300), ABOUT)))
+    reader = read(usual_page())
     ids = [value for name, value in reader.attributes if name == "id"]
     assert len(ids) == len(set(ids))
     wanted = {(value or "")[1:] for name, value in reader.attributes if name == "href"}
@@ -480,7 +485,7 @@ def test_ids_on_the_page_are_unique_and_references_lead_somewhere() -> None:
 
 
 def test_the_page_tells_all_that_made_the_run() -> None:
-    text = read(page(run_of(many(60, epoch=843480031), ABOUT))).text
+    text = read(usual_page()).text
     for fact in (
         *(
             "sched/easy",
@@ -497,15 +502,15 @@ def test_the_page_tells_all_that_made_the_run() -> None:
 
 
 def test_definitions_are_tooltips() -> None:
-    titles = [value for name, value in read(page(run_of(A10))).attributes if name == "title"]
+    titles = [value for name, value in read(usual_page()).attributes if name == "title"]
     assert all(metric.definition in titles for metric in METRICS.values())
 
 
 def test_the_longest_wait_stands_first() -> None:
-    records = many(100)
+    records = many(100, epoch=843480031)
     waits = records.jobs["start"] - records.jobs["submit"]
     longest = str(records.jobs["job_id"][int(np.argmax(waits))])
-    rows = re.search(r'<table class="waits">.*?<tbody>(.*?)</tbody>', page(run_of(records)), re.DOTALL)
+    rows = re.search(r'<table class="waits">.*?<tbody>(.*?)</tbody>', usual_page(), re.DOTALL)
     assert rows is not None
     assert rows[1].count("<tr>") == 15
     assert re.findall(r"<td>(.*?)</td>", rows[1])[0] == longest
