@@ -12,6 +12,7 @@ hooks: the emulator, or a test.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple, NoReturn, overload
 
 from slurm_sim_plugins.profile import Profile, earliest_start
@@ -35,42 +36,30 @@ class ReadOnly:
         raise AttributeError(f"{type(self).__name__}.{name} is read-only")
 
 
-class JobFields:
-    """Storage of :class:`Job`; only whoever owns the situation writes to it."""
+FIRST_PRIORITY = 4294901759
+"""Slurm's priority/basic counts down from here, one for each submission (observation Q8)."""
 
-    __slots__ = (
-        "_facts",
-        "_order",
-        "id",
-        "index",
-        "planned",
-        "priority",
-        "processors",
-        "requeues",
-        "submit",
-        "time_limit",
-    )
+
+class JobFields:
+    """Storage of :class:`Job`; only whoever owns the situation writes to it.
+
+    A job's order is what the queue is sorted by: the position in (submit, id), or, once a
+    priority plugin gave a number, (-number, position).
+    """
+
+    __slots__ = ("_facts", "_order", "id", "index", "planned", "processors", "requeues", "submit", "time_limit")
 
     def __init__(
-        self,
-        facts: JobFacts,
-        index: int,
-        id: int,
-        submit: float,
-        processors: int,
-        time_limit: float,
-        priority: float,
-        order: Any,
+        self, facts: JobFacts, index: int, id: int, submit: float, processors: int, time_limit: float
     ) -> None:
         self._facts = facts
-        self._order = order
+        self._order: Any = index
         self.index = index
         self.id = id
         self.submit = submit
         self.processors = processors
         self.time_limit = time_limit
         self.planned = time_limit
-        self.priority = priority
         self.requeues = 0
 
 
@@ -85,11 +74,16 @@ class Job(JobFields, ReadOnly):
         time_limit: requested seconds; it is killed there if the run kills at the limit.
         planned: seconds that schedulers plan with, as the walltime plugin answered;
             the limit if there is none. A planned time never kills.
-        priority: the number that the priority plugin gave last; higher goes first.
         requeues: how often it was sent back to the queue.
     """
 
     __slots__ = ()
+
+    @property
+    def priority(self) -> float:
+        """The number that the priority plugin gave last; higher goes first."""
+        order = self._order
+        return -order[0] if isinstance(order, tuple) else float(FIRST_PRIORITY - order)
 
     def fact(self, name: str) -> Any:
         """A further column of the workload, such as ``"user"``; None where it is unknown."""
@@ -130,20 +124,18 @@ class Job(JobFields, ReadOnly):
         return f"<Job {self.id}: {self.processors} processors, limit {self.time_limit:g} s, submitted {self.submit:g}>"
 
 
-def new_job(
+def new_jobs(
     facts: JobFacts,
-    index: int,
-    id: int,
-    submit: float,
-    processors: int,
-    time_limit: float,
-    priority: float,
-    order: Any,
-) -> Job:
-    """Make a job. Its storage is filled first and sealed afterwards, which costs least."""
-    job = JobFields(facts, index, id, submit, processors, time_limit, priority, order)
-    job.__class__ = Job
-    return job  # type: ignore[return-value]
+    ids: Sequence[int],
+    submit: Sequence[float],
+    processors: Sequence[int],
+    time_limit: Sequence[float],
+) -> list[Job]:
+    """Make jobs, in the order of (submit, id). Their storage is filled first and sealed afterwards."""
+    jobs = list(map(JobFields, repeat(facts), range(len(ids)), ids, submit, processors, time_limit))
+    for job in jobs:
+        job.__class__ = Job
+    return jobs  # type: ignore[return-value]
 
 
 class Run(NamedTuple):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from emulator.engine.apply import Apply
 from emulator.hooks import Hooks
-from emulator.state.jobs import FIRST_PRIORITY, JobTable
+from emulator.state.jobs import JobTable
 from emulator.validate import Validator
-from slurm_sim_plugins.views import Job, PriorityView, Situation, WalltimeView
+from slurm_sim_plugins.views import FIRST_PRIORITY, Job, PriorityView, Situation, WalltimeView
 
 
 class Admission:
@@ -69,5 +69,4 @@ class Admission:
         numbers = None if answer is None else self._validate.priorities(answer, jobs)
         for place, job in enumerate(jobs):
             number = float(numbers[place]) if numbers is not None else float(FIRST_PRIORITY - job.index)
-            object.__setattr__(job, "priority", number)
             object.__setattr__(job, "_order", (-number, job.index))

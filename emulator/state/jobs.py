@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntEnum
-from itertools import repeat
 from typing import Any
 
 from numpy.typing import NDArray
 
 from emulator.engine.clock import NEVER, instants
 from emulator.workload.workload import Workload
-from slurm_sim_plugins.views import Job, JobFields
+from slurm_sim_plugins.views import new_jobs
 
 
 class JobState(IntEnum):
@@ -41,10 +40,6 @@ FUTURE, PENDING, RUNNING, COMPLETED, TIMEOUT, REJECTED = map(int, JobState)
 PastRun = tuple[int, int, int, bool]
 """A run that ended by preemption: job index, start, end (microseconds), backfilled."""
 
-FIRST_PRIORITY = 4294901759
-"""Slurm's priority/basic counts down from here, one for each submission (observation Q8)."""
-
-
 class JobTable:
     """One entry a job in each column, in the order of (submit, id).
 
@@ -68,7 +63,13 @@ class JobTable:
 
     def __init__(self, workload: Workload) -> None:
         count = len(workload)
-        self.jobs = _jobs(workload)
+        self.jobs = new_jobs(
+            Facts(workload.facts),
+            workload.id.tolist(),
+            workload.submit.tolist(),
+            workload.processors.tolist(),
+            workload.time_limit.tolist(),
+        )
         self.submit_at: list[int] = instants(workload.submit).tolist()
         self.work = instants(workload.run)
         self.limit = instants(workload.time_limit)
@@ -111,24 +112,3 @@ class Facts(dict[str, list[Any] | None]):
             column[unknown] = None
         values: list[Any] = column.tolist()
         return values
-
-
-def _jobs(workload: Workload) -> list[Job]:
-    """First come, first served: the order is the position, the number counts down."""
-    count = len(workload)
-    jobs = list(
-        map(
-            JobFields,
-            repeat(Facts(workload.facts)),
-            range(count),
-            workload.id.tolist(),
-            workload.submit.tolist(),
-            workload.processors.tolist(),
-            workload.time_limit.tolist(),
-            range(FIRST_PRIORITY, FIRST_PRIORITY - count, -1),
-            range(count),
-        )
-    )
-    for job in jobs:
-        job.__class__ = Job
-    return jobs  # type: ignore[return-value]

@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slurm_sim_plugins.profile import Profile, earliest_start
-from slurm_sim_plugins.views import RunEntry, new_job
+from slurm_sim_plugins.views import RunEntry, new_jobs
 
 NEEDS_NUMBA = pytest.mark.skipif(
     importlib.util.find_spec("numba") is None, reason="numba is not installed: the extra [compiled]"
 )
-JOB = new_job({}, 0, 1, 0.0, 1, 1.0, 0.0, 0)
+JOB = new_jobs({}, [1], [0.0], [1], [1.0])[0]
 COMPILES = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
