@@ -17,7 +17,7 @@ from emulator.accounting.runfolder import EVENTS, open_events, write_run
 from emulator.config.options import Config, resolve_slots
 from emulator.engine.simulation import Simulation
 from emulator.version import version
-from emulator.workload.workload import Workload
+from emulator.workload.workload import Changed, Dropped, Workload
 from slurm_sim_plugins.errors import ConfigurationError, PluginError
 from slurm_sim_plugins.hookspecs import DEFAULTS
 from slurm_sim_plugins.manager import Catalogue, PluginInfo, Selection, discover, select
@@ -160,7 +160,6 @@ def describe(
             "passes": config.passes,
             "kill_at_limit": config.kill_at_limit,
             "dispatch": config.dispatch,
-            "seed": config.seed,
         },
         "slots": dict(selection.slots),
         "plugins": {name: _about_plugin(info, config) for name, info in selection.infos.items()},
@@ -169,10 +168,15 @@ def describe(
             "source_sha256": workload.source_hash,
             "read": workload.read,
             "jobs": len(workload),
-            "dropped": [vars(dropped) for dropped in workload.dropped],
-            "changed": [vars(changed) for changed in workload.changed],
+            "dropped": [_notice(dropped) for dropped in workload.dropped],
+            "changed": [_notice(changed) for changed in workload.changed],
         },
     }
+
+
+def _notice(notice: Dropped | Changed) -> dict[str, Any]:
+    """As data; a file without its folder, so that it does not matter where the trace lies."""
+    return {"reason": notice.reason, "count": notice.count, "first": Path(notice.first).name}
 
 
 def label(slots: Mapping[str, str]) -> str:

@@ -49,9 +49,7 @@ class JobFields:
 
     __slots__ = ("_facts", "_order", "id", "index", "planned", "processors", "requeues", "submit", "time_limit")
 
-    def __init__(
-        self, facts: JobFacts, index: int, id: int, submit: float, processors: int, time_limit: float
-    ) -> None:
+    def __init__(self, facts: JobFacts, index: int, id: int, submit: float, processors: int, time_limit: float) -> None:
         self._facts = facts
         self._order: Any = index
         self.index = index

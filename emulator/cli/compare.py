@@ -77,7 +77,7 @@ def compare(
             {name: {**about[name], "metrics": summary} for name, summary in summaries.items()},
         )
         return
-    shared.print_table(compare_table(summaries, about))
+    shared.print_table(compare_table(summaries, about, note=shared.metric_note(threshold, warm_up)))
 
 
 def parse_policy(text: str) -> tuple[str, list[str]]:

@@ -84,7 +84,7 @@ def run(
         return
     from emulator.report.table import run_table
 
-    shared.print_table(run_table(summary, result.about))
+    shared.print_table(run_table(summary, result.about, note=shared.metric_note(threshold, warm_up)))
 
 
 def configure(study: Any, settings: tuple[str, ...], given: dict[str, Any]) -> Config:

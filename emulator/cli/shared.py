@@ -38,8 +38,8 @@ trace_options = options(
     click.option(
         "--filter",
         type=click.Choice(["standard", "papers", "none"]),
-        help="Which jobs of a trace to keep: standard cleans and cuts run times at the request; papers keeps runs of 0 s "
-        "and cuts nothing; none drops only what cannot run.  [default: standard]",
+        help="Which jobs of a trace to keep: standard cleans and cuts run times at the request; papers keeps runs of "
+        "0 s and cuts nothing; none drops only what cannot run.  [default: standard]",
     ),
     click.option(
         "--processors-field",
@@ -63,7 +63,6 @@ machine_options = options(
     click.option(
         "--kill-at-limit/--no-kill-at-limit", default=None, help="Kill jobs at their limits.  [default: kill]"
     ),
-    click.option("--seed", type=int, help="Of all random streams.  [default: 0]"),
     click.option(
         "--compiled/--no-compiled",
         default=None,
@@ -191,3 +190,13 @@ def print_table(table: Any) -> None:
     from rich.console import Console
 
     Console(width=max(shutil.get_terminal_size((120, 40)).columns, 80), highlight=False).print(table)
+
+
+def metric_note(threshold: float, warm_up: float) -> str:
+    """What is to be said under a table of metrics that were not taken as usual."""
+    notes = []
+    if threshold != 10:
+        notes.append(f"bounded slowdown with {threshold:g} s")
+    if warm_up:
+        notes.append(f"without the first {warm_up:.0%} of the jobs")
+    return ", ".join(notes)

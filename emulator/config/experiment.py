@@ -41,7 +41,6 @@ SIMULATION = {
     "kill_at_limit": bool,
     "dispatch": str,
     "compiled": bool,
-    "seed": int,
 }
 """Keys of ``[simulation]``: fields of :class:`emulator.config.options.Config`."""
 

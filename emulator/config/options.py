@@ -37,7 +37,6 @@ class Config:
             always goes through pluggy. The schedule is the same; for debugging.
         compiled: use compiled kernels (the extra ``compiled``) where there are some. The
             schedule is the same. The default: if numba is installed.
-        seed: of all random streams.
     """
 
     processors: int | None = None
@@ -48,7 +47,6 @@ class Config:
     kill_at_limit: bool = True
     dispatch: Literal["resolved", "pluggy"] = "resolved"
     compiled: bool = field(default_factory=lambda: importlib.util.find_spec("numba") is not None)
-    seed: int = 0
 
     def __post_init__(self) -> None:
         self._one_of("timing", ("ideal",))

@@ -11,13 +11,17 @@ About = Mapping[str, Any]
 
 
 def caption(about: About) -> str:
-    """Such as ``ideal timing, passes=batch, killed at the limit``; what is not known is left out.
+    """Such as ``100 processors, ideal timing, passes=batch, killed at the limit``.
+
+    What is not known is left out.
 
     Args:
         about: the content of ``run.toml``.
     """
     options = table(about, "simulation")
     parts = []
+    if "processors" in table(about, "machine"):
+        parts.append(f"{table(about, 'machine')['processors']:,} processors")
     if "timing" in options:
         parts.append(f"{options['timing']} timing")
     if "passes" in options:

@@ -19,7 +19,7 @@ from emulator.report.caption import About, caption, is_finished, is_oracle, tabl
 from emulator.report.inline import inline_svg
 from emulator.report.numbers import UNKNOWN, duration_text, instant_text, printable, seconds_text, value_text
 
-HEADLINES = ("mean_wait", "mbs", "utilisation", "mean_queue_length", "makespan")
+HEADLINES = ("mean_wait", "mean_bounded_slowdown", "utilisation", "mean_queue_length", "makespan")
 """Metrics that stand large at the top."""
 LONGEST = 15
 """Jobs in the table of the longest waits."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,5 +78,5 @@ def _number(value: float | None, form: str) -> str:
 
 
 def _notice(notice: Mapping[str, Any]) -> str:
-    first = f" (first: {notice['first']})" if notice["first"] else ""
+    first = f" (first: {Path(notice['first']).name})" if notice["first"] else ""
     return f"{notice['count']:,}: {notice['reason']}{first}"

@@ -40,6 +40,7 @@ FUTURE, PENDING, RUNNING, COMPLETED, TIMEOUT, REJECTED = map(int, JobState)
 PastRun = tuple[int, int, int, bool]
 """A run that ended by preemption: job index, start, end (microseconds), backfilled."""
 
+
 class JobTable:
     """One entry a job in each column, in the order of (submit, id).
 

@@ -112,7 +112,7 @@ class _Block:
     bad: list[tuple[int, str]]
 
 
-class _NotARecord(Exception):
+class _NotARecordError(Exception):
     """A line that is no record; the message says why."""
 
 
@@ -358,7 +358,7 @@ def _read_slowly(lines: list[str], first: int) -> _Block:
             try:
                 records.append(_record(text))
                 numbers.append(number)
-            except _NotARecord as problem:
+            except _NotARecordError as problem:
                 bad.append((number, str(problem)))
     columns: dict[str, NDArray[Any]] = {
         name: np.array([record[number - 1] for record in records], dtype=np.int64) for name, number in WHOLE.items()
@@ -371,16 +371,16 @@ def _read_slowly(lines: list[str], first: int) -> _Block:
 def _record(text: str) -> list[float]:
     words = text.split()
     if len(words) != len(FIELDS):
-        raise _NotARecord(f"the line has {len(words)} field{'s' * (len(words) != 1)} instead of {len(FIELDS)}")
+        raise _NotARecordError(f"the line has {len(words)} field{'s' * (len(words) != 1)} instead of {len(FIELDS)}")
     return [_number(number, word) for number, word in enumerate(words, 1)]
 
 
 def _number(number: int, word: str) -> float:
     """The value of one field, an int where the field must be whole."""
 
-    def refuse(why: str) -> _NotARecord:
+    def refuse(why: str) -> _NotARecordError:
         shown = word if len(word) <= 40 else word[:40] + "..."
-        return _NotARecord(f"field {number} ({FIELDS[number - 1]}) is {shown!r}, which is {why}")
+        return _NotARecordError(f"field {number} ({FIELDS[number - 1]}) is {shown!r}, which is {why}")
 
     try:
         value = float(word.replace("_", "?"))

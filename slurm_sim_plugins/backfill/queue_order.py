@@ -6,6 +6,6 @@ from typing import ClassVar
 
 
 class QueueOrder:
-    """The default. It implements no hook, so that none is called."""
+    """Try the jobs in the order of the queue: the default, for which no hook is called."""
 
     name: ClassVar[str] = "backfill/queue_order"

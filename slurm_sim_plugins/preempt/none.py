@@ -6,6 +6,6 @@ from typing import ClassVar
 
 
 class NoPreemption:
-    """The default. It implements no hook: whoever asks for room is refused."""
+    """Nobody is preempted: the default, for which no hook is called."""
 
     name: ClassVar[str] = "preempt/none"

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 
 class Basic:
-    """The default. It implements no hook, so that none is called.
+    """First come, first served: the default, for which no hook is called.
 
     A job's number is 4294901759 less one for each earlier job, and stays what it is
     when the job is requeued.

@@ -9,7 +9,7 @@ from slurm_sim_plugins.views import WalltimeView
 
 
 class Given:
-    """Hand on the workload's column ``predicted``, at most the limit.
+    """Plan with the workload's column ``predicted``, at most the limit.
 
     A job for which it is unknown is planned with its limit.
     """

@@ -6,6 +6,6 @@ from typing import ClassVar
 
 
 class NoAdjustment:
-    """The default. It implements no hook: schedulers plan with the limit."""
+    """Plan with the requested limit: the default, for which no hook is called."""
 
     name: ClassVar[str] = "walltime/none"

@@ -135,6 +135,14 @@ def test_a_slot_once_given_is_not_lost_to_a_job_of_higher_priority(passes: Passe
     assert conservative(jobs, 2, passes=passes, compress="never_later") == {1: (0, 3), 3: (0, 3), 2: (4, 5), 4: (3, 4)}
 
 
+def test_broken_promises_leave_nobody_behind() -> None:
+    """Job 3 outlives its prediction, and the slots that were given cannot be kept."""
+    rows = [(1, 1, 4, 1), (0, 1, 5, 3), (0, 2, 6, 6), (0, 1, 5, 3), (2, 1, 2, 8), (2, 2, 4, 5), (1, 2, 6, 2)]
+    jobs = [(id, *row) for id, row in enumerate(rows, start=1)]
+    schedule = conservative(jobs, 2, "never_later", "event", predictions={1: 1, 3: 1, 6: 4})
+    assert len(schedule) == len(jobs)
+
+
 PROCESSORS = 4
 TIMES = st.integers(0, 8)
 JOBS = st.lists(st.tuples(TIMES, st.integers(1, PROCESSORS), TIMES, st.integers(1, 8)), max_size=8).map(
