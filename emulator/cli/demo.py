@@ -11,7 +11,7 @@ from emulator.cli.compare import POLICIES, simulate_each
 
 JOBS = 5000
 PROCESSORS = 128
-LOAD = 0.6
+LOAD = 0.5
 
 
 @click.command()
@@ -27,7 +27,7 @@ LOAD = 0.6
 def demo(jobs: int, seed: int, picture: Path) -> None:
     """Compare four policies on a generated workload: needs no trace.
 
-    The workload is the Lublin-Feitelson model on 128 processors at load 0.6.
+    The workload is the Lublin-Feitelson model on 128 processors at load 0.5.
     """
     from emulator.accounting.runfolder import write_atomically
     from emulator.config.options import Config

@@ -19,6 +19,9 @@ from emulator.scheduling.queue import JobQueue
 from emulator.state.jobs import COMPLETED, PENDING, REJECTED, RUNNING, TIMEOUT, JobTable
 from slurm_sim_plugins.views import Job, Run, RunEntry, Situation
 
+NO_SEQUENCE = float("inf")
+"""Comes after every number of a start."""
+
 
 class Apply:
     """Changes the state.
@@ -144,14 +147,14 @@ class Apply:
         heappush(self._heap, (instant(time), WAKE, self._sequence, -1))
 
     def replan_overdue(self) -> None:
-        """Runs that have outlived their planned ends are planned to end at their limits.
+        """Runs that go on at their planned ends are planned to end at their limits.
 
         One that has outlived its limit too stays where it is, and counts as ending now.
         """
         situation = self._situation
         entries, now = situation._runs, situation.now
         self.changed = True
-        for entry in entries[: bisect_left(entries, (now,))]:
+        for entry in entries[: bisect_left(entries, (now, NO_SEQUENCE))]:
             planned_end, sequence, processors, start, job = entry
             limit = start + job.time_limit
             if limit == planned_end:

@@ -67,7 +67,7 @@ class SchedulingPass:
         view, apply = self._view, self._apply
         if view.head is None:
             return
-        if self._may_overrun and view._runs and view._runs[0][0] < view.now:
+        if self._may_overrun and view._runs and view._runs[0][0] <= view.now:
             apply.replan_overdue()
         if not (apply.changed or apply.hopeful or self._every_pass):
             return
