@@ -16,6 +16,7 @@ from emulator.accounting.records import Records, collect
 from emulator.accounting.runfolder import EVENTS, open_events, write_run
 from emulator.config.options import Config, resolve_slots
 from emulator.engine.simulation import Simulation
+from emulator.files import make_folder
 from emulator.version import version
 from emulator.workload.workload import Changed, Dropped, Workload
 from slurm_sim_plugins.errors import ConfigurationError, PluginError
@@ -96,6 +97,8 @@ def simulate(
         catalogue.add(PluginInfo.of(factory))
     selection = select(catalogue, config.slots, config.plugin_options)
     folder = Path(out) if out is not None else None
+    if folder is not None:
+        make_folder(folder)
     path = Path(events) if events is not None else folder / EVENTS if folder is not None else None
     with _event_log(path) as log:
         result = _simulate(workload, processors, config, selection, log, report, folder)
@@ -110,12 +113,11 @@ def _event_log(path: Path | None) -> Iterator[EventLog | None]:
     if path is None:
         yield None
         return
-    with open_events(path) as stream:
-        log = EventLog(stream)
-        try:
-            yield log
-        finally:
-            log.flush()
+    log = EventLog(open_events(path))
+    try:
+        yield log
+    finally:
+        log.close()
 
 
 def _simulate(

@@ -7,8 +7,8 @@ job and simulated time; what was logged so far is kept.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence, Set
+from typing import Any, NoReturn
 
 from emulator.hooks import Hooks, line_of
 from emulator.state.jobs import PENDING, JobState, JobTable
@@ -36,9 +36,7 @@ class Validator:
 
     def start(self, decision: Start) -> Job:
         """The job of a start that can be carried out."""
-        job = decision.job
-        if type(job) is not Job or self._table.state[job.index] != PENDING:
-            self._waiting(decision, job)
+        job = self._waiting(decision)
         if job.processors > self._situation.free:
             self._refuse(
                 f"Start: it needs {job.processors} processors and {self._situation.free} are free; "
@@ -48,26 +46,21 @@ class Validator:
         return job
 
     def reserve(self, decision: Reserve) -> Job:
-        """The job of a reservation that can be noted."""
-        job = decision.job
-        if type(job) is not Job or self._table.state[job.index] != PENDING:
-            self._waiting(decision, job)
-        if not decision.time >= self._situation.now:
-            self._refuse(f"Reserve: the time {decision.time} is not now ({self._situation.now:g}) or later", job)
+        """The job of a reservation that can be noted; it may be planned for never (infinity)."""
+        job, time = self._waiting(decision), decision.time
+        if not (_is_number(time) and time >= self._situation.now):
+            self._refuse(f"Reserve: the time {_short(time)} is not now ({self._situation.now:g}) or later", job)
         return job
 
     def make_room(self, decision: MakeRoom) -> Job:
         """The job of a request for room."""
-        job = decision.job
-        if type(job) is not Job or self._table.state[job.index] != PENDING:
-            self._waiting(decision, job)
-        return job
+        return self._waiting(decision)
 
     def wake(self, decision: Wake) -> float:
         """The time of a wake-up: finite, and late enough to be another instant than now."""
         time = decision.time
-        if not (math.isfinite(time) and time >= self._situation.now + 1e-6):
-            self._refuse(f"Wake: the time {time} is not later than now ({self._situation.now:g})", None)
+        if not (_is_finite(time) and time >= self._situation.now + 1e-6):
+            self._refuse(f"Wake: the time {_short(time)} is not later than now ({self._situation.now:g})", None)
         return time
 
     def unknown(self, decision: object) -> None:
@@ -105,15 +98,14 @@ class Validator:
 
     def priorities(self, answer: Sequence[float], jobs: list[Job]) -> Sequence[float]:
         """One finite number a job."""
-        count = _length(answer)
-        if count != len(jobs):
+        if isinstance(answer, Mapping | Set) or _length(answer) != len(jobs):
             self._refuse_answer(
                 "priority_set", f"answered {_short(answer)} for {len(jobs)} jobs; answer one number for each", jobs[0]
             )
         for job, number in zip(jobs, answer, strict=True):
             if not _is_finite(number):
                 self._refuse_answer("priority_set", f"answered {_short(number)}; a priority is a finite number", job)
-        return answer
+        return list(answer)
 
     def planned(self, answer: float, job: Job) -> float:
         """Planned seconds: more than 0, at most the limit."""
@@ -143,16 +135,16 @@ class Validator:
         """Runs of now, each once."""
         if _length(answer) is None:
             self._refuse_answer("preempt_candidates", f"answered {_short(answer)}; answer a list of runs", preemptor)
-        current = {run.sequence for run in self._situation.running}
+        current = set(self._situation.running)
         named = set()
         for run in answer:
-            if not isinstance(run, Run) or run.sequence not in current:
+            if not isinstance(run, Run) or run not in current:
                 self._refuse_answer(
                     "preempt_candidates", f"named {_short(run)}, which is not in view.running", preemptor
                 )
-            if run.sequence in named:
+            if run in named:
                 self._refuse_answer("preempt_candidates", f"named the run of job {run.job.id} twice", preemptor)
-            named.add(run.sequence)
+            named.add(run)
         return list(answer)
 
     def generator(self, answer: object) -> None:
@@ -164,19 +156,19 @@ class Validator:
                 time=self._situation.now,
             )
 
-    def _waiting(self, decision: object, job: object) -> None:
-        kind = type(decision).__name__
+    def _waiting(self, decision: Start | Reserve | MakeRoom) -> Job:
+        """The job of a decision, which must be one that waits."""
+        kind, job = type(decision).__name__, decision.job
         if not isinstance(job, Job):
             self._refuse(f"{kind}: {_short(job)} is not a job of the queue", None)
-            return
-        index = job.index
-        if index >= len(self._table) or self._table.jobs[index] is not job:
+        if job.index >= len(self._table) or self._table.jobs[job.index] is not job:
             self._refuse(f"{kind}: this job is not of this simulation; keep no jobs from another one", job)
-        state = JobState(self._table.state[index])
+        state = JobState(self._table.state[job.index])
         if state != JobState.PENDING:
             self._refuse(f"{kind}: the job does not wait, it is {state.name}", job)
+        return job
 
-    def _refuse(self, message: str, job: Job | None, job_id: int | None = None) -> None:
+    def _refuse(self, message: str, job: Job | None, job_id: int | None = None) -> NoReturn:
         self._hooks.refuse(
             "schedule",
             message,
@@ -185,7 +177,7 @@ class Validator:
             where=line_of(self.decisions),
         )
 
-    def _refuse_answer(self, hook: str, message: str, job: object) -> None:
+    def _refuse_answer(self, hook: str, message: str, job: object) -> NoReturn:
         self._hooks.refuse(hook, message, time=self._situation.now, job=getattr(job, "id", None))
 
 
@@ -199,8 +191,16 @@ def _length(answer: Any) -> int | None:
 def _is_finite(number: Any) -> bool:
     try:
         return math.isfinite(number)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value + 0)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
 
 
 def _short(value: object) -> str:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from slurm_sim_plugins.views import RunEntry
+RunEntry = tuple[float, int, int, float, Any]
+"""(planned end, sequence, processors, start, job): a run as a plain tuple, which is made,
+sorted and unpacked fastest."""
 
 
 def earliest_start(processors: int, free: int, running: Iterable[RunEntry], now: float) -> tuple[float, int]:

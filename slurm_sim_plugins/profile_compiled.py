@@ -7,7 +7,7 @@ kernels, for a few seconds; numba keeps them on disk for later processes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
@@ -18,10 +18,7 @@ except ImportError as error:
         "the compiled profile needs numba, which cannot be imported: pip install slurm-sim-plugins[compiled]"
     ) from error
 
-from slurm_sim_plugins.profile import Profile, refuse_too_wide
-
-if TYPE_CHECKING:
-    from slurm_sim_plugins.views import RunEntry
+from slurm_sim_plugins.profile import Profile, RunEntry, refuse_too_wide
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

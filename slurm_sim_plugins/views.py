@@ -13,9 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
+from operator import attrgetter
 from typing import Any, NamedTuple, NoReturn, overload
 
-from slurm_sim_plugins.profile import Profile, earliest_start
+from slurm_sim_plugins.profile import Profile, RunEntry, earliest_start
+
+_ORDER = attrgetter("_order")
 
 JobFacts = Mapping[str, Sequence[Any] | None]
 """Columns of the workload by name, one value a job, in the order of (submit, id); None for
@@ -146,10 +149,6 @@ class Run(NamedTuple):
     processors: int
     start: float
     job: Job
-
-
-RunEntry = tuple[float, int, int, float, Job]
-"""The fields of a :class:`Run` as a plain tuple, which is made, sorted and unpacked fastest."""
 
 
 class Jobs(Sequence[Job]):
@@ -294,6 +293,8 @@ class SchedulingView(Situation):
         if not free:
             return []
         fitting = [job for job in (self._waiting if retry else self._arrived) if job.processors <= free]
+        if not retry and len(fitting) > 1:
+            fitting.sort(key=_ORDER)
         if fitting and fitting[0] is self.head:
             del fitting[0]
         if self._backfill_order is not None and fitting:

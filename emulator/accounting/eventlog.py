@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO
 
 from emulator.engine.clock import MICROSECONDS
@@ -28,7 +30,7 @@ class EventLog:
     A decision's ``reason`` is kept where the plugin gave one.
 
     Args:
-        stream: where to write; the caller closes it.
+        stream: where to write.
     """
 
     def __init__(self, stream: IO[str]) -> None:
@@ -70,9 +72,27 @@ class EventLog:
             OutputError: the stream does not take it (a full disk).
         """
         lines, self._lines = self._lines, []
-        try:
+        with self._failing_in_words():
             self._stream.write("".join(lines))
             self._stream.flush()
+
+    def close(self) -> None:
+        """Write what is buffered, and close the stream.
+
+        Raises:
+            OutputError: as :meth:`flush`.
+        """
+        try:
+            self.flush()
+        finally:
+            # To close is to try again what could not be written.
+            with self._failing_in_words():
+                self._stream.close()
+
+    @contextmanager
+    def _failing_in_words(self) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             name = getattr(self._stream, "name", "the event log")
             raise OutputError(f"{name}: the event log cannot be written: {error.strerror or error}") from error
@@ -94,4 +114,4 @@ def seconds(instant: int) -> str:
 
 
 def _reason(reason: str) -> str:
-    return f',"reason":{json.dumps(reason)}' if reason else ""
+    return f',"reason":{json.dumps(str(reason))}' if reason else ""

@@ -7,15 +7,14 @@ in it depends on when or where it was written: same input, same bytes.
 
 from __future__ import annotations
 
-import os
-import tempfile
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from emulator.accounting.records import Records, read_columns
+from emulator.files import write_atomically
 from slurm_sim_plugins.errors import InputError, OutputError
 
 RECORDS = "records.parquet"
@@ -45,13 +44,12 @@ class FinishedRun:
 
 
 def open_events(path: Path) -> IO[str]:
-    """Open an event log for writing; its folder is made if need be.
+    """Open an event log for writing.
 
     Raises:
-        OutputError: it cannot be made or written.
+        OutputError: it cannot be written.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         return path.open("w", encoding="utf-8", newline="\n")
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {error.strerror}; name another place") from error
@@ -101,33 +99,7 @@ def read_run(folder: Path) -> FinishedRun:
     return FinishedRun(Records(jobs, runs, machine, epoch), about, folder)
 
 
-def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file under another name beside it, then put it in its place.
-
-    Raises:
-        OutputError: it cannot be written; what was there before is still there.
-    """
-    temporary = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as stream:
-            temporary = Path(stream.name)
-            write(stream)
-        temporary.chmod(0o666 & ~_umask())
-        os.replace(temporary, path)
-    except OSError as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
-
-
 def _write_parquet(path: Path, table: Any) -> None:
     import pyarrow.parquet
 
     write_atomically(path, lambda stream: pyarrow.parquet.write_table(table, stream))
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -29,8 +29,8 @@ def demo(jobs: int, seed: int, picture: Path) -> None:
 
     The workload is the Lublin-Feitelson model on 128 processors at load 0.5.
     """
-    from emulator.accounting.runfolder import write_atomically
     from emulator.config.options import Config
+    from emulator.files import write_atomically
     from emulator.metrics.summary import summarise
     from emulator.report.plots import compare_picture
     from emulator.report.style import picture_bytes

@@ -17,7 +17,8 @@ from emulator.engine.events import FINISH, WAKE, Event
 from emulator.execution.progress import Progress
 from emulator.scheduling.queue import JobQueue
 from emulator.state.jobs import COMPLETED, PENDING, REJECTED, RUNNING, TIMEOUT, JobTable
-from slurm_sim_plugins.views import Job, Run, RunEntry, Situation
+from slurm_sim_plugins.profile import RunEntry
+from slurm_sim_plugins.views import Job, Run, Situation
 
 NO_SEQUENCE = float("inf")
 """Comes after every number of a start."""

@@ -70,8 +70,9 @@ class Loop:
         at_instants = self._batches if passes == "batch" else self._one_by_one
         first, count = 0, len(self._table)
         while first < count or self._heap[0][0] < NO_MORE:
-            # In portions, so that whoever waits can be told.
-            first = at_instants(first, submits, submits[min(first + REPORT_EVERY, count)])
+            # In portions, so that whoever waits can be told; one instant is never parted.
+            until = max(submits[min(first + REPORT_EVERY, count)], submits[first] + 1)
+            first = at_instants(first, submits, min(until, NO_MORE))
             if report is not None:
                 report(first)
 
@@ -87,17 +88,22 @@ class Loop:
                 return first
             apply.now = now
             situation.now = now / MICROSECONDS
+            happened = False
             while heap[0][0] == now:
                 _, kind, sequence, index = heappop(heap)
-                if kind != WAKE and (entry := runs[index]) is not None and entry[1] == sequence:
+                if kind == WAKE:
+                    happened = True
+                elif (entry := runs[index]) is not None and entry[1] == sequence:
                     end(index, kind)
+                    happened = True
             if submits[first] == now:
                 beyond = first + 1
                 while submits[beyond] == now:
                     beyond += 1
                 submit(first, beyond)
                 first = beyond
-            if apply.changed or apply.hopeful or always:
+                happened = True
+            if happened and (always or apply.changed or apply.hopeful):
                 make_pass()
 
     def _one_by_one(self, first: int, submits: list[int], until: int) -> int:

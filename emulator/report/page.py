@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from emulator.accounting.records import Records
-from emulator.accounting.runfolder import FinishedRun, write_atomically
+from emulator.accounting.runfolder import FinishedRun
+from emulator.files import write_atomically
 from emulator.metrics.catalogue import METRICS, Metric
 from emulator.metrics.jobs import THRESHOLD, bounded_slowdown, column, wait
 from emulator.metrics.summary import summarise

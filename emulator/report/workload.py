@@ -67,7 +67,8 @@ def workload_table(workload: Workload, moments: Mapping[str, float] | None = Non
     ]
     rows += [("dropped", _notice(notice)) for notice in about["dropped"]]
     rows += [("changed", _notice(notice)) for notice in about["changed"]]
-    rows += [(name.replace("_", " "), f"{value:.4f}") for name, value in (moments or {}).items()]
+    shares = {name: value for name, value in (moments or {}).items() if name.endswith("share")}
+    rows += [(name.replace("_", " "), f"{value:.4f}") for name, value in shares.items()]
     for name, value in rows:
         table.add_row(name, Text(value))
     return table

@@ -17,7 +17,6 @@ import re
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
@@ -26,9 +25,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.files import write_atomically
 from emulator.workload.filters import Mask, Where, clean, find_filter, start_at
 from emulator.workload.workload import LARGEST_SECONDS, Changed, Dropped, Floats, Ints, Workload
-from slurm_sim_plugins.errors import ConfigurationError, InputError, OutputError
+from slurm_sim_plugins.errors import ConfigurationError, InputError
 
 ProcessorsField = Literal["allocated", "requested", "either"]
 Malformed = Literal["error", "drop"]
@@ -214,7 +214,8 @@ def write_swf(workload: Workload, path: str | os.PathLike[str]) -> None:
     facts, labels = _numbered_facts(workload)
     header = _header_lines(workload, labels)
     data = b"".join(_encoded(line) + b"\n" for line in header) + _record_lines(workload, facts).encode("ascii")
-    _replace_file(file, _compressed(data) if file.endswith(".gz") else data)
+    packed = _compressed(data) if file.endswith(".gz") else data
+    write_atomically(Path(file), lambda stream: stream.write(packed))
 
 
 # Reading ------------------------------------------------------------------------------
@@ -569,18 +570,3 @@ def _compressed(data: bytes) -> bytes:
     with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=packed, mtime=0) as stream:
         stream.write(data)
     return packed.getvalue()
-
-
-def _replace_file(file: str, data: bytes) -> None:
-    """Write a temporary file beside the target and put it in its place."""
-    folder, name = os.path.split(file)
-    temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
-    try:
-        try:
-            Path(temporary).write_bytes(data)
-            os.replace(temporary, file)
-        finally:
-            with suppress(OSError):
-                os.unlink(temporary)
-    except (OSError, ValueError) as error:
-        raise OutputError(f"{file}: cannot be written: {getattr(error, 'strerror', None) or error}") from error

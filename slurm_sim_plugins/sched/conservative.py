@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, field
+from operator import gt
 from typing import ClassVar, Literal
 
 from slurm_sim_plugins.decisions import Decision, Reserve, Start
@@ -20,7 +21,9 @@ class Conservative:
         compress: what to do with the plan when something other than a submission
             happened. ``rebuild`` makes it anew, in the order of the queue: simple, and
             a job's slot may move later. ``never_later`` moves one job after the other
-            to an earlier slot if there is one: nobody loses what was promised.
+            to an earlier slot if there is one: nobody loses what was promised, unless a
+            run outlives its plan; if somebody would have to move later for that, the
+            plan is made anew.
 
     Source: Mu'alem and Feitelson 2001, section 2.2; Feitelson and Weil 1998.
     """
@@ -34,8 +37,7 @@ class Conservative:
     def schedule(self, view: SchedulingView) -> Generator[Decision, bool, None]:
         if view.changed or self._profile is None:
             jobs = list(view.queue)
-            self._profile = view.profile()
-            slots = self._plan(self._profile, jobs, view.now)
+            slots = self._plan(view, jobs)
         else:
             # The plan stands; the newcomers find their places in it, behind the others.
             jobs = list(view.newcomers)
@@ -49,12 +51,23 @@ class Conservative:
                 self._slots[job] = slot
                 yield Reserve(job, slot)
 
-    def _plan(self, profile: Profile, jobs: list[Job], now: float) -> list[float]:
-        if self.compress == "rebuild":
-            return self._place(profile, jobs, now)
+    def _plan(self, view: SchedulingView, jobs: list[Job]) -> list[float]:
+        """A slot for each waiting job."""
+        self._profile = view.profile()
+        if self.compress == "never_later":
+            slots = self._moved_earlier(self._profile, jobs, view.now)
+            if slots is not None:
+                return slots
+            self._profile = view.profile()
+        return self._place(self._profile, jobs, view.now)
+
+    def _moved_earlier(self, profile: Profile, jobs: list[Job], now: float) -> list[float] | None:
+        """As :meth:`_plan`; None if what runs has outlived its plan, so that promises cannot be kept."""
         placed = [job for job in jobs if job in self._slots]
-        held = [self._slots[job] for job in placed]
+        held = [max(self._slots[job], now) for job in placed]
         moved = profile.compress([job.processors for job in placed], [job.planned for job in placed], held, now)
+        if any(map(gt, moved, held)):
+            return None
         slots = dict(zip(placed, moved, strict=True))
         fresh = [job for job in jobs if job not in slots]
         slots.update(zip(fresh, self._place(profile, fresh, now), strict=True))
