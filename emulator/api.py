@@ -92,7 +92,7 @@ def simulate(
     config = _with_options(config or Config(), options)
     workload = _read(workload, config)
     processors = _machine(config, workload)
-    catalogue = catalogue if catalogue is not None else discover()
+    catalogue = catalogue.copy() if catalogue is not None else discover()
     for factory in plugins:
         catalogue.add(PluginInfo.of(factory))
     selection = select(catalogue, config.slots, config.plugin_options)

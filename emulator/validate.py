@@ -47,9 +47,15 @@ class Validator:
 
     def reserve(self, decision: Reserve) -> Job:
         """The job of a reservation that can be noted; it may be planned for never (infinity)."""
-        job, time = self._waiting(decision), decision.time
-        if not (_is_number(time) and time >= self._situation.now):
-            self._refuse(f"Reserve: the time {_short(time)} is not now ({self._situation.now:g}) or later", job)
+        job = self._waiting(decision)
+        try:
+            fits = decision.time >= self._situation.now
+        except TypeError:
+            fits = False
+        if not fits:
+            self._refuse(
+                f"Reserve: the time {_short(decision.time)} is not now ({self._situation.now:g}) or later", job
+            )
         return job
 
     def make_room(self, decision: MakeRoom) -> Job:
@@ -158,14 +164,14 @@ class Validator:
 
     def _waiting(self, decision: Start | Reserve | MakeRoom) -> Job:
         """The job of a decision, which must be one that waits."""
-        kind, job = type(decision).__name__, decision.job
+        job, kind = decision.job, type(decision).__name__
         if not isinstance(job, Job):
             self._refuse(f"{kind}: {_short(job)} is not a job of the queue", None)
         if job.index >= len(self._table) or self._table.jobs[job.index] is not job:
             self._refuse(f"{kind}: this job is not of this simulation; keep no jobs from another one", job)
-        state = JobState(self._table.state[job.index])
-        if state != JobState.PENDING:
-            self._refuse(f"{kind}: the job does not wait, it is {state.name}", job)
+        state = self._table.state[job.index]
+        if state != PENDING:
+            self._refuse(f"{kind}: the job does not wait, it is {JobState(state).name}", job)
         return job
 
     def _refuse(self, message: str, job: Job | None, job_id: int | None = None) -> NoReturn:
@@ -193,14 +199,6 @@ def _is_finite(number: Any) -> bool:
         return math.isfinite(number)
     except (TypeError, ValueError, OverflowError):
         return False
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value + 0)
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return True
 
 
 def _short(value: object) -> str:

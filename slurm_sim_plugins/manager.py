@@ -115,10 +115,16 @@ class Catalogue:
     def get(self, name: str) -> PluginInfo | None:
         """The plugin of that name, also a bundled one that was not looked for yet."""
         if name not in self._plugins:
-            bundled = _bundled(name)
+            bundled = _bundled(name) if isinstance(name, str) else None
             if bundled is not None:
                 self._plugins[name] = bundled
         return self._plugins.get(name)
+
+    def copy(self) -> Catalogue:
+        """Another catalogue with the same plugins."""
+        other = Catalogue()
+        other._plugins = dict(self._plugins)
+        return other
 
     def observers(self) -> list[PluginInfo]:
         """The plugins that are not selected but all told; none of them is bundled."""
@@ -159,7 +165,8 @@ def discover(
                 ) from error
             for factory in _plugin_classes(loaded, entry.name):
                 catalogue.add(_described(factory, origin))
-    for path in [*map(Path, files), *_files_in(folders)]:
+    named = [*map(Path, files), *_files_in(folders)]
+    for path in {path.resolve(): path for path in named}.values():
         for factory in _plugin_classes(_load_file(path), str(path)):
             catalogue.add(_described(factory, str(path)))
     return catalogue
@@ -378,7 +385,8 @@ def _check_hooks(info: PluginInfo) -> None:
     allowed = hooks_of(info.type)
     all_hooks = [name for kind in SPECS for name in hooks_of(kind)]
     for name, item in inspect.getmembers(info.factory):
-        if not _is_hook(item) or name in allowed or (info.type == "observer" and _is_wrapper(item)):
+        wraps = info.type == "observer" and name in all_hooks and _is_hook(item) and _is_wrapper(item)
+        if not _is_hook(item) or name in allowed or wraps:
             continue
         where = f"{inspect.getsourcefile(item)}:{item.__code__.co_firstlineno}" if inspect.isfunction(item) else None
         if name in all_hooks:
@@ -398,7 +406,7 @@ def _check_hooks(info: PluginInfo) -> None:
 
 def _make(info: PluginInfo, options: dict[str, Any]) -> Any:
     parameters = info.options()
-    hints = typing.get_type_hints(info.factory) if parameters else {}
+    hints = _types_of_options(info.factory) if parameters else {}
     for option, value in options.items():
         if option not in parameters:
             known = ", ".join(parameters) or "none"
@@ -419,6 +427,14 @@ def _make(info: PluginInfo, options: dict[str, Any]) -> Any:
         raise PluginError(
             f"cannot be made: {_in_words(error)}", plugin=info.name, where=_line_of(info.factory)
         ) from error
+
+
+def _types_of_options(factory: type) -> dict[str, Any]:
+    """Types of the parameters, where they can be told: a plugin may import some for type checkers only."""
+    try:
+        return typing.get_type_hints(factory.__init__)  # type: ignore[misc]
+    except (NameError, TypeError, AttributeError):
+        return {}
 
 
 def _is_hook(item: object) -> bool:

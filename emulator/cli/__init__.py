@@ -6,6 +6,7 @@ Exit codes: 0 done, 2 usage, 3 input, 4 plugin, 5 output, 130 interrupted.
 from __future__ import annotations
 
 import logging
+import os
 import sys
 
 import click
@@ -60,6 +61,8 @@ for command in (
 
 def main() -> None:
     """Run the command line and leave with the exit code of what happened."""
+    # Nothing here is linear algebra: numpy's idle threads would only burn processor time.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(_exit_code())
 
 

@@ -74,14 +74,19 @@ class SchedulingPass:
         view.changed = apply.changed
         apply.changed = apply.hopeful = False
 
-        state = self._state
+        state, facts = self._state, view.head._facts
         try:
             self._validate.decisions = decisions = self._schedule(view)
             for decision in decisions:
                 if type(decision) is Start:
                     # Starts are the many: the checks of Validator.start, without the call.
                     job = decision.job
-                    if type(job) is not Job or state[job.index] != PENDING or job.processors > apply.free:
+                    if (
+                        type(job) is not Job
+                        or job._facts is not facts
+                        or state[job.index] != PENDING
+                        or job.processors > apply.free
+                    ):
                         self._validate.start(decision)
                     apply.start(job, decision.reason)
                 else:

@@ -35,12 +35,12 @@ class Conservative:
 
     @hookimpl
     def schedule(self, view: SchedulingView) -> Generator[Decision, bool, None]:
-        if view.changed or self._profile is None:
+        jobs = list(view.newcomers)
+        if view.changed or self._profile is None or view.queue[-len(jobs) :] != jobs:
             jobs = list(view.queue)
             slots = self._plan(view, jobs)
         else:
-            # The plan stands; the newcomers find their places in it, behind the others.
-            jobs = list(view.newcomers)
+            # The plan stands; those who came behind all others find their places in it.
             slots = self._place(self._profile, jobs, view.now)
 
         for job, slot in zip(jobs, slots, strict=True):

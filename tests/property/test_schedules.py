@@ -130,3 +130,174 @@ def test_conservative_with_predictions(case: Case, passes: Any, kill_at_limit: b
     expected = conservative(case.jobs, case.processors, compress, passes, kill_at_limit, case.predicted)
     options = {"scheduler": "sched/conservative", "plugin_options": {"sched/conservative": {"compress": compress}}}
     assert case.predicting(passes=passes, kill_at_limit=kill_at_limit, **options) == expected
+
+
+# The same simulation, done another way -------------------------------------------------
+
+POLICIES: dict[str, dict[str, Any]] = {
+    "fcfs": {"scheduler": "sched/fcfs"},
+    "sjf": {"scheduler": "sched/fcfs", "priority": "priority/sjf"},
+    "easy": {"scheduler": "sched/easy"},
+    "sjf_easy": {"scheduler": "sched/easy", "backfill": "backfill/sjf"},
+    "easy_last": {"scheduler": "sched/easy", "walltime": "walltime/given"},
+    "easy_by_size": {"scheduler": "sched/easy", "priority": "priority/sjf", "walltime": "walltime/given"},
+    "conservative": {"scheduler": "sched/conservative"},
+    "never_later": {
+        "scheduler": "sched/conservative",
+        "plugin_options": {"sched/conservative": {"compress": "never_later"}},
+    },
+}
+EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
+FEWER = settings(max_examples=40)
+
+
+@EVERY_POLICY
+@BOTH_PASSES
+@FEWER
+@given(case=cases())
+def test_calls_through_pluggy_change_nothing(case: Case, policy: str, passes: Any) -> None:
+    options = {**POLICIES[policy], "passes": passes, "predicted": case.predicted, "compiled": False}
+    resolved, log = logged(case.jobs, case.processors, dispatch="resolved", **options)
+    through_pluggy, same_log = logged(case.jobs, case.processors, dispatch="pluggy", **options)
+    assert times(through_pluggy) == times(resolved)
+    assert same_log == log
+
+
+@EVERY_POLICY
+@BOTH_PASSES
+@FEWER
+@given(case=cases())
+def test_a_second_run_gives_the_same_bytes(case: Case, policy: str, passes: Any) -> None:
+    options = {**POLICIES[policy], "passes": passes, "predicted": case.predicted, "compiled": False}
+    first, log = logged(case.jobs, case.processors, **options)
+    second, same_log = logged(case.jobs, case.processors, **options)
+    assert same_log == log
+    assert second.about == first.about
+    # As text, in which an unknown number equals an unknown number.
+    assert repr(second.records.jobs_table().to_pydict()) == repr(first.records.jobs_table().to_pydict())
+    assert repr(second.records.runs_table().to_pydict()) == repr(first.records.runs_table().to_pydict())
+
+
+@EVERY_POLICY
+@BOTH_PASSES
+@FEWER
+@given(case=cases(), data=st.data())
+def test_the_order_in_which_jobs_are_handed_over_changes_nothing(
+    case: Case, data: st.DataObject, policy: str, passes: Any
+) -> None:
+    options = {**POLICIES[policy], "passes": passes, "predicted": case.predicted, "compiled": False}
+    shuffled = data.draw(st.permutations(case.jobs))
+    assert logged(shuffled, case.processors, **options)[1] == logged(case.jobs, case.processors, **options)[1]
+
+
+@NEEDS_NUMBA
+@pytest.mark.parametrize("policy", ["conservative", "never_later"])
+@BOTH_PASSES
+@KILL_OR_NOT
+@FEWER
+@given(case=cases())
+def test_compiled_kernels_change_nothing(case: Case, policy: str, passes: Any, kill_at_limit: bool) -> None:
+    options = {"passes": passes, "kill_at_limit": kill_at_limit, "predicted": case.predicted}
+    options |= {**POLICIES[policy], "walltime": "walltime/given"}
+    plain, log = logged(case.jobs, case.processors, compiled=False, **options)
+    compiled, same_log = logged(case.jobs, case.processors, compiled=True, **options)
+    assert times(compiled) == times(plain)
+    assert same_log == log
+
+
+# Schedulers that take no short cuts ----------------------------------------------------
+
+
+class PlainEasy:
+    """EASY that asks at every pass, remembers nothing and looks at every job again."""
+
+    name = "sched/plain_easy"
+
+    @hookimpl
+    def schedule(self, view: SchedulingView) -> Generator[Decision, bool, None]:
+        while view.queue and view.queue[0].processors <= view.free:
+            yield Start(view.queue[0])
+        if not view.queue:
+            return
+        head = view.queue[0]
+        ends = sorted({max(run.planned_end, view.now) for run in view.running})
+        free_at = {end: view.free + sum(run.processors for run in view.running if run.planned_end <= end) for end in ends}
+        shadow_time = next(end for end in ends if free_at[end] >= head.processors)
+        extra = free_at[shadow_time] - head.processors
+        for job in self.order(list(view.queue)[1:]):
+            in_time = view.now + job.planned <= shadow_time
+            if job.processors <= view.free and (in_time or job.processors <= extra):
+                extra -= 0 if in_time else job.processors
+                yield Start(job)
+
+    def order(self, jobs: list[Any]) -> list[Any]:
+        return jobs
+
+
+class PlainSjfEasy(PlainEasy):
+    """As PlainEasy, the shortest job first."""
+
+    name = "sched/plain_sjf_easy"
+
+    def order(self, jobs: list[Any]) -> list[Any]:
+        return sorted(jobs, key=lambda job: (job.planned, job.submit, job.id))
+
+
+class PlainFcfs:
+    """FCFS that is called at every pass."""
+
+    name = "sched/plain_fcfs"
+
+    @hookimpl
+    def schedule(self, view: SchedulingView) -> Generator[Decision, bool, None]:
+        for job in list(view.queue):
+            if job.processors > view.free:
+                return
+            yield Start(job)
+
+
+class PlainConservative:
+    """Conservative backfilling that makes its whole plan anew in every pass."""
+
+    name = "sched/plain_conservative"
+
+    @hookimpl
+    def schedule(self, view: SchedulingView) -> Generator[Decision, bool, None]:
+        jobs, profile = list(view.queue), view.profile()
+        slots = profile.place([job.processors for job in jobs], [job.planned for job in jobs], view.now)
+        for job, slot in zip(jobs, slots, strict=True):
+            if slot <= view.now and job.processors <= view.free:
+                yield Start(job)
+
+
+class BySize:
+    """The smallest job first; then the longest."""
+
+    name = "priority/by_size"
+
+    @hookimpl
+    def priority_set(self, view: Any) -> list[float]:
+        return [-job.processors + job.time_limit / 1e6 for job in view.to_set]
+
+
+PLAIN: list[tuple[type, dict[str, Any]]] = [
+    (PlainFcfs, {"scheduler": "sched/fcfs"}),
+    (PlainEasy, {"scheduler": "sched/easy"}),
+    (PlainSjfEasy, {"scheduler": "sched/easy", "backfill": "backfill/sjf"}),
+    (PlainConservative, {"scheduler": "sched/conservative"}),
+]
+
+
+@pytest.mark.parametrize(("plain", "options"), PLAIN, ids=[plain.name for plain, _ in PLAIN])
+@pytest.mark.parametrize("priority", ["priority/basic", "priority/sjf", "priority/by_size"])
+@BOTH_PASSES
+@KILL_OR_NOT
+@FEWER
+@given(case=cases())
+def test_short_cuts_change_nothing(
+    case: Case, plain: Any, options: dict[str, Any], priority: str, passes: Any, kill_at_limit: bool
+) -> None:
+    common: dict[str, Any] = {"priority": priority, "passes": passes, "kill_at_limit": kill_at_limit}
+    common |= {"plugins": [plain, BySize], "predicted": case.predicted, "walltime": "walltime/given", "compiled": False}
+    expected = run(case.jobs, case.processors, scheduler=plain.name, **common)
+    assert times(run(case.jobs, case.processors, **options, **common)) == times(expected)

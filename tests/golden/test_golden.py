@@ -1,0 +1,73 @@
+"""The worked schedules: every start, every end, and the mean bounded slowdowns."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers import column, run, times
+
+SHARED = Path(os.environ.get("SLURM_SIM_SHARED") or Path(__file__).resolve().parents[2].parent / "shared")
+GOLDEN = SHARED / "spec" / "golden.yaml"
+
+POLICIES: dict[str, list[dict[str, Any]]] = {
+    "fcfs": [{"scheduler": "sched/fcfs"}],
+    "sjf": [{"scheduler": "sched/fcfs", "priority": "priority/sjf"}],
+    "easy": [{"scheduler": "sched/easy"}],
+    "sjf_easy": [{"scheduler": "sched/easy", "backfill": "backfill/sjf"}],
+    "easy_last": [{"scheduler": "sched/easy", "walltime": "walltime/given"}],
+    "conservative": [
+        {"scheduler": "sched/conservative", "plugin_options": {"sched/conservative": {"compress": compress}}}
+        for compress in ("rebuild", "never_later")
+    ],
+}
+"""What answers for each policy; where there are several, each must."""
+NEEDS = {
+    "pv_easy": "needs sched/venture and preempt/shadow_load",
+    "cp_pv_easy": "needs sched/venture and checkpoints",
+    "vm_pv_easy": "needs sched/venture and suspension",
+}
+"""What the other policies wait for."""
+
+
+def obstacle(case: dict[str, Any]) -> str | None:
+    """Why a case cannot be simulated yet."""
+    if "t_sched" in case:
+        return "needs walltime/history: planned times that differ for waiting and running jobs"
+    return None if case["policy"] in POLICIES else NEEDS[case["policy"]]
+
+
+def cases() -> list[Any]:
+    if not GOLDEN.is_file():
+        reason = f"no worked cases at {GOLDEN}; set SLURM_SIM_SHARED to the folder that holds spec/golden.yaml"
+        return [pytest.param({}, {}, marks=pytest.mark.skip(reason=reason))]
+    yaml = pytest.importorskip("yaml")
+    found = []
+    for case in yaml.safe_load(GOLDEN.read_text(encoding="utf-8"))["golden"]:
+        reason = obstacle(case)
+        marks = [pytest.mark.skip(reason=reason)] if reason else []
+        for options in [{}] if reason else POLICIES[case["policy"]]:
+            label = "-".join([case["id"], *options.get("plugin_options", {}).get("sched/conservative", {}).values()])
+            found.append(pytest.param(case, options, id=label, marks=marks))
+    return found
+
+
+@pytest.mark.parametrize("dispatch", ["resolved", "pluggy"])
+@pytest.mark.parametrize(("case", "options"), cases())
+def test_worked_case(case: dict[str, Any], options: dict[str, Any], dispatch: str) -> None:
+    jobs = [(job, *row[:4]) for job, row in case["jobs"].items()]
+    predicted = {job: row[4] for job, row in case["jobs"].items()}
+
+    result = run(jobs, case["procs"], predicted=predicted, dispatch=dispatch, **options)
+
+    assert times(result) == {job: tuple(runs[-1]) for job, runs in case["runs"].items()}
+    assert column(result, "requeues") == {job: case["kills"].get(job, 0) for job in case["jobs"]}
+
+    from emulator.metrics.summary import summarise
+
+    summary = summarise(result.records)
+    assert summary["mbs"] == pytest.approx(case["mbs10"], abs=5e-7)
+    assert summary["mwbs"] == pytest.approx(case["mwbs10"], abs=5e-7)
