@@ -23,6 +23,21 @@ def make_folder(folder: Path) -> None:
         raise OutputError(f"{folder}: cannot be made: {error.strerror}; name another folder") from error
 
 
+def check_place(path: Path) -> None:
+    """Make sure, before the work is done, that a file can be made there.
+
+    Raises:
+        OutputError: its folder is not there or cannot be written, or it is a folder itself.
+    """
+    folder = path.absolute().parent
+    if path.is_dir():
+        raise OutputError(f"{path}: is a folder; name a file in it")
+    if not folder.is_dir():
+        raise OutputError(f"{path}: there is no folder {folder}; make it, or name another place")
+    if not os.access(folder, os.W_OK):
+        raise OutputError(f"{path}: the folder {folder} cannot be written; name another place")
+
+
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write a file under another name beside it, then put it in its place.
 

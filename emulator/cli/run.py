@@ -59,7 +59,10 @@ def run(
     """
     from emulator.api import simulate
     from emulator.config.experiment import read_experiment
+    from emulator.files import check_place
 
+    if records is not None:
+        check_place(records)
     study = read_experiment(experiment) if experiment is not None else None
     if trace is None:
         trace = study.trace if study is not None else None
@@ -71,20 +74,21 @@ def run(
     catalogue = shared.find_plugins(files, folders)
     with shared.progress(workload.name, len(workload), progress) as report:
         result = simulate(workload, config, catalogue=catalogue, out=out, events=events, report=report)
-    if records is not None:
-        from emulator.accounting.runfolder import write_jobs
-
-        write_jobs(records, result.records)
 
     from emulator.metrics.summary import summarise
 
     summary = summarise(result.records, threshold=threshold, warm_up=warm_up)
     if as_json:
         shared.print_json({**result.about, "metrics": summary})
-        return
-    from emulator.report.table import run_table
+    else:
+        from emulator.report.table import run_table
 
-    shared.print_table(run_table(summary, result.about, note=shared.metric_note(threshold, warm_up)))
+        note = "\n".join(filter(None, [shared.metric_note(threshold, warm_up), shared.rejected_note(result.records)]))
+        shared.print_table(run_table(summary, result.about, note=note))
+    if records is not None:
+        from emulator.accounting.runfolder import write_jobs
+
+        write_jobs(records, result.records)
 
 
 def configure(study: Any, settings: tuple[str, ...], given: dict[str, Any]) -> Config:

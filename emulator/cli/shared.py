@@ -13,6 +13,7 @@ import click
 from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from emulator.accounting.records import Records
     from emulator.config.experiment import Experiment
     from emulator.workload.workload import Workload
     from slurm_sim_plugins.manager import Catalogue
@@ -200,3 +201,16 @@ def metric_note(threshold: float, warm_up: float) -> str:
     if warm_up:
         notes.append(f"without the first {warm_up:.0%} of the jobs")
     return ", ".join(notes)
+
+
+def rejected_note(records: Records) -> str:
+    """Which jobs were not taken in, and why; empty if none."""
+    jobs = records.jobs
+    rejected = [place for place, state in enumerate(jobs["state"]) if state == "REJECTED"]
+    if not rejected:
+        return ""
+    first = rejected[0]
+    return (
+        f"{len(rejected):,} rejected: larger than the machine of {records.processors:,} processors "
+        f"(first: job {jobs['job_id'][first]}, which needs {jobs['processors'][first]:,})"
+    )
