@@ -157,7 +157,7 @@ def discover(
             origin = f"installed: {entry.dist.name if entry.dist else entry.value}"
             try:
                 loaded = entry.load()
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 raise PluginError(
                     f"the entry point {entry.value!r} cannot be loaded ({_in_words(error)}); "
                     "repair the package or uninstall it",
@@ -354,15 +354,19 @@ def _load_file(path: Path) -> types.ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        frames = [
-            line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == str(path)
-        ]
-        line = error.lineno if isinstance(error, SyntaxError) else (frames[-1] if frames else None)
+    except (Exception, SystemExit) as error:
         raise PluginError(
-            f"cannot be imported: {_in_words(error)}", plugin=str(path), where=f"{path}:{line}" if line else None
+            f"cannot be imported: {_in_words(error)}", plugin=str(path), where=_line_at_fault(path, spec.origin, error)
         ) from error
     return module
+
+
+def _line_at_fault(path: Path, origin: str | None, error: BaseException) -> str | None:
+    """The line of a plugin file, or of a file that it imports, that could not be run."""
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        return f"{path if error.filename == origin else error.filename}:{error.lineno}"
+    lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == origin]
+    return f"{path}:{lines[-1]}" if lines else None
 
 
 def _selected(catalogue: Catalogue, slot: str, name: str) -> PluginInfo:
@@ -385,10 +389,13 @@ def _check_hooks(info: PluginInfo) -> None:
     allowed = hooks_of(info.type)
     all_hooks = [name for kind in SPECS for name in hooks_of(kind)]
     for name, item in inspect.getmembers(info.factory):
-        wraps = info.type == "observer" and name in all_hooks and _is_hook(item) and _is_wrapper(item)
-        if not _is_hook(item) or name in allowed or wraps:
+        if not _is_hook(item):
             continue
-        where = f"{inspect.getsourcefile(item)}:{item.__code__.co_firstlineno}" if inspect.isfunction(item) else None
+        code = getattr(inspect.unwrap(item), "__code__", None)
+        where = f"{code.co_filename}:{code.co_firstlineno}" if code is not None else None
+        if name in allowed or (info.type == "observer" and name in all_hooks and _is_wrapper(item)):
+            _check_arguments(info, name, where)
+            continue
         if name in all_hooks:
             kind = next(kind for kind, spec in SPECS.items() if name in vars(spec))
             raise PluginError(
@@ -401,6 +408,34 @@ def _check_hooks(info: PluginInfo) -> None:
             f"{', '.join(allowed)}",
             plugin=info.name,
             where=where,
+        )
+
+
+def _check_arguments(info: PluginInfo, hook: str, where: str | None) -> None:
+    """Refuse arguments that the hook is not given; to leave some out is allowed."""
+    spec = next(vars(spec)[hook] for spec in SPECS.values() if hook in vars(spec))
+    given = list(inspect.signature(spec).parameters)[1:]
+    function = getattr(info.factory, hook)
+    taken = [
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        and parameter.default is parameter.empty
+    ]
+    is_method = inspect.isfunction(function) and not isinstance(
+        inspect.getattr_static(info.factory, hook), staticmethod
+    )
+    if is_method and (not taken or taken[0] in given):
+        raise PluginError(
+            f"{hook} is a method, whose first argument is self: {hook}(self, {', '.join(given)})",
+            plugin=info.name,
+            hook=hook,
+            where=where,
+        )
+    wrong = [name for name in taken[is_method:] if name not in given]
+    if wrong:
+        raise PluginError(
+            f"{hook} takes {', '.join(given)}, not {', '.join(wrong)}", plugin=info.name, hook=hook, where=where
         )
 
 

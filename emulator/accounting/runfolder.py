@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from emulator.accounting.records import Records, read_columns
-from emulator.files import write_atomically
+from emulator.files import make_folder, write_atomically
 from slurm_sim_plugins.errors import InputError, OutputError
 
 RECORDS = "records.parquet"
@@ -56,13 +56,14 @@ def open_events(path: Path) -> IO[str]:
 
 
 def write_run(folder: Path, records: Records, about: Mapping[str, Any]) -> None:
-    """Write records and description into the folder.
+    """Write records and description into the folder, which is made if need be.
 
     Raises:
         OutputError: a file cannot be written; what was there before is still there.
     """
     import tomli_w
 
+    make_folder(folder)
     write_jobs(folder / RECORDS, records)
     _write_parquet(folder / RUNS, records.runs_table())
     write_atomically(folder / ABOUT, lambda stream: stream.write(tomli_w.dumps(about).encode()))

@@ -1,0 +1,1 @@
+"""What goes wrong ends in words, and keeps what happened before."""
