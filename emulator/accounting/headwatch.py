@@ -10,7 +10,7 @@ from slurm_sim_plugins.views import Job, Situation
 
 
 class HeadWatch:
-    """Fills the columns ``blocked`` and ``could_start``.
+    """Fills the columns ``blocked`` and, of blocked jobs, ``could_start``.
 
     A head could start when the idle processors and those of runs of lower priority
     suffice. Starts and ends of lower-priority runs leave that sum as it is: it needs
@@ -28,7 +28,12 @@ class HeadWatch:
         self._table = table
         self._order: Any = None
         self.head: Job | None = None
-        self.missing = 0
+        self.missing = 1
+
+    def pass_begins(self, head: Job, now: int) -> None:
+        """A pass begins, and the watched head lacks nothing; ``head`` is the head now."""
+        if head is self.head:
+            self._note(now)
 
     def left_blocked(self, head: Job, now: int) -> None:
         """A pass ended, and ``head`` still waits, newly at the head of the queue."""
@@ -40,17 +45,15 @@ class HeadWatch:
         if self.missing <= 0:
             self._note(now)
 
-    def ended(self, job: Job, now: int) -> None:
+    def ended(self, job: Job) -> None:
         """A run is over, by itself or by preemption."""
         if job._order < self._order:
             self.missing -= job.processors
-            if self.missing <= 0:
-                self._note(now)
 
     def started(self, job: Job) -> None:
         """A job was started."""
         if job is self.head:
-            self.head = None
+            self.head, self.missing = None, 1
         elif job._order < self._order:
             self.missing += job.processors
 

@@ -12,7 +12,7 @@ from heapq import heappush
 
 from emulator.accounting.headwatch import HeadWatch
 from emulator.accounting.witness import Witness
-from emulator.engine.clock import instant
+from emulator.engine.clock import NEVER, instant
 from emulator.engine.events import FINISH, WAKE, Event
 from emulator.execution.progress import Progress
 from emulator.scheduling.queue import JobQueue
@@ -105,6 +105,8 @@ class Apply:
         self._table.start[index] = now
         if not was_head:
             self._table.backfilled[index] = True
+        elif self._table.blocked[index] and self._table.could_start[index] == NEVER:
+            self._table.could_start[index] = now
         if self.watch.head is not None:
             self.watch.started(job)
         if self._witness is not None:
@@ -125,6 +127,8 @@ class Apply:
         self._leave(index)
         self.state[index] = PENDING
         table.requeues[index] += 1
+        if not table.backfilled[index] and table.could_start[index] == NEVER:
+            table.could_start[index] = table.start[index]
         table.past_runs.append((index, table.start[index], self.now, table.backfilled[index]))
         table.backfilled[index] = False
         object.__setattr__(job, "requeues", job.requeues + 1)
@@ -176,5 +180,5 @@ class Apply:
         situation._reservation = None
         self.changed = True
         if self.watch.head is not None:
-            self.watch.ended(entry[4], self.now)
+            self.watch.ended(entry[4])
         return entry

@@ -73,6 +73,8 @@ class SchedulingPass:
             return
         view.changed = apply.changed
         apply.changed = apply.hopeful = False
+        if apply.watch.missing <= 0:
+            apply.watch.pass_begins(view.head, apply.now)
 
         state, facts = self._state, view.head._facts
         try:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Generator
-from dataclasses import dataclass, replace
+from collections.abc import Generator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slurm_sim_plugins import Decision, SchedulingView, Start, hookimpl
-from tests.helpers import JobRow, logged, run, run_rows, times
+from tests.helpers import JobRow, logged, run, times
 from tests.reference.conservative import conservative
 from tests.reference.easy import easy
 from tests.reference.fcfs import fcfs

@@ -562,7 +562,7 @@ def test_a_bundled_literal_is_checked() -> None:
 
 
 def test_a_missing_option_is_told_with_plugin_and_line() -> None:
-    with pytest.raises(PluginError, match="cannot be made: TypeError: .*half_life") as caught:
+    with pytest.raises(PluginError, match=r"cannot be made: TypeError: .*half_life") as caught:
         selecting(Demanding, slots={"PriorityType": "priority/demanding"})
     assert caught.value.plugin == "priority/demanding"
     assert caught.value.where is not None and caught.value.where.startswith(__file__)
