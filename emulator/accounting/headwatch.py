@@ -30,13 +30,17 @@ class HeadWatch:
         self.head: Job | None = None
         self.missing = 1
 
-    def pass_begins(self, head: Job, now: int) -> None:
+    def seen(self, head: Job, now: int) -> None:
         """A pass begins, and the watched head lacks nothing; ``head`` is the head now."""
         if head is self.head:
             self._note(now)
 
     def left_blocked(self, head: Job, now: int) -> None:
-        """A pass ended, and ``head`` still waits, newly at the head of the queue."""
+        """A pass ended, and ``head`` still waits at the head of the queue."""
+        if head is self.head:
+            if self.missing <= 0:
+                self._note(now)
+            return
         self.head = head
         self._order = order = head._order
         self._table.blocked[head.index] = True

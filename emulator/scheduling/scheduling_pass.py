@@ -74,9 +74,19 @@ class SchedulingPass:
         view.changed = apply.changed
         apply.changed = apply.hopeful = False
         if apply.watch.missing <= 0:
-            apply.watch.pass_begins(view.head, apply.now)
+            apply.watch.seen(view.head, apply.now)
 
-        state, facts = self._state, view.head._facts
+        self._decide(view.head)
+
+        view._arrived.clear()
+        if view.head is not None:
+            apply.watch.left_blocked(view.head, apply.now)
+        if self._hooks.pass_done is not None:
+            self._pass_done()
+
+    def _decide(self, head: Job) -> None:
+        """Follow the scheduler's decisions: each is checked and applied before the next."""
+        view, apply, state, facts = self._view, self._apply, self._state, head._facts
         try:
             self._validate.decisions = decisions = self._schedule(view)
             for decision in decisions:
@@ -95,12 +105,6 @@ class SchedulingPass:
                     self._carry_out(decision)
         except Exception as error:
             self._hooks.fail("schedule", error, time=view.now)
-
-        view._arrived.clear()
-        if view.head is not apply.watch.head and view.head is not None:
-            apply.watch.left_blocked(view.head, apply.now)
-        if self._hooks.pass_done is not None:
-            self._pass_done()
 
     def _checked_schedule(self, view: SchedulingView) -> Iterable[Decision]:
         """The scheduler's generator, where its code does not already say that it is one."""
