@@ -12,7 +12,7 @@ import sys
 import click
 
 from emulator.cli import compare, demo, finished, plugins, run, trace
-from slurm_sim_plugins.errors import SlurmSimError
+from slurm_sim_plugins.errors import OutputError, SlurmSimError
 
 INTERRUPTED = 130
 UNEXPECTED = 1
@@ -80,8 +80,16 @@ def _exit_code() -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("slurm-sim: interrupted", err=True)
         return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has left; what follows has no reader.
-        sys.stdout = None
-        return 0
+    except SystemExit as leave:
+        # This is what click and rich make of a reader who has left; what follows has no reader.
+        if isinstance(leave.__context__, BrokenPipeError):
+            return 0
+        raise
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        # What is still in the buffer is not to fail once more at the very end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        click.echo(f"slurm-sim: standard output cannot be written: {error.strerror}", err=True)
+        return OutputError.exit_code
     return code if isinstance(code, int) else 0

@@ -8,6 +8,7 @@ import click
 
 from emulator.cli import shared
 from emulator.cli.compare import POLICIES, simulate_each
+from slurm_sim_plugins.errors import ConfigurationError
 
 JOBS = 5000
 PROCESSORS = 128
@@ -30,7 +31,7 @@ def demo(jobs: int, seed: int, picture: Path) -> None:
     The workload is the Lublin-Feitelson model on 128 processors at load 0.5.
     """
     from emulator.config.options import Config
-    from emulator.files import write_atomically
+    from emulator.files import check_place, write_atomically
     from emulator.metrics.summary import summarise
     from emulator.report.plots import compare_picture
     from emulator.report.style import picture_bytes
@@ -38,11 +39,14 @@ def demo(jobs: int, seed: int, picture: Path) -> None:
     from emulator.workload.models import lublin99
     from slurm_sim_plugins.manager import discover
 
+    if picture.suffix not in (".png", ".svg"):
+        raise ConfigurationError(f"--picture {picture}: name a file that ends in .png or .svg")
+    check_place(picture)
     workload = lublin99.generate(jobs, PROCESSORS, seed, load=LOAD)
     click.echo(f"{jobs} jobs of the Lublin-Feitelson model on {PROCESSORS} processors at load {LOAD}, seed {seed}")
     results, about = simulate_each(POLICIES, workload, Config(processors=PROCESSORS), discover())
     shared.print_table(compare_table({name: summarise(records) for name, records in results.items()}, about))
-    data = picture_bytes(compare_picture(results), "svg" if picture.suffix == ".svg" else "png")
+    data = picture_bytes(compare_picture(results), picture.suffix.removeprefix("."))
     write_atomically(picture, lambda stream: stream.write(data))
     click.echo(f"Picture: {picture}")
     click.echo("Next: slurm-sim run TRACE --scheduler sched/easy, or slurm-sim plugins")

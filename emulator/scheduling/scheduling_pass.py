@@ -62,7 +62,7 @@ class SchedulingPass:
         self._patience = PATIENCE + 2 * len(apply.state)
         self._fruitless = 0
 
-    def run(self) -> None:
+    def run(self) -> None:  # noqa: C901 - in one piece: a further call would cost every pass
         """Make one pass, if there is anything for it to do."""
         view, apply = self._view, self._apply
         if view.head is None:
@@ -76,17 +76,7 @@ class SchedulingPass:
         if apply.watch.missing <= 0:
             apply.watch.seen(view.head, apply.now)
 
-        self._decide(view.head)
-
-        view._arrived.clear()
-        if view.head is not None:
-            apply.watch.left_blocked(view.head, apply.now)
-        if self._hooks.pass_done is not None:
-            self._pass_done()
-
-    def _decide(self, head: Job) -> None:
-        """Follow the scheduler's decisions: each is checked and applied before the next."""
-        view, apply, state, facts = self._view, self._apply, self._state, head._facts
+        state, facts = self._state, view.head._facts
         try:
             self._validate.decisions = decisions = self._schedule(view)
             for decision in decisions:
@@ -105,6 +95,13 @@ class SchedulingPass:
                     self._carry_out(decision)
         except Exception as error:
             self._hooks.fail("schedule", error, time=view.now)
+
+        view._arrived.clear()
+        watch, head = apply.watch, view.head
+        if (head is not watch.head or watch.missing <= 0) and head is not None:
+            watch.left_blocked(head, apply.now)
+        if self._hooks.pass_done is not None:
+            self._pass_done()
 
     def _checked_schedule(self, view: SchedulingView) -> Iterable[Decision]:
         """The scheduler's generator, where its code does not already say that it is one."""
