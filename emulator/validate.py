@@ -34,12 +34,12 @@ class Validator:
         self._table = table
         self.decisions: Any = None
 
-    def start(self, decision: Start) -> Job:
-        """The job of a start that can be carried out."""
+    def start(self, decision: Start, free: int) -> Job:
+        """The job of a start that can be carried out on ``free`` processors."""
         job = self._waiting(decision)
-        if job.processors > self._situation.free:
+        if job.processors > free:
             self._refuse(
-                f"Start: it needs {job.processors} processors and {self._situation.free} are free; "
+                f"Start: it needs {job.processors} processors and {free} are free; "
                 "start what fits, or yield MakeRoom first",
                 job,
             )

@@ -199,20 +199,36 @@ class Selection:
         """Turn what a hook raised into an error that names plugin, hook, job, time and line.
 
         The culprit is found by matching the traceback with the code of the
-        implementations, which costs nothing as long as nobody fails. None if no plugin
-        had a part in it.
+        implementations, which costs nothing as long as nobody fails. Where a plugin has
+        its work done elsewhere (a generator of another function, say), code from outside
+        this project is its doing. None if no plugin had a part in it.
         """
         if isinstance(error, PluginError):
             return error
         frames = list(traceback.walk_tb(error.__traceback__))
-        for name, implementation in self.implementations(hook):
+        implementations = self.implementations(hook)
+        for name, implementation in implementations:
             code = inspect.unwrap(implementation.function).__code__
-            if not any(frame.f_code is code for frame, _ in frames):
-                continue
-            lines = [line for frame, line in frames if frame.f_code.co_filename == code.co_filename]
-            where = f"{code.co_filename}:{lines[-1]}"
-            return PluginError(_in_words(error), plugin=name, hook=hook, job=job, time=time, where=where)
-        return None
+            if any(frame.f_code is code for frame, _ in frames):
+                places = [place for place in map(_place, frames) if place[0] == code.co_filename]
+                break
+        else:
+            name = implementations[0][0] if implementations else ""
+            places = [place for place in map(_place, frames) if not _is_own(place[0])]
+            if not places or not name:
+                return None
+        where = ":".join(map(str, places[-1]))
+        return PluginError(_in_words(error), plugin=name, hook=hook, job=job, time=time, where=where)
+
+
+def _place(frame: tuple[types.FrameType, int]) -> tuple[str, int]:
+    return frame[0].f_code.co_filename, frame[1]
+
+
+def _is_own(file: str) -> bool:
+    """Whether a source file is of this package or lies beside it, where the emulator does."""
+    here = Path(__file__).resolve().parent
+    return any(folder in Path(file).resolve().parents for folder in (here, here.parent / "emulator"))
 
 
 def select(

@@ -10,12 +10,12 @@ import os
 import sys
 
 import click
+import click.utils
 
 from emulator.cli import compare, demo, finished, plugins, run, trace
 from slurm_sim_plugins.errors import OutputError, SlurmSimError
 
 INTERRUPTED = 130
-UNEXPECTED = 1
 LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -81,8 +81,8 @@ def _exit_code() -> int:
         click.echo("slurm-sim: interrupted", err=True)
         return INTERRUPTED
     except SystemExit as leave:
-        # This is what click and rich make of a reader who has left; what follows has no reader.
-        if isinstance(leave.__context__, BrokenPipeError):
+        # This is what rich and click make of a reader who has left; what follows has no reader.
+        if isinstance(leave.__context__, BrokenPipeError) or isinstance(sys.stdout, click.utils.PacifyFlushWrapper):
             return 0
         raise
     except OSError as error:

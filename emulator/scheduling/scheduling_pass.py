@@ -89,7 +89,7 @@ class SchedulingPass:
                         or state[job.index] != PENDING
                         or job.processors > apply.free
                     ):
-                        self._validate.start(decision)
+                        self._validate.start(decision, apply.free)
                     apply.start(job, decision.reason)
                 else:
                     self._carry_out(decision)
@@ -132,7 +132,7 @@ class SchedulingPass:
         if self._fruitless > self._patience:
             validate.no_progress(self._fruitless)
         if type(decision) is Start:
-            apply.start(validate.start(decision), decision.reason)
+            apply.start(validate.start(decision, apply.free), decision.reason)
         elif type(decision) is Reserve:
             apply.reserve(validate.reserve(decision), decision.time, decision.reason)
         elif type(decision) is MakeRoom:
