@@ -17,6 +17,8 @@ from slurm_sim_plugins.hookspecs import SLOTS, SPECS
 from slurm_sim_plugins.manager import Selection
 
 Dispatch = Literal["resolved", "pluggy"]
+FAILURES = (Exception, SystemExit)
+"""What a hook may raise for which its plugin is to blame; only Ctrl-C is the user's doing."""
 Hook = Callable[..., Any] | None
 
 
@@ -61,7 +63,7 @@ class Hooks:
         """
         raise PluginError(message, plugin=self.plugin_for(hook), hook=hook, job=job, time=time, where=where)
 
-    def fail(self, hook: str, error: Exception, *, time: float, job: object | None = None) -> NoReturn:
+    def fail(self, hook: str, error: BaseException, *, time: float, job: object | None = None) -> NoReturn:
         """End the simulation because a hook raised; what the emulator raised itself passes through.
 
         Raises:

@@ -86,9 +86,9 @@ class Validator:
             job_id=head,
         )
 
-    def view_changed(self, attribute: str) -> None:
+    def view_changed(self) -> None:
         """A scheduler wrote to its view."""
-        self._refuse(f"wrote to view.{attribute}; a view is only read, a change is asked for with a decision", None)
+        self._refuse("wrote to view.free, view.now or view.head; a view is only read, ask with a decision", None)
 
     def stalled(self) -> None:
         """Jobs wait, nothing runs, and nothing more will happen."""

@@ -34,6 +34,8 @@ from slurm_sim_plugins.errors import ConfigurationError, PluginError
 from slurm_sim_plugins.hookspecs import DEFAULTS, PROJECT, SLOTS, SPECS, hooks_of
 
 BUNDLED = "bundled"
+WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+"""What an option of each type takes."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +196,7 @@ class Selection:
         return [(impl.plugin_name, impl) for impl in reversed(caller.get_hookimpls())]
 
     def blame(
-        self, hook: str, error: Exception, *, time: float | None = None, job: object | None = None
+        self, hook: str, error: BaseException, *, time: float | None = None, job: object | None = None
     ) -> PluginError | None:
         """Turn what a hook raised into an error that names plugin, hook, job, time and line.
 
@@ -207,7 +209,7 @@ class Selection:
             return error
         frames = list(traceback.walk_tb(error.__traceback__))
         implementations = self.implementations(hook)
-        for name, implementation in implementations:
+        for name, implementation in implementations:  # noqa: B007 - the culprit's name is used below
             code = inspect.unwrap(implementation.function).__code__
             if any(frame.f_code is code for frame, _ in frames):
                 places = [place for place in map(_place, frames) if place[0] == code.co_filename]
@@ -340,6 +342,8 @@ def _plugin_classes(loaded: object, origin: str) -> list[type]:
         )
     own = [item for item in vars(loaded).values() if inspect.isclass(item) and item.__module__ == loaded.__name__]
     classes = [item for item in own if "name" in vars(item) or any(map(_is_hook, vars(item).values()))]
+    # A class without a name from which others are made is no plugin itself.
+    classes = [item for item in classes if hasattr(item, "name") or not any(_derives(other, item) for other in own)]
     if not classes:
         stray = [name for name, item in vars(loaded).items() if _is_hook(item)]
         advice = f"put {', '.join(stray)} into a class" if stray else "write a class"
@@ -469,7 +473,7 @@ def _make(info: PluginInfo, options: dict[str, Any]) -> Any:
         if expected in (bool, int, float, str):
             accepted = (int, float) if expected is float else expected
             if not isinstance(value, accepted) or (expected is not bool and isinstance(value, bool)):
-                raise ConfigurationError(f"{info.name}.{option} is a {expected.__name__}, not {value!r}")
+                raise ConfigurationError(f"{info.name}.{option} takes {WORDS[expected]}, not {value!r}")
     try:
         return info.factory(**options)
     except ValueError as error:
@@ -486,6 +490,10 @@ def _types_of_options(factory: type) -> dict[str, Any]:
         return typing.get_type_hints(factory.__init__)  # type: ignore[misc]
     except (NameError, TypeError, AttributeError):
         return {}
+
+
+def _derives(item: type, base: type) -> bool:
+    return item is not base and issubclass(item, base)
 
 
 def _is_hook(item: object) -> bool:

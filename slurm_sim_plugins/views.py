@@ -231,32 +231,46 @@ class Situation:
         "_compiled",
         "_reservation",
         "_runs",
+        "_total",
         "_waiting",
         "changed",
         "free",
         "head",
-        "newcomers",
         "now",
-        "queue",
-        "running",
-        "total",
     )
 
     def __init__(self, total: int, *, now: float = 0.0, compiled: bool = False) -> None:
         self.now = now
-        self.total = total
         self.free = total
         self.head: Job | None = None
         self.changed = True
+        self._total = total
         self._waiting: list[Job] = []
         self._runs: list[RunEntry] = []
         self._arrived: list[Job] = []
-        self.queue = Jobs(self._waiting)
-        self.running = Runs(self._runs)
-        self.newcomers = Jobs(self._arrived)
         self._backfill_order: Callable[[list[Job]], list[Job]] | None = None
         self._compiled = compiled
         self._reservation: tuple[Job, tuple[float, int]] | None = None
+
+    @property
+    def total(self) -> int:
+        """Processors of the machine."""
+        return self._total
+
+    @property
+    def queue(self) -> Jobs:
+        """Waiting jobs, highest priority first."""
+        return Jobs(self._waiting)
+
+    @property
+    def running(self) -> Runs:
+        """Runs of now, ascending by (planned end, sequence)."""
+        return Runs(self._runs)
+
+    @property
+    def newcomers(self) -> Jobs:
+        """The jobs queued since the last pass, in the order of their arrival."""
+        return Jobs(self._arrived)
 
 
 class SchedulingView(Situation):

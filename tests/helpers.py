@@ -63,9 +63,9 @@ def happenings(jobs: Iterable[JobRow], processors: int, **options: Any) -> list[
 
 
 def times(result: Result) -> Times:
-    """Start and end of each job's last run, by id."""
+    """Start and end of each job's last run, by id; without jobs that never ran."""
     columns = (result.records.jobs[name].tolist() for name in ("job_id", "start", "end"))
-    return {job: (start, end) for job, start, end in zip(*columns, strict=True)}
+    return {job: (start, end) for job, start, end in zip(*columns, strict=True) if not math.isnan(start)}
 
 
 def starts(result: Result) -> dict[int, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emulator.accounting.eventlog import EventLog
 from emulator.engine.clock import MICROSECONDS
-from emulator.hooks import Hook, Hooks
+from emulator.hooks import FAILURES, Hook, Hooks
 from slurm_sim_plugins.views import Job, Run
 
 
@@ -66,5 +66,5 @@ class Witness:
         time = now / MICROSECONDS
         try:
             hook(*values, time)
-        except Exception as error:
+        except FAILURES as error:
             self._hooks.fail(name, error, time=time, job=job.id)

@@ -10,7 +10,6 @@ import os
 import sys
 
 import click
-import click.utils
 
 from emulator.cli import compare, demo, finished, plugins, run, trace
 from slurm_sim_plugins.errors import OutputError, SlurmSimError
@@ -82,7 +81,7 @@ def _exit_code() -> int:
         return INTERRUPTED
     except SystemExit as leave:
         # This is what rich and click make of a reader who has left; what follows has no reader.
-        if isinstance(leave.__context__, BrokenPipeError) or isinstance(sys.stdout, click.utils.PacifyFlushWrapper):
+        if isinstance(leave.__context__, BrokenPipeError) or type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
             return 0
         raise
     except OSError as error:

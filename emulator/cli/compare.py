@@ -77,7 +77,8 @@ def compare(
             {name: {**about[name], "metrics": summary} for name, summary in summaries.items()},
         )
         return
-    shared.print_table(compare_table(summaries, about, note=shared.metric_note(threshold, warm_up)))
+    notes = (shared.metric_note(threshold, warm_up), shared.dropped_note(workload))
+    shared.print_table(compare_table(summaries, about, note="\n".join(filter(None, notes))))
 
 
 def parse_policy(text: str) -> tuple[str, list[str]]:

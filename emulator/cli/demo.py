@@ -46,7 +46,7 @@ def demo(jobs: int, seed: int, picture: Path) -> None:
     click.echo(f"{jobs} jobs of the Lublin-Feitelson model on {PROCESSORS} processors at load {LOAD}, seed {seed}")
     results, about = simulate_each(POLICIES, workload, Config(processors=PROCESSORS), discover())
     shared.print_table(compare_table({name: summarise(records) for name, records in results.items()}, about))
-    data = picture_bytes(compare_picture(results), picture.suffix.removeprefix("."))
+    data = picture_bytes(compare_picture(results), "svg" if picture.suffix == ".svg" else "png")
     write_atomically(picture, lambda stream: stream.write(data))
     click.echo(f"Picture: {picture}")
     click.echo("Next: slurm-sim run TRACE --scheduler sched/easy, or slurm-sim plugins")

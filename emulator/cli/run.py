@@ -83,8 +83,12 @@ def run(
     else:
         from emulator.report.table import run_table
 
-        note = "\n".join(filter(None, [shared.metric_note(threshold, warm_up), shared.rejected_note(result.records)]))
-        shared.print_table(run_table(summary, result.about, note=note))
+        notes = (
+            shared.metric_note(threshold, warm_up),
+            shared.dropped_note(workload),
+            shared.rejected_note(result.records),
+        )
+        shared.print_table(run_table(summary, result.about, note="\n".join(filter(None, notes))))
     if records is not None:
         from emulator.accounting.runfolder import write_jobs
 

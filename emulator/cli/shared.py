@@ -102,7 +102,11 @@ plugin_options = options(
 
 metric_options = options(
     click.option(
-        "--threshold", type=float, default=10.0, show_default=True, help="Of the bounded slowdown, in seconds."
+        "--threshold",
+        type=click.FloatRange(min=0),
+        default=10.0,
+        show_default=True,
+        help="Of the bounded slowdown, in seconds.",
     ),
     click.option(
         "--warm-up",
@@ -201,6 +205,19 @@ def metric_note(threshold: float, warm_up: float) -> str:
     if warm_up:
         notes.append(f"without the first {warm_up:.0%} of the jobs")
     return ", ".join(notes)
+
+
+def dropped_note(workload: Workload) -> str:
+    """What reading left out or changed; empty if nothing."""
+    dropped = [f"{notice.count:,} {notice.reason}" for notice in workload.dropped]
+    changed = [f"{notice.count:,} {notice.reason}" for notice in workload.changed]
+    notes = []
+    if dropped:
+        left = sum(notice.count for notice in workload.dropped)
+        notes.append(f"{left:,} of {workload.read:,} records dropped: {'; '.join(dropped)}")
+    if changed:
+        notes.append(f"changed: {'; '.join(changed)}")
+    return "\n".join(notes)
 
 
 def rejected_note(records: Records) -> str:

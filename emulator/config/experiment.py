@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from slurm_sim_plugins.errors import ConfigurationError, InputError
+from slurm_sim_plugins.manager import WORDS
 
 READING = {"filter": str, "processors_field": str, "first_submit": float, "malformed": str}
 """Keys of ``[workload]`` besides ``trace``: how to read it."""
@@ -102,7 +103,7 @@ def _checked(path: Path, table: str, values: Mapping[str, Any], kinds: Mapping[s
 def _typed(path: Path, table: str, key: str, value: Any, kind: type) -> Any:
     accepted = (int, float) if kind is float else kind
     if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
-        raise ConfigurationError(f"{path}: {table}.{key} is a {kind.__name__}, not {value!r}")
+        raise ConfigurationError(f"{path}: {table}.{key} takes {WORDS[kind]}, not {value!r}")
     return value
 
 

@@ -9,7 +9,7 @@ from emulator.engine.apply import Apply
 from emulator.engine.events import Event
 from emulator.engine.loop import Loop, Progress
 from emulator.execution.progress import Progress as Execution
-from emulator.hooks import Hooks
+from emulator.hooks import FAILURES, Hooks
 from emulator.scheduling.admission import Admission
 from emulator.scheduling.room import RoomMaker
 from emulator.scheduling.scheduling_pass import SchedulingPass
@@ -68,6 +68,6 @@ class Simulation:
         object.__setattr__(self._backfill_view, "to_try", tuple(jobs))
         try:
             answer = self._hooks.backfill_candidates(self._backfill_view)  # type: ignore[misc]
-        except Exception as error:
+        except FAILURES as error:
             self._hooks.fail("backfill_candidates", error, time=self._situation.now)
         return jobs if answer is None else list(self._validate.order(answer, jobs))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.engine.apply import Apply
-from emulator.hooks import Hooks
+from emulator.hooks import FAILURES, Hooks
 from emulator.state.jobs import JobTable
 from emulator.validate import Validator
 from slurm_sim_plugins.views import FIRST_PRIORITY, Job, PriorityView, Situation, WalltimeView
@@ -55,7 +55,7 @@ class Admission:
         object.__setattr__(self._walltime_view, "job", job)
         try:
             answer = self._hooks.walltime_submit(self._walltime_view)  # type: ignore[misc]
-        except Exception as error:
+        except FAILURES as error:
             self._hooks.fail("walltime_submit", error, time=self._situation.now, job=job.id)
         if answer is not None:
             object.__setattr__(job, "planned", self._validate.planned(answer, job))
@@ -64,7 +64,7 @@ class Admission:
         object.__setattr__(self._priority_view, "to_set", tuple(jobs))
         try:
             answer = self._hooks.priority_set(self._priority_view)  # type: ignore[misc]
-        except Exception as error:
+        except FAILURES as error:
             self._hooks.fail("priority_set", error, time=self._situation.now, job=jobs[0].id)
         numbers = None if answer is None else self._validate.priorities(answer, jobs)
         for place, job in enumerate(jobs):

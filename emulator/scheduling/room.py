@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.engine.apply import Apply
-from emulator.hooks import Hooks
+from emulator.hooks import FAILURES, Hooks
 from emulator.validate import Validator
 from slurm_sim_plugins.views import Job, PreemptView, Run, Situation
 
@@ -52,6 +52,6 @@ class RoomMaker:
         object.__setattr__(self._view, "preemptor", job)
         try:
             answer = hook(self._view)
-        except Exception as error:
+        except FAILURES as error:
             self._hooks.fail("preempt_candidates", error, time=self._situation.now, job=job.id)
         return self._validate.victims(answer, job) if answer is not None else []

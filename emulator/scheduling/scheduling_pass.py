@@ -8,7 +8,7 @@ from types import GeneratorType
 from typing import Any
 
 from emulator.engine.apply import Apply
-from emulator.hooks import Hooks
+from emulator.hooks import FAILURES, Hooks
 from emulator.scheduling.room import RoomMaker
 from emulator.state.jobs import PENDING
 from emulator.validate import Validator
@@ -76,7 +76,7 @@ class SchedulingPass:
         if apply.watch.missing <= 0:
             apply.watch.seen(view.head, apply.now)
 
-        state, facts = self._state, view.head._facts
+        state, facts, now = self._state, view.head._facts, view.now
         try:
             self._validate.decisions = decisions = self._schedule(view)
             for decision in decisions:
@@ -93,15 +93,25 @@ class SchedulingPass:
                     apply.start(job, decision.reason)
                 else:
                     self._carry_out(decision)
-        except Exception as error:
-            self._hooks.fail("schedule", error, time=view.now)
+        except FAILURES as error:
+            self._refuse_writes(now)
+            self._hooks.fail("schedule", error, time=now)
 
         view._arrived.clear()
         watch, head = apply.watch, view.head
+        if view.free != apply.free or view.now != now:
+            self._refuse_writes(now)
         if (head is not watch.head or watch.missing <= 0) and head is not None:
             watch.left_blocked(head, apply.now)
         if self._hooks.pass_done is not None:
             self._pass_done()
+
+    def _refuse_writes(self, now: float) -> None:
+        """Name a scheduler that wrote to its view, instead of what came of it."""
+        view = self._view
+        if view.free != self._apply.free or view.now != now or view.head is not next(iter(view._waiting), None):
+            view.now = now
+            self._validate.view_changed()
 
     def _checked_schedule(self, view: SchedulingView) -> Iterable[Decision]:
         """The scheduler's generator, where its code does not already say that it is one."""
@@ -146,5 +156,5 @@ class SchedulingPass:
     def _pass_done(self) -> None:
         try:
             self._hooks.pass_done(self._view)  # type: ignore[misc]
-        except Exception as error:
+        except FAILURES as error:
             self._hooks.fail("pass_done", error, time=self._view.now)

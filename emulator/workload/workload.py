@@ -183,6 +183,10 @@ class Workload:
 
 def _as_array(name: str, values: Any, kind: Any) -> NDArray[Any]:
     try:
-        return np.ascontiguousarray(values, dtype=kind)
+        given = np.asarray(values)
+        if kind is np.int64 and given.dtype.kind == "f" and not np.array_equal(given, np.rint(given)):
+            odd = given[given != np.rint(given)][0]
+            raise InputError(f"the workload's column {name} holds {odd}; it takes whole numbers")
+        return np.ascontiguousarray(given, dtype=kind)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"the workload's column {name} does not hold numbers: {error}") from error

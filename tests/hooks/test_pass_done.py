@@ -2,34 +2,57 @@
 
 from __future__ import annotations
 
-from slurm_sim_plugins import hookimpl
-from tests.helpers import failing, run
+from typing import Any, ClassVar
 
-JOBS = [(1, 0, 3, 5, 5), (2, 1, 3, 4, 4)]
+from slurm_sim_plugins import View, hookimpl
+from tests.helpers import failing, line_with, run, times
+
+JOBS = [(1, 0, 3, 10, 10), (2, 1, 4, 5, 5), (3, 2, 1, 5, 5), (4, 3, 1, 9, 9)]
 
 
-def test_the_situation_after_each_pass_is_shown():
-    class Observer:
-        name = "observer/passes"
+class Listening:
+    name: ClassVar[str] = "observer/listening"
 
-        def __init__(self):
-            self.told = []
+    def __init__(self) -> None:
+        self.told: list[tuple[Any, ...]] = []
+
+    @hookimpl
+    def pass_done(self, view: View) -> str:
+        head = view.head.id if view.head is not None else None
+        queue, running = [job.id for job in view.queue], [run.job.id for run in view.running]
+        self.told.append((view.now, view.free, view.total, head, queue, running))
+        return "what it answers is ignored"
+
+
+def test_told_after_each_pass_what_it_left() -> None:
+    result = run(JOBS, 4, plugins=[Listening])
+    assert result.plugins["observer/listening"].told == [
+        (0, 1, 4, None, [], [1]),
+        (1, 1, 4, 2, [2], [1]),
+        (2, 0, 4, 2, [2], [3, 1]),
+        (7, 1, 4, 2, [2, 4], [1]),
+        (10, 0, 4, 4, [4], [2]),
+        (15, 3, 4, None, [], [4]),
+    ]
+    assert times(result) == times(run(JOBS, 4))
+
+
+def test_with_a_pass_after_each_event() -> None:
+    jobs = [(1, 0, 2, 5, 5), (2, 0, 2, 5, 5), (3, 0, 4, 5, 5)]
+    told = run(jobs, 4, plugins=[Listening], passes="event", scheduler="sched/fcfs").plugins["observer/listening"].told
+    assert [(entry[0], entry[5]) for entry in told] == [(0, [1]), (0, [1, 2]), (0, [1, 2]), (5, [3])]
+
+
+def test_an_exception_names_the_time() -> None:
+    class Failing:
+        name: ClassVar[str] = "observer/failing"
 
         @hookimpl
-        def pass_done(self, view):
-            self.told.append((view.now, view.free, len(view.queue), len(view.running)))
+        def pass_done(self, view: View) -> None:
+            view.queue[1]  # fails when fewer wait
 
-    told = run(JOBS, 4, plugins=[Observer]).plugins["observer/passes"].told
-    assert told == [(0, 1, 0, 1), (1, 1, 1, 1), (5, 1, 0, 1)]
-
-
-def test_an_observer_that_fails_is_named():
-    class Observer:
-        name = "observer/failing"
-
-        @hookimpl
-        def pass_done(self, view):
-            raise RuntimeError("no")
-
-    error = failing(JOBS, 4, plugins=[Observer])
-    assert (error.plugin, error.hook, error.time) == ("observer/failing", "pass_done", 0)
+    error = failing(JOBS, 4, plugins=[Failing])
+    assert error.message == "IndexError: list index out of range"
+    assert (error.plugin, error.hook, error.job, error.time) == ("observer/failing", "pass_done", None, 0.0)
+    assert error.where == line_with("fails when fewer wait", test_an_exception_names_the_time)
+    assert str(error).startswith("plugin observer/failing, hook pass_done, time 0 s, ")

@@ -534,12 +534,12 @@ def test_options_reach_the_plugin() -> None:
     ("options", "words"),
     [
         ({"wieght": 1}, "priority/options has no option 'wieght'; its options: weight, count, mode, label"),
-        ({"weight": "heavy"}, "priority/options.weight is a float, not 'heavy'"),
-        ({"weight": True}, "priority/options.weight is a float, not True"),
-        ({"count": 1.5}, "priority/options.count is a int, not 1.5"),
-        ({"count": True}, "priority/options.count is a int, not True"),
-        ({"label": 3}, "priority/options.label is a str, not 3"),
-        ({"eager": 1}, "priority/options.eager is a bool, not 1"),
+        ({"weight": "heavy"}, "priority/options.weight takes a number, not 'heavy'"),
+        ({"weight": True}, "priority/options.weight takes a number, not True"),
+        ({"count": 1.5}, "priority/options.count takes a whole number, not 1.5"),
+        ({"count": True}, "priority/options.count takes a whole number, not True"),
+        ({"label": 3}, "priority/options.label takes text, not 3"),
+        ({"eager": 1}, "priority/options.eager takes true or false, not 1"),
         ({"mode": "sideways"}, "priority/options.mode is one of up, down, not 'sideways'"),
         ({"count": -1}, "priority/options: count is -1; give 0 or more"),
     ],
@@ -642,7 +642,10 @@ def test_blame_names_the_line_that_failed() -> None:
 
 def test_blame_falls_on_nobody_who_had_no_part_in_it() -> None:
     selection = selecting(Failing, slots={"PriorityType": "priority/failing"})
-    assert selection.blame("priority_set", raised_by({}, "fromkeys", 3)) is None
+    error = raised_by(Catalogue(), "add", None)
+    assert error.__traceback__ is not None
+    # Without the frame of this file, which would count as a plugin's.
+    assert selection.blame("priority_set", error.with_traceback(error.__traceback__.tb_next)) is None
     kept = PluginError("x", plugin="sched/y")
     assert selection.blame("priority_set", kept) is kept
 
