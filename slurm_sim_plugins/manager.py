@@ -30,7 +30,7 @@ from typing import Any, Literal
 
 import pluggy
 
-from slurm_sim_plugins.errors import ConfigurationError, PluginError
+from slurm_sim_plugins.errors import ConfigurationError, PluginError, SlurmSimError
 from slurm_sim_plugins.hookspecs import DEFAULTS, PROJECT, SLOTS, SPECS, hooks_of
 
 BUNDLED = "bundled"
@@ -208,16 +208,22 @@ class Selection:
         if isinstance(error, PluginError):
             return error
         frames = list(traceback.walk_tb(error.__traceback__))
+        if isinstance(error, RuntimeError) and isinstance(error.__cause__, StopIteration):
+            # Python put it in the place of what a generator raised.
+            frames += traceback.walk_tb(error.__cause__.__traceback__)
         implementations = self.implementations(hook)
-        for name, implementation in implementations:  # noqa: B007 - the culprit's name is used below
-            code = inspect.unwrap(implementation.function).__code__
-            if any(frame.f_code is code for frame, _ in frames):
-                places = [place for place in map(_place, frames) if place[0] == code.co_filename]
+        names = {inspect.unwrap(each.function).__code__: name for name, each in implementations}
+        for depth in reversed(range(len(frames))):
+            # The innermost: an exception passes through the wrappers around a hook, too.
+            code = frames[depth][0].f_code
+            if code in names:
+                name = names[code]
+                places = [place for place in map(_place, frames[depth:]) if place[0] == code.co_filename]
                 break
         else:
             name = implementations[0][0] if implementations else ""
             places = [place for place in map(_place, frames) if not _is_own(place[0])]
-            if not places or not name:
+            if not places or not name or isinstance(error, SlurmSimError):
                 return None
         where = ":".join(map(str, places[-1]))
         return PluginError(_in_words(error), plugin=name, hook=hook, job=job, time=time, where=where)

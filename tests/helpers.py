@@ -69,8 +69,8 @@ def times(result: Result) -> Times:
 
 
 def starts(result: Result) -> dict[int, float]:
-    """Start of each job's last run, by id."""
-    return {job: start for job, (start, _) in times(result).items()}
+    """Start of each job's last run, by id; NaN for one that never ran."""
+    return column(result, "start")
 
 
 def column(result: Result, name: str) -> dict[int, Any]:

@@ -55,7 +55,12 @@ def test_told_after_the_event_was_logged_and_before_the_pass() -> None:
     run([(1, 0, 1, 1, 1), (2, 0, 1, 1, 1)], 4, plugins=[Ordering])
     assert order == [("submitted", 1), ("submitted", 2), ("started", 1), ("started", 2)]
     log = events([(1, 0, 1, 1, 1), (2, 0, 1, 1, 1)], 4, plugins=[Ordering])
-    assert [(line["event"], line["job"]) for line in log[:4]] == [("submit", 1), ("submit", 2), ("start", 1), ("start", 2)]
+    assert [(line["event"], line["job"]) for line in log[:4]] == [
+        ("submit", 1),
+        ("submit", 2),
+        ("start", 1),
+        ("start", 2),
+    ]
 
 
 def test_an_exception_names_the_job_and_the_time() -> None:

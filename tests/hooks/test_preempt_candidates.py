@@ -102,7 +102,11 @@ def test_who_is_not_needed_is_not_touched() -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [lambda view: None, lambda view: [], lambda view: [run for run in view.running if run.job.id == 3 and view.now < 50]],
+    [
+        lambda view: None,
+        lambda view: [],
+        lambda view: [run for run in view.running if run.job.id == 3 and view.now < 50],
+    ],
     ids=["none", "empty", "too_few"],
 )
 def test_if_they_are_not_enough_nobody_is_touched(answer: Any) -> None:

@@ -40,9 +40,7 @@ class Case:
     def predicting(self, **options: Any) -> dict[int, tuple[float, float]]:
         """As :meth:`simulated`, planned with the predictions."""
         options.setdefault("compiled", False)
-        return times(
-            run(self.jobs, self.processors, predicted=self.predicted, walltime="walltime/given", **options)
-        )
+        return times(run(self.jobs, self.processors, predicted=self.predicted, walltime="walltime/given", **options))
 
 
 @st.composite
@@ -221,7 +219,9 @@ class PlainEasy:
             return
         head = view.queue[0]
         ends = sorted({max(run.planned_end, view.now) for run in view.running})
-        free_at = {end: view.free + sum(run.processors for run in view.running if run.planned_end <= end) for end in ends}
+        free_at = {
+            end: view.free + sum(run.processors for run in view.running if run.planned_end <= end) for end in ends
+        }
         shadow_time = next(end for end in ends if free_at[end] >= head.processors)
         extra = free_at[shadow_time] - head.processors
         for job in self.order(list(view.queue)[1:]):

@@ -56,7 +56,9 @@ def cleaned(file: Path, processors: int) -> Workload:
     return read_swf(file, machine=processors)
 
 
-@pytest.mark.parametrize("row", PUBLISHED, ids=lambda row: f"{row.log.partition('-cln')[0]}-{row.processors}-{row.passes}")
+@pytest.mark.parametrize(
+    "row", PUBLISHED, ids=lambda row: f"{row.log.partition('-cln')[0]}-{row.processors}-{row.passes}"
+)
 def test_easy(traces: Path, row: Published) -> None:
     file = next(traces.rglob(row.log), None)
     if file is None:

@@ -344,7 +344,7 @@ def test_a_progress_bar_goes_to_standard_error(cli: Cli) -> None:
         ("run trace.swf --processors many", "--processors"),
         ("run trace.swf --passes both", "--passes"),
         ("run trace.swf --warm-up 1", "--warm-up"),
-        ("run trace.swf --threshold -1", "give 0 or more, such as 10"),
+        ("run trace.swf --threshold -1", "is not in the range x>=0"),
         ("run trace.swf --scheduler sched/esay", "(did you mean 'sched/easy'?)"),
         ("run trace.swf --scheduler priority/sjf", "this slot takes a plugin of type sched/..."),
         ("run trace.swf --plugin missing.py", "the plugin file missing.py is not there"),
