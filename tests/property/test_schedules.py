@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slurm_sim_plugins import Decision, SchedulingView, Start, hookimpl
-from tests.helpers import JobRow, logged, run, times
+from slurm_sim_plugins import Decision, MakeRoom, PreemptView, Run, SchedulingView, Start, hookimpl
+from tests.helpers import JobRow, logged, run, run_rows, times
 from tests.reference.conservative import conservative
 from tests.reference.easy import easy
 from tests.reference.fcfs import fcfs
@@ -301,3 +302,57 @@ def test_short_cuts_change_nothing(
     common |= {"plugins": [plain, BySize], "predicted": case.predicted, "walltime": "walltime/given", "compiled": False}
     expected = run(case.jobs, case.processors, scheduler=plain.name, **common)
     assert times(run(case.jobs, case.processors, **options, **common)) == times(expected)
+
+
+# Preemption ------------------------------------------------------------------------------
+
+
+class Impatient:
+    """Tries every job, and asks for room, at most once in a pass, for any that is too wide."""
+
+    name = "sched/impatient"
+
+    @hookimpl
+    def schedule(self, view: SchedulingView) -> Generator[Decision, bool, None]:
+        asked = False
+        for job in list(view.queue):
+            fits = job.processors <= view.free
+            if not fits and not asked and job.requeues < 2:
+                asked = True
+                fits = yield MakeRoom(job)
+            if fits and job.processors <= view.free:
+                yield Start(job)
+
+
+class Weak:
+    """Who runs on the fewest processors goes first, if it was sent back less than three times."""
+
+    name = "preempt/weak"
+
+    @hookimpl
+    def preempt_candidates(self, view: PreemptView) -> list[Run]:
+        weak = [run for run in view.running if run.job.requeues < 3 and run.processors < view.preemptor.processors]
+        return sorted(weak, key=lambda run: (run.processors, run.sequence))
+
+
+@pytest.mark.parametrize("priority", ["priority/basic", "priority/by_size"])
+@BOTH_PASSES
+@KILL_OR_NOT
+@given(case=cases())
+def test_preemption(case: Case, priority: str, passes: Any, kill_at_limit: bool) -> None:
+    options: dict[str, Any] = {"plugins": [Impatient, Weak, BySize], "scheduler": "sched/impatient"}
+    options |= {"preempt": "preempt/weak", "priority": priority, "passes": passes, "kill_at_limit": kill_at_limit}
+    options |= {"predicted": case.predicted, "walltime": "walltime/given"}
+    result, log = logged(case.jobs, case.processors, **options)
+    rows = [json.loads(line) for line in log.splitlines()]
+
+    # The event log and the tables tell one story.
+    started = sorted((row["job"], row["time"]) for row in rows if row["event"] == "start")
+    assert started == sorted((job, start) for job, _, start, _, _ in run_rows(result))
+    ended = sorted((row["job"], row["time"], row.get("state", "PREEMPTED")) for row in rows if row["event"] in ENDS)
+    assert ended == sorted((job, end, outcome) for job, _, _, end, outcome in run_rows(result))
+    assert [row["time"] for row in rows] == sorted(row["time"] for row in rows)
+    assert logged(case.jobs, case.processors, dispatch="pluggy", **options)[1] == log
+
+
+ENDS = ("end", "requeue")
