@@ -85,7 +85,6 @@ WRONG: dict[str, tuple[str, str, int, Any, str]] = {
     "no start": ("jobs", "start", 2, NAN, "it is COMPLETED, and start is unknown"),
     "no end": ("jobs", "end", 2, NAN, "it is COMPLETED, and end is unknown"),
     "a start though rejected": ("jobs", "start", 3, 6.0, "it is REJECTED, and start is 6"),
-    "first start too early": ("jobs", "first_start", 2, 4.0, "job 30, time 4 s: it starts before its submission at 5"),
     "another first start": ("jobs", "first_start", 0, 1.0, "run 1: the job's first_start is 1"),
     "another start": ("jobs", "start", 0, 11.0, "job 10, time 10 s: run 2: the job's start is 11"),
     "another end": ("jobs", "end", 0, 51.0, "job 10, time 50 s: run 2: the job's end is 51"),
@@ -113,8 +112,10 @@ def test_a_wrong_value(result: Result, given: Workload, case: str) -> None:
 
 
 def test_a_run_that_is_missing(result: Result, given: Workload) -> None:
-    with pytest.raises(AssertionError, match="COMPLETED with 1 requeues, and 1 runs"):
+    with pytest.raises(AssertionError, match="job 20, time 10 s: run 1 has the number 2"):
         check_invariants(without(result, 1), given)
+    with pytest.raises(AssertionError, match="job 20, time 0 s: COMPLETED with 1 requeues, and 1 runs"):
+        check_invariants(without(result, 5), given)
 
 
 def test_a_job_that_is_missing(result: Result) -> None:
