@@ -11,9 +11,12 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any, NoReturn
 
 from emulator.hooks import Hooks, line_of
-from emulator.state.jobs import PENDING, JobState, JobTable
+from emulator.state.jobs import FUTURE, PENDING, JobState, JobTable
 from slurm_sim_plugins.decisions import MakeRoom, Reserve, Start, Wake
 from slurm_sim_plugins.views import Job, Run, Situation
+
+MOST_IDLE_WAKES = 1_000_000
+"""So often a scheduler may be woken in a row while nothing runs and nobody is to come, and still start nothing."""
 
 
 class Validator:
@@ -32,6 +35,7 @@ class Validator:
         self._hooks = hooks
         self._situation = situation
         self._table = table
+        self._idle_wakes = self._waiting_with = 0
         self.decisions: Any = None
 
     def start(self, decision: Start, free: int) -> Job:
@@ -67,6 +71,17 @@ class Validator:
         time = decision.time
         if not (_is_finite(time) and time >= self._situation.now + 1e-6):
             self._refuse(f"Wake: the time {_short(time)} is not later than now ({self._situation.now:g})", None)
+        waiting = len(self._situation.queue)
+        if waiting != self._waiting_with or self._situation.running or self._table.state[-1] == FUTURE:
+            self._waiting_with, self._idle_wakes = waiting, 0
+        self._idle_wakes += 1
+        if self._idle_wakes > MOST_IDLE_WAKES:
+            self._refuse(
+                f"Wake: asked for {self._idle_wakes} times while {waiting} jobs wait, nothing runs and nobody is to "
+                "come; start one",
+                None,
+                job_id=self._situation.queue[0].id if waiting else None,
+            )
         return time
 
     def unknown(self, decision: object) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from heapq import heappop, heappush
+from operator import itemgetter
 
 from emulator.engine.apply import Apply
 from emulator.engine.clock import MICROSECONDS
@@ -133,15 +134,20 @@ class Loop:
                 self._pass.run()
 
     def _due(self, now: int) -> list[Event]:
-        """Events of this instant in the order of starting; wake-ups last."""
+        """Events of this instant in the order of starting; a wake-up, one for all that were asked for, is last."""
         heap, runs = self._heap, self._apply.runs
         due: list[Event] = []
+        woken: Event | None = None
         while heap[0][0] == now:
             event = heappop(heap)
-            if event[1] == WAKE or ((entry := runs[event[3]]) is not None and entry[1] == event[2]):
+            if event[1] == WAKE:
+                woken = event
+            elif (entry := runs[event[3]]) is not None and entry[1] == event[2]:
                 due.append(event)
         if len(due) > 1:
-            due.sort(key=lambda event: (event[1] == WAKE, event[2]))
+            due.sort(key=itemgetter(2))
+        if woken is not None:
+            due.append(woken)
         return due
 
     def _ends_at_limit(self, event: Event, now: int) -> bool:

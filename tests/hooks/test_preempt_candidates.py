@@ -253,6 +253,19 @@ def test_a_job_may_start_again_in_the_same_pass() -> None:
     ]
 
 
+def test_a_run_that_is_to_end_may_be_taken_by_a_submission_of_the_same_instant() -> None:
+    jobs = [(1, 0, 1, 10, 40), (2, 0, 3, 30, 30), (3, 10, 3, 5, 5)]
+    batch, event = (run_rows(run(jobs, 4, **preempting(by_start, passes=passes))) for passes in ("batch", "event"))
+    assert batch[0] == (1, 1, 0, 10, "COMPLETED")
+    assert event == [
+        (1, 1, 0, 10, "PREEMPTED"),
+        (2, 1, 0, 10, "PREEMPTED"),
+        (1, 2, 10, 20, "COMPLETED"),
+        (3, 1, 10, 15, "COMPLETED"),
+        (2, 2, 15, 45, "COMPLETED"),
+    ]
+
+
 def test_a_run_may_end_where_it_began() -> None:
     # Both come at once; the first starts, and makes room for the second in the same pass.
     class Regretting:

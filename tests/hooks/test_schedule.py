@@ -241,7 +241,7 @@ def test_who_asks_to_be_woken_is_called_then() -> None:
     assert called == [1, 3, 7.5, 9.5]
     called.clear()
     run([(1, 1, 4, 2, 2), (2, 3, 1, 2, 2)], 4, passes="event", **scheduler(schedule))
-    assert called == [1, 3, 7.5, 7.5, 9.5]
+    assert called == [1, 3, 7.5, 9.5]
 
 
 def test_a_wake_up_calls_nobody_when_nobody_waits() -> None:
@@ -413,6 +413,36 @@ def test_jobs_that_are_never_started_end_the_simulation() -> None:
     error = failing(JOBS, 4, **scheduler(schedule))
     assert "1 jobs still wait and nothing more will happen" in error.message
     assert (error.plugin, error.hook, error.job, error.time) == ("sched/mine", "schedule", 2, 15.0)
+
+
+@pytest.mark.parametrize(("passes", "ended"), [("batch", 350), ("event", 349)])
+def test_who_only_ever_asks_to_be_woken_ends_the_simulation(
+    monkeypatch: pytest.MonkeyPatch, passes: str, ended: float
+) -> None:
+    monkeypatch.setattr("emulator.validate.MOST_IDLE_WAKES", 50)
+
+    def schedule(view: SchedulingView) -> Decisions:
+        if view.head is not None and view.head.id < 3:
+            yield from in_order(view)
+        yield Wake(view.now + 1)
+
+    jobs = [(1, 0, 4, 200, 200), (2, 1, 4, 5, 5), (4, 300, 4, 1, 1), (3, 2, 4, 5, 5)]
+    error = failing(jobs, 4, passes=passes, **scheduler(schedule))
+    assert "Wake: asked for 51 times while 2 jobs wait, nothing runs and nobody is to come" in error.message
+    assert (error.plugin, error.hook, error.job, error.time) == ("sched/mine", "schedule", 3, ended)
+
+
+def test_who_waits_for_long_may_be_woken_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("emulator.validate.MOST_IDLE_WAKES", 50)
+
+    def schedule(view: SchedulingView) -> Decisions:
+        assert view.head is not None
+        if view.now >= 49 * view.head.id:
+            yield Start(view.head)
+        yield Wake(view.now + 1)
+
+    jobs = [(job, 0, 1, 0, 1) for job in range(1, 5)]
+    assert starts(run(jobs, 1, **scheduler(schedule))) == {1: 49, 2: 98, 3: 147, 4: 196}
 
 
 # Instances -------------------------------------------------------------------------------

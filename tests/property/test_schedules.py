@@ -338,6 +338,7 @@ class Weak:
 @pytest.mark.parametrize("priority", ["priority/basic", "priority/by_size"])
 @BOTH_PASSES
 @KILL_OR_NOT
+@FEWER
 @given(case=cases())
 def test_preemption(case: Case, priority: str, passes: Any, kill_at_limit: bool) -> None:
     options: dict[str, Any] = {"plugins": [Impatient, Weak, BySize], "scheduler": "sched/impatient"}
