@@ -1,97 +1,192 @@
-"""priority_set: called at arrivals, answers one finite number a job."""
+"""priority_set: in which order jobs stand in the queue."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
-from slurm_sim_plugins import hookimpl
+from slurm_sim_plugins import Job, PriorityView, hookimpl
 from tests.helpers import column, failing, line_with, run, starts
 
-JOBS = [(1, 0, 2, 10, 10), (2, 1, 2, 5, 9), (3, 1, 2, 5, 5), (4, 2, 2, 5, 7)]
+JOBS = [(1, 0, 4, 10, 10), (2, 1, 1, 5, 5), (3, 1, 2, 5, 5), (4, 1, 4, 5, 5), (5, 6, 3, 5, 5)]
+"""On four processors: 1 runs until 10, the others wait for it."""
 
 
-class Told:
-    """Shortest limit first; notes what it is asked."""
+class Largest:
+    """The largest job first."""
 
-    name = "priority/told"
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[float, list[int]]] = []
+    name: ClassVar[str] = "priority/largest"
 
     @hookimpl
-    def priority_set(self, view):
-        self.asked.append((view.now, [job.id for job in view.to_set]))
-        return [-job.time_limit for job in view.to_set]
+    def priority_set(self, view: PriorityView) -> Sequence[float]:
+        return [job.processors for job in view.to_set]
 
 
-def answering(answer):
-    """A plugin class that answers so to each call."""
+class Answering:
+    """Answers what the test says."""
 
-    class Answering:
-        name = "priority/answering"
+    name: ClassVar[str] = "priority/answering"
+    answer: ClassVar[Any] = None
 
-        @hookimpl
-        def priority_set(self, view):
-            return answer(view.to_set)  # the answer
-
-    return Answering
+    @hookimpl
+    def priority_set(self, view: PriorityView) -> Any:
+        return self.answer(view.to_set) if callable(self.answer) else self.answer  # the answer
 
 
-def simulated(plugin, **options):
-    return run(JOBS, 2, plugins=[plugin], priority=plugin.name, scheduler="sched/fcfs", **options)
+def answering(answer: Any) -> dict[str, Any]:
+    given = staticmethod(answer) if callable(answer) else answer
+    return {"plugins": [type("Answering", (Answering,), {"answer": given})], "priority": "priority/answering"}
 
 
-def test_all_arrivals_of_an_instant_are_asked_for_together():
-    assert simulated(Told).plugins["priority/told"].asked == [(0, [1]), (1, [2, 3]), (2, [4])]
+class Looking:
+    """Notes what it is shown."""
+
+    name: ClassVar[str] = "priority/looking"
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[float, list[int], list[int], list[int], int, int]] = []
+        self.planned: list[float] = []
+
+    @hookimpl
+    def priority_set(self, view: PriorityView) -> None:
+        ids = [job.id for job in view.to_set]
+        queue, running = [job.id for job in view.queue], [run.job.id for run in view.running]
+        self.seen.append((view.now, ids, queue, running, view.free, view.total))
+        self.planned += [job.planned for job in view.to_set]
 
 
-def test_event_by_event_they_are_asked_for_one_by_one():
-    assert simulated(Told, passes="event").plugins["priority/told"].asked == [(0, [1]), (1, [2]), (1, [3]), (2, [4])]
+def test_the_highest_number_goes_first() -> None:
+    result = run(JOBS, 4, scheduler="sched/fcfs", priority="priority/largest", plugins=[Largest])
+    assert starts(result) == {1: 0, 4: 10, 5: 15, 3: 20, 2: 20}
+    assert column(result, "priority_at_start") == {1: 4, 2: 1, 3: 2, 4: 4, 5: 3}
 
 
-def test_the_highest_number_goes_first():
-    assert starts(simulated(Told)) == {1: 0, 3: 10, 4: 15, 2: 20}
+def test_equal_numbers_go_by_submission_then_id() -> None:
+    jobs = [(9, 0, 1, 10, 10), (5, 1, 1, 1, 1), (3, 1, 1, 1, 1), (2, 2, 1, 1, 1), (4, 1, 1, 1, 1)]
+    result = run(jobs, 1, scheduler="sched/fcfs", **answering(lambda jobs: [7.0] * len(jobs)))
+    assert starts(result) == {9: 0, 3: 10, 4: 11, 5: 12, 2: 13}
 
 
-def test_numbers_stand_in_the_records():
-    assert column(simulated(Told), "priority_at_start") == {1: -10, 2: -9, 3: -5, 4: -7}
+def test_none_is_first_come_first_served() -> None:
+    result = run(JOBS, 4, scheduler="sched/fcfs", **answering(None))
+    assert starts(result) == starts(run(JOBS, 4, scheduler="sched/fcfs"))
+    expected = {1: 4294901759, 2: 4294901758, 3: 4294901757, 4: 4294901756, 5: 4294901755}
+    assert column(result, "priority_at_start") == expected
+    assert column(run(JOBS, 4), "priority_at_start") == expected
 
 
-def test_equal_numbers_stand_in_the_order_of_submission_and_id():
-    assert starts(simulated(answering(lambda jobs: [7] * len(jobs)))) == {1: 0, 2: 10, 3: 15, 4: 20}
+def test_what_it_is_shown() -> None:
+    jobs = [*JOBS, (6, 1, 5, 1, 1), (7, 12, 5, 1, 1)]
+    result = run(jobs, 4, scheduler="sched/fcfs", priority="priority/looking", plugins=[Looking])
+    assert result.plugins["priority/looking"].seen == [
+        (0.0, [1], [], [], 4, 4),
+        (1.0, [2, 3, 4], [], [1], 0, 4),
+        (6.0, [5], [2, 3, 4], [1], 0, 4),
+    ]
 
 
-def test_none_is_first_come_first_served():
-    result = simulated(answering(lambda jobs: None))
-    assert starts(result) == {1: 0, 2: 10, 3: 15, 4: 20}
-    numbers = column(result, "priority_at_start")
-    assert [numbers[job] for job in (1, 2, 3, 4)] == [4294901759, 4294901758, 4294901757, 4294901756]
+def test_one_by_one_where_each_event_has_its_pass() -> None:
+    result = run(JOBS, 4, scheduler="sched/fcfs", priority="priority/looking", plugins=[Looking], passes="event")
+    assert [(seen[0], seen[1], seen[2]) for seen in result.plugins["priority/looking"].seen] == [
+        (0.0, [1], []),
+        (1.0, [2], []),
+        (1.0, [3], [2]),
+        (1.0, [4], [2, 3]),
+        (6.0, [5], [2, 3, 4]),
+    ]
+
+
+def test_it_sees_the_planned_times() -> None:
+    options: dict[str, Any] = {"priority": "priority/looking", "plugins": [Looking], "walltime": "walltime/given"}
+    result = run(JOBS, 4, predicted={1: 7, 3: 2}, **options)
+    assert result.plugins["priority/looking"].planned == [7, 5, 2, 5, 5]
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"),
+    "accepted",
     [
-        (lambda jobs: [math.nan for _ in jobs], "a priority is a finite number"),
-        (lambda jobs: [math.inf for _ in jobs], "a priority is a finite number"),
-        (lambda jobs: ["high" for _ in jobs], "a priority is a finite number"),
-        (lambda jobs: [1.0] * (len(jobs) + 1), "answer one number for each"),
-        (lambda jobs: [], "answer one number for each"),
-        (lambda jobs: 3, "answer one number for each"),
+        lambda jobs: np.array([job.processors for job in jobs]),
+        lambda jobs: tuple(job.processors for job in jobs),
+        lambda jobs: [np.float32(job.processors) for job in jobs],
     ],
-    ids=["nan", "infinite", "text", "too_many", "none_at_all", "not_a_list"],
+    ids=["array", "tuple", "numpy_scalars"],
 )
-def test_an_answer_that_cannot_be_used(answer, words):
-    plugin = answering(answer)
-    error = failing(JOBS, 2, plugins=[plugin], priority=plugin.name)
-    assert words in str(error)
-    assert (error.plugin, error.hook, error.job, error.time) == ("priority/answering", "priority_set", 1, 0)
+def test_numbers_of_any_kind(accepted: Any) -> None:
+    expected = starts(run(JOBS, 4, priority="priority/largest", plugins=[Largest]))
+    assert starts(run(JOBS, 4, **answering(accepted))) == expected
 
 
-def test_an_exception_names_plugin_hook_job_time_and_line():
-    plugin = answering(lambda jobs: {}[jobs[0].id])  # the fault
-    error = failing(JOBS, 2, plugins=[plugin], priority=plugin.name)
-    assert (error.plugin, error.hook, error.job, error.time) == ("priority/answering", "priority_set", 1, 0)
-    assert error.where == line_with("the fault", answering)
-    assert "KeyError" in str(error)
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ([], "for 3 jobs; answer one number for each"),
+        ([1.0], "for 3 jobs"),
+        ([1.0] * 4, "for 3 jobs"),
+        (5, "answered 5 for 3 jobs"),
+        (np.array(5.0), "for 3 jobs"),
+        ({1: 1.0, 2: 2.0, 3: 3.0}, "answer one number for each"),
+        ({1.0, 2.0, 3.0}, "answer one number for each"),
+        ([float("nan")] * 3, "answered nan; a priority is a finite number"),
+        ([float("inf")] * 3, "answered inf"),
+        ([-float("inf")] * 3, "answered -inf"),
+        ([None] * 3, "answered None"),
+        (["high"] * 3, "answered 'high'"),
+        ("abc", "answered 'a'"),
+        ([10**400] * 3, "a priority is a finite number"),
+        ([1j] * 3, "answered 1j"),
+    ],
+)
+def test_other_answers_are_refused(answer: Any, told: str) -> None:
+    error = failing(JOBS[1:4], 4, **answering(answer))
+    assert told in error.message
+    assert (error.plugin, error.hook, error.job, error.time) == ("priority/answering", "priority_set", 2, 1.0)
+
+
+def test_the_job_with_the_wrong_number_is_named() -> None:
+    error = failing(JOBS, 4, **answering(lambda jobs: [1.0 if job.id != 4 else float("nan") for job in jobs]))
+    assert (error.job, error.time) == (4, 1.0)
+    assert str(error).startswith("plugin priority/answering, hook priority_set, job 4, time 1 s: ")
+
+
+def test_an_exception_names_the_first_job() -> None:
+    error = failing(JOBS, 4, **answering(lambda jobs: [1 / (job.id - 3) for job in jobs]))  # the fault
+    assert (error.plugin, error.hook, error.job, error.time) == ("priority/answering", "priority_set", 2, 1.0)
+    assert error.message == "ZeroDivisionError: division by zero"
+    assert error.where == line_with("the fault", Answering)
+
+
+@pytest.mark.parametrize("attribute", ["now", "free", "to_set", "anything"])
+def test_the_view_is_only_read(attribute: str) -> None:
+    def write(self: Any, view: PriorityView) -> None:
+        setattr(view, attribute, 1)  # writes to the view
+
+    error = failing(JOBS, 4, priority="priority/writing", plugins=[plugin(write)])
+    assert f"PriorityView.{attribute} is read-only" in error.message
+    assert error.where == line_with("writes to the view", test_the_view_is_only_read)
+
+
+@pytest.mark.parametrize("attribute", ["processors", "planned", "requeues", "anything"])
+def test_jobs_are_only_read(attribute: str) -> None:
+    def write(self: Any, view: PriorityView) -> None:
+        setattr(view.to_set[0], attribute, 1)  # writes to a job
+
+    error = failing(JOBS, 4, priority="priority/writing", plugins=[plugin(write)])
+    assert f"Job.{attribute} is read-only" in error.message
+    assert error.where == line_with("writes to a job", test_jobs_are_only_read)
+
+
+def test_the_true_run_time_is_not_to_be_had() -> None:
+    def look(self: Any, view: PriorityView) -> None:
+        for job in view.to_set:
+            shown = {name: getattr(job, name) for name in dir(Job) if not name.startswith("_")}
+            assert 77 not in shown.values()
+            assert job.fact("run") is job.fact("status") is job.fact("no such column") is None
+
+    run([(1, 0, 1, 77, 100)], 1, priority="priority/writing", plugins=[plugin(look)])
+
+
+def plugin(function: Any) -> type:
+    return type("Writing", (), {"name": "priority/writing", "priority_set": hookimpl(function)})

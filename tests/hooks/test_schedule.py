@@ -129,6 +129,18 @@ def test_newcomers_and_whether_anything_changed() -> None:
     assert seen == [(0, True, [1, 2]), (5, False, [3]), (6, False, [4]), (10, True, []), (20, True, [])]
 
 
+def test_who_was_started_is_no_newcomer_any_more() -> None:
+    seen: list[list[int]] = []
+
+    def schedule(view: SchedulingView) -> Decisions:
+        for job in list(view.newcomers):
+            yield Start(job)
+            seen.append([newcomer.id for newcomer in view.newcomers])
+
+    run([(job, 0, 1, 5, 5) for job in (1, 2, 3)], 3, **scheduler(schedule))
+    assert seen == [[2, 3], [3], []]
+
+
 def test_a_newcomer_that_leads_the_queue_is_a_change() -> None:
     changed: dict[float, bool] = {}
 
@@ -169,6 +181,12 @@ def test_earliest_start_and_profile() -> None:
         (9, 4, (20.0, 0), [(9, 0), (14, 3), (20, 4)]),
         (10, 4, (20.0, 0), [(10, 3), (20, 4)]),
     ]
+
+
+def test_an_earliest_start_that_has_passed_is_looked_for_anew() -> None:
+    # At 25 also 2 is to end now, and leaves the head a processor more than 1 alone did.
+    jobs = [(1, 0, 2, 100, 10), (2, 0, 1, 100, 20), (3, 1, 3, 5, 5), (4, 25, 1, 50, 50)]
+    assert starts(run(jobs, 4, kill_at_limit=False)) == {1: 0, 2: 0, 3: 100, 4: 25}
 
 
 # Decisions -------------------------------------------------------------------------------
@@ -371,6 +389,21 @@ def test_a_job_that_has_ended_is_refused() -> None:
     error = failing(JOBS, 4, **scheduler(schedule))
     assert "the job does not wait, it is COMPLETED" in error.message
     assert (error.job, error.time) == (1, 10.0)
+
+
+@pytest.mark.parametrize(("again", "state"), [(1, "RUNNING"), (2, "COMPLETED"), (3, "RUNNING")])
+def test_a_job_is_started_once_though_there_is_room_for_two(again: int, state: str) -> None:
+    kept: dict[int, Job] = {}
+
+    def schedule(view: SchedulingView) -> Decisions:
+        kept.update({job.id: job for job in view.queue})
+        yield from in_order(view)
+        if view.now == 5:
+            yield Start(kept[again])
+
+    error = failing([(1, 0, 1, 10, 10), (2, 0, 1, 3, 3), (3, 5, 1, 3, 3)], 9, **scheduler(schedule))
+    assert error.message == f"Start: the job does not wait, it is {state}"
+    assert (error.plugin, error.hook, error.job, error.time) == ("sched/mine", "schedule", again, 5.0)
 
 
 @pytest.mark.parametrize(

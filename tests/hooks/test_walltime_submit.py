@@ -1,84 +1,133 @@
-"""walltime_submit: with how many seconds schedulers plan."""
+"""walltime_submit: how long a job is planned to run."""
 
 from __future__ import annotations
 
-import math
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
-from slurm_sim_plugins import hookimpl
-from tests.helpers import column, failing, run, starts
+from slurm_sim_plugins import WalltimeView, hookimpl
+from tests.helpers import column, events, failing, line_with, run, starts, times
 
-JOBS = [(1, 0, 3, 10, 20), (2, 1, 4, 5, 5), (3, 2, 1, 6, 30)]
-
-
-def planning(answer):
-    """A plugin class that answers so for each job."""
-
-    class Planning:
-        name = "walltime/mine"
-
-        @hookimpl
-        def walltime_submit(self, view):
-            assert view.job not in view.queue
-            return answer(view.job)
-
-    return Planning
+JOBS = [(1, 0, 3, 80, 100), (2, 1, 4, 40, 50), (3, 2, 1, 60, 120)]
+"""On four processors: 2 is planned to start at 100, and 3 to end after that."""
 
 
-def simulated(answer, **options):
-    return run(JOBS, 4, plugins=[planning(answer)], walltime="walltime/mine", **options)
+class Planning:
+    """Plans with the seconds that the test says."""
+
+    name: ClassVar[str] = "walltime/planning"
+    answer: ClassVar[Any] = None
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[float, int, list[int], list[int]]] = []
+
+    @hookimpl
+    def walltime_submit(self, view: WalltimeView) -> Any:
+        queue, running = [job.id for job in view.queue], [run.job.id for run in view.running]
+        self.seen.append((view.now, view.job.id, queue, running))
+        return self.answer.get(view.job.id) if isinstance(self.answer, dict) else self.answer
 
 
-def test_schedulers_plan_with_the_answer():
-    # Planned with its limit of 30 s job 3 would delay job 2; planned with 6 s it would not.
-    assert starts(simulated(lambda job: None))[3] == 15
-    assert starts(simulated(lambda job: 6.0 if job.id == 3 else None))[3] == 2
+def planning(answer: Any) -> dict[str, Any]:
+    return {"plugins": [type("Planning", (Planning,), {"answer": answer})], "walltime": "walltime/planning"}
 
 
-def test_none_is_the_limit():
-    result = simulated(lambda job: None)
-    assert column(result, "planned") == {1: 20, 2: 5, 3: 30}
-    assert starts(result) == starts(run(JOBS, 4))
+def test_schedulers_plan_with_the_answer() -> None:
+    assert starts(run(JOBS, 4)) == {1: 0, 2: 80, 3: 120}
+    result = run(JOBS, 4, **planning({3: 60}))
+    assert starts(result) == {1: 0, 2: 80, 3: 2}
+    assert column(result, "planned") == {1: 100, 2: 50, 3: 60}
 
 
-def test_the_answer_stands_in_the_records_unrounded():
-    assert column(simulated(lambda job: job.time_limit / 3), "planned") == {1: 20 / 3, 2: 5 / 3, 3: 10}
+def test_none_is_the_limit() -> None:
+    result = run(JOBS, 4, **planning(None))
+    assert times(result) == times(run(JOBS, 4))
+    assert column(result, "planned") == {1: 100, 2: 50, 3: 120}
 
 
-def test_a_planned_time_never_kills():
-    result = simulated(lambda job: 1.0)
+def test_a_planned_time_never_kills() -> None:
+    result = run(JOBS, 4, **planning({1: 1, 2: 1, 3: 1}))
+    assert times(result) == {1: (0, 80), 2: (80, 120), 3: (2, 62)}
     assert set(column(result, "state").values()) == {"COMPLETED"}
 
 
-def test_a_run_that_outlives_its_plan_is_planned_to_end_at_its_limit():
-    # Job 1 is planned to end at 1; from then on at 20, so that job 3 may go ahead of job 2.
-    assert (
-        starts(
-            run(
-                [(1, 0, 3, 10, 20), (2, 1, 4, 5, 5), (3, 2, 1, 6, 15)],
-                4,
-                plugins=[planning(lambda job: 1.0 if job.id == 1 else None)],
-                walltime="walltime/mine",
-            )
-        )[3]
-        == 2
-    )
+def test_it_is_not_rounded() -> None:
+    options = planning({1: 100 / 3})
+    assert column(run(JOBS, 4, **options), "planned")[1] == 100 / 3
+    reserved = [line["start"] for line in events(JOBS, 4, **options) if line["event"] == "reserve"]
+    assert reserved[0] == 33.333333
 
 
-def test_given_hands_on_the_workloads_predictions():
-    result = run(JOBS, 4, predicted={1: 12, 3: 99}, walltime="walltime/given")
-    assert column(result, "planned") == {1: 12, 2: 5, 3: 30}
+def test_a_run_that_goes_on_is_planned_to_end_at_its_limit() -> None:
+    # At 10, when 1 was planned to end, it goes on, so that there is time for 3, but not for 4.
+    jobs = [(1, 0, 3, 30, 30), (2, 1, 4, 5, 5), (3, 10, 1, 20, 20), (4, 12, 1, 19, 19)]
+    assert starts(run(jobs, 4, **planning({1: 10}))) == {1: 0, 2: 30, 3: 10, 4: 35}
 
 
-@pytest.mark.parametrize("answer", [math.nan, 0, -1, 21, math.inf, "long"])
-def test_an_answer_that_cannot_be_used(answer):
-    error = failing(JOBS, 4, plugins=[planning(lambda job: answer)], walltime="walltime/mine")
-    assert "more than 0 s and at most the limit of 20 s" in str(error)
-    assert (error.plugin, error.hook, error.job, error.time) == ("walltime/mine", "walltime_submit", 1, 0)
+def test_a_reservation_moves_with_the_run_that_goes_on() -> None:
+    # At 7 the reservation of 3 is no longer for 10, when 2 is to end, but for 20, the limit of 1.
+    jobs = [(1, 0, 1, 20, 20), (2, 0, 1, 10, 10), (3, 1, 3, 5, 5), (4, 7, 1, 8, 8)]
+    assert starts(run(jobs, 3, **planning({1: 5}))) == {1: 0, 2: 0, 3: 20, 4: 7}
 
 
-def test_an_exception_names_the_job():
-    error = failing(JOBS, 4, plugins=[planning(lambda job: 1 / (job.id - 2))], walltime="walltime/mine")
-    assert "at most the limit" in str(error) or "ZeroDivisionError" in str(error)
-    assert (error.plugin, error.hook) == ("walltime/mine", "walltime_submit")
+def test_a_run_beyond_its_limit_is_planned_to_end_now() -> None:
+    # At 40 nothing can be planned to end before 1, which is to end now.
+    jobs = [(1, 0, 3, 90, 30), (2, 1, 4, 5, 5), (3, 40, 1, 1, 1)]
+    assert starts(run(jobs, 4, kill_at_limit=False, **planning({1: 10}))) == {1: 0, 2: 90, 3: 95}
+
+
+def test_what_it_is_shown() -> None:
+    result = run([*JOBS, (4, 2, 1, 1, 1), (5, 2, 9, 1, 1)], 4, **planning(None))
+    assert result.plugins["walltime/planning"].seen == [
+        (0.0, 1, [], []),
+        (1.0, 2, [], [1]),
+        (2.0, 3, [2], [1]),
+        (2.0, 4, [2], [1]),
+    ]
+
+
+@pytest.mark.parametrize("answer", [np.float64(60), np.int64(60), 60, 60.0])
+def test_numbers_of_any_kind(answer: Any) -> None:
+    result = run(JOBS, 4, **planning({3: answer}))
+    assert starts(result)[3] == 2
+    assert column(result, "planned")[3] == 60
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [0, -1, 100.001, float("nan"), float("inf"), -float("inf"), "50", [50], object(), 10**400],
+    ids=lambda answer: type(answer).__name__,
+)
+def test_other_answers_are_refused(answer: Any) -> None:
+    error = failing([(7, 3, 1, 10, 100)], 4, **planning(answer))
+    assert "a planned time is more than 0 s and at most the limit of 100 s" in error.message
+    assert (error.plugin, error.hook, error.job, error.time) == ("walltime/planning", "walltime_submit", 7, 3.0)
+
+
+def test_the_limit_itself_is_accepted() -> None:
+    assert column(run([(7, 3, 1, 10, 100)], 4, **planning(100)), "planned") == {7: 100}
+
+
+def test_an_exception_names_the_job() -> None:
+    class Failing:
+        name: ClassVar[str] = "walltime/failing"
+
+        @hookimpl
+        def walltime_submit(self, view: WalltimeView) -> float:
+            return 1 / (view.job.id - 2) if view.job.id > 1 else 1  # fails at job 2
+
+    error = failing(JOBS, 4, plugins=[Failing], walltime="walltime/failing")
+    assert error.message == "ZeroDivisionError: division by zero"
+    assert (error.plugin, error.hook, error.job, error.time) == ("walltime/failing", "walltime_submit", 2, 1.0)
+    assert error.where == line_with("fails at job 2", test_an_exception_names_the_job)
+
+
+def test_given_hands_on_the_predictions_of_the_workload() -> None:
+    result = run(JOBS, 4, predicted={1: 90, 3: 500}, walltime="walltime/given")
+    assert column(result, "planned") == {1: 90, 2: 50, 3: 120}
+
+
+def test_given_without_predictions_plans_with_limits() -> None:
+    assert column(run(JOBS, 4, walltime="walltime/given"), "planned") == {1: 100, 2: 50, 3: 120}
