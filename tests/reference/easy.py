@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from .cluster import Cluster, Job, JobRow, Passes, Schedule, simulate
+from .cluster import Cluster, Job, JobRow, MakePass, Passes, Schedule, simulate
+
+Reserve = Literal["recompute", "sticky"]
 
 
 def easy(
@@ -15,6 +17,7 @@ def easy(
     order: Literal["queue", "sjf"] = "queue",
     kill_at_limit: bool = True,
     predictions: Mapping[int, float] | None = None,
+    reserve: Reserve = "recompute",
 ) -> Schedule:
     """Start the queue in order until its head does not fit, then backfill.
 
@@ -26,7 +29,16 @@ def easy(
             (planned, submit, id).
         kill_at_limit: whether a job ends at its limit.
         predictions: planned seconds by id, where they are not the limit.
+        reserve: whether the head's reservation is made anew in each pass, or never
+            earlier than the first one that it had.
     """
+    make_pass = backfilling(order, reserve)
+    return simulate(jobs, processors, make_pass, passes=passes, kill_at_limit=kill_at_limit, predictions=predictions)
+
+
+def backfilling(order: Literal["queue", "sjf"] = "queue", reserve: Reserve = "recompute") -> MakePass:
+    """The pass of EASY."""
+    first_reserved: dict[int, float] = {}
 
     def key(job: Job) -> tuple[float, ...]:
         return (job.submit, job.id) if order == "queue" else (job.planned, job.submit, job.id)
@@ -37,7 +49,10 @@ def easy(
         if not cluster.waiting:
             return
         head, *others = cluster.waiting
-        shadow_time, extra = reservation(head, cluster)
+        shadow_time = reservation(head, cluster)
+        if reserve == "sticky":
+            shadow_time = max(shadow_time, first_reserved.setdefault(head.id, shadow_time))
+        extra = free_at(shadow_time, cluster) - head.processors
         for job in sorted(others, key=key):
             if job.processors > cluster.idle:
                 continue
@@ -47,14 +62,16 @@ def easy(
                 extra -= job.processors
                 cluster.start(job)
 
-    return simulate(jobs, processors, make_pass, passes=passes, kill_at_limit=kill_at_limit, predictions=predictions)
+    return make_pass
 
 
-def reservation(head: Job, cluster: Cluster) -> tuple[float, int]:
-    """The first planned end at which the head fits, and how many processors it leaves over then."""
-    for time in sorted({cluster.planned_end(run) for run in cluster.running}):
-        ended = [run for run in cluster.running if cluster.planned_end(run) <= time]
-        free = cluster.idle + sum(run.job.processors for run in ended)
-        if free >= head.processors:
-            return time, free - head.processors
-    raise AssertionError("the head is wider than the machine")
+def reservation(head: Job, cluster: Cluster) -> float:
+    """The first planned end at which the head fits."""
+    ends = sorted({cluster.planned_end(run) for run in cluster.running})
+    return next(time for time in ends if free_at(time, cluster) >= head.processors)
+
+
+def free_at(time: float, cluster: Cluster) -> int:
+    """How many processors are planned to be free if nothing else starts."""
+    ended = [run for run in cluster.running if cluster.planned_end(run) <= time]
+    return cluster.idle + sum(run.job.processors for run in ended)

@@ -38,18 +38,18 @@ def policies(predicted: dict[int, float]) -> dict[str, list[Policy]]:
     }
 
 
-def golden_cases(block: str) -> list[Any]:
+def covered(case: dict[str, Any]) -> bool:
+    """Whether a reference answers for it; none adjusts the times of waiting jobs alone."""
+    return "finish_easy" in case or (case.get("policy") in policies({}) and case.get("adjust") != "selective")
+
+
+def golden_cases(block: str, covered: Callable[[dict[str, Any]], Any] = covered) -> list[Any]:
     """The worked cases of one block of the file, or one that says why it is skipped."""
     if not GOLDEN.is_file():
         reason = f"no worked cases at {GOLDEN}; set SLURM_SIM_SHARED to the folder that holds spec/golden.yaml"
         return [pytest.param({}, marks=pytest.mark.skip(reason=reason))]
     yaml = pytest.importorskip("yaml")
     return [pytest.param(case, id=case["id"]) for case in yaml.safe_load(GOLDEN.read_text())[block] if covered(case)]
-
-
-def covered(case: dict[str, Any]) -> bool:
-    """Whether a reference answers for it; none adjusts the times of waiting jobs alone."""
-    return "finish_easy" in case or (case.get("policy") in policies({}) and case.get("adjust") != "selective")
 
 
 @pytest.mark.parametrize("case", golden_cases("golden"))
