@@ -7,7 +7,7 @@ import hashlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +95,7 @@ def simulate(
     catalogue = catalogue.copy() if catalogue is not None else discover()
     for factory in plugins:
         catalogue.add(PluginInfo.of(factory))
-    selection = select(catalogue, config.slots, config.plugin_options)
+    selection = select(catalogue, config.slots, config.plugin_options, config.seed)
     folder = Path(out) if out is not None else None
     if folder is not None:
         make_folder(folder)
@@ -161,8 +161,11 @@ def describe(
             "timing": config.timing,
             "passes": config.passes,
             "kill_at_limit": config.kill_at_limit,
+            "expired": config.expired,
+            "seed": config.seed,
             "dispatch": config.dispatch,
         },
+        "preemption": asdict(config.preemption),
         "slots": dict(selection.slots),
         "plugins": {name: _about_plugin(info, config) for name, info in selection.infos.items()},
         "workload": {

@@ -40,6 +40,8 @@ class Hooks:
         self.backfill_candidates = self._resolve("backfill_candidates")
         self.preempt_candidates = self._resolve("preempt_candidates")
         self.walltime_submit = self._resolve("walltime_submit")
+        self.walltime_pending = self._resolve("walltime_pending")
+        self.walltime_learn = self._resolve("walltime_learn")
         self.job_submitted = self._resolve("job_submitted")
         self.job_started = self._resolve("job_started")
         self.job_requeued = self._resolve("job_requeued")
@@ -47,6 +49,8 @@ class Hooks:
         self.pass_done = self._resolve("pass_done")
         scheduler = selection.plugins[selection.slots["SchedulerType"]]
         self.only_starts: bool = getattr(scheduler, "only_starts", False)
+        walltime = selection.plugins[selection.slots["WalltimeType"]]
+        self.needs_oracle: bool = getattr(walltime, "needs_oracle", False)
 
     def plugin_for(self, hook: str) -> str:
         """Name of the selected plugin that answers a slot's hook."""

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from emulator.hooks import Hooks, line_of
 from emulator.state.jobs import FUTURE, PENDING, JobState, JobTable
-from slurm_sim_plugins.decisions import MakeRoom, Reserve, Start, Wake
+from slurm_sim_plugins.decisions import MakeRoom, Plan, Reserve, Start, Wake
 from slurm_sim_plugins.views import Job, Run, Situation
 
 MOST_IDLE_WAKES = 1_000_000
@@ -128,16 +128,35 @@ class Validator:
                 self._refuse_answer("priority_set", f"answered {_short(number)}; a priority is a finite number", job)
         return list(answer)
 
-    def planned(self, answer: float, job: Job) -> float:
-        """Planned seconds: more than 0, at most the limit."""
-        if not _is_finite(answer) or not 0 < answer <= job.time_limit:
+    def plan(self, answer: float | Plan, job: Job) -> Plan:
+        """Planned seconds, one number for everything or three."""
+        if isinstance(answer, Plan):
+            return Plan(*(self._planned("walltime_submit", seconds, job) for seconds in answer))
+        return Plan(*[self._planned("walltime_submit", answer, job)] * 3)
+
+    def plans(self, answer: Sequence[float], jobs: Sequence[Job]) -> list[Plan]:
+        """Planned seconds of each waiting job."""
+        if isinstance(answer, Mapping | Set) or _length(answer) != len(jobs):
             self._refuse_answer(
-                "walltime_submit",
-                f"answered {_short(answer)}; a planned time is more than 0 s and at most the limit of "
+                "walltime_pending",
+                f"answered {_short(answer)} for {len(jobs)} jobs; answer seconds for each, or None",
+                jobs[0],
+            )
+        return [
+            Plan(*[self._planned("walltime_pending", seconds, job)] * 3)
+            for job, seconds in zip(jobs, answer, strict=True)
+        ]
+
+    def _planned(self, hook: str, seconds: float, job: Job) -> float:
+        """Seconds: more than 0, at most the limit."""
+        if not _is_finite(seconds) or not 0 < seconds <= job.time_limit:
+            self._refuse_answer(
+                hook,
+                f"answered {_short(seconds)}; a planned time is more than 0 s and at most the limit of "
                 f"{job.time_limit:g} s",
                 job,
             )
-        return float(answer)
+        return float(seconds)
 
     def order(self, answer: Sequence[Job], jobs: list[Job]) -> Sequence[Job]:
         """Jobs out of those that were to be tried, each once."""
@@ -165,6 +184,13 @@ class Validator:
                 )
             if run in named:
                 self._refuse_answer("preempt_candidates", f"named the run of job {run.job.id} twice", preemptor)
+            if not run.job.may_requeue:
+                self._refuse_answer(
+                    "preempt_candidates",
+                    f"named the run of job {run.job.id}, which may not be requeued; leave out jobs whose may_requeue "
+                    "is False",
+                    preemptor,
+                )
             named.add(run)
         return list(answer)
 

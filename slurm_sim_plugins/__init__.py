@@ -1,12 +1,14 @@
 """All that a plugin author imports: hooks, views, decisions, errors."""
 
-from slurm_sim_plugins.decisions import Decision, MakeRoom, Reserve, Start, Wake
+from slurm_sim_plugins.decisions import Decision, MakeRoom, Plan, Reserve, Start, Wake
 from slurm_sim_plugins.errors import ConfigurationError, InputError, OutputError, PluginError, SlurmSimError
 from slurm_sim_plugins.hookspecs import hookimpl
 from slurm_sim_plugins.profile import Profile, earliest_start
 from slurm_sim_plugins.views import (
     BackfillView,
     Job,
+    Oracle,
+    PendingView,
     PreemptView,
     PriorityView,
     Run,
@@ -23,7 +25,10 @@ __all__ = [
     "InputError",
     "Job",
     "MakeRoom",
+    "Oracle",
     "OutputError",
+    "PendingView",
+    "Plan",
     "PluginError",
     "PreemptView",
     "PriorityView",

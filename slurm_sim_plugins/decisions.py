@@ -8,8 +8,20 @@ the event log.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from slurm_sim_plugins.views import Job
+
+
+class Plan(NamedTuple):
+    """What a walltime plugin may answer where one number will not do; seconds of a job's own work."""
+
+    queue: float
+    """For the order of the queue: what priority plugins read as ``job.planned_queue``."""
+    waiting: float
+    """While it waits: whether it can be backfilled is judged by ``job.planned``."""
+    running: float
+    """Once it runs: its planned end is its start and this."""
 
 
 @dataclass(slots=True)

@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
-    from slurm_sim_plugins.decisions import Decision
+    from slurm_sim_plugins.decisions import Decision, Plan
     from slurm_sim_plugins.views import (
         BackfillView,
         Job,
+        PendingView,
         PreemptView,
         PriorityView,
         Run,
@@ -121,17 +122,41 @@ class WalltimeSpec:
     """WalltimeType (the emulator's own slot): how long a job is planned to run."""
 
     @hookspec(firstresult=True)
-    def walltime_submit(self, view: WalltimeView) -> float | None:
+    def walltime_submit(self, view: WalltimeView) -> float | Plan | None:
         """Say with how many seconds schedulers plan for ``view.job``.
 
         Called: once for each job, at submission, before its priority is set.
-        Answers: seconds, more than 0 and at most the job's limit; not rounded. A planned
-        time never kills. A run that outlives it is planned to end at its limit, and
-        one that outlives its limit, now.
+        Answers: seconds of the job's own work, more than 0 and at most its limit; not
+        rounded. Or a :class:`Plan`: one number for the order of the queue, one while it
+        waits, one once it runs. A planned time never kills. What a run that outlives it
+        is planned with is the option ``expired``.
         None: the limit.
         Rejected: NaN, 0, negative, more than the limit.
         Cost: one call per job.
         Mirrors: a time limit set in ``job_submit``. Port class: A through job_submit.
+        """
+
+    @hookspec(firstresult=True)
+    def walltime_pending(self, view: PendingView) -> Sequence[float] | None:
+        """Plan anew for the jobs that wait.
+
+        Called: before each pass.
+        Answers: seconds for each job in ``view.waiting``, as ``walltime_submit`` does.
+        None: all stays as it is; answer so whenever nothing was learnt, it is much cheaper.
+        Rejected: another length, NaN, 0, negative, more than a job's limit.
+        Cost: one call per pass.
+        Mirrors: the job's end as the backfill loop computes it. Port class: I.
+        """
+
+    @hookspec
+    def walltime_learn(self, job: Job, ran: float, now: float) -> None:
+        """Learn how long a job ran.
+
+        Called: when a job has ended for good, in the order of the ends, before the pass.
+        ``ran`` are seconds of its own work: its true run time, at most its limit if it
+        was killed there; without what preemption lost and without overhead.
+        Cost: one call per job.
+        Mirrors: nothing. Port class: N.
         """
 
 

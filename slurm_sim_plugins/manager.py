@@ -27,6 +27,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+from zlib import crc32
 
 import pluggy
 
@@ -34,6 +35,8 @@ from slurm_sim_plugins.errors import ConfigurationError, PluginError, SlurmSimEr
 from slurm_sim_plugins.hookspecs import DEFAULTS, PROJECT, SLOTS, SPECS, hooks_of
 
 BUNDLED = "bundled"
+RNG = "rng"
+"""A plugin whose class has a parameter of this name is given a random generator of its own."""
 WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 """What an option of each type takes."""
 
@@ -87,7 +90,14 @@ class PluginInfo:
         return [name for name in hooks_of(self.type) if _is_hook(getattr(self.factory, name, None))]
 
     def options(self) -> dict[str, inspect.Parameter]:
-        """Its options: the parameters of the class."""
+        """Its options: the parameters of the class, but for ``rng``."""
+        return {name: parameter for name, parameter in self._parameters().items() if name != RNG}
+
+    def draws(self) -> bool:
+        """Whether it asks for random numbers: a parameter of the class is called ``rng``."""
+        return RNG in self._parameters()
+
+    def _parameters(self) -> dict[str, inspect.Parameter]:
         if self.factory.__init__ is object.__init__:  # type: ignore[misc]
             return {}
         return dict(inspect.signature(self.factory).parameters)
@@ -243,6 +253,7 @@ def select(
     catalogue: Catalogue,
     slots: Mapping[str, str] | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
+    seed: int = 0,
 ) -> Selection:
     """Make and register the plugins of one simulation.
 
@@ -250,6 +261,7 @@ def select(
         catalogue: what was found.
         slots: plugin name by configuration key; the others hold their defaults.
         options: options by plugin name.
+        seed: of the random numbers that plugins draw.
 
     Raises:
         ConfigurationError: an unknown slot, plugin or option, or a plugin of another type.
@@ -273,7 +285,7 @@ def select(
     plugins = {}
     for name, info in infos.items():
         _check_hooks(info)
-        plugin = _make(info, dict((options or {}).get(name, {})))
+        plugin = _make(info, dict((options or {}).get(name, {})), seed)
         try:
             manager.register(plugin, name=name)
         except pluggy.PluginValidationError as error:
@@ -465,7 +477,7 @@ def _check_arguments(info: PluginInfo, hook: str, where: str | None) -> None:
         )
 
 
-def _make(info: PluginInfo, options: dict[str, Any]) -> Any:
+def _make(info: PluginInfo, options: dict[str, Any], seed: int) -> Any:
     parameters = info.options()
     hints = _types_of_options(info.factory) if parameters else {}
     for option, value in options.items():
@@ -480,6 +492,10 @@ def _make(info: PluginInfo, options: dict[str, Any]) -> Any:
             accepted = (int, float) if expected is float else expected
             if not isinstance(value, accepted) or (expected is not bool and isinstance(value, bool)):
                 raise ConfigurationError(f"{info.name}.{option} takes {WORDS[expected]}, not {value!r}")
+    if info.draws():
+        from numpy.random import default_rng
+
+        options = {**options, RNG: default_rng([seed, crc32(info.name.encode())])}
     try:
         return info.factory(**options)
     except ValueError as error:

@@ -11,6 +11,7 @@ hooks: the emulator, or a test.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
 from operator import attrgetter
@@ -19,6 +20,8 @@ from typing import Any, NamedTuple, NoReturn, overload
 from slurm_sim_plugins.profile import Profile, RunEntry, earliest_start
 
 _ORDER = attrgetter("_order")
+_LAST = float("inf")
+"""Comes after every number of a start."""
 
 JobFacts = Mapping[str, Sequence[Any] | None]
 """Columns of the workload by name, one value a job, in the order of (submit, id); None for
@@ -50,7 +53,21 @@ class JobFields:
     priority plugin gave a number, (-number, position).
     """
 
-    __slots__ = ("_facts", "_order", "id", "index", "planned", "processors", "requeues", "submit", "time_limit")
+    __slots__ = (
+        "_facts",
+        "_order",
+        "backfilled",
+        "id",
+        "index",
+        "longest",
+        "planned",
+        "planned_queue",
+        "planned_running",
+        "processors",
+        "requeues",
+        "submit",
+        "time_limit",
+    )
 
     def __init__(self, facts: JobFacts, index: int, id: int, submit: float, processors: int, time_limit: float) -> None:
         self._facts = facts
@@ -60,8 +77,9 @@ class JobFields:
         self.submit = submit
         self.processors = processors
         self.time_limit = time_limit
-        self.planned = time_limit
+        self.planned = self.planned_queue = self.planned_running = self.longest = time_limit
         self.requeues = 0
+        self.backfilled = False
 
 
 class Job(JobFields, ReadOnly):
@@ -73,9 +91,15 @@ class Job(JobFields, ReadOnly):
         submit: when it was submitted first; a requeue does not change it.
         processors: how many it wants.
         time_limit: requested seconds; it is killed there if the run kills at the limit.
-        planned: seconds that schedulers plan with, as the walltime plugin answered;
-            the limit if there is none. A planned time never kills.
+        planned: seconds for which schedulers plan its next run, as the walltime plugin
+            answered; the limit if there is none. A planned time never kills. Of a job that
+            kept progress when it was preempted it is what is left, and with checkpoints or
+            suspension their overhead is in it; so it is with the next three.
+        planned_queue: the same, for the order of the queue.
+        planned_running: the same, for the planned end of its run.
+        longest: seconds that its next run can last at most.
         requeues: how often it was sent back to the queue.
+        backfilled: whether its last start went ahead of the head of the queue.
     """
 
     __slots__ = ()
@@ -116,6 +140,11 @@ class Job(JobFields, ReadOnly):
         """A prediction of the run time, in seconds, that came with the workload, or None."""
         value: float | None = self.fact("predicted")
         return value
+
+    @property
+    def may_requeue(self) -> bool:
+        """Whether it may be sent back to the queue: False where the workload's ``requeue`` is 0."""
+        return bool(self.fact("requeue") != 0)
 
     def outranks(self, other: Job) -> bool:
         """Whether this job goes before ``other``: priority first, then (submit, id)."""
@@ -293,6 +322,24 @@ class SchedulingView(Situation):
         self._reservation = (job, answer)
         return answer
 
+    def free_at(self, time: float) -> int:
+        """Processors that are free at ``time`` if nothing else starts, as planned."""
+        return self.free + sum([entry[2] for entry in self._runs[: bisect_right(self._runs, (time, _LAST))]])
+
+    def fair_start(self, job: Job, pinned: bool = False) -> tuple[float, int]:
+        """As :meth:`earliest_start`, if all runs that ``job`` outranks made room for it.
+
+        Args:
+            job: a waiting job.
+            pinned: whether runs that were not backfilled stay, whatever their priority.
+        """
+        order = job._order
+        keeping = [
+            entry for entry in self._runs if entry[4]._order < order or (pinned and not entry[4].backfilled)
+        ]
+        free = self._total - sum([entry[2] for entry in keeping])
+        return earliest_start(job.processors, free, keeping, self.now)
+
     def candidates(self, retry: bool = True) -> list[Job]:
         """The waiting jobs, but for the head, that fit into what is free now.
 
@@ -395,11 +442,62 @@ class PreemptView(View):
     preemptor: Job
     """The waiting job for which room is to be made."""
 
+    def outranked(self, pinned: bool = False) -> list[Run]:
+        """The runs of jobs that the preemptor outranks, lowest priority first.
+
+        Args:
+            pinned: whether to leave out runs that were not backfilled.
+        """
+        entries = self._outranked(pinned)
+        entries.sort(key=lambda entry: entry[4]._order, reverse=True)
+        return [Run._make(entry) for entry in entries]
+
+    def outranked_processors(self, pinned: bool = False) -> int:
+        """How many processors those runs hold; cheaper than to name them."""
+        return sum([entry[2] for entry in self._outranked(pinned)])
+
+    def _outranked(self, pinned: bool) -> list[RunEntry]:
+        order = self.preemptor._order
+        entries = self._situation._runs
+        if pinned:
+            return [entry for entry in entries if entry[4]._order > order and entry[4].backfilled]
+        return [entry for entry in entries if entry[4]._order > order]
+
+
+class Oracle(ReadOnly):
+    """The true run times, for plugins that say ``needs_oracle``.
+
+    Args:
+        run_times: seconds of work, by index of the job.
+    """
+
+    __slots__ = ("_run_times",)
+
+    _run_times: Sequence[float]
+
+    def __init__(self, run_times: Sequence[float]) -> None:
+        object.__setattr__(self, "_run_times", run_times)
+
+    def run_time(self, job: Job) -> float:
+        """Seconds that the job would run if nobody killed it."""
+        return self._run_times[job.index]
+
 
 class WalltimeView(View):
     """What ``walltime_submit`` sees."""
 
-    __slots__ = ("job",)
+    __slots__ = ("job", "oracle")
 
     job: Job
     """The job that is being submitted; it is not yet in the queue."""
+    oracle: Oracle | None
+    """True run times, if the plugin's class says ``needs_oracle = True``; else None."""
+
+
+class PendingView(View):
+    """What ``walltime_pending`` sees."""
+
+    __slots__ = ("waiting",)
+
+    waiting: Sequence[Job]
+    """The waiting jobs, highest priority first."""

@@ -21,7 +21,20 @@ if TYPE_CHECKING:
 
 Columns = dict[str, NDArray[Any]]
 
-TIMES = ("submit", "start", "end", "first_start", "reserved", "could_start", "run", "time_limit", "planned", "occupied")
+TIMES = (
+    "submit",
+    "start",
+    "end",
+    "first_start",
+    "reserved",
+    "first_reserved",
+    "could_start",
+    "run",
+    "time_limit",
+    "planned",
+    "occupied",
+    "work",
+)
 """Columns in seconds. In one file all of them are int64 if every value is whole, else float64."""
 
 JOB_COLUMNS: dict[str, str] = {
@@ -33,13 +46,14 @@ JOB_COLUMNS: dict[str, str] = {
     "state": "COMPLETED, TIMEOUT, REJECTED; in a run that broke off also RUNNING, PENDING, FUTURE",
     "run": "seconds of work that were asked for: the true run time, at most the limit if it was killed there",
     "time_limit": "requested seconds",
-    "planned": "seconds that schedulers planned with at submission",
+    "planned": "seconds of work that schedulers planned with, as answered last",
     "first_start": "start of the first run",
     "requeues": "how often it was sent back to the queue",
     "occupied": "seconds on processors over all its runs",
     "backfilled": "whether its last start went ahead of the head of the queue",
     "blocked": "whether it was left waiting at the head of the queue after some pass",
     "reserved": "the last reservation computed at or before the one before it expired",
+    "first_reserved": "the first reservation; null if it never had one",
     "could_start": "first time it was head and idle plus lower-priority processors sufficed",
     "priority_at_start": "the number that ordered the queue",
 }
@@ -51,6 +65,7 @@ RUN_COLUMNS: dict[str, str] = {
     "start": "seconds on the trace's clock",
     "end": "seconds; null if it did not end",
     "processors": "processors it took",
+    "work": "seconds of the job's own work that this run did and that were not lost; null if it did not end",
     "backfilled": "whether it went ahead of the head of the queue",
     "outcome": "COMPLETED, TIMEOUT, PREEMPTED; in a run that broke off also RUNNING",
 }
@@ -128,7 +143,7 @@ def _job_columns(table: JobTable, workload: Workload) -> Columns:
     backfilled = np.array(table.backfilled, dtype=bool)
     first_start = start.copy()
     occupied = np.nan_to_num(end - start, nan=0.0)
-    for index, began, ended, _ in table.past_runs:
+    for index, began, ended, *_ in table.past_runs:
         first_start[index] = np.fmin(first_start[index], began / MICROSECONDS)
         occupied[index] += (ended - began) / MICROSECONDS
     killed = states == JobState.TIMEOUT
@@ -143,13 +158,14 @@ def _job_columns(table: JobTable, workload: Workload) -> Columns:
         "state": names[states],
         "run": np.where(killed, np.minimum(workload.run, workload.time_limit), workload.run),
         "time_limit": workload.time_limit,
-        "planned": np.array([job.planned for job in table.jobs], dtype=np.float64),
+        "planned": np.array(table.planned, dtype=np.float64),
         "first_start": first_start,
         "requeues": np.array(table.requeues, dtype=np.int64),
         "occupied": occupied,
         "backfilled": backfilled,
         "blocked": blocked,
         "reserved": np.array(table.reserved, dtype=np.float64),
+        "first_reserved": np.array(table.first_reserved, dtype=np.float64),
         "could_start": np.where(ordinary, start, _instants(table.could_start)),
         "priority_at_start": np.array([job.priority for job in table.jobs], dtype=np.float64),
         **{name: column for name, column in workload.facts.items() if name not in JOB_COLUMNS},
@@ -157,24 +173,28 @@ def _job_columns(table: JobTable, workload: Workload) -> Columns:
 
 
 def _run_columns(table: JobTable, jobs: Columns) -> Columns:
-    past = np.array([run[:3] for run in table.past_runs], dtype=np.int64).reshape(-1, 3)
+    past = np.array([(*run[:3], run[4]) for run in table.past_runs], dtype=np.int64).reshape(-1, 4)
     last = np.flatnonzero(~np.isnan(jobs["start"]))
     index = np.concatenate([past[:, 0], last])
     number = np.concatenate([_count_up(past[:, 0]), jobs["requeues"][last] + 1])
     start = np.concatenate([past[:, 1] / MICROSECONDS, jobs["start"][last]])
     outcome = np.concatenate([np.full(len(past), "PREEMPTED", dtype=object), jobs["state"][last]])
     past_backfilled = np.array([run[3] for run in table.past_runs], dtype=bool)
+    kept = np.zeros(len(table))
+    np.add.at(kept, past[:, 0], past[:, 3] / MICROSECONDS)
+    rest = np.where(np.isnan(jobs["end"]), np.nan, jobs["run"] - kept)[last]
     columns = {
         "job_id": jobs["job_id"][index],
         "run": number,
         "start": start,
         "end": np.concatenate([past[:, 2] / MICROSECONDS, jobs["end"][last]]),
         "processors": jobs["processors"][index],
+        "work": np.concatenate([past[:, 3] / MICROSECONDS, rest]),
         "backfilled": np.concatenate([past_backfilled, jobs["backfilled"][last]]),
         "outcome": outcome,
     }
     # A requeued job that waits again when a run breaks off still shows its last start.
-    waits = outcome == JobState.PENDING.name
+    waits = (outcome == JobState.PENDING.name) | (outcome == JobState.REQUEUED.name)
     order = np.lexsort((columns["job_id"], start))
     order = order[~waits[order]]
     return {name: column[order] for name, column in columns.items()}

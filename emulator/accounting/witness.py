@@ -1,4 +1,4 @@
-"""Tells the event log and the observers what happened."""
+"""Tells the event log, the observers and who learns from run times what happened."""
 
 from __future__ import annotations
 
@@ -23,7 +23,13 @@ class Witness:
     @staticmethod
     def needed(log: EventLog | None, hooks: Hooks) -> bool:
         """Whether anybody listens at all."""
-        observers = (hooks.job_submitted, hooks.job_started, hooks.job_requeued, hooks.job_ended)
+        observers = (
+            hooks.job_submitted,
+            hooks.job_started,
+            hooks.job_requeued,
+            hooks.job_ended,
+            hooks.walltime_learn,
+        )
         return log is not None or any(hook is not None for hook in observers)
 
     def rejected(self, now: int, job: Job, reason: str) -> None:
@@ -54,10 +60,11 @@ class Witness:
         if self._log is not None:
             self._log.reserve(now, job.id, time, reason)
 
-    def ended(self, now: int, run: Run, state: str) -> None:
-        """A job left the machine for good."""
+    def ended(self, now: int, run: Run, state: str, ran: float) -> None:
+        """A job left the machine for good, after ``ran`` seconds of work."""
         if self._log is not None:
             self._log.end(now, run.job.id, state)
+        self._tell("walltime_learn", self._hooks.walltime_learn, now, run.job, run.job, ran)
         self._tell("job_ended", self._hooks.job_ended, now, run.job, run.job, run, state)
 
     def _tell(self, name: str, hook: Hook, now: int, job: Job, *values: object) -> None:

@@ -98,17 +98,20 @@ def run(
 def configure(study: Any, settings: tuple[str, ...], given: dict[str, Any]) -> Config:
     """The configuration: the experiment file, and over it what was given on the command line."""
     from emulator.config.options import Config, resolve_slots
+    from emulator.config.preemption import Preemption
 
     slots, options = resolve_slots(given)
     options = {name: value for name, value in options.items() if value is not None}
+    preemption = shared.preemption_settings(options.pop("preempt_mode", None), options.pop("preemption", ()))
     plugins: dict[str, dict[str, Any]] = {}
     if study is not None:
         slots = {**study.slots, **slots}
         options = {**study.simulation, **options}
+        preemption = {**study.preemption, **preemption}
         plugins = {name: dict(values) for name, values in study.plugins.items()}
     for name, values in shared.plugin_settings(settings).items():
         plugins.setdefault(name, {}).update(values)
     try:
-        return Config(slots=slots, plugin_options=plugins, **options)
+        return Config(slots=slots, plugin_options=plugins, preemption=Preemption(**preemption), **options)
     except TypeError as error:
         raise ConfigurationError(str(error)) from error

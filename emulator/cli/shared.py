@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_plugins.manager import WORDS
 
 if TYPE_CHECKING:
     from emulator.accounting.records import Records
@@ -63,6 +64,26 @@ machine_options = options(
     ),
     click.option(
         "--kill-at-limit/--no-kill-at-limit", default=None, help="Kill jobs at their limits.  [default: kill]"
+    ),
+    click.option(
+        "--expired",
+        type=click.Choice(["limit", "now", "tsafrir"]),
+        help="What a run that outlives its planned end is planned with: its limit, now, or growing corrections.  "
+        "[default: limit]",
+    ),
+    click.option(
+        "--preempt-mode",
+        type=click.Choice(["REQUEUE", "CHECKPOINT", "SUSPEND"], case_sensitive=False),
+        help="What becomes of a run that is preempted.  [default: REQUEUE]",
+    ),
+    click.option(
+        "--preemption",
+        metavar="OPTION=VALUE",
+        multiple=True,
+        help="A further option of the mode, such as interval=3600 or cost=60.",
+    ),
+    click.option(
+        "--seed", type=click.IntRange(min=0), help="Of the random numbers that plugins draw.  [default: 0]"
     ),
     click.option(
         "--compiled/--no-compiled",
@@ -134,6 +155,24 @@ def plugin_settings(settings: Sequence[str]) -> dict[str, dict[str, Any]]:
         if not (equals and dot and plugin and option):
             raise ConfigurationError(f"--set {setting}: write it as PLUGIN.OPTION=VALUE")
         parsed.setdefault(plugin, {})[option] = _value(text)
+    return parsed
+
+
+def preemption_settings(mode: str | None, settings: Sequence[str]) -> dict[str, Any]:
+    """``["interval=3600"]`` and the mode to fields of :class:`emulator.config.preemption.Preemption`."""
+    from emulator.config.experiment import PREEMPTION
+
+    parsed: dict[str, Any] = {"mode": mode} if mode is not None else {}
+    for setting in settings:
+        option, equals, text = setting.partition("=")
+        if option not in PREEMPTION or not equals:
+            raise ConfigurationError(
+                f"--preemption {setting}: write it as OPTION=VALUE; options are {', '.join(PREEMPTION)}"
+            )
+        value = _value(text)
+        if isinstance(value, str) != (PREEMPTION[option] is str):
+            raise ConfigurationError(f"--preemption {setting}: {option} takes {WORDS[PREEMPTION[option]]}")
+        parsed[option] = value
     return parsed
 
 

@@ -17,6 +17,10 @@
     processors = 100
     passes = "event"
 
+    [preemption]
+    mode = "CHECKPOINT"
+    interval = 3600
+
 An experiment file is data. It names plugins but never loads code: a plugin file is named
 on the command line, or the plugin is installed.
 """
@@ -28,7 +32,9 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
+
+from emulator.config.preemption import Preemption
 
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 from slurm_sim_plugins.manager import WORDS
@@ -40,10 +46,15 @@ SIMULATION = {
     "timing": str,
     "passes": str,
     "kill_at_limit": bool,
+    "expired": str,
+    "seed": int,
     "dispatch": str,
     "compiled": bool,
 }
 """Keys of ``[simulation]``: fields of :class:`emulator.config.options.Config`."""
+PREEMPTION: dict[str, type] = get_type_hints(Preemption) | {"mode": str, "checkpoint": str}
+"""Keys of ``[preemption]``: fields of :class:`emulator.config.preemption.Preemption`."""
+TABLES = ("workload", "slots", "plugins", "simulation", "preemption")
 
 
 @dataclass(frozen=True)
@@ -56,6 +67,7 @@ class Experiment:
         slots: plugin name by configuration key.
         plugins: options by plugin name.
         simulation: options of the simulation.
+        preemption: what becomes of a run that is preempted.
     """
 
     trace: Path | None
@@ -63,6 +75,7 @@ class Experiment:
     slots: Mapping[str, str]
     plugins: Mapping[str, Mapping[str, Any]]
     simulation: Mapping[str, Any]
+    preemption: Mapping[str, Any]
 
 
 def read_experiment(path: Path) -> Experiment:
@@ -78,8 +91,8 @@ def read_experiment(path: Path) -> Experiment:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: is not TOML: {error}") from error
-    _known(path, "", data, ("workload", "slots", "plugins", "simulation"))
-    tables = {name: _table(path, name, data.get(name, {})) for name in ("workload", "slots", "plugins", "simulation")}
+    _known(path, "", data, TABLES)
+    tables = {name: _table(path, name, data.get(name, {})) for name in TABLES}
     workload = dict(tables["workload"])
     trace = workload.pop("trace", None)
     if trace is not None and not isinstance(trace, str):
@@ -92,6 +105,7 @@ def read_experiment(path: Path) -> Experiment:
         slots=slots,
         plugins=plugins,
         simulation=_checked(path, "simulation", tables["simulation"], SIMULATION),
+        preemption=_checked(path, "preemption", tables["preemption"], PREEMPTION),
     )
 
 

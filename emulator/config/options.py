@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from emulator.config.preemption import Preemption
+from emulator.execution.overdue import Expired
 from slurm_sim_plugins.errors import ConfigurationError
 
 Passes = Literal["batch", "event"]
@@ -33,6 +35,11 @@ class Config:
         passes: ``batch`` or ``event``: what happens at one instant, see
             :mod:`emulator.engine.loop`. The default is what most papers imply.
         kill_at_limit: whether a job that reaches its limit is killed, as Slurm does.
+        expired: what a run that outlives its planned end is planned with. ``limit``: its
+            limit, which is safe; ``now``: it may end at any time; ``tsafrir``: corrections
+            that grow from 1 minute to 100 hours. One that outlives its limit counts as now.
+        preemption: what becomes of a run that is preempted; the table ``[preemption]``.
+        seed: of the random numbers that plugins draw; each plugin has a stream of its own.
         dispatch: ``resolved`` calls a hook's one implementation directly, ``pluggy``
             always goes through pluggy. The schedule is the same; for debugging.
         compiled: use compiled kernels (the extra ``compiled``) where there are some. The
@@ -45,12 +52,18 @@ class Config:
     timing: Literal["ideal"] = "ideal"
     passes: Passes = "batch"
     kill_at_limit: bool = True
+    expired: Expired = "limit"
+    preemption: Preemption = field(default_factory=Preemption)
+    seed: int = 0
     dispatch: Literal["resolved", "pluggy"] = "resolved"
     compiled: bool = field(default_factory=lambda: importlib.util.find_spec("numba") is not None)
 
     def __post_init__(self) -> None:
         self._one_of("timing", ("ideal",))
         self._one_of("passes", get_args(Passes))
+        self._one_of("expired", get_args(Expired))
+        if self.seed < 0:
+            raise ConfigurationError(f"seed is {self.seed}; give 0 or more")
         self._one_of("dispatch", ("resolved", "pluggy"))
 
     def _one_of(self, option: str, choices: tuple[str, ...]) -> None:

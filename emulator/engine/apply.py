@@ -12,11 +12,14 @@ from heapq import heappush
 
 from emulator.accounting.headwatch import HeadWatch
 from emulator.accounting.witness import Witness
-from emulator.engine.clock import NEVER, instant
-from emulator.engine.events import FINISH, WAKE, Event
+from emulator.engine.clock import MICROSECONDS, NEVER, instant
+from emulator.engine.events import FINISH, RETURN, WAKE, Event
+from emulator.execution.handover import Handover
+from emulator.execution.overdue import Overdue
 from emulator.execution.progress import Progress
 from emulator.scheduling.queue import JobQueue
-from emulator.state.jobs import COMPLETED, PENDING, REJECTED, RUNNING, TIMEOUT, JobTable
+from emulator.state.jobs import COMPLETED, PENDING, REJECTED, REQUEUED, RUNNING, TIMEOUT, JobTable
+from slurm_sim_plugins.decisions import Plan
 from slurm_sim_plugins.profile import RunEntry
 from slurm_sim_plugins.views import Job, Run, Situation
 
@@ -31,6 +34,7 @@ class Apply:
         situation: what views show.
         table: the job table.
         progress: how long a run lasts.
+        overdue: what a run that outlives its planned end is planned with.
         heap: the event heap.
         witness: is told of every change; None if nobody listens.
 
@@ -41,6 +45,7 @@ class Apply:
             job start which was refused before.
         hopeful: whether, since it was last reset, a job was queued that fits.
         state: the state of each job.
+        useful: work that each job does before it ends, in microseconds.
         watch: watches the head of the queue.
         runs: the entry of each job's current run, or None.
     """
@@ -50,6 +55,7 @@ class Apply:
         situation: Situation,
         table: JobTable,
         progress: Progress,
+        overdue: Overdue,
         heap: list[Event],
         witness: Witness | None,
     ) -> None:
@@ -62,7 +68,11 @@ class Apply:
         self._situation = situation
         self._table = table
         self.state = table.state
+        self.useful = progress.useful
         self._progress = progress
+        self._overdue = overdue
+        self._handover = Handover()
+        self._plans: dict[int, Plan] = {}
         self._heap = heap
         self._witness = witness
         self._queue = JobQueue(situation)
@@ -74,9 +84,26 @@ class Apply:
         if self._witness is not None:
             self._witness.rejected(self.now, job, reason)
 
+    def plan(self, job: Job, plan: Plan) -> None:
+        """Schedulers are to plan with this, in seconds of the job's own work."""
+        self._plans[job.index] = plan
+        self._table.planned[job.index] = plan.waiting
+        self._plan_next_run(job)
+
+    def _plan_next_run(self, job: Job) -> None:
+        """What schedulers read of the next run's length: the work that is left, and its overhead."""
+        index, wall, limit = job.index, self._progress.wall, job.time_limit
+        queue, waiting, running = self._plans.get(index, (limit, limit, limit))
+        object.__setattr__(job, "planned", wall(index, waiting))
+        object.__setattr__(job, "planned_queue", wall(index, queue))
+        object.__setattr__(job, "planned_running", wall(index, running))
+        object.__setattr__(job, "longest", wall(index, limit))
+
     def submit(self, job: Job) -> None:
         """A job enters the queue."""
         self.state[job.index] = PENDING
+        if self._progress.overhead and job.index not in self._plans:
+            self._plan_next_run(job)
         if self._queue.add(job):
             self.changed = True
         self._situation._arrived.append(job)
@@ -97,14 +124,19 @@ class Apply:
             situation._arrived.remove(job)
 
         self._sequence = sequence = self._sequence + 1
-        heappush(self._heap, (now + progress.duration[index], progress.ends_by[index], sequence, index))
         start = situation.now
-        self.runs[index] = entry = (start + job.planned, sequence, processors, start, job)
+        planned_end, end = start + job.planned_running, now + progress.duration[index]
+        if self._handover.pending:
+            delay = self._handover.delay(index, processors, self.free, now)
+            planned_end, end = planned_end + delay / MICROSECONDS, end + delay
+        heappush(self._heap, (end, progress.ends_by[index], sequence, index))
+        self.runs[index] = entry = (planned_end, sequence, processors, start, job)
         insort(situation._runs, entry)
 
         self._table.start[index] = now
         if not was_head:
             self._table.backfilled[index] = True
+            object.__setattr__(job, "backfilled", True)
         elif self._table.blocked[index] and self._table.could_start[index] == NEVER:
             self._table.could_start[index] = now
         if self.watch.head is not None:
@@ -118,29 +150,49 @@ class Apply:
         self.state[index] = COMPLETED if kind == FINISH else TIMEOUT
         self._table.end[index] = self.now
         if self._witness is not None:
-            self._witness.ended(self.now, Run._make(entry), "COMPLETED" if kind == FINISH else "TIMEOUT")
+            ran = self._progress.useful[index] / MICROSECONDS
+            self._witness.ended(self.now, Run._make(entry), "COMPLETED" if kind == FINISH else "TIMEOUT", ran)
 
-    def requeue(self, run: Run, preemptor: Job, reason: str = "") -> None:
-        """A run is ended by preemption; its job loses its progress and waits at its old place."""
+    def preempt(self, run: Run, preemptor: Job, reason: str = "") -> None:
+        """A run is ended by preemption; its job waits at its old place, with what progress the mode leaves it."""
         table, job = self._table, run.job
-        index = job.index
+        index, start = job.index, table.start[job.index]
         self._leave(index)
-        self.state[index] = PENDING
         table.requeues[index] += 1
         if not table.backfilled[index] and table.could_start[index] == NEVER:
-            table.could_start[index] = table.start[index]
-        table.past_runs.append((index, table.start[index], self.now, table.backfilled[index]))
+            table.could_start[index] = start
+        at_work = max(0, self.now - start - self._handover.delays.pop(index, 0))
+        kept, away = self._progress.preempt(index, at_work)
+        table.past_runs.append((index, start, self.now, table.backfilled[index], kept))
         table.backfilled[index] = False
         object.__setattr__(job, "requeues", job.requeues + 1)
-        self._progress.restart(index)
-        self._queue.add(job)
+        object.__setattr__(job, "backfilled", False)
+        if self._progress.overhead:
+            self._plan_next_run(job)
+        if away:
+            self.state[index] = REQUEUED
+            self._handover.begin(self.now + away, run.processors)
+            self._sequence += 1
+            heappush(self._heap, (self.now + away, RETURN, self._sequence, index))
+        else:
+            self.state[index] = PENDING
+            self._queue.add(job)
         if self._witness is not None:
             self._witness.requeued(self.now, run, preemptor, reason)
+
+    def returned(self, index: int) -> None:
+        """The checkpoint of a preempted job is written: it waits again, at its old place."""
+        job = self._table.jobs[index]
+        self.state[index] = PENDING
+        self.changed = True
+        self._queue.add(job)
 
     def reserve(self, job: Job, time: float, reason: str = "") -> None:
         """A waiting job is planned to start at ``time``; kept unless the last one has run out."""
         reserved = self._table.reserved
         last = reserved[job.index]
+        if last != last:
+            self._table.first_reserved[job.index] = time
         if last != last or self._situation.now <= last:
             reserved[job.index] = time
         if self._witness is not None:
@@ -152,21 +204,22 @@ class Apply:
         heappush(self._heap, (instant(time), WAKE, self._sequence, -1))
 
     def replan_overdue(self) -> None:
-        """Runs that go on at their planned ends are planned to end at their limits.
+        """Runs that go on at their planned ends are planned anew, as the option ``expired`` says.
 
-        One that has outlived its limit too stays where it is, and counts as ending now.
+        One that has nothing later to be planned with stays, and counts as ending now.
         """
         situation = self._situation
         entries, now = situation._runs, situation.now
         self.changed = True
         for entry in entries[: bisect_left(entries, (now, NO_SEQUENCE))]:
             planned_end, sequence, processors, start, job = entry
-            limit = start + job.time_limit
-            if limit == planned_end:
+            delay = self._handover.delays.get(job.index, 0) / MICROSECONDS
+            later = self._overdue(job, start + delay, now)
+            if later <= planned_end:
                 continue
             del entries[bisect_left(entries, entry)]
-            self.runs[job.index] = later = (limit, sequence, processors, start, job)
-            insort(entries, later)
+            self.runs[job.index] = replanned = (later, sequence, processors, start, job)
+            insort(entries, replanned)
             situation._reservation = None
 
     def _leave(self, index: int) -> RunEntry:

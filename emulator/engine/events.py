@@ -18,6 +18,8 @@ class EventKind(IntEnum):
 
     FINISH = 0
     """A job has done its work. When it reaches its limit just then, finishing wins."""
+    RETURN = 1
+    """The checkpoint of a preempted job is written: the job waits again."""
     TIMEOUT = 2
     """A job reaches its time limit and is killed."""
     WAKE = 3
@@ -27,5 +29,6 @@ class EventKind(IntEnum):
 
 
 FINISH = int(EventKind.FINISH)
+RETURN = int(EventKind.RETURN)
 TIMEOUT = int(EventKind.TIMEOUT)
 WAKE = int(EventKind.WAKE)

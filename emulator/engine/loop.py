@@ -6,7 +6,8 @@ Two conventions are usual, and differ in which job starts when much happens at o
     At one instant all that ends, ends; then all submissions; then one pass.
 ``event``
     When the clock reaches an instant, the processors of every run whose *limit* expires
-    just then are released first (it ends now). Then each submission in the order of
+    just then are released first (it ends now), and jobs whose checkpoints are written
+    wait again. Then each submission in the order of
     (submit, id), with a pass after each; then each end in the order in which the jobs
     started, with a pass after each (also for those released early).
 """
@@ -19,7 +20,7 @@ from operator import itemgetter
 
 from emulator.engine.apply import Apply
 from emulator.engine.clock import MICROSECONDS
-from emulator.engine.events import TIMEOUT, WAKE, Event
+from emulator.engine.events import RETURN, TIMEOUT, WAKE, Event
 from emulator.scheduling.admission import Admission
 from emulator.scheduling.scheduling_pass import SchedulingPass
 from emulator.state.jobs import JobTable
@@ -97,6 +98,9 @@ class Loop:
                 elif (entry := runs[index]) is not None and entry[1] == sequence:
                     end(index, kind)
                     happened = True
+                elif kind == RETURN:
+                    apply.returned(index)
+                    happened = True
             if submits[first] == now:
                 beyond = first + 1
                 while submits[beyond] == now:
@@ -117,16 +121,18 @@ class Loop:
             apply.now = now
             self._situation.now = now / MICROSECONDS
             due = self._due(now)
-            released = {event[2] for event in due if self._ends_at_limit(event, now)}
+            released = {event[2] for event in due if self._ends_at_limit(event)}
             for _, kind, sequence, index in due:
-                if sequence in released:
+                if kind == RETURN:
+                    apply.returned(index)
+                elif sequence in released:
                     apply.end(index, kind)
             while submits[first] == now:
                 self._admission.submit(first, first + 1)
                 self._pass.run()
                 first += 1
             for _, kind, sequence, index in due:
-                if kind != WAKE and sequence not in released:
+                if kind not in (WAKE, RETURN) and sequence not in released:
                     entry = apply.runs[index]
                     if entry is None or entry[1] != sequence:
                         continue
@@ -142,7 +148,7 @@ class Loop:
             event = heappop(heap)
             if event[1] == WAKE:
                 woken = event
-            elif (entry := runs[event[3]]) is not None and entry[1] == event[2]:
+            elif event[1] == RETURN or ((entry := runs[event[3]]) is not None and entry[1] == event[2]):
                 due.append(event)
         if len(due) > 1:
             due.sort(key=itemgetter(2))
@@ -150,8 +156,8 @@ class Loop:
             due.append(woken)
         return due
 
-    def _ends_at_limit(self, event: Event, now: int) -> bool:
+    def _ends_at_limit(self, event: Event) -> bool:
         _, kind, _, index = event
-        if kind == WAKE:
+        if kind in (WAKE, RETURN):
             return False
-        return kind == TIMEOUT or now - self._table.start[index] == self._table.limit[index]
+        return kind == TIMEOUT or self._apply.useful[index] == self._table.limit[index]

@@ -8,6 +8,7 @@ from emulator.config.options import Config
 from emulator.engine.apply import Apply
 from emulator.engine.events import Event
 from emulator.engine.loop import Loop, Progress
+from emulator.execution.overdue import OVERDUE
 from emulator.execution.progress import Progress as Execution
 from emulator.hooks import FAILURES, Hooks
 from emulator.scheduling.admission import Admission
@@ -38,12 +39,14 @@ class Simulation:
         self._situation = SchedulingView(processors, compiled=config.compiled)
         self._hooks = Hooks(selection, config.dispatch)
         heap: list[Event] = []
-        execution = Execution(self.table.work, self.table.limit, kill_at_limit=config.kill_at_limit)
+        execution = Execution(self.table, config.preemption, kill_at_limit=config.kill_at_limit)
         witness = Witness(log, self._hooks) if Witness.needed(log, self._hooks) else None
-        apply = Apply(self._situation, self.table, execution, heap, witness)
+        apply = Apply(self._situation, self.table, execution, OVERDUE[config.expired], heap, witness)
         self._validate = Validator(self._hooks, self._situation, self.table)
         room = RoomMaker(self._situation, self._hooks, apply, self._validate)
-        may_overrun = not config.kill_at_limit or self._hooks.walltime_submit is not None
+        may_overrun = (
+            not config.kill_at_limit or self._hooks.walltime_submit is not None or config.preemption.overhead
+        )
         scheduling_pass = SchedulingPass(
             self._situation, self._hooks, apply, self._validate, room, may_overrun=may_overrun
         )

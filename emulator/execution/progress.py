@@ -1,46 +1,115 @@
-"""A running job is work left and a rate; between two events nothing ticks.
+"""A running job is work left; between two events nothing ticks.
 
-Work is in microseconds at rate 1. Killing, requeueing, suspending, moving: each changes
-work or rate at an instant, and the end of the run follows.
+Work is in microseconds at full speed. What preemption leaves of it, and how long a run
+lasts that does the rest, is the affair of a mode: one module each beside this one.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import Protocol
 
+import numpy as np
+
+from emulator.config.preemption import Preemption
+from emulator.engine.clock import MICROSECONDS, instant
 from emulator.engine.events import FINISH, TIMEOUT
+from emulator.execution.checkpoint import IntervalCheckpoint, JustInTimeCheckpoint, spread_over_limit
+from emulator.execution.requeue import Requeue
+from emulator.execution.suspend import Suspend
+from emulator.state.jobs import JobTable
+
+LEAST_PLANNED = MICROSECONDS
+"""A job that has outlived its prediction is planned to need this long still, as the papers' floor is."""
+
+
+class Mode(Protocol):
+    """What preemption does, to a job by its index; times in microseconds."""
+
+    def span(self, index: int, left: float, resumed: bool) -> float:
+        """How long a run lasts that does ``left`` of work; ``resumed`` if it goes on from an earlier one."""
+
+    def kept(self, index: int, elapsed: int, resumed: bool) -> float:
+        """How much work survives of a run that is preempted after ``elapsed``."""
+
+    def away(self, index: int) -> int:
+        """How long its processors and its job are busy after that."""
 
 
 class Progress:
     """What a run that began now would be like, from the work that is left of each job.
 
+    The limit holds for a job's own work: overhead does not count against it.
+
     Args:
-        work: true work of each job in microseconds.
-        limit: time limit of each job in microseconds.
+        table: work and limit of each job.
+        preemption: what preemption does.
         kill_at_limit: whether a job that reaches its limit is killed.
 
     Attributes:
         duration: how long a run that begins now would last, in microseconds, by job.
         ends_by: how it would end, FINISH or TIMEOUT; finishing wins when both fall together.
+        useful: work that a job does before it ends, in microseconds, by job.
+        overhead: whether runs may last longer than their work.
     """
 
-    __slots__ = ("_kill_at_limit", "_limit", "_work", "duration", "ends_by")
+    __slots__ = ("_mode", "_resumed", "_saved", "duration", "ends_by", "overhead", "useful")
 
-    def __init__(self, work: NDArray[np.int64], limit: NDArray[np.int64], *, kill_at_limit: bool) -> None:
-        self._work = work
-        self._limit = limit
-        self._kill_at_limit = kill_at_limit
+    def __init__(self, table: JobTable, preemption: Preemption, *, kill_at_limit: bool) -> None:
+        work, limit = table.work, table.limit
         killed = limit < work if kill_at_limit else np.zeros(len(work), dtype=bool)
-        self.duration: list[int] = np.where(killed, limit, work).tolist()
+        self.useful: list[int] = np.where(killed, limit, work).tolist()
         self.ends_by: list[int] = np.where(killed, TIMEOUT, FINISH).tolist()
+        self.overhead = preemption.overhead
+        self.duration: list[int] = self.useful.copy()
+        self._mode = make_mode(table, preemption)
+        self._saved: dict[int, float] = {}
+        self._resumed: set[int] = set()
+        if self.overhead:
+            self.duration = [round(self._mode.span(index, left, False)) for index, left in enumerate(self.useful)]
 
-    def restart(self, index: int) -> None:
-        """Lose all progress: the job begins anew (REQUEUE)."""
-        self._set_left(index, int(self._work[index]))
+    def preempt(self, index: int, elapsed: int) -> tuple[int, int]:
+        """A run is preempted after ``elapsed`` microseconds at work.
 
-    def _set_left(self, index: int, left: int) -> None:
-        limit = int(self._limit[index])
-        killed = self._kill_at_limit and limit < left
-        self.duration[index] = limit if killed else left
-        self.ends_by[index] = TIMEOUT if killed else FINISH
+        Returns:
+            The work that it added and that survives, and how long its job and its
+            processors stay busy; in microseconds.
+        """
+        kept = self._mode.kept(index, elapsed, index in self._resumed)
+        if self.overhead:
+            saved = self._saved.get(index, 0) + kept
+            self._saved[index] = saved
+            if saved > 0 or not isinstance(self._mode, IntervalCheckpoint):
+                self._resumed.add(index)
+            left = max(0, self.useful[index] - saved)
+            self.duration[index] = round(self._mode.span(index, left, index in self._resumed))
+        return round(kept), self._mode.away(index)
+
+    def saved(self, index: int) -> int:
+        """Microseconds of work that survived the runs of a job before its current one."""
+        return round(self._saved.get(index, 0))
+
+    def wall(self, index: int, seconds: float) -> float:
+        """How long the next run of a job lasts, in seconds, if all its work takes ``seconds``."""
+        if not self.overhead:
+            return seconds
+        left = seconds * MICROSECONDS
+        saved = self._saved.get(index, 0)
+        if saved:
+            left = max(LEAST_PLANNED, left - saved)
+        return self._mode.span(index, left, index in self._resumed) / MICROSECONDS
+
+
+def make_mode(table: JobTable, preemption: Preemption) -> Mode:
+    """The mode of a simulation, with the costs of each job."""
+    if preemption.mode == "REQUEUE":
+        return Requeue()
+    if preemption.mode == "SUSPEND":
+        return Suspend(preemption.slowdown, instant(preemption.cost))
+    sizes = [job.processors for job in table.jobs]
+    costs = {size: (instant(preemption.write_cost(size)), instant(preemption.read_cost(size))) for size in set(sizes)}
+    write, read = [costs[size][0] for size in sizes], [costs[size][1] for size in sizes]
+    if preemption.checkpoint == "jit":
+        return JustInTimeCheckpoint(write, read)
+    if preemption.checkpoint == "share":
+        return IntervalCheckpoint(spread_over_limit(table.limit.tolist(), write, preemption.share), write, read)
+    return IntervalCheckpoint([instant(preemption.interval)] * len(sizes), write, read)

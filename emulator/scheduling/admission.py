@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from emulator.engine.apply import Apply
+from emulator.engine.clock import MICROSECONDS
 from emulator.hooks import FAILURES, Hooks
 from emulator.state.jobs import JobTable
 from emulator.validate import Validator
-from slurm_sim_plugins.views import FIRST_PRIORITY, Job, PriorityView, Situation, WalltimeView
+from slurm_sim_plugins.views import FIRST_PRIORITY, Job, Oracle, PriorityView, Situation, WalltimeView
 
 
 class Admission:
@@ -28,6 +29,8 @@ class Admission:
         self._apply = apply
         self._validate = validate
         self._walltime_view = WalltimeView(situation)
+        oracle = Oracle((table.work / MICROSECONDS).tolist()) if hooks.needs_oracle else None
+        object.__setattr__(self._walltime_view, "oracle", oracle)
         self._priority_view = PriorityView(situation)
         self._plain = hooks.walltime_submit is None and hooks.priority_set is None
 
@@ -58,7 +61,7 @@ class Admission:
         except FAILURES as error:
             self._hooks.fail("walltime_submit", error, time=self._situation.now, job=job.id)
         if answer is not None:
-            object.__setattr__(job, "planned", self._validate.planned(answer, job))
+            self._apply.plan(job, self._validate.plan(answer, job))
 
     def _set_priorities(self, jobs: list[Job]) -> None:
         object.__setattr__(self._priority_view, "to_set", tuple(jobs))

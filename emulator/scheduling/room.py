@@ -9,7 +9,7 @@ from slurm_sim_plugins.views import Job, PreemptView, Run, Situation
 
 
 class RoomMaker:
-    """Asks the preempt plugin for candidates and sends the victims back to the queue.
+    """Asks the preempt plugin for candidates and preempts the victims.
 
     Args:
         situation: the current state.
@@ -31,7 +31,7 @@ class RoomMaker:
             return True
         victims = self._victims(job)
         for run in victims:
-            self._apply.requeue(run, job, reason)
+            self._apply.preempt(run, job, reason)
         return bool(victims)
 
     def _victims(self, job: Job) -> list[Run]:

@@ -13,7 +13,7 @@ from emulator.scheduling.room import RoomMaker
 from emulator.state.jobs import PENDING
 from emulator.validate import Validator
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Reserve, Start, Wake
-from slurm_sim_plugins.views import Job, SchedulingView
+from slurm_sim_plugins.views import Job, PendingView, SchedulingView
 
 PATIENCE = 10_000
 """Decisions other than starts, over two for each job of the workload, before a pass counts as stuck."""
@@ -61,6 +61,8 @@ class SchedulingPass:
         self._patient_with: object = None
         self._patience = PATIENCE + 2 * len(apply.state)
         self._fruitless = 0
+        self._pending_view = PendingView(situation)
+        self._plan_anew = self._plan_pending if hooks.walltime_pending is not None else None
 
     def run(self) -> None:  # noqa: C901 - in one piece: a further call would cost every pass
         """Make one pass, if there is anything for it to do."""
@@ -71,6 +73,8 @@ class SchedulingPass:
             apply.replan_overdue()
         if not (apply.changed or apply.hopeful or self._every_pass):
             return
+        if self._plan_anew is not None:
+            self._plan_anew()
         view.changed = apply.changed
         apply.changed = apply.hopeful = False
         if apply.watch.missing <= 0:
@@ -105,6 +109,19 @@ class SchedulingPass:
             watch.left_blocked(head, apply.now)
         if self._hooks.pass_done is not None:
             self._pass_done()
+
+    def _plan_pending(self) -> None:
+        """Let the walltime plugin plan anew for the jobs that wait."""
+        waiting = self._view.queue
+        object.__setattr__(self._pending_view, "waiting", waiting)
+        try:
+            answer = self._hooks.walltime_pending(self._pending_view)  # type: ignore[misc]
+        except FAILURES as error:
+            self._hooks.fail("walltime_pending", error, time=self._view.now, job=waiting[0].id)
+        if answer is None:
+            return
+        for job, plan in zip(waiting, self._validate.plans(answer, waiting), strict=True):
+            self._apply.plan(job, plan)
 
     def _refuse_writes(self, now: float) -> None:
         """Name a scheduler that wrote to its view, instead of what came of it."""

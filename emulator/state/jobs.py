@@ -23,22 +23,25 @@ class JobState(IntEnum):
     COMPLETED = 3
     TIMEOUT = 4
     REJECTED = 5
+    REQUEUED = 6
+    """Preempted, and its checkpoint is being written; then it is pending again."""
 
 
 LEGAL: dict[JobState, frozenset[JobState]] = {
     JobState.FUTURE: frozenset({JobState.PENDING, JobState.REJECTED}),
     JobState.PENDING: frozenset({JobState.RUNNING}),
-    JobState.RUNNING: frozenset({JobState.COMPLETED, JobState.TIMEOUT, JobState.PENDING}),
+    JobState.RUNNING: frozenset({JobState.COMPLETED, JobState.TIMEOUT, JobState.PENDING, JobState.REQUEUED}),
+    JobState.REQUEUED: frozenset({JobState.PENDING}),
     JobState.COMPLETED: frozenset(),
     JobState.TIMEOUT: frozenset(),
     JobState.REJECTED: frozenset(),
 }
 """The states that may follow each state."""
 
-FUTURE, PENDING, RUNNING, COMPLETED, TIMEOUT, REJECTED = map(int, JobState)
+FUTURE, PENDING, RUNNING, COMPLETED, TIMEOUT, REJECTED, REQUEUED = map(int, JobState)
 
-PastRun = tuple[int, int, int, bool]
-"""A run that ended by preemption: job index, start, end (microseconds), backfilled."""
+PastRun = tuple[int, int, int, bool, int]
+"""A run that ended by preemption: job index, start, end (microseconds), backfilled, work kept (microseconds)."""
 
 
 class JobTable:
@@ -56,7 +59,9 @@ class JobTable:
         requeues: how often it was sent back.
         blocked: whether it was left at the head of the queue after some pass.
         backfilled: whether its last start went ahead of the head of the queue.
+        planned: seconds of work that schedulers plan with, as answered last; the limit if nobody said otherwise.
         reserved: the last reservation computed before the one before ran out (seconds; NaN if none).
+        first_reserved: the first reservation (seconds; NaN if none).
         could_start: of a blocked job: when it was first head of the queue and idle plus
             lower-priority processors sufficed.
         past_runs: runs that ended by preemption, in the order of their ends.
@@ -71,6 +76,7 @@ class JobTable:
             workload.processors.tolist(),
             workload.time_limit.tolist(),
         )
+        self.planned: list[float] = workload.time_limit.tolist()
         self.submit_at: list[int] = instants(workload.submit).tolist()
         self.work = instants(workload.run)
         self.limit = instants(workload.time_limit)
@@ -82,6 +88,7 @@ class JobTable:
         self.blocked = [False] * count
         self.backfilled = [False] * count
         self.reserved = [float("nan")] * count
+        self.first_reserved = self.reserved.copy()
         self.past_runs: list[PastRun] = []
 
     def __len__(self) -> int:

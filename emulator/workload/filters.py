@@ -52,13 +52,16 @@ class Cleaned:
     """What a filter made of some columns.
 
     Attributes:
-        columns: those of the jobs that stay, in the order in which they came.
+        columns: those of the jobs that stay, in the order in which they came; without ``wait``.
+        logged: of the jobs that stay, what happened in the log, see
+            :attr:`emulator.workload.workload.Workload.logged`.
         kept: for every record that came, whether it stays.
         dropped: the rules that dropped records, in the order in which they were applied.
         changed: the rules that changed jobs that stay.
     """
 
     columns: dict[str, NDArray[Any]]
+    logged: dict[str, NDArray[np.float64]]
     kept: Mask
     dropped: tuple[Dropped, ...]
     changed: tuple[Changed, ...]
@@ -118,7 +121,8 @@ def clean(columns: Columns, rules: Filter, *, machine: int | None = None, where:
     Args:
         columns: ``id``, ``submit``, ``processors``, ``run`` and ``time_limit`` (times in
             seconds), and any facts, all of one length. Negative or NaN is unknown; a
-            ``time_limit`` of 0 is unknown as well.
+            ``time_limit`` of 0 is unknown as well. ``wait``, where it is known, is the time
+            from submission to start in the log.
         rules: the filter.
         machine: processors of the machine; None where unknown: then no job is too large.
         where: says where the record of an index is, such as ``file:line``; by default
@@ -138,7 +142,8 @@ def clean(columns: Columns, rules: Filter, *, machine: int | None = None, where:
     run, limit, changes = _put_right(columns, rules)
     changed = [Changed(reason, *_count_and_first(hit & kept, place)) for reason, hit in changes if (hit & kept).any()]
     cleaned = {name: values[kept] for name, values in {**columns, "run": run, "time_limit": limit}.items()}
-    return Cleaned(cleaned, kept, tuple(dropped), tuple(changed))
+    cleaned.pop("wait", None)
+    return Cleaned(cleaned, _logged(columns, cleaned, kept), kept, tuple(dropped), tuple(changed))
 
 
 def start_at(workload: Workload, second: float) -> Workload:
@@ -194,6 +199,16 @@ def _put_right(columns: Columns, rules: Filter) -> tuple[NDArray[Any], NDArray[A
             ("run time beyond the request: cut to the request", beyond),
         ],
     )
+
+
+def _logged(columns: Columns, cleaned: Columns, kept: Mask) -> dict[str, NDArray[np.float64]]:
+    """What the log says of the jobs that stay, where a filter changed it or a simulation has no use for it."""
+    logged = {}
+    for name, least in (("wait", 0.0), ("run", 0.0), ("time_limit", np.nextafter(0.0, 1.0))):
+        if name in columns and (name not in cleaned or (columns[name][kept] != cleaned[name]).any()):
+            values = columns[name][kept].astype(np.float64)
+            logged[name] = np.where(values >= least, values, np.nan)
+    return logged
 
 
 def _missing_request(rules: Filter) -> str:

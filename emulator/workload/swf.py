@@ -61,7 +61,7 @@ FACTS = {"status": 11, "user": 12, "group": 13, "executable": 14, "queue": 15, "
 WHOLE = {"id": 1, "allocated": 5, "requested": 8, **FACTS}
 """The fields that are kept and must be whole numbers."""
 
-TIMES = {"submit": 2, "run": 4, "time_limit": 9}
+TIMES = {"submit": 2, "wait": 3, "run": 4, "time_limit": 9}
 """The fields that are kept and are seconds, with or without a fraction."""
 
 PROCESSORS: dict[str, tuple[str, str | None]] = {
@@ -184,6 +184,7 @@ def read_swf(
         raise InputError(f"{file}: no job is left of {len(records.lines)}{_because(dropped)}; try another filter")
     workload = Workload.from_columns(
         _without_unknown(cleaned.columns),
+        logged=cleaned.logged,
         name=_name_of(file),
         machine=machine,
         epoch=facts.epoch,

@@ -58,6 +58,9 @@ class Workload:
         facts: further columns by name, one value a job, shown to plugins: ``user``,
             ``group``, ``queue``, ``partition``, ``predicted`` ...; an int64 column says
             -1 and a float column NaN for unknown, others None.
+        logged: what happened in the log, in seconds, NaN for unknown; plugins are not shown
+            it. ``wait``: from submission to start; ``run`` and ``time_limit``: as they were
+            before a filter put them right, present only if it changed some.
         name: what to call it.
         machine: processors of the machine as the trace states them, or None.
         epoch: Unix time of second 0 of the clock, or None where it is unknown.
@@ -74,6 +77,7 @@ class Workload:
     run: Floats
     time_limit: Floats
     facts: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    logged: Mapping[str, Floats] = field(default_factory=dict)
     name: str = "workload"
     machine: int | None = None
     epoch: int | None = None
@@ -87,12 +91,13 @@ class Workload:
         return len(self.id)
 
     @classmethod
-    def from_columns(cls, columns: Mapping[str, Any], **about: Any) -> Self:
+    def from_columns(cls, columns: Mapping[str, Any], *, logged: Mapping[str, Any] | None = None, **about: Any) -> Self:
         """Check columns and put the jobs into the order of (submit, id).
 
         Args:
             columns: ``id``, ``submit``, ``processors``, ``run``, ``time_limit`` and any
                 facts, all of one length.
+            logged: columns of :attr:`logged`.
             about: further attributes, such as ``name``.
 
         Raises:
@@ -105,7 +110,9 @@ class Workload:
             raise InputError(f"the workload has no column {', '.join(missing)}; it needs {', '.join(needed)}")
         arrays = {name: _as_array(name, columns[name], kind) for name, kind in needed.items()}
         facts = {name: np.asarray(values) for name, values in columns.items() if name not in needed}
+        history = {name: _as_array(f"logged {name}", values, float) for name, values in (logged or {}).items()}
         lengths = {name: len(values) for name, values in {**arrays, **facts}.items()}
+        lengths |= {f"logged {name}": len(values) for name, values in history.items()}
         if len(set(lengths.values())) > 1:
             raise InputError(f"the workload's columns differ in length: {lengths}")
         order = np.lexsort((arrays["id"], arrays["submit"]))
@@ -119,6 +126,7 @@ class Workload:
             arrays["run"],
             arrays["time_limit"],
             facts,
+            {name: values[order] for name, values in history.items()},
             **about,
         )
         workload._check()
@@ -156,6 +164,7 @@ class Workload:
             run=self.run[keep],
             time_limit=self.time_limit[keep],
             facts={name: values[keep] for name, values in self.facts.items()},
+            logged={name: values[keep] for name, values in self.logged.items()},
         )
 
     def load(self, machine: int) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from slurm_sim_plugins.decisions import Decision, Reserve, Start
 from slurm_sim_plugins.hookspecs import hookimpl
@@ -13,17 +13,24 @@ from slurm_sim_plugins.views import Job, SchedulingView
 class Easy:
     """Start the queue in order; when its head does not fit, start who does not delay it.
 
-    The head's reservation is made anew in each pass. A later job may start if it is
-    planned to end by then (to end just then is allowed), or if it takes no more than
-    the processors that the head will leave over.
+    A later job may start if it is planned to end by the head's reservation (to end just
+    then is allowed), or if it takes no more than the processors that the head will leave
+    over.
 
-    Source: Lifka 1995; Mu'alem and Feitelson 2001, section 2.1.
+    Args:
+        reservation: ``recompute`` makes the head's reservation anew in each pass;
+            ``sticky`` never makes it earlier than it was when the head was first left
+            waiting.
+
+    Source: Lifka 1995; Mu'alem and Feitelson 2001, section 2.1. Sticky reservations fit
+    the papers on PV-EASY better, which do not say.
     """
 
     name: ClassVar[str] = "sched/easy"
     only_starts: ClassVar[bool] = True
 
-    def __init__(self) -> None:
+    def __init__(self, reservation: Literal["recompute", "sticky"] = "recompute") -> None:
+        self._sticky = reservation == "sticky"
         self._reserved: tuple[Job, float] | None = None
 
     @hookimpl
@@ -34,6 +41,9 @@ class Easy:
             return
 
         shadow_time, extra = view.earliest_start(head)
+        if self._sticky and self._reserved is not None and self._reserved[0] is head:
+            shadow_time = max(shadow_time, self._reserved[1])
+            extra = view.free_at(shadow_time) - head.processors
         if view.changed and self._reserved != (head, shadow_time):
             self._reserved = (head, shadow_time)
             yield Reserve(head, shadow_time)

@@ -1,0 +1,74 @@
+"""Where something stands in a file, and what is to be said about it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from slurm_sim_plugins.errors import InputError
+
+MOST_LINES = 50
+"""So many lines an error message has at most."""
+
+
+class Place(NamedTuple):
+    """A line of a file."""
+
+    file: str
+    """Its name, as it was given or found."""
+    line: int
+    """From 1."""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class Notice(NamedTuple):
+    """Something that is no error, but that whoever wrote the file should know."""
+
+    place: Place
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.text}"
+
+
+class Findings:
+    """What is found while files are read: problems, told all at once, and notices.
+
+    Attributes:
+        notices: what is no error, in the order in which it was found.
+    """
+
+    def __init__(self) -> None:
+        self.notices: list[Notice] = []
+        self._problems: list[Notice] = []
+
+    def problem(self, place: Place, text: str) -> None:
+        """Something is wrong; reading goes on, so that the rest is checked too."""
+        self._problems.append(Notice(place, text))
+
+    def notice(self, place: Place, text: str) -> None:
+        """Something is worth telling."""
+        self.notices.append(Notice(place, text))
+
+    def check(self) -> None:
+        """Tell all problems, if there are any.
+
+        Raises:
+            InputError: one line a problem, in the order of files and lines.
+        """
+        if not self._problems:
+            return
+        lines = [str(problem) for problem in sorted(dict.fromkeys(self._problems), key=lambda each: each.place)]
+        if len(lines) > MOST_LINES:
+            lines[MOST_LINES - 1 :] = [f"... and {len(lines) - MOST_LINES + 1} more problems; correct these first"]
+        raise InputError("\n".join(lines))
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """``" (did you mean ...?)"`` where a known word is close, else nothing."""
+    by_case = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(word.lower(), by_case, n=1)
+    return f" (did you mean {by_case[close[0]]}?)" if close else ""

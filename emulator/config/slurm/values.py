@@ -1,0 +1,124 @@
+"""Kinds of values: how a value is written, and what becomes of it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from enum import Enum
+
+from emulator.config.slurm import duration
+
+Value = str | int | float | bool | tuple[str, ...] | Mapping[str, float]
+"""What a value can become: text, whole number, number or seconds, yes or no, words, numbers by name."""
+
+_YES = ("1", "YES", "TRUE", "UP")
+_NO = ("0", "NO", "FALSE", "DOWN")
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_COUNTED = re.compile(r"([^\s:*,]+)(?:[:*]([0-9]{1,9}))?")
+_WEIGHED = re.compile(r"([A-Za-z][\w/:.-]*)=(-?(?:[0-9]+\.?[0-9]*|\.[0-9]+))([KMGTP]?)", re.ASCII)
+# Memory is counted in mebibytes, so a weight per gibibyte is 1024 times smaller per unit.
+_PER_UNIT = {"": 1.0, "K": 1024.0, "M": 1.0, "G": 1 / 1024, "T": 1 / 1024**2, "P": 1 / 1024**3}
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word for word in text.split(",") if word)
+
+
+def _flag(text: str) -> bool:
+    if text.upper() in _YES + _NO:
+        return text.upper() in _YES
+    raise ValueError(f"{text!r} is neither YES nor NO")
+
+
+def _whole(text: str) -> int:
+    if not _WHOLE.fullmatch(text):
+        raise ValueError(f"{text!r} is no whole number")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    number = _whole(text)
+    if number < 0:
+        raise ValueError(f"{text!r} is below 0")
+    return number
+
+
+def _bound(text: str) -> float:
+    return math.inf if duration.is_unlimited(text) else float(_count(text))
+
+
+def _seconds(text: str) -> float:
+    return _bound(text)
+
+
+def _minutes(text: str) -> float:
+    return _bound(text) * 60
+
+
+def _microseconds(text: str) -> float:
+    return _bound(text) / 1e6
+
+
+def _memory(text: str) -> float:
+    return math.inf if duration.is_unlimited(text) else float(duration.megabytes(text))
+
+
+def _counts(text: str) -> Mapping[str, float]:
+    """``"foo:4,bar"`` to ``{"foo": 4, "bar": 1}``."""
+    counts: dict[str, float] = {}
+    for word in _words(text):
+        found = _COUNTED.fullmatch(word)
+        if found is None:
+            raise ValueError(f"{word!r} is not written as NAME or NAME:COUNT")
+        counts[found.group(1)] = counts.get(found.group(1), 0) + int(found.group(2) or 1)
+    return counts
+
+
+def _weights(text: str) -> Mapping[str, float]:
+    """``"CPU=1,Mem=0.25G"`` to weights by lower-case name; that of memory is per mebibyte."""
+    weights: dict[str, float] = {}
+    for word in _words(text):
+        found = _WEIGHED.fullmatch(word)
+        if found is None:
+            raise ValueError(f"{word!r} is not written as TYPE=WEIGHT, such as CPU=1 or Mem=0.25G")
+        weights[found.group(1).lower()] = float(found.group(2)) * _PER_UNIT[found.group(3)]
+    return weights
+
+
+class Kind(Enum):
+    """How a value is written; the text says it to people."""
+
+    TEXT = "text"
+    WORDS = "words with commas between them"
+    FLAG = "YES or NO"
+    COUNT = "a whole number from 0 on"
+    WHOLE = "a whole number"
+    BOUND = "a whole number from 0 on, or UNLIMITED"
+    SECONDS = "whole seconds, or UNLIMITED"
+    MINUTES = "whole minutes, or UNLIMITED"
+    MICROSECONDS = "whole microseconds"
+    TIME = duration.TIME_FORMATS
+    LIMIT = f"{duration.TIME_FORMATS}; rounded up to minutes"
+    MEMORY = f"{duration.SIZE_FORMATS}, or UNLIMITED"
+    COUNTS = "NAME or NAME:COUNT, with commas between them"
+    WEIGHTS = "TYPE=WEIGHT, with commas between them"
+
+
+PARSERS: Mapping[Kind, Callable[[str], Value]] = {
+    Kind.TEXT: str,
+    Kind.WORDS: _words,
+    Kind.FLAG: _flag,
+    Kind.COUNT: _count,
+    Kind.WHOLE: _whole,
+    Kind.BOUND: _bound,
+    Kind.SECONDS: _seconds,
+    Kind.MINUTES: _minutes,
+    Kind.MICROSECONDS: _microseconds,
+    Kind.TIME: duration.seconds,
+    Kind.LIMIT: duration.limit_seconds,
+    Kind.MEMORY: _memory,
+    Kind.COUNTS: _counts,
+    Kind.WEIGHTS: _weights,
+}
+"""What each kind makes of a text; raises ValueError with what is wrong."""

@@ -1,0 +1,89 @@
+"""CHECKPOINT: a preempted run is lost but for what its last checkpoint holds.
+
+A checkpoint stops the run while it is written, on all its processors; one that is not
+complete when the run is preempted is lost, one that is complete at that instant counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+NEVER_WRITTEN = 2**62
+"""An interval, in microseconds of progress, that no run is long enough for."""
+
+
+class IntervalCheckpoint:
+    """Checkpoints after equal pieces of progress, none where no work is left to save.
+
+    Args:
+        interval: microseconds of progress between two checkpoints, by job.
+        write: microseconds that one takes, by job.
+        read: microseconds that a run takes to go on from one, by job.
+    """
+
+    def __init__(self, interval: Sequence[int], write: Sequence[int], read: Sequence[int]) -> None:
+        self._interval = interval
+        self._write = write
+        self._read = read
+
+    def span(self, index: int, left: float, resumed: bool) -> float:
+        """The work and its checkpoints, after reading the last one of the run before."""
+        checkpoints = max(0, -(-left // self._interval[index]) - 1)
+        return left + checkpoints * self._write[index] + (self._read[index] if resumed else 0)
+
+    def kept(self, index: int, elapsed: int, resumed: bool) -> float:
+        """What the complete checkpoints of this run hold."""
+        working = elapsed - self._read[index] if resumed else elapsed
+        complete = max(0, working) // (self._interval[index] + self._write[index])
+        return complete * self._interval[index]
+
+    def away(self, index: int) -> int:
+        """The job waits again at once."""
+        return 0
+
+
+class JustInTimeCheckpoint:
+    """One checkpoint, when the run is preempted; nothing is lost.
+
+    The processors are handed over at once, but are not at work before it is written.
+
+    Args:
+        write: microseconds that a checkpoint takes, by job.
+        read: microseconds that a run takes to go on from one, by job.
+    """
+
+    def __init__(self, write: Sequence[int], read: Sequence[int]) -> None:
+        self._write = write
+        self._read = read
+
+    def span(self, index: int, left: float, resumed: bool) -> float:
+        """The work, after reading the last checkpoint."""
+        return left + (self._read[index] if resumed else 0)
+
+    def kept(self, index: int, elapsed: int, resumed: bool) -> float:
+        """All that was done since the last checkpoint was read."""
+        return max(0, elapsed - self._read[index] if resumed else elapsed)
+
+    def away(self, index: int) -> int:
+        """The job waits again when its checkpoint is written."""
+        return self._write[index]
+
+
+def spread_over_limit(limit: Sequence[int], write: Sequence[int], share: float) -> list[int]:
+    """Intervals of progress with which checkpoints take at most a share of the limit.
+
+    As many checkpoints as fit into that share, evenly spaced over the limit; a job whose
+    share holds none is never checkpointed.
+
+    Args:
+        limit: microseconds, by job.
+        write: microseconds that one checkpoint takes, by job.
+        share: more than 0, at most 1.
+
+    Source: the paper on real-time jobs on Mira, section 4.2, APP-CKPT.
+    """
+    intervals = []
+    for allowed, cost in zip(limit, write, strict=True):
+        count = int(allowed * share // cost) if cost else 0
+        intervals.append(-(-allowed // (count + 1)) if count else NEVER_WRITTEN)
+    return intervals
