@@ -533,9 +533,11 @@ def _header_lines(workload: Workload, labels: list[str]) -> list[str]:
 
 def _record_lines(workload: Workload, facts: dict[str, Ints]) -> str:
     processors = _words(workload.processors)
+    wait = workload.logged.get("wait")
     columns: dict[int, Iterable[str]] = {
         WHOLE["id"]: _words(workload.id),
         TIMES["submit"]: _seconds(workload.submit),
+        **({TIMES["wait"]: _seconds(np.where(np.isnan(wait), -1.0, wait))} if wait is not None else {}),
         TIMES["run"]: _seconds(workload.run),
         WHOLE["allocated"]: processors,
         WHOLE["requested"]: processors,
