@@ -155,6 +155,9 @@ class WalltimeSpec:
         Called: when a job has ended for good, in the order of the ends, before the pass.
         ``ran`` are seconds of its own work: its true run time, at most its limit if it
         was killed there; without what preemption lost and without overhead.
+        Answers: nothing.
+        None: what it answers is not looked at.
+        Rejected: nothing but an exception.
         Cost: one call per job.
         Mirrors: nothing. Port class: N.
         """

@@ -40,10 +40,7 @@ class Easy:
         if head is None:
             return
 
-        shadow_time, extra = view.earliest_start(head)
-        if self._sticky and self._reserved is not None and self._reserved[0] is head:
-            shadow_time = max(shadow_time, self._reserved[1])
-            extra = view.free_at(shadow_time) - head.processors
+        shadow_time, extra = self._reservation(view, head)
         if view.changed and self._reserved != (head, shadow_time):
             self._reserved = (head, shadow_time)
             yield Reserve(head, shadow_time)
@@ -57,3 +54,11 @@ class Easy:
             elif job.processors <= extra:
                 extra -= job.processors
                 yield Start(job)
+
+    def _reservation(self, view: SchedulingView, head: Job) -> tuple[float, int]:
+        """When the head is to start, and the extra processors then."""
+        shadow_time, extra = view.earliest_start(head)
+        if self._sticky and self._reserved is not None and self._reserved[0] is head:
+            shadow_time = max(shadow_time, self._reserved[1])
+            extra = view.free_at(shadow_time) - head.processors
+        return shadow_time, extra
