@@ -191,12 +191,17 @@ def label(slots: Mapping[str, str]) -> str:
 
 
 def _about_plugin(info: PluginInfo, config: Config) -> dict[str, Any]:
+    options = dict(config.plugin_options.get(info.name, {}))
+    return {"origin": info.origin, "sha256": source_hash(info), "options": options}
+
+
+def source_hash(info: PluginInfo) -> str:
+    """SHA-256 of the file that defines a plugin, in hex; empty where there is none."""
     try:
         source = inspect.getsourcefile(info.factory)
-        digest = hashlib.sha256(Path(source).read_bytes()).hexdigest() if source else ""
+        return hashlib.sha256(Path(source).read_bytes()).hexdigest() if source else ""
     except (OSError, TypeError):
-        digest = ""
-    return {"origin": info.origin, "sha256": digest, "options": dict(config.plugin_options.get(info.name, {}))}
+        return ""
 
 
 def _with_options(config: Config, options: Mapping[str, Any]) -> Config:

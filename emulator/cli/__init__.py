@@ -54,6 +54,7 @@ for command in (
     plugins.plugins,
     finished.diff,
     finished.report,
+    finished.fairness,
 ):
     slurm_sim.add_command(command)
 

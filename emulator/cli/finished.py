@@ -1,4 +1,4 @@
-"""Commands that look at finished runs: ``slurm-sim diff`` and ``slurm-sim report``."""
+"""Commands that look at finished runs: ``slurm-sim diff``, ``report`` and ``fairness``."""
 
 from __future__ import annotations
 
@@ -39,3 +39,63 @@ def report(folder: Path, to: Path | None) -> None:
     page = to or folder / "report.html"
     write_page(read_run(folder), page)
     click.echo(f"Written: {page}")
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--sample",
+    type=click.IntRange(min=0),
+    default=1000,
+    show_default=True,
+    help="Audit so many jobs, drawn at random; 0 for all.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the draw.")
+@click.option("--processes", type=click.IntRange(min=1), help="Forks at once.  [default: one for each core]")
+@shared.plugin_files
+@click.option("--jobs", "table", type=click.Path(path_type=Path), help="Write what was found of each job, as CSV.")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@click.option("--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]")
+def fairness(
+    folder: Path,
+    sample: int,
+    seed: int,
+    processes: int | None,
+    files: tuple[Path, ...],
+    folders: tuple[Path, ...],
+    table: Path | None,
+    as_json: bool,
+    progress: bool | None,
+) -> None:
+    """Say which jobs of a finished run were delayed by jobs of lower priority, and by how much.
+
+    At the head of the queue: a job waited although idle processors and those of lower-priority jobs would have
+    sufficed. In the whole: without those of lower priority it would have started earlier; for that the run is made
+    again, and forked at the submission of each job that is audited.
+    """
+    import os
+
+    from emulator.accounting.runfolder import read_run
+    from emulator.fairness import audit
+    from emulator.files import check_place
+    from emulator.report.fairness import fairness_table, write_audit
+
+    if table is not None:
+        check_place(table)
+    run = read_run(folder)
+    wanted = min(sample, len(run.records)) or len(run.records)
+    with shared.progress(run.label, wanted, progress) as report:
+        found = audit(
+            run,
+            sample=sample,
+            seed=seed,
+            processes=processes or os.cpu_count() or 1,
+            catalogue=shared.find_plugins(files, folders),
+            report=report,
+        )
+    if table is not None:
+        write_audit(table, found)
+    if as_json:
+        shared.print_json({"label": run.label, **found.summary()})
+    else:
+        shared.print_table(fairness_table(found, run.label))

@@ -82,9 +82,7 @@ machine_options = options(
         multiple=True,
         help="A further option of the mode, such as interval=3600 or cost=60.",
     ),
-    click.option(
-        "--seed", type=click.IntRange(min=0), help="Of the random numbers that plugins draw.  [default: 0]"
-    ),
+    click.option("--seed", type=click.IntRange(min=0), help="Of the random numbers that plugins draw.  [default: 0]"),
     click.option(
         "--compiled/--no-compiled",
         default=None,
@@ -97,7 +95,7 @@ machine_options = options(
     ),
 )
 
-plugin_options = options(
+plugin_files = options(
     click.option(
         "--plugin",
         "files",
@@ -112,6 +110,10 @@ plugin_options = options(
         multiple=True,
         help="Load all plugin files of a folder.",
     ),
+)
+
+plugin_options = options(
+    plugin_files,
     click.option(
         "--set",
         "settings",

@@ -18,7 +18,7 @@ from emulator.execution.handover import Handover
 from emulator.execution.overdue import Overdue
 from emulator.execution.progress import Progress
 from emulator.scheduling.queue import JobQueue
-from emulator.state.jobs import COMPLETED, PENDING, REJECTED, REQUEUED, RUNNING, TIMEOUT, JobTable
+from emulator.state.jobs import CANCELLED, COMPLETED, PENDING, REJECTED, REQUEUED, RUNNING, TIMEOUT, JobTable
 from slurm_sim_plugins.decisions import Plan
 from slurm_sim_plugins.profile import RunEntry
 from slurm_sim_plugins.views import Job, Run, Situation
@@ -186,6 +186,14 @@ class Apply:
         self.state[index] = PENDING
         self.changed = True
         self._queue.add(job)
+
+    def withdraw(self, job: Job) -> None:
+        """A waiting job is taken out of the queue for good."""
+        self.state[job.index] = CANCELLED
+        if self._queue.remove(job):
+            self.changed = True
+        if job in self._situation._arrived:
+            self._situation._arrived.remove(job)
 
     def reserve(self, job: Job, time: float, reason: str = "") -> None:
         """A waiting job is planned to start at ``time``; kept unless the last one has run out."""

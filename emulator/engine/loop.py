@@ -42,6 +42,7 @@ class Loop:
         apply: changes the state.
         admission: takes submissions in.
         scheduling_pass: makes a pass.
+        passes: ``batch`` or ``event``.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Loop:
         apply: Apply,
         admission: Admission,
         scheduling_pass: SchedulingPass,
+        passes: str,
     ) -> None:
         self._table = table
         self._heap = heap
@@ -59,26 +61,31 @@ class Loop:
         self._situation = situation
         self._admission = admission
         self._pass = scheduling_pass
+        self._at_instants = self._batches if passes == "batch" else self._one_by_one
+        self._submits = [*table.submit_at, NO_MORE]
+        self._first = 0
+        heappush(heap, (NO_MORE, WAKE, 0, -1))
 
-    def run(self, passes: str, report: Progress | None = None) -> None:
-        """Run to the end.
+    @property
+    def next_instant(self) -> int:
+        """When something happens next, in microseconds; ``NO_MORE`` at the end."""
+        return min(self._submits[self._first], self._heap[0][0])
 
-        Args:
-            passes: ``batch`` or ``event``.
-            report: is told now and then how many jobs were submitted.
-        """
-        heappush(self._heap, (NO_MORE, WAKE, 0, -1))
-        submits = [*self._table.submit_at, NO_MORE]
-        at_instants = self._batches if passes == "batch" else self._one_by_one
-        first, count = 0, len(self._table)
-        while first < count or self._heap[0][0] < NO_MORE:
-            # In portions, so that whoever waits can be told; one instant is never parted.
-            until = max(submits[min(first + REPORT_EVERY, count)], submits[first] + 1)
-            first = at_instants(first, submits, min(until, NO_MORE))
+    def advance(self, until: int) -> None:
+        """Handle all instants before ``until`` (microseconds); one instant is never parted."""
+        self._first = self._at_instants(self._first, self._submits, until)
+
+    def run(self, report: Progress | None = None) -> None:
+        """Run to the end; ``report`` is told now and then how many jobs were submitted."""
+        submits, count = self._submits, len(self._table)
+        while self.next_instant < NO_MORE:
+            # In portions, so that whoever waits can be told.
+            until = max(submits[min(self._first + REPORT_EVERY, count)], submits[self._first] + 1)
+            self.advance(min(until, NO_MORE))
             if report is not None:
-                report(first)
+                report(self._first)
 
-    def _batches(self, first: int, submits: list[int], until: int) -> int:
+    def _batches(self, first: int, submits: list[int], until: int) -> int:  # noqa: C901 - every call would cost
         """Handle all instants before ``until``; returns the first job that is not yet submitted."""
         heap, apply, situation, submit = self._heap, self._apply, self._situation, self._admission.submit
         end, runs, make_pass, always = apply.end, apply.runs, self._pass.run, self._pass.always

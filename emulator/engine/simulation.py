@@ -7,14 +7,14 @@ from emulator.accounting.witness import Witness
 from emulator.config.options import Config
 from emulator.engine.apply import Apply
 from emulator.engine.events import Event
-from emulator.engine.loop import Loop, Progress
+from emulator.engine.loop import NO_MORE, Loop, Progress
 from emulator.execution.overdue import OVERDUE
 from emulator.execution.progress import Progress as Execution
 from emulator.hooks import FAILURES, Hooks
 from emulator.scheduling.admission import Admission
 from emulator.scheduling.room import RoomMaker
 from emulator.scheduling.scheduling_pass import SchedulingPass
-from emulator.state.jobs import JobTable
+from emulator.state.jobs import COMPLETED, FUTURE, REJECTED, RUNNING, TIMEOUT, JobTable
 from emulator.validate import Validator
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.manager import Selection
@@ -44,15 +44,11 @@ class Simulation:
         apply = Apply(self._situation, self.table, execution, OVERDUE[config.expired], heap, witness)
         self._validate = Validator(self._hooks, self._situation, self.table)
         room = RoomMaker(self._situation, self._hooks, apply, self._validate)
-        may_overrun = (
-            not config.kill_at_limit or self._hooks.walltime_submit is not None or config.preemption.overhead
-        )
-        scheduling_pass = SchedulingPass(
-            self._situation, self._hooks, apply, self._validate, room, may_overrun=may_overrun
-        )
+        may_overrun = not config.kill_at_limit or self._hooks.walltime_submit is not None or config.preemption.overhead
+        self._pass = SchedulingPass(self._situation, self._hooks, apply, self._validate, room, may_overrun=may_overrun)
         admission = Admission(self._situation, self.table, self._hooks, apply, self._validate)
-        self._loop = Loop(self._situation, self.table, heap, apply, admission, scheduling_pass)
-        self._passes = config.passes
+        self._apply = apply
+        self._loop = Loop(self._situation, self.table, heap, apply, admission, self._pass, config.passes)
         if self._hooks.backfill_candidates is not None:
             self._backfill_view = BackfillView(self._situation)
             self._situation._backfill_order = self._backfill_order
@@ -63,9 +59,44 @@ class Simulation:
         Raises:
             PluginError: a plugin failed, asked for something impossible, or left jobs waiting.
         """
-        self._loop.run(self._passes, report)
+        self._loop.run(report)
         if self._situation.head is not None:
             self._validate.stalled()
+
+    def advance(self, until: int) -> None:
+        """Run up to an instant (microseconds), but not what happens at it.
+
+        Raises:
+            PluginError: as :meth:`run`.
+        """
+        self._loop.advance(until)
+
+    def advance_without_those_below(self, index: int) -> None:
+        """Run until a job has started for good, without the waiting jobs that it outranks.
+
+        Lower-priority jobs that run already stay. Where jobs may be preempted, a start is
+        for good when the job has ended.
+
+        Raises:
+            PluginError: as :meth:`run`.
+        """
+        job = self.table.jobs[index]
+        done = {COMPLETED, TIMEOUT, REJECTED} | (set() if self._hooks.preempt_candidates else {RUNNING})
+
+        before = self._pass.before
+
+        def withdraw() -> None:
+            if self.table.state[index] != FUTURE:
+                for other in [other for other in self._situation.queue if job.outranks(other)]:
+                    self._apply.withdraw(other)
+            if before is not None and self._situation.head is not None:
+                before()
+
+        self._pass.before = withdraw
+        while self.table.state[index] not in done:
+            if self._loop.next_instant == NO_MORE:
+                self._validate.stalled()
+            self._loop.advance(self._loop.next_instant + 1)
 
     def _backfill_order(self, jobs: list[Job]) -> list[Job]:
         object.__setattr__(self._backfill_view, "to_try", tuple(jobs))

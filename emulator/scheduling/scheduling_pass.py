@@ -31,6 +31,7 @@ class SchedulingPass:
         may_overrun: whether a run may outlive its planned end.
 
     Attributes:
+        before: what is to be done before each pass, or None.
         always: whether to offer a pass at every event; else only when ``apply`` says
             ``changed`` or ``hopeful``.
     """
@@ -62,7 +63,7 @@ class SchedulingPass:
         self._patience = PATIENCE + 2 * len(apply.state)
         self._fruitless = 0
         self._pending_view = PendingView(situation)
-        self._plan_anew = self._plan_pending if hooks.walltime_pending is not None else None
+        self.before: Callable[[], None] | None = self._plan_pending if hooks.walltime_pending is not None else None
 
     def run(self) -> None:  # noqa: C901 - in one piece: a further call would cost every pass
         """Make one pass, if there is anything for it to do."""
@@ -73,8 +74,10 @@ class SchedulingPass:
             apply.replan_overdue()
         if not (apply.changed or apply.hopeful or self._every_pass):
             return
-        if self._plan_anew is not None:
-            self._plan_anew()
+        if self.before is not None:
+            self.before()
+            if view.head is None:
+                return
         view.changed = apply.changed
         apply.changed = apply.hopeful = False
         if apply.watch.missing <= 0:

@@ -25,20 +25,23 @@ class JobState(IntEnum):
     REJECTED = 5
     REQUEUED = 6
     """Preempted, and its checkpoint is being written; then it is pending again."""
+    CANCELLED = 7
+    """Taken out of the queue."""
 
 
 LEGAL: dict[JobState, frozenset[JobState]] = {
     JobState.FUTURE: frozenset({JobState.PENDING, JobState.REJECTED}),
-    JobState.PENDING: frozenset({JobState.RUNNING}),
+    JobState.PENDING: frozenset({JobState.RUNNING, JobState.CANCELLED}),
     JobState.RUNNING: frozenset({JobState.COMPLETED, JobState.TIMEOUT, JobState.PENDING, JobState.REQUEUED}),
     JobState.REQUEUED: frozenset({JobState.PENDING}),
     JobState.COMPLETED: frozenset(),
     JobState.TIMEOUT: frozenset(),
     JobState.REJECTED: frozenset(),
+    JobState.CANCELLED: frozenset(),
 }
 """The states that may follow each state."""
 
-FUTURE, PENDING, RUNNING, COMPLETED, TIMEOUT, REJECTED, REQUEUED = map(int, JobState)
+FUTURE, PENDING, RUNNING, COMPLETED, TIMEOUT, REJECTED, REQUEUED, CANCELLED = map(int, JobState)
 
 PastRun = tuple[int, int, int, bool, int]
 """A run that ended by preemption: job index, start, end (microseconds), backfilled, work kept (microseconds)."""

@@ -55,7 +55,10 @@ class Venture:
         if view.changed and self._reserved != (head, time):
             self._reserved = (head, time)
             yield Reserve(head, time)
+        yield from self._fill(view, time, extra)
 
+    def _fill(self, view: SchedulingView, time: float, extra: int) -> Generator[Decision, bool, None]:
+        """Start who is planned to end by ``time``, shortest first, then whoever fits."""
         candidates = view.candidates(view.changed)
         in_time = [
             job for job in candidates if view.now + job.planned <= time or (self._extra and job.processors <= extra)

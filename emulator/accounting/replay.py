@@ -1,0 +1,69 @@
+"""Simulating a finished run again, from its folder alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from emulator.accounting.records import JOB_COLUMNS
+from emulator.config.options import Config
+from emulator.config.preemption import Preemption
+from emulator.workload.workload import Workload
+from slurm_sim_plugins.errors import InputError
+
+if TYPE_CHECKING:
+    from emulator.accounting.records import Records
+    from emulator.accounting.runfolder import FinishedRun
+
+
+def workload_of(run: FinishedRun) -> Workload:
+    """The workload that was simulated.
+
+    Of a job that was killed at its limit the true run time is not in the records; any
+    beyond the limit gives the same schedule, unless a plugin was told the truth.
+
+    Raises:
+        InputError: the run broke off.
+    """
+    if run.about["run"]["status"] != "finished":
+        raise InputError(f"{run.folder}: this run is {run.about['run']['status']}; only finished ones can be replayed")
+    jobs = run.records.jobs
+    killed = np.asarray(jobs["state"], dtype=object) == "TIMEOUT"
+    facts = {name: jobs[name] for name in jobs if name not in JOB_COLUMNS}
+    columns = {
+        "id": jobs["job_id"],
+        "submit": jobs["submit"],
+        "processors": jobs["processors"],
+        "run": np.where(killed, jobs["time_limit"] + 1.0, jobs["run"]),
+        "time_limit": jobs["time_limit"],
+    }
+    return Workload.from_columns({**columns, **facts}, name=str(run.about["workload"]["name"]), epoch=run.records.epoch)
+
+
+def config_of(run: FinishedRun) -> Config:
+    """How it was simulated.
+
+    Raises:
+        InputError: ``run.toml`` was written by another version, or by hand.
+    """
+    about = run.about
+    try:
+        return Config(
+            processors=run.records.processors,
+            slots=about["slots"],
+            plugin_options={name: plugin["options"] for name, plugin in about["plugins"].items()},
+            preemption=Preemption(**about["preemption"]),
+            **_options(about["simulation"]),
+        )
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{run.folder}: run.toml does not say how the run was made ({error}); run it again") from error
+
+
+def _options(stated: dict[str, Any]) -> dict[str, Any]:
+    return {name: stated[name] for name in ("timing", "passes", "kill_at_limit", "expired", "seed")}
+
+
+def same_starts(records: Records, again: Records) -> bool:
+    """Whether every job starts when it did."""
+    return bool(np.array_equal(records.jobs["start"], again.jobs["start"], equal_nan=True))
