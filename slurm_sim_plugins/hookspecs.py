@@ -111,7 +111,7 @@ class PreemptSpec:
         Answers: runs out of ``view.running``, each at most once. They are taken in this
         order until the job fits; if all of them are not enough, none is touched.
         None: nobody may be preempted.
-        Rejected: a run that is over, a run named twice.
+        Rejected: a run that is over, a run named twice, a job that may not be requeued.
         Cost: one call per request.
         Mirrors: ``preempt_p_preemptable`` and the PRIO of ``preempt_p_get_data``.
         Port class: A.

@@ -327,15 +327,19 @@ class SchedulingView(Situation):
         return self.free + sum([entry[2] for entry in self._runs[: bisect_right(self._runs, (time, _LAST))]])
 
     def fair_start(self, job: Job, pinned: bool = False) -> tuple[float, int]:
-        """As :meth:`earliest_start`, if all runs that ``job`` outranks made room for it.
+        """As :meth:`earliest_start`, if all runs that ``job`` outranks, and that may be requeued, made room for it.
 
         Args:
             job: a waiting job.
             pinned: whether runs that were not backfilled stay, whatever their priority.
         """
-        order = job._order
+        order, some_stay = job._order, job._facts["requeue"] is not None
         keeping = [
-            entry for entry in self._runs if entry[4]._order < order or (pinned and not entry[4].backfilled)
+            entry
+            for entry in self._runs
+            if entry[4]._order < order
+            or (pinned and not entry[4].backfilled)
+            or (some_stay and not entry[4].may_requeue)
         ]
         free = self._total - sum([entry[2] for entry in keeping])
         return earliest_start(job.processors, free, keeping, self.now)

@@ -23,7 +23,9 @@ class EventLog:
     reject    the job was not taken in; ``reason``
     reserve   it is planned to start at ``start``
     start     on ``processors``; ``backfilled`` if ahead of the head
-    requeue   its run was ended by preemption, and it waits again
+    requeue   its run was ended by preemption, and it waits again: at once, or, if a
+              checkpoint is written first, when it returns
+    return    that checkpoint is written
     end       ``state`` is COMPLETED or TIMEOUT
     ========  ==========================================================
 
@@ -60,6 +62,10 @@ class EventLog:
     def requeue(self, now: int, job: int, preemptor: int, reason: str) -> None:
         """A run was ended by preemption."""
         self._add(f'{{"time":{seconds(now)},"event":"requeue","job":{job},"preemptor":{preemptor}{_reason(reason)}}}\n')
+
+    def returned(self, now: int, job: int) -> None:
+        """The checkpoint of a preempted job is written: it waits again."""
+        self._add(f'{{"time":{seconds(now)},"event":"return","job":{job}}}\n')
 
     def end(self, now: int, job: int, state: str) -> None:
         """A job left the machine for good."""

@@ -43,7 +43,7 @@ JOB_COLUMNS: dict[str, str] = {
     "start": "start of the last run; null if it never ran",
     "end": "end of the last run; null if it did not end",
     "processors": "processors it took",
-    "state": "COMPLETED, TIMEOUT, REJECTED; in a run that broke off also RUNNING, PENDING, FUTURE",
+    "state": "COMPLETED, TIMEOUT, REJECTED; in a run that broke off also RUNNING, PENDING, REQUEUED, FUTURE",
     "run": "seconds of work that were asked for: the true run time, at most the limit if it was killed there",
     "time_limit": "requested seconds",
     "planned": "seconds of work that schedulers planned with, as answered last",

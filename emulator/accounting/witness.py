@@ -55,6 +55,11 @@ class Witness:
             self._log.requeue(now, run.job.id, preemptor.id, reason)
         self._tell("job_requeued", self._hooks.job_requeued, now, run.job, run.job, run)
 
+    def returned(self, now: int, job: Job) -> None:
+        """The checkpoint of a preempted job is written: it waits again."""
+        if self._log is not None:
+            self._log.returned(now, job.id)
+
     def reserved(self, now: int, job: Job, time: float, reason: str) -> None:
         """A job is planned to start at ``time`` (seconds)."""
         if self._log is not None:

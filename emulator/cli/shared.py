@@ -172,7 +172,8 @@ def preemption_settings(mode: str | None, settings: Sequence[str]) -> dict[str, 
                 f"--preemption {setting}: write it as OPTION=VALUE; options are {', '.join(PREEMPTION)}"
             )
         value = _value(text)
-        if isinstance(value, str) != (PREEMPTION[option] is str):
+        accepted = (int, float) if PREEMPTION[option] is float else PREEMPTION[option]
+        if not isinstance(value, accepted) or isinstance(value, bool):
             raise ConfigurationError(f"--preemption {setting}: {option} takes {WORDS[PREEMPTION[option]]}")
         parsed[option] = value
     return parsed

@@ -35,7 +35,6 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from emulator.config.preemption import Preemption
-
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 from slurm_sim_plugins.manager import WORDS
 

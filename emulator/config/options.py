@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, Literal, get_args
 
 from emulator.config.preemption import Preemption
@@ -62,8 +63,12 @@ class Config:
         self._one_of("timing", ("ideal",))
         self._one_of("passes", get_args(Passes))
         self._one_of("expired", get_args(Expired))
-        if self.seed < 0:
-            raise ConfigurationError(f"seed is {self.seed}; give 0 or more")
+        if not isinstance(self.seed, Integral) or isinstance(self.seed, bool) or self.seed < 0:
+            raise ConfigurationError(f"seed is {self.seed!r}; give a whole number, 0 or more")
+        if not isinstance(self.preemption, Preemption):
+            raise ConfigurationError(
+                f"preemption is {self.preemption!r}; give a Preemption, from emulator.config.preemption"
+            )
         self._one_of("dispatch", ("resolved", "pluggy"))
 
     def _one_of(self, option: str, choices: tuple[str, ...]) -> None:

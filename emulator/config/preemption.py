@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal, get_args
 
 from slurm_sim_plugins.errors import ConfigurationError
 
 Mode = Literal["REQUEUE", "CHECKPOINT", "SUSPEND"]
 Checkpoint = Literal["interval", "share", "jit"]
+LEAST_INTERVAL = 1e-6
+"""Seconds; the clock knows nothing shorter."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +62,22 @@ class Preemption:
         self._one_of("mode", get_args(Mode))
         self._one_of("checkpoint", get_args(Checkpoint))
         for option in ("cost", "restart_cost", "gb_per_processor", "slowdown"):
-            self._require(option, getattr(self, option) >= 0, "0 or more")
-        for option in ("interval", "gb_per_second_per_processor", "gb_per_second"):
-            self._require(option, getattr(self, option) > 0, "more than 0")
-        self._require("share", 0 < self.share <= 1, "more than 0 and at most 1")
-        if self.mode == "CHECKPOINT" and self.checkpoint == "interval" and self.cost > self.interval:
+            self._require(option, lambda value: value >= 0, "0 or more")
+        self._require("interval", lambda value: value >= LEAST_INTERVAL, f"at least {LEAST_INTERVAL:.6f}")
+        for option in ("gb_per_second_per_processor", "gb_per_second"):
+            self._require(option, lambda value: value > 0, "more than 0")
+        self._require("share", lambda value: 0 < value <= 1, "more than 0 and at most 1")
+        if self.mode == "CHECKPOINT" and not self.gb_per_processor:
+            self._check_cost()
+
+    def _check_cost(self) -> None:
+        """Refuse a cost with which the checkpoints make no sense; that of a size is what the machine makes it."""
+        if self.checkpoint == "share" and not self.cost:
+            raise ConfigurationError(
+                "preemption.cost is 0: any number of such checkpoints fits into a share of the limit; give a cost, or "
+                "checkpoint=jit, with which nothing is lost"
+            )
+        if self.checkpoint == "interval" and self.cost > self.interval:
             raise ConfigurationError(
                 f"preemption.cost of {self.cost:g} s is more than the interval of {self.interval:g} s: runs would "
                 "spend most of their time on checkpoints; give a longer interval"
@@ -90,7 +105,7 @@ class Preemption:
         if value not in choices:
             raise ConfigurationError(f"preemption.{option} is one of {', '.join(choices)}, not {value!r}")
 
-    def _require(self, option: str, fulfilled: bool, accepted: str) -> None:
+    def _require(self, option: str, rule: Callable[[float], bool], accepted: str) -> None:
         value = getattr(self, option)
-        if not fulfilled or not math.isfinite(value):
+        if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value) or not rule(float(value)):
             raise ConfigurationError(f"preemption.{option} is {value!r}; give a finite number, {accepted}")

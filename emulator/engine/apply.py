@@ -77,6 +77,9 @@ class Apply:
         self._witness = witness
         self._queue = JobQueue(situation)
         self._sequence = 0
+        if progress.overhead:
+            for job in table.jobs:
+                self._plan_next_run(job)
 
     def reject(self, job: Job, reason: str) -> None:
         """A submission is not taken in."""
@@ -102,8 +105,6 @@ class Apply:
     def submit(self, job: Job) -> None:
         """A job enters the queue."""
         self.state[job.index] = PENDING
-        if self._progress.overhead and job.index not in self._plans:
-            self._plan_next_run(job)
         if self._queue.add(job):
             self.changed = True
         self._situation._arrived.append(job)
@@ -127,7 +128,7 @@ class Apply:
         start = situation.now
         planned_end, end = start + job.planned_running, now + progress.duration[index]
         if self._handover.pending:
-            delay = self._handover.delay(index, processors, self.free, now)
+            delay = self._handover.take(index, processors, self.free, now)
             planned_end, end = planned_end + delay / MICROSECONDS, end + delay
         heappush(self._heap, (end, progress.ends_by[index], sequence, index))
         self.runs[index] = entry = (planned_end, sequence, processors, start, job)
@@ -161,7 +162,7 @@ class Apply:
         table.requeues[index] += 1
         if not table.backfilled[index] and table.could_start[index] == NEVER:
             table.could_start[index] = start
-        at_work = max(0, self.now - start - self._handover.delays.pop(index, 0))
+        at_work = max(0, self.now - start - self._handover.give_back(index, self.now))
         kept, away = self._progress.preempt(index, at_work)
         table.past_runs.append((index, start, self.now, table.backfilled[index], kept))
         table.backfilled[index] = False
@@ -186,6 +187,8 @@ class Apply:
         self.state[index] = PENDING
         self.changed = True
         self._queue.add(job)
+        if self._witness is not None:
+            self._witness.returned(self.now, job)
 
     def withdraw(self, job: Job) -> None:
         """A waiting job is taken out of the queue for good."""
@@ -221,7 +224,7 @@ class Apply:
         self.changed = True
         for entry in entries[: bisect_left(entries, (now, NO_SEQUENCE))]:
             planned_end, sequence, processors, start, job = entry
-            delay = self._handover.delays.get(job.index, 0) / MICROSECONDS
+            delay = self._handover.delay(job.index) / MICROSECONDS
             later = self._overdue(job, start + delay, now)
             if later <= planned_end:
                 continue

@@ -44,7 +44,8 @@ class Simulation:
         apply = Apply(self._situation, self.table, execution, OVERDUE[config.expired], heap, witness)
         self._validate = Validator(self._hooks, self._situation, self.table)
         room = RoomMaker(self._situation, self._hooks, apply, self._validate)
-        may_overrun = not config.kill_at_limit or self._hooks.walltime_submit is not None or config.preemption.overhead
+        planned = self._hooks.walltime_submit is not None or self._hooks.walltime_pending is not None
+        may_overrun = planned or not config.kill_at_limit or config.preemption.overhead
         self._pass = SchedulingPass(self._situation, self._hooks, apply, self._validate, room, may_overrun=may_overrun)
         admission = Admission(self._situation, self.table, self._hooks, apply, self._validate)
         self._apply = apply

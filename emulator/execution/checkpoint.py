@@ -7,6 +7,7 @@ complete when the run is preempted is lost, one that is complete at that instant
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 NEVER_WRITTEN = 2**62
 """An interval, in microseconds of progress, that no run is long enough for."""
@@ -28,14 +29,17 @@ class IntervalCheckpoint:
 
     def span(self, index: int, left: float, resumed: bool) -> float:
         """The work and its checkpoints, after reading the last one of the run before."""
-        checkpoints = max(0, -(-left // self._interval[index]) - 1)
-        return left + checkpoints * self._write[index] + (self._read[index] if resumed else 0)
+        return left + self._count(index, left) * self._write[index] + (self._read[index] if resumed else 0)
 
-    def kept(self, index: int, elapsed: int, resumed: bool) -> float:
+    def kept(self, index: int, left: float, elapsed: int, resumed: bool) -> float:
         """What the complete checkpoints of this run hold."""
         working = elapsed - self._read[index] if resumed else elapsed
         complete = max(0, working) // (self._interval[index] + self._write[index])
-        return complete * self._interval[index]
+        return min(complete, self._count(index, left)) * self._interval[index]
+
+    def _count(self, index: int, left: float) -> float:
+        """How many checkpoints a run writes that does ``left`` of work."""
+        return max(0, -(-left // self._interval[index]) - 1)
 
     def away(self, index: int) -> int:
         """The job waits again at once."""
@@ -45,7 +49,8 @@ class IntervalCheckpoint:
 class JustInTimeCheckpoint:
     """One checkpoint, when the run is preempted; nothing is lost.
 
-    The processors are handed over at once, but are not at work before it is written.
+    The processors are handed over at once, but are not at work before it is written. A
+    run that has done nothing since it began, or read the last one, writes none.
 
     Args:
         write: microseconds that a checkpoint takes, by job.
@@ -60,7 +65,7 @@ class JustInTimeCheckpoint:
         """The work, after reading the last checkpoint."""
         return left + (self._read[index] if resumed else 0)
 
-    def kept(self, index: int, elapsed: int, resumed: bool) -> float:
+    def kept(self, index: int, left: float, elapsed: int, resumed: bool) -> float:
         """All that was done since the last checkpoint was read."""
         return max(0, elapsed - self._read[index] if resumed else elapsed)
 
@@ -73,7 +78,8 @@ def spread_over_limit(limit: Sequence[int], write: Sequence[int], share: float) 
     """Intervals of progress with which checkpoints take at most a share of the limit.
 
     As many checkpoints as fit into that share, evenly spaced over the limit; a job whose
-    share holds none is never checkpointed.
+    share holds none is never checkpointed. The share is taken as the decimal that it is
+    written as: 0.29 of 100 s holds 29 checkpoints of 1 s.
 
     Args:
         limit: microseconds, by job.
@@ -82,8 +88,9 @@ def spread_over_limit(limit: Sequence[int], write: Sequence[int], share: float) 
 
     Source: the paper on real-time jobs on Mira, section 4.2, APP-CKPT.
     """
+    part = Fraction(str(share))
     intervals = []
     for allowed, cost in zip(limit, write, strict=True):
-        count = int(allowed * share // cost) if cost else 0
+        count = allowed * part.numerator // (part.denominator * cost) if cost else 0
         intervals.append(-(-allowed // (count + 1)) if count else NEVER_WRITTEN)
     return intervals

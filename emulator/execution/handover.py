@@ -2,41 +2,58 @@
 
 from __future__ import annotations
 
+Pieces = list[tuple[int, int]]
+"""(instant in microseconds, processors) for each checkpoint that is being written, ascending."""
+
 
 class Handover:
     """Knows which idle processors are not yet at work for whoever takes them.
 
     A job takes the other idle processors first. If it needs some of these, it waits on
-    its processors until the last of them is free to work.
+    its processors until the last of them is free to work. If it has to leave before that,
+    they are written on as before.
 
     Attributes:
-        pending: (instant, processors) for each checkpoint that is being written, in
-            microseconds, ascending.
-        delays: how long a running job had to wait on its processors, by its index.
+        pending: checkpoints that are being written on idle processors.
     """
 
-    __slots__ = ("delays", "pending")
+    __slots__ = ("_delays", "_taken", "pending")
 
     def __init__(self) -> None:
-        self.pending: list[tuple[int, int]] = []
-        self.delays: dict[int, int] = {}
+        self.pending: Pieces = []
+        self._delays: dict[int, int] = {}
+        self._taken: dict[int, Pieces] = {}
 
     def begin(self, until: int, processors: int) -> None:
         """A checkpoint is written on ``processors`` until an instant."""
         self.pending.append((until, processors))
         self.pending.sort()
 
-    def delay(self, index: int, processors: int, left_idle: int, now: int) -> int:
-        """How long a job waits that takes ``processors`` now and leaves ``left_idle``."""
+    def take(self, index: int, processors: int, left_idle: int, now: int) -> int:
+        """The job at ``index`` takes ``processors`` and leaves ``left_idle``; says how long it waits on them."""
         self.pending = [(until, held) for until, held in self.pending if until > now]
-        clean = processors + left_idle - sum(held for _, held in self.pending)
-        wanted, delay = processors - max(0, clean), 0
+        wanted = sum(held for _, held in self.pending) - left_idle
+        if wanted <= 0:
+            return 0
+        taken: Pieces = []
         while wanted > 0:
             until, held = self.pending.pop(0)
-            delay = until - now
-            if held > wanted:
-                self.pending.insert(0, (until, held - wanted))
-            wanted -= held
-        if delay:
-            self.delays[index] = delay
+            part = min(held, wanted)
+            taken.append((until, part))
+            if part < held:
+                self.pending.insert(0, (until, held - part))
+            wanted -= part
+        self._taken[index] = taken
+        self._delays[index] = delay = taken[-1][0] - now
         return delay
+
+    def delay(self, index: int) -> int:
+        """How long the current run of a job waited, or waits, on its processors."""
+        return self._delays.get(index, 0)
+
+    def give_back(self, index: int, now: int) -> int:
+        """The run of a job is preempted; says how long it was to wait on its processors."""
+        for until, held in self._taken.pop(index, ()):
+            if until > now:
+                self.begin(until, held)
+        return self._delays.pop(index, 0)

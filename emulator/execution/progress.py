@@ -28,11 +28,11 @@ class Mode(Protocol):
     def span(self, index: int, left: float, resumed: bool) -> float:
         """How long a run lasts that does ``left`` of work; ``resumed`` if it goes on from an earlier one."""
 
-    def kept(self, index: int, elapsed: int, resumed: bool) -> float:
-        """How much work survives of a run that is preempted after ``elapsed``."""
+    def kept(self, index: int, left: float, elapsed: int, resumed: bool) -> float:
+        """How much work survives of a run that was to do ``left`` and is preempted after ``elapsed``."""
 
     def away(self, index: int) -> int:
-        """How long its processors and its job are busy after that."""
+        """How long its processors and its job are busy after that, if any work survives."""
 
 
 class Progress:
@@ -74,19 +74,17 @@ class Progress:
             The work that it added and that survives, and how long its job and its
             processors stay busy; in microseconds.
         """
-        kept = self._mode.kept(index, elapsed, index in self._resumed)
-        if self.overhead:
-            saved = self._saved.get(index, 0) + kept
-            self._saved[index] = saved
-            if saved > 0 or not isinstance(self._mode, IntervalCheckpoint):
-                self._resumed.add(index)
-            left = max(0, self.useful[index] - saved)
-            self.duration[index] = round(self._mode.span(index, left, index in self._resumed))
-        return round(kept), self._mode.away(index)
-
-    def saved(self, index: int) -> int:
-        """Microseconds of work that survived the runs of a job before its current one."""
-        return round(self._saved.get(index, 0))
+        if not self.overhead:
+            return 0, 0
+        useful, before = self.useful[index], self._saved.get(index, 0)
+        kept = self._mode.kept(index, useful - before, elapsed, index in self._resumed)
+        self._saved[index] = saved = min(before + kept, useful)
+        if saved or isinstance(self._mode, Suspend):
+            self._resumed.add(index)
+        self.duration[index] = round(self._mode.span(index, useful - saved, index in self._resumed))
+        # Rounded so that the runs add up to the work, however many there are.
+        added = round(saved) - round(before)
+        return added, self._mode.away(index) if added else 0
 
     def wall(self, index: int, seconds: float) -> float:
         """How long the next run of a job lasts, in seconds, if all its work takes ``seconds``."""
@@ -96,7 +94,9 @@ class Progress:
         saved = self._saved.get(index, 0)
         if saved:
             left = max(LEAST_PLANNED, left - saved)
-        return self._mode.span(index, left, index in self._resumed) / MICROSECONDS
+        lasts = self._mode.span(index, left, index in self._resumed)
+        # What takes no longer than its work takes just as long, without rounding.
+        return seconds if lasts == seconds * MICROSECONDS else lasts / MICROSECONDS
 
 
 def make_mode(table: JobTable, preemption: Preemption) -> Mode:

@@ -10,7 +10,7 @@ class Requeue:
         """The work itself."""
         return left
 
-    def kept(self, index: int, elapsed: int, resumed: bool) -> float:
+    def kept(self, index: int, left: float, elapsed: int, resumed: bool) -> float:
         """Nothing."""
         return 0
 

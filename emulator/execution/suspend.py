@@ -23,7 +23,7 @@ class Suspend:
         """The work, slowed down, after the cost of resuming."""
         return left * self._factor + (self._cost if resumed else 0)
 
-    def kept(self, index: int, elapsed: int, resumed: bool) -> float:
+    def kept(self, index: int, left: float, elapsed: int, resumed: bool) -> float:
         """All that was done since the run went on."""
         working = elapsed - self._cost if resumed else elapsed
         return max(0, working) / self._factor
