@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from emulator.workload.models.common import PUBLISHED
 from emulator.workload.workload import Workload
 
 if TYPE_CHECKING:
@@ -45,12 +46,12 @@ def describe_workload(workload: Workload) -> dict[str, Any]:
 
 
 def workload_table(workload: Workload, moments: Mapping[str, float] | None = None) -> Table:
-    """The same for people; ``moments`` are a model's own figures."""
+    """The same for people; ``moments`` are a model's own figures, and published ones beside them."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    about = describe_workload(workload)
+    about, moments = describe_workload(workload), moments or {}
     table = Table(box=box.SIMPLE_HEAD, title=Text(workload.name), title_justify="left", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -59,19 +60,24 @@ def workload_table(workload: Workload, moments: Mapping[str, float] | None = Non
         ("machine", f"{about['machine']:,} processors" if about["machine"] else "not stated"),
         ("load", _number(about["load"], "{:.4f}")),
         ("submitted", f"{_number(about['first_submit'], '{:,.0f}')} to {_number(about['last_submit'], '{:,.0f}')} s"),
-        ("mean processors", _number(about["mean_processors"], "{:.4f}")),
-        ("mean run", _number(about["mean_run"], "{:,.1f} s")),
+        ("mean processors", _number(about["mean_processors"], "{:.4f}") + _published(moments, "mean_parallelism")),
+        ("mean run", _number(about["mean_run"], "{:,.1f} s") + _published(moments, "mean_run")),
         ("mean limit", _number(about["mean_time_limit"], "{:,.1f} s")),
         ("longer than their limit", f"{about['overrun']:,} jobs"),
         ("distinct", ", ".join(f"{name} {count:,}" for name, count in about["facts"].items()) or "-"),
     ]
     rows += [("dropped", _notice(notice)) for notice in about["dropped"]]
     rows += [("changed", _notice(notice)) for notice in about["changed"]]
-    shares = {name: value for name, value in (moments or {}).items() if name.endswith("share")}
-    rows += [(name.replace("_", " "), f"{value:.4f}") for name, value in shares.items()]
+    shares = [name for name in moments if name.endswith("share") and not name.startswith(PUBLISHED)]
+    rows += [(name.replace("_", " "), f"{moments[name]:.4f}" + _published(moments, name)) for name in shares]
     for name, value in rows:
         table.add_row(name, Text(value))
     return table
+
+
+def _published(moments: Mapping[str, float], name: str) -> str:
+    """What a paper prints of a moment, to stand behind the workload's own."""
+    return f" (published: {moments[PUBLISHED + name]:g})" if PUBLISHED + name in moments else ""
 
 
 def _number(value: float | None, form: str) -> str:

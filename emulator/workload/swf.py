@@ -64,6 +64,22 @@ WHOLE = {"id": 1, "allocated": 5, "requested": 8, **FACTS}
 TIMES = {"submit": 2, "wait": 3, "run": 4, "time_limit": 9}
 """The fields that are kept and are seconds, with or without a fraction."""
 
+CPU_TIME = 6
+"""The field of the seconds of CPU time that a process used on average; kept where it is a CPU use."""
+
+FRACTIONS = {**TIMES, "cpu_time": CPU_TIME}
+"""The fields that are kept and need not be whole."""
+
+CPU_USE = "cpu_use"
+"""The fact for which that field stands: CPU time over run time, the share of a processor that is used."""
+
+CPU_USE_DECIMALS = 6
+"""A CPU use with so many decimals is the same after writing and reading."""
+
+CPU_USE_LINE = "; Note: cpu_use is average CPU time (field 6) over run time (field 4)"
+"""The line that marks a file whose CPU times are to be read as CPU use. In a log they are what
+the system had measured, and nothing that a scheduler could have known."""
+
 PROCESSORS: dict[str, tuple[str, str | None]] = {
     "allocated": ("allocated", None),
     "requested": ("requested", "allocated"),
@@ -177,7 +193,7 @@ def read_swf(
 
     facts = header_facts(records.header)
     machine = facts.machine if machine is None else machine
-    columns, replaced = _choose_processors(records.columns, processors_field)
+    columns, replaced = _choose_processors(_with_cpu_use(records), processors_field)
     cleaned = clean(columns, rules, machine=machine, where=where)
     dropped += cleaned.dropped
     if not len(cleaned.columns["id"]):
@@ -202,7 +218,9 @@ def write_swf(workload: Workload, path: str | os.PathLike[str]) -> None:
 
     The workload's own header comes first, then what this conversion adds to it. The same
     workload gives the same bytes. Times are written to the microsecond. Facts that are text
-    are numbered from 1, and the header names them. The file appears whole or not at all.
+    are numbered from 1, and the header names them. CPU use is written as CPU time, to
+    :data:`CPU_USE_DECIMALS` decimals of use (not for runs of 0 s); the header names other columns, for which
+    the format has no field and which are left out. The file appears whole or not at all.
 
     Args:
         workload: the jobs.
@@ -316,7 +334,7 @@ def _read_fast(lines: list[str], first: int) -> _Block | None:
         fields = _loaded(body, layout)
         if fields is not None and len(fields[0]) == len(body) and _usable(fields):
             columns = {name: fields[number - 1].astype(np.int64) for name, number in WHOLE.items()}
-            columns |= {name: fields[number - 1].astype(np.float64) for name, number in TIMES.items()}
+            columns |= {name: fields[number - 1].astype(np.float64) for name, number in FRACTIONS.items()}
             return _Block(header, columns, np.array(numbers, dtype=np.int64), [])
     return None
 
@@ -365,7 +383,7 @@ def _read_slowly(lines: list[str], first: int) -> _Block:
     columns: dict[str, NDArray[Any]] = {
         name: np.array([record[number - 1] for record in records], dtype=np.int64) for name, number in WHOLE.items()
     }
-    for name, number in TIMES.items():
+    for name, number in FRACTIONS.items():
         columns[name] = np.array([record[number - 1] for record in records], dtype=np.float64)
     return _Block(header, columns, np.array(numbers, dtype=np.int64), bad)
 
@@ -451,6 +469,18 @@ def _choose_processors(columns: dict[str, NDArray[Any]], choice: str) -> tuple[d
     return {**columns, "processors": np.where(replaced, given[other], given[best])}, replaced
 
 
+def _with_cpu_use(records: _Block) -> dict[str, NDArray[Any]]:
+    """The columns, with CPU use in place of CPU time if the file says that this is what it means."""
+    columns = dict(records.columns)
+    time, run = columns.pop("cpu_time"), columns["run"]
+    if CPU_USE_LINE in (line.strip() for line in records.header):
+        known = (time >= 0) & (run > 0)
+        share = np.round(np.divide(time, run, out=np.full(len(run), np.nan), where=known), CPU_USE_DECIMALS)
+        if known.any():
+            columns[CPU_USE] = share
+    return columns
+
+
 def _replacements(replaced: Mask, choice: str, where: Where) -> tuple[Changed, ...]:
     if not replaced.any():
         return ()
@@ -522,6 +552,8 @@ def _header_lines(workload: Workload, labels: list[str]) -> list[str]:
     added = [CONVERTED]
     added += [f"; Note: jobs left out: {each.count} ({each.reason})" for each in workload.dropped]
     added += [f"; Note: jobs changed: {each.count} ({each.reason})" for each in workload.changed]
+    added += [CPU_USE_LINE] if CPU_USE in workload.facts else []
+    added += [f"; Note: column left out, for which the format has no field: {name}" for name in _left_out(workload)]
     lines += [line for line in added + labels if line not in lines]
     facts = header_facts(lines)
     if workload.machine is not None and workload.machine != facts.machine:
@@ -543,9 +575,24 @@ def _record_lines(workload: Workload, facts: dict[str, Ints]) -> str:
         WHOLE["requested"]: processors,
         TIMES["time_limit"]: _seconds(workload.time_limit),
         **{FACTS[name]: _words(values) for name, values in facts.items()},
+        **({CPU_TIME: _cpu_times(workload)} if CPU_USE in workload.facts else {}),
     }
     rows = zip(*(columns.get(number, repeat("-1")) for number in range(1, len(FIELDS) + 1)), strict=False)
     return "".join(f"{' '.join(row)}\n" for row in rows)
+
+
+def _left_out(workload: Workload) -> list[str]:
+    """Names of the facts that the format cannot hold, as they may stand in one line."""
+    return [_one_line(name) for name in workload.facts if name not in FACTS and name != CPU_USE]
+
+
+def _cpu_times(workload: Workload) -> list[str]:
+    """Seconds of CPU time, -1 where the use is unknown."""
+    whole_runs = bool((workload.run == np.rint(workload.run)).all())
+    # The product of a whole number and a use has the decimals of the use; of two fractions, those of both.
+    decimals = CPU_USE_DECIMALS if whole_runs else 2 * CPU_USE_DECIMALS
+    times = np.asarray(workload.facts[CPU_USE], dtype=np.float64) * workload.run
+    return [f"{value:.{decimals}f}".rstrip("0").rstrip(".") if value >= 0 else "-1" for value in times.tolist()]
 
 
 def _words(values: Ints) -> list[str]:

@@ -309,7 +309,7 @@ def test_the_first_of_both_streams_are_kept() -> None:
 @pytest.mark.parametrize("load", [0.05, 0.5, 0.8, 1.2])
 @pytest.mark.parametrize("kind", ["combined", "both"])
 def test_load_comes_out_as_asked(load: float, kind: Any) -> None:
-    workload = generate(3000, 320, 19, load=load, kind=kind)
+    workload = generate(3000, 320, 19, load=load, overload=True, kind=kind)
     assert workload.load(320) == pytest.approx(load, rel=0.01)
     assert describe(workload, 320)["load"] == workload.load(320)
 
@@ -441,7 +441,7 @@ def test_the_hash_is_of_the_parameters() -> None:
         {"sizes": "table"},
         {"parameters": replace(COMBINED, pb=0.7)},
     ]
-    hashes = {generate(**{"jobs": 100, "machine": 128, "seed": 1} | other).source_hash for other in others}
+    hashes = {generate(**{"jobs": 100, "processors": 128, "seed": 1} | other).source_hash for other in others}
     assert len(hashes | {base.source_hash}) == len(others) + 1
     assert all(len(value) == 64 for value in hashes)
     assert generate(100, 128, 1, estimate_factor=np.float64(5), parameters=COMBINED).source_hash == base.source_hash
@@ -477,11 +477,13 @@ def test_describe() -> None:
     [
         ({"jobs": 0}, "jobs is 0; it must be 1 or more"),
         ({"jobs": 2.5}, "jobs is 2.5; it must be a whole number"),
-        ({"machine": 0}, "machine is 0"),
-        ({"machine": 2**31}, "machine is"),
+        ({"processors": 0}, "processors is 0"),
+        ({"processors": 2**31}, "processors is"),
         ({"seed": -1}, "seed is -1"),
         ({"load": 0.0}, "load is 0.0"),
         ({"load": -0.5}, "load is -0.5"),
+        ({"load": 1.01}, "load is 1.01; above 1 the queue grows"),
+        ({"load": 101, "overload": True}, "even an overload must be 100 or less"),
         ({"load": math.nan}, "load is nan"),
         ({"load": math.inf}, "load is inf"),
         ({"jobs": 1, "load": 0.5}, "2 jobs or more"),
@@ -499,7 +501,7 @@ def test_describe() -> None:
 )
 def test_bad_arguments_are_refused(arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigurationError) as error:
-        generate(**{"jobs": 10, "machine": 128, "seed": 1} | arguments)
+        generate(**{"jobs": 10, "processors": 128, "seed": 1} | arguments)
     assert words in str(error.value)
 
 
@@ -569,7 +571,9 @@ def test_a_load_is_reached_or_refused(jobs: int, machine: int, seed: int, load: 
     base = generate(jobs, machine, seed, kind=kind)
     span = float(np.dot(base.run, base.processors)) / machine / load
     if base.submit[-1] > 0 and span > 101:  # beyond this, a part of a second is less than 1 %
-        assert generate(jobs, machine, seed, load=load, kind=kind).load(machine) == pytest.approx(load, rel=0.01)
+        assert generate(jobs, machine, seed, load=load, overload=True, kind=kind).load(machine) == pytest.approx(
+            load, rel=0.01
+        )
     elif span < 1:
         with pytest.raises(ConfigurationError):
-            generate(jobs, machine, seed, load=load, kind=kind)
+            generate(jobs, machine, seed, load=load, overload=True, kind=kind)

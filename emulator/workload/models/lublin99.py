@@ -53,23 +53,22 @@ What is not in the model and is our addition:
 
 from __future__ import annotations
 
-import hashlib
 import math
-import operator
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from enum import IntEnum
-from typing import Any, Literal, SupportsIndex, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.workload.workload import LARGEST_SECONDS, Floats, Ints, Workload
+from emulator.workload.models import common
+from emulator.workload.models.common import Estimates, Request
+from emulator.workload.workload import Floats, Ints, Workload
 from slurm_sim_plugins.errors import ConfigurationError
 
 Kind = Literal["combined", "batch", "interactive", "both"]
 Sizes = Literal["machine", "table"]
-Estimates = Literal["factor", "exact"]
 
 LONGEST_LOG_RUN = 12.0
 """Largest natural logarithm of a run time in seconds; exp(12) s are about 45 hours."""
@@ -91,9 +90,6 @@ TABLE_LOG2_MACHINE = 7.0
 UMED_BELOW = (1.5, 3.5)
 """The published range of the distance between uhi and umed."""
 
-LARGEST_MACHINE = 2**31 - 1
-LARGEST_ESTIMATE_FACTOR = 1e6
-LOAD_TOLERANCE = 0.01
 MOST_REDRAWS = 1000
 
 _QUEUES = {"interactive": 0, "batch": 1}
@@ -158,9 +154,7 @@ class Lublin99Parameters:
     arar: float
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            if not math.isfinite(value):
-                raise ConfigurationError(f"lublin99: {name} is {value}; it must be a finite number")
+        common.require_finite("lublin99", asdict(self))
         for name in ("a1", "b1", "a2", "b2", "aarr", "barr", "anum", "bnum", "arar"):
             if getattr(self, name) <= 0:
                 raise ConfigurationError(f"lublin99: {name} is {getattr(self, name)}; it must be more than 0")
@@ -201,10 +195,11 @@ _PRESETS = {"combined": COMBINED, "batch": BATCH, "interactive": INTERACTIVE}
 
 def generate(
     jobs: int,
-    machine: int,
+    processors: int,
     seed: int,
     *,
     load: float | None = None,
+    overload: bool = False,
     kind: Kind = "combined",
     parameters: Lublin99Parameters | None = None,
     sizes: Sizes = "machine",
@@ -217,10 +212,11 @@ def generate(
 
     Args:
         jobs: how many, 1 or more.
-        machine: processors of the machine, 1 or more; no job takes more.
+        processors: of the machine, 1 or more; no job takes more.
         seed: 0 or more.
-        load: target of ``Workload.load(machine)``, or None for the model's own; reached to
+        load: target of ``Workload.load(processors)``, or None for the model's own; reached to
             within 1 %.
+        overload: whether the load may be above 1.
         kind: which of the published parameters; ``both`` merges batch and interactive jobs.
         parameters: to be used in place of the published ones; not with ``both``.
         sizes: ``machine`` moves umed and uhi to the machine, ``table`` takes them as they stand.
@@ -237,73 +233,53 @@ def generate(
         ConfigurationError: an argument out of its range, or a load that this workload cannot
             reach in whole seconds.
     """
-    jobs, machine, seed = _whole("jobs", jobs, 1), _whole("machine", machine, 1), _whole("seed", seed, 0)
-    users = max(1, round(math.sqrt(jobs))) if users is None else _whole("users", users, 0)
-    _check_choices(kind, sizes, estimates)
-    _check_numbers(jobs, machine, load, umed_below, estimate_factor)
+    request = Request(jobs, processors, seed, load, overload, estimates, estimate_factor, users)
+    common.choose("kind", kind, Kind)
+    common.choose("sizes", sizes, Sizes)
+    if umed_below is not None and not UMED_BELOW[0] <= umed_below <= UMED_BELOW[1]:
+        raise ConfigurationError(f"umed_below is {umed_below}; it must be between {UMED_BELOW[0]} and {UMED_BELOW[1]}")
     types = _types(kind, parameters)
+    jobs, machine, seed = request.jobs, request.processors, request.seed
 
     times, which = _arrivals(types, jobs, seed)
     spans = {name: _size_range(of_type, machine, sizes, umed_below) for name, of_type in types.items()}
-    processors, run = _jobs(types, spans, which, machine, seed)
-    if load is not None:
-        times = times * _stretch(times, float(np.dot(run, processors)), machine, load)
-
-    columns: dict[str, NDArray[Any]] = {
-        "id": np.arange(1, jobs + 1),
-        "submit": np.floor(times),
-        "processors": processors,
-        "run": run,
-        "time_limit": _limits(run, estimates, estimate_factor, _stream(seed, _Purpose.ESTIMATES, kind)),
-    }
+    size, run = _jobs(types, spans, which, machine, seed)
+    columns: dict[str, NDArray[Any]] = {"submit": times, "processors": size, "run": run}
     if kind == "both":
         columns["queue"] = np.array([_QUEUES[name] for name in types])[which]
-    if users > 0:
-        columns["user"] = _draw_users(users, jobs, _stream(seed, _Purpose.USERS, kind))
+    if request.count_users() > 0:
+        columns["user"] = common.draw_users(request.count_users(), jobs, _stream(seed, _Purpose.USERS, kind))
 
-    settings = _settings(
-        jobs=jobs, machine=machine, seed=seed, load=_float(load), kind=kind, sizes=sizes,
-        umed_below=_float(umed_below), estimates=estimates, estimate_factor=_float(estimate_factor), users=users,
-        **{f"{name}.{key}": _float(value) for name, of_type in types.items() for key, value in asdict(of_type).items()},
+    settings = dict(
+        jobs=jobs, machine=machine, seed=seed, load=common.plain(load), kind=kind, sizes=sizes,
+        umed_below=common.plain(umed_below), estimates=estimates, estimate_factor=common.plain(estimate_factor),
+        users=request.count_users(),
+        **{
+            f"{name}.{key}": common.plain(value)
+            for name, of_type in types.items() for key, value in asdict(of_type).items()
+        },
     )  # fmt: skip
-    workload = Workload.from_columns(
-        columns,
-        name=f"lublin99-{kind}-{jobs}-s{seed}" + ("" if load is None else f"-load{load:g}"),
-        machine=machine,
-        header=("; Model: Lublin and Feitelson (1999/2003)", *(f"; Note: lublin99 {line}" for line in settings)),
-        source_hash=hashlib.sha256("\n".join(("lublin99", *settings)).encode()).hexdigest(),
+    return common.assemble(
+        request,
+        name=f"lublin99-{kind}",
+        title="Lublin and Feitelson (1999/2003)",
+        columns=columns,
+        settings=settings,
+        rng=_stream(seed, _Purpose.ESTIMATES, kind),
     )
-    if load is not None:
-        _check_load(workload, machine, load)
-    return workload
 
 
-def describe(workload: Workload, machine: int) -> dict[str, float]:
-    """Moments of a workload, such as a paper would print.
+def describe(workload: Workload, processors: int) -> dict[str, float]:
+    """Moments of a workload, see :func:`emulator.workload.models.common.describe`.
 
     Args:
         workload: one job or more.
-        machine: processors of the machine, for the load.
-
-    Returns:
-        ``mean_parallelism`` in processors, ``mean_run`` in seconds, ``load`` as
-        ``Workload.load`` has it (NaN for one job), ``serial_share`` of jobs on one processor
-        and ``power_of_two_share`` of jobs on 2, 4, 8, ... processors, both shares of all jobs.
+        processors: of the machine, for the load.
 
     Raises:
-        ConfigurationError: no jobs, or a machine of no processors.
+        ConfigurationError: no jobs, a machine of no processors, a job that needs more.
     """
-    machine = _whole("machine", machine, 1)
-    if len(workload) == 0:
-        raise ConfigurationError(f"{workload.name}: a workload without jobs has no moments")
-    size = workload.processors
-    return {
-        "mean_parallelism": float(size.mean()),
-        "mean_run": float(workload.run.mean()),
-        "load": workload.load(machine),
-        "serial_share": float((size == 1).mean()),
-        "power_of_two_share": float(((size > 1) & (size & (size - 1) == 0)).mean()),
-    }
+    return common.describe(workload, processors)
 
 
 def day_weights(parameters: Lublin99Parameters) -> Floats:
@@ -423,72 +399,6 @@ def _redraw_above(limit: float, count: int, draw: Callable[[Ints], Floats]) -> F
     )
 
 
-def _limits(run: Floats, estimates: Estimates, factor: float, rng: np.random.Generator) -> Floats:
-    if estimates == "exact":
-        return run.copy()
-    return np.ceil(run * rng.uniform(1.0, factor, len(run)) / 60.0) * 60.0
-
-
-def _draw_users(users: int, jobs: int, rng: np.random.Generator) -> Ints:
-    """User numbers from 1; user k has a share proportional to 1 / k."""
-    total = np.cumsum(1.0 / np.arange(1, users + 1))
-    numbers = np.searchsorted(total, rng.random(jobs) * total[-1], side="right") + 1
-    return np.asarray(np.minimum(numbers, users), dtype=np.int64)
-
-
-def _stretch(times: Floats, area: float, machine: int, load: float) -> float:
-    """Base load / target load; ``area`` is in processor-seconds."""
-    target = area / machine / load
-    if target > LARGEST_SECONDS:
-        raise ConfigurationError(f"load is {load:g}; the submissions would span {target:.3g} s, which is too long")
-    span = float(times[-1] - times[0])
-    if span == 0:
-        raise ConfigurationError(f"load {load:g} needs more than {len(times)} jobs: these are submitted all at once")
-    return target / span
-
-
-def _check_load(workload: Workload, machine: int, load: float) -> None:
-    reached = workload.load(machine)
-    if not abs(reached - load) <= LOAD_TOLERANCE * load:
-        raise ConfigurationError(
-            f"load {load:g} cannot be reached with {len(workload)} jobs on {machine} processors: submit times in "
-            f"whole seconds give {reached:g}; ask for more jobs or a lower load"
-        )
-
-
-def _check_choices(kind: str, sizes: str, estimates: str) -> None:
-    for name, value, choice in (("kind", kind, Kind), ("sizes", sizes, Sizes), ("estimates", estimates, Estimates)):
-        if value not in get_args(choice):
-            raise ConfigurationError(f"{name} is {value!r}; it must be one of {', '.join(get_args(choice))}")
-
-
-def _check_numbers(
-    jobs: int, machine: int, load: float | None, umed_below: float | None, estimate_factor: float
-) -> None:
-    if machine > LARGEST_MACHINE:
-        raise ConfigurationError(f"machine is {machine}; it must be {LARGEST_MACHINE} processors or less")
-    if load is not None and not 0 < load < math.inf:
-        raise ConfigurationError(f"load is {load}; it must be a finite number above 0")
-    if load is not None and jobs < 2:
-        raise ConfigurationError("a target load needs 2 jobs or more: one job has no time between submissions")
-    if umed_below is not None and not UMED_BELOW[0] <= umed_below <= UMED_BELOW[1]:
-        raise ConfigurationError(f"umed_below is {umed_below}; it must be between {UMED_BELOW[0]} and {UMED_BELOW[1]}")
-    if not 1 <= estimate_factor <= LARGEST_ESTIMATE_FACTOR:
-        raise ConfigurationError(
-            f"estimate_factor is {estimate_factor}; it must be between 1 and {LARGEST_ESTIMATE_FACTOR:g}"
-        )
-
-
-def _whole(name: str, value: SupportsIndex, least: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise ConfigurationError(f"{name} is {value!r}; it must be a whole number") from None
-    if number < least:
-        raise ConfigurationError(f"{name} is {number}; it must be {least} or more")
-    return number
-
-
 def _types(kind: Kind, parameters: Lublin99Parameters | None) -> dict[str, Lublin99Parameters]:
     """The job types of a workload by name."""
     if kind == "both":
@@ -496,16 +406,6 @@ def _types(kind: Kind, parameters: Lublin99Parameters | None) -> dict[str, Lubli
             raise ConfigurationError("parameters describe one type of jobs; they cannot go with kind 'both'")
         return {"batch": BATCH, "interactive": INTERACTIVE}
     return {kind: _PRESETS[kind] if parameters is None else parameters}
-
-
-def _settings(**settings: object) -> tuple[str, ...]:
-    """A canonical line for each setting; equal workloads have equal lines."""
-    return tuple(f"{key}={value!r}" for key, value in settings.items())
-
-
-def _float(value: float | None) -> float | None:
-    """A plain float, so that 1, 1.0 and numpy's 1.0 are the same setting."""
-    return None if value is None else float(value)
 
 
 def _stream(seed: int, purpose: _Purpose, kind: str) -> np.random.Generator:
