@@ -63,9 +63,10 @@ class Hooks:
         """End the simulation because of an answer that cannot be used.
 
         Raises:
-            PluginError: always.
+            PluginError: always; where no line is known, it names the first one of the hook.
         """
-        raise PluginError(message, plugin=self.plugin_for(hook), hook=hook, job=job, time=time, where=where)
+        where = where or self._selection.line_of(hook)
+        raise PluginError(message, plugin=self.plugin_for(hook), hook=hook, job=job, time=time, where=where) from None
 
     def fail(self, hook: str, error: BaseException, *, time: float, job: object | None = None) -> NoReturn:
         """End the simulation because a hook raised; what the emulator raised itself passes through.

@@ -1,17 +1,19 @@
 """Checks every answer of a plugin before it is applied.
 
 An answer that cannot be used ends the simulation with an error that names plugin, hook,
-job and simulated time; what was logged so far is kept.
+job and simulated time; what was logged so far is kept. What may be answered is said in
+:mod:`slurm_sim_plugins.answers`, for unit tests too.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from emulator.hooks import Hooks, line_of
-from emulator.state.jobs import FUTURE, PENDING, JobState, JobTable
+from emulator.state.jobs import FUTURE, JobState, JobTable
+from slurm_sim_plugins import answers
+from slurm_sim_plugins.answers import Refused
 from slurm_sim_plugins.decisions import MakeRoom, Plan, Reserve, Start, Wake
 from slurm_sim_plugins.views import Job, Run, Situation
 
@@ -40,70 +42,64 @@ class Validator:
 
     def start(self, decision: Start, free: int) -> Job:
         """The job of a start that can be carried out on ``free`` processors."""
-        job = self._waiting(decision)
-        if job.processors > free:
-            self._refuse(
-                f"Start: it needs {job.processors} processors and {free} are free; "
-                "start what fits, or yield MakeRoom first",
-                job,
-            )
-        return job
+        try:
+            return answers.start(decision, self._state, free)
+        except Refused as refused:
+            self._refuse(refused)
 
     def reserve(self, decision: Reserve) -> Job:
-        """The job of a reservation that can be noted; it may be planned for never (infinity)."""
-        job = self._waiting(decision)
+        """The job of a reservation that can be noted."""
         try:
-            fits = decision.time >= self._situation.now
-        except TypeError:
-            fits = False
-        if not fits:
-            self._refuse(
-                f"Reserve: the time {_short(decision.time)} is not now ({self._situation.now:g}) or later", job
-            )
-        return job
+            return answers.reserve(decision, self._state, self._situation.now)
+        except Refused as refused:
+            self._refuse(refused)
 
     def make_room(self, decision: MakeRoom) -> Job:
         """The job of a request for room."""
-        return self._waiting(decision)
+        try:
+            return answers.waiting(decision, self._state)
+        except Refused as refused:
+            self._refuse(refused)
 
     def wake(self, decision: Wake) -> float:
-        """The time of a wake-up: finite, and late enough to be another instant than now."""
-        time = decision.time
-        if not (_is_finite(time) and time >= self._situation.now + 1e-6):
-            self._refuse(f"Wake: the time {_short(time)} is not later than now ({self._situation.now:g})", None)
-        waiting = len(self._situation.queue)
-        if waiting != self._waiting_with or self._situation.running or self._table.state[-1] == FUTURE:
-            self._waiting_with, self._idle_wakes = waiting, 0
+        """The time of a wake-up; not for ever while nothing else happens."""
+        try:
+            time = answers.wake(decision, self._situation.now)
+        except Refused as refused:
+            self._refuse(refused)
+        queue = self._situation.queue
+        if len(queue) != self._waiting_with or self._situation.running or self._table.state[-1] == FUTURE:
+            self._waiting_with, self._idle_wakes = len(queue), 0
         self._idle_wakes += 1
         if self._idle_wakes > MOST_IDLE_WAKES:
             self._refuse(
-                f"Wake: asked for {self._idle_wakes} times while {waiting} jobs wait, nothing runs and nobody is to "
-                "come; start one",
-                None,
-                job_id=self._situation.queue[0].id if waiting else None,
+                Refused(
+                    f"Wake: asked for {self._idle_wakes} times while {len(queue)} jobs wait, nothing runs and nobody "
+                    "is to come; start one",
+                    queue[0] if queue else None,
+                )
             )
         return time
 
     def unknown(self, decision: object) -> None:
         """Something was yielded that is no decision."""
-        self._refuse(
-            f"yielded {_short(decision)}; a scheduler yields decisions: Start, Reserve, MakeRoom, Wake "
-            "from slurm_sim_plugins",
-            None,
-        )
+        self._refuse(answers.no_decision(decision))
 
     def no_progress(self, count: int) -> None:
         """A pass yields and yields."""
-        head = self._situation.queue[0].id if self._situation.queue else None
+        head = self._situation.queue[0] if self._situation.queue else None
         self._refuse(
-            f"the pass makes no progress: {count} decisions and no end; return when there is nothing more to start",
-            None,
-            job_id=head,
+            Refused(
+                f"the pass makes no progress: {count} decisions and no end; return when there is nothing more to start",
+                head,
+            )
         )
 
     def view_changed(self) -> None:
         """A scheduler wrote to its view."""
-        self._refuse("wrote to view.free, view.now or view.head; a view is only read, ask with a decision", None)
+        self._refuse(
+            Refused("wrote to view.free, view.now or view.head; a view is only read, ask with a decision"),
+        )
 
     def stalled(self) -> None:
         """Jobs wait, nothing runs, and nothing more will happen."""
@@ -119,129 +115,54 @@ class Validator:
 
     def priorities(self, answer: Sequence[float], jobs: list[Job]) -> Sequence[float]:
         """One finite number a job."""
-        if isinstance(answer, Mapping | Set) or _length(answer) != len(jobs):
-            self._refuse_answer(
-                "priority_set", f"answered {_short(answer)} for {len(jobs)} jobs; answer one number for each", jobs[0]
-            )
-        for job, number in zip(jobs, answer, strict=True):
-            if not _is_finite(number):
-                self._refuse_answer("priority_set", f"answered {_short(number)}; a priority is a finite number", job)
-        return list(answer)
+        try:
+            return answers.priorities(answer, jobs)
+        except Refused as refused:
+            self._refuse_answer("priority_set", refused)
 
     def plan(self, answer: float | Plan, job: Job) -> Plan:
         """Planned seconds, one number for everything or three."""
-        if isinstance(answer, Plan):
-            return Plan(*(self._planned("walltime_submit", seconds, job) for seconds in answer))
-        return Plan(*[self._planned("walltime_submit", answer, job)] * 3)
+        try:
+            return answers.plan(answer, job)
+        except Refused as refused:
+            self._refuse_answer("walltime_submit", refused)
 
     def plans(self, answer: Sequence[float], jobs: Sequence[Job]) -> list[Plan]:
         """Planned seconds of each waiting job."""
-        if isinstance(answer, Mapping | Set) or _length(answer) != len(jobs):
-            self._refuse_answer(
-                "walltime_pending",
-                f"answered {_short(answer)} for {len(jobs)} jobs; answer seconds for each, or None",
-                jobs[0],
-            )
-        return [
-            Plan(*[self._planned("walltime_pending", seconds, job)] * 3)
-            for job, seconds in zip(jobs, answer, strict=True)
-        ]
-
-    def _planned(self, hook: str, seconds: float, job: Job) -> float:
-        """Seconds: more than 0, at most the limit."""
-        if not _is_finite(seconds) or not 0 < seconds <= job.time_limit:
-            self._refuse_answer(
-                hook,
-                f"answered {_short(seconds)}; a planned time is more than 0 s and at most the limit of "
-                f"{job.time_limit:g} s",
-                job,
-            )
-        return float(seconds)
+        try:
+            return answers.plans(answer, jobs)
+        except Refused as refused:
+            self._refuse_answer("walltime_pending", refused)
 
     def order(self, answer: Sequence[Job], jobs: list[Job]) -> Sequence[Job]:
         """Jobs out of those that were to be tried, each once."""
-        if _length(answer) is None:
-            self._refuse_answer("backfill_candidates", f"answered {_short(answer)}; answer a list of jobs", None)
-        allowed = set(map(id, jobs))
-        for job in answer:
-            if id(job) not in allowed:
-                known = isinstance(job, Job) and any(job is other for other in jobs)
-                fault = "twice" if known else "which is not in view.to_try"
-                self._refuse_answer("backfill_candidates", f"named {_short(job)} {fault}", job)
-            allowed.remove(id(job))
-        return answer
+        try:
+            return answers.order(answer, jobs)
+        except Refused as refused:
+            self._refuse_answer("backfill_candidates", refused)
 
     def victims(self, answer: Sequence[Run], preemptor: Job) -> list[Run]:
         """Runs of now, each once."""
-        if _length(answer) is None:
-            self._refuse_answer("preempt_candidates", f"answered {_short(answer)}; answer a list of runs", preemptor)
-        current = set(self._situation.running)
-        named = set()
-        for run in answer:
-            if not isinstance(run, Run) or run not in current:
-                self._refuse_answer(
-                    "preempt_candidates", f"named {_short(run)}, which is not in view.running", preemptor
-                )
-            if run in named:
-                self._refuse_answer("preempt_candidates", f"named the run of job {run.job.id} twice", preemptor)
-            if not run.job.may_requeue:
-                self._refuse_answer(
-                    "preempt_candidates",
-                    f"named the run of job {run.job.id}, which may not be requeued; leave out jobs whose may_requeue "
-                    "is False",
-                    preemptor,
-                )
-            named.add(run)
-        return list(answer)
+        try:
+            return answers.victims(answer, preemptor, self._situation.running)
+        except Refused as refused:
+            self._refuse_answer("preempt_candidates", refused)
 
     def generator(self, answer: object) -> None:
         """What ``schedule`` answers is a generator."""
         if not hasattr(answer, "send"):
-            self._hooks.refuse(
-                "schedule",
-                f"answered {_short(answer)}; it must be a generator: yield each decision",
-                time=self._situation.now,
-            )
+            self._refuse_answer("schedule", answers.no_generator(answer))
 
-    def _waiting(self, decision: Start | Reserve | MakeRoom) -> Job:
-        """The job of a decision, which must be one that waits."""
-        job, kind = decision.job, type(decision).__name__
-        if not isinstance(job, Job):
-            self._refuse(f"{kind}: {_short(job)} is not a job of the queue", None)
-        if job.index >= len(self._table) or self._table.jobs[job.index] is not job:
-            self._refuse(f"{kind}: this job is not of this simulation; keep no jobs from another one", job)
-        state = self._table.state[job.index]
-        if state != PENDING:
-            self._refuse(f"{kind}: the job does not wait, it is {JobState(state).name}", job)
-        return job
+    def _state(self, job: Job) -> str | None:
+        table = self._table
+        if job.index >= len(table) or table.jobs[job.index] is not job:
+            return None
+        return JobState(table.state[job.index]).name
 
-    def _refuse(self, message: str, job: Job | None, job_id: int | None = None) -> NoReturn:
-        self._hooks.refuse(
-            "schedule",
-            message,
-            time=self._situation.now,
-            job=job.id if job is not None else job_id,
-            where=line_of(self.decisions),
-        )
+    def _refuse(self, refused: Refused) -> NoReturn:
+        """A decision cannot be carried out."""
+        where = line_of(self.decisions)
+        self._hooks.refuse("schedule", refused.message, time=self._situation.now, job=refused.job, where=where)
 
-    def _refuse_answer(self, hook: str, message: str, job: object) -> NoReturn:
-        self._hooks.refuse(hook, message, time=self._situation.now, job=getattr(job, "id", None))
-
-
-def _length(answer: Any) -> int | None:
-    try:
-        return len(answer)
-    except TypeError:
-        return None
-
-
-def _is_finite(number: Any) -> bool:
-    try:
-        return math.isfinite(number)
-    except (TypeError, ValueError, OverflowError):
-        return False
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 100 else text[:97] + "..."
+    def _refuse_answer(self, hook: str, refused: Refused) -> NoReturn:
+        self._hooks.refuse(hook, refused.message, time=self._situation.now, job=refused.job)

@@ -66,6 +66,7 @@ class PluginInfo:
             raise PluginError(
                 f"{factory!r} is an instance; give its class, of which each simulation makes an instance of its own",
                 plugin=origin,
+                where=_line_of(type(factory)),
             )
         return _described(factory, origin)
 
@@ -205,6 +206,11 @@ class Selection:
         caller = getattr(self.manager.hook, hook)
         return [(impl.plugin_name, impl) for impl in reversed(caller.get_hookimpls())]
 
+    def line_of(self, hook: str) -> str | None:
+        """``file:line`` where the implementation of a hook begins; of several, the one that is called last."""
+        codes = [_code_of(impl.function) for _, impl in self.implementations(hook)]
+        return f"{codes[-1].co_filename}:{codes[-1].co_firstlineno}" if codes and codes[-1] is not None else None
+
     def blame(
         self, hook: str, error: BaseException, *, time: float | None = None, job: object | None = None
     ) -> PluginError | None:
@@ -237,6 +243,10 @@ class Selection:
                 return None
         where = ":".join(map(str, places[-1]))
         return PluginError(_in_words(error), plugin=name, hook=hook, job=job, time=time, where=where)
+
+
+def _code_of(function: Any) -> types.CodeType | None:
+    return getattr(inspect.unwrap(function), "__code__", None)
 
 
 def _place(frame: tuple[types.FrameType, int]) -> tuple[str, int]:
@@ -284,7 +294,7 @@ def select(
         manager.add_hookspecs(spec)
     plugins = {}
     for name, info in infos.items():
-        _check_hooks(info)
+        check_hooks(info)
         plugin = _make(info, dict((options or {}).get(name, {})), seed)
         try:
             manager.register(plugin, name=name)
@@ -357,6 +367,7 @@ def _plugin_classes(loaded: object, origin: str) -> list[type]:
             f"{origin} names an instance of {type(loaded).__name__}; name its class, of which each simulation "
             "makes an instance of its own",
             plugin=origin,
+            where=_line_of(type(loaded)),
         )
     own = [item for item in vars(loaded).values() if inspect.isclass(item) and item.__module__ == loaded.__name__]
     classes = [item for item in own if "name" in vars(item) or any(map(_is_hook, vars(item).values()))]
@@ -422,14 +433,18 @@ def _selected(catalogue: Catalogue, slot: str, name: str) -> PluginInfo:
     return info
 
 
-def _check_hooks(info: PluginInfo) -> None:
-    """Refuse hooks that would never be called: misspelt ones, and those of another type."""
+def check_hooks(info: PluginInfo) -> None:
+    """Refuse hooks that would never be called: misspelt ones, those of another type, and wrong arguments.
+
+    Raises:
+        PluginError: naming the hook, file and line.
+    """
     allowed = hooks_of(info.type)
     all_hooks = [name for kind in SPECS for name in hooks_of(kind)]
     for name, item in inspect.getmembers(info.factory):
         if not _is_hook(item):
             continue
-        code = getattr(inspect.unwrap(item), "__code__", None)
+        code = _code_of(item)
         where = f"{code.co_filename}:{code.co_firstlineno}" if code is not None else None
         if name in allowed or (info.type == "observer" and name in all_hooks and _is_wrapper(item)):
             _check_arguments(info, name, where)

@@ -148,7 +148,9 @@ def test_other_answers_are_refused(answer: Any, told: str) -> None:
 def test_the_job_with_the_wrong_number_is_named() -> None:
     error = failing(JOBS, 4, **answering(lambda jobs: [1.0 if job.id != 4 else float("nan") for job in jobs]))
     assert (error.job, error.time) == (4, 1.0)
-    assert str(error).startswith("plugin priority/answering, hook priority_set, job 4, time 1 s: ")
+    assert error.where is not None
+    assert error.where.startswith(f"{__file__}:")
+    assert str(error).startswith(f"plugin priority/answering, hook priority_set, job 4, time 1 s, {error.where}: ")
 
 
 def test_an_exception_names_the_first_job() -> None:
