@@ -11,7 +11,6 @@ from emulator.metrics import machine
 from emulator.metrics.averages import known, mean
 from emulator.metrics.jobs import THRESHOLD, Floats, bounded_slowdown, wait
 from emulator.metrics.steps import Steps, means_between, peaks_between
-from emulator.report.lanes import Block, assign_lanes
 from emulator.report.numbers import printable
 from emulator.report.style import (
     DASHES,
@@ -26,6 +25,7 @@ from emulator.report.style import (
     say,
 )
 from emulator.report.timeaxis import bins, formatter, time_axis
+from slurm_sim_plugins.lanes import Block, assign_lanes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -27,12 +27,12 @@ from emulator.metrics.summary import METRICS, summarise
 from emulator.report import plots
 from emulator.report.caption import caption, is_oracle, joint_caption
 from emulator.report.inline import inline_svg
-from emulator.report.lanes import assign_lanes
 from emulator.report.numbers import duration_text, instant_text, printable, value_text
 from emulator.report.page import page, write_page
 from emulator.report.table import best, compare_table, run_table
 from emulator.report.timeaxis import bins, time_axis
 from slurm_sim_plugins.errors import OutputError
+from slurm_sim_plugins.lanes import assign_lanes
 from tests.unit.records_builder import A10, EMPTY, NAN, records_of, run_of
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7 * 7 }}\x1b[31m\x00"
