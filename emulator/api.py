@@ -72,7 +72,7 @@ def simulate(
     """Simulate a workload on a machine under a policy.
 
     Args:
-        workload: the jobs, or the name of an SWF file.
+        workload: the jobs, or the name of a trace.
         config: how to simulate.
         plugins: plugin classes of your own, to be named in ``config`` or ``options``.
         catalogue: plugins that were found; by default the bundled and the installed ones.
@@ -217,9 +217,9 @@ def _with_options(config: Config, options: Mapping[str, Any]) -> Config:
 def _read(workload: Workload | str | Path, config: Config) -> Workload:
     if isinstance(workload, Workload):
         return workload
-    from emulator.workload.swf import read_swf
+    from emulator.workload.read import read_trace
 
-    return read_swf(workload, machine=config.processors)
+    return read_trace(workload, machine=config.processors)
 
 
 def _machine(config: Config, workload: Workload) -> int:

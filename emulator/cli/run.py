@@ -50,7 +50,7 @@ def run(
     progress: bool | None,
     **given: Any,
 ) -> None:
-    r"""Run a trace (SWF, also gzipped) through a cluster under one policy.
+    r"""Run a trace (SWF, or CSV of ALCF; also gzipped) through a cluster under one policy.
 
     \b
     slurm-sim run KTH-SP2.swf.gz

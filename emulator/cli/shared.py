@@ -188,12 +188,12 @@ def _value(text: str) -> Any:
 
 def read_workload(trace: Path, experiment: Experiment | None = None, **given: Any) -> Workload:
     """Read the trace, with what was given on the command line over the experiment file."""
-    from emulator.workload.swf import read_swf
+    from emulator.workload.read import read_trace
 
     processors = given.pop("processors", None)
     stated = dict(experiment.reading) if experiment is not None else {}
     stated.update({name: value for name, value in given.items() if value is not None})
-    return read_swf(trace, machine=processors, **stated)
+    return read_trace(trace, machine=processors, **stated)
 
 
 @contextmanager

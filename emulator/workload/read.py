@@ -1,0 +1,49 @@
+"""Reading a trace of any known format; the format is told by name and content."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+from emulator.workload.alcf import GZIP_MAGIC, looks_like_alcf, read_alcf
+from emulator.workload.swf import read_swf
+from emulator.workload.workload import Workload
+from slurm_sim_plugins.errors import ConfigurationError
+
+ENDINGS = (".csv", ".csv.gz")
+HEAD_BYTES = 4096
+"""So much of a file is looked at."""
+
+
+def read_trace(path: str | os.PathLike[str], **options: Any) -> Workload:
+    """Read a trace: CSV of ALCF, by its ending or its first line; anything else as SWF.
+
+    Args:
+        path: the file, plain or compressed with gzip.
+        options: of :func:`emulator.workload.swf.read_swf` or
+            :func:`emulator.workload.alcf.read_alcf`.
+
+    Raises:
+        InputError: the file cannot be read as what it seems to be.
+        ConfigurationError: an option that cannot be used, or not for this format.
+    """
+    file = os.fspath(path)
+    if not (file.lower().endswith(ENDINGS) or looks_like_alcf(_head(file))):
+        return read_swf(file, **options)
+    if options.pop("processors_field", None) is not None:
+        raise ConfigurationError(f"{file}: processors_field is for traces in SWF; this one has only node_num")
+    return read_alcf(file, **options)
+
+
+def _head(file: str) -> str:
+    """The first line, as far as it can be read; the reader will say what is wrong with a file."""
+    try:
+        with Path(file).open("rb") as stream:
+            data = stream.read(HEAD_BYTES)
+        if data.startswith(GZIP_MAGIC):
+            data = zlib.decompressobj(31).decompress(data, HEAD_BYTES)
+    except (OSError, ValueError, zlib.error):
+        return ""
+    return data.decode("utf-8-sig", errors="replace").partition("\n")[0]
