@@ -1,0 +1,181 @@
+"""How long runs last in each mode of preemption, and what it leaves of them.
+
+Worked out from the options and the run records alone, as all in
+:mod:`emulator.testing.invariants`; times in microseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.testing.capacity import Uses, check_capacity
+from emulator.testing.tables import NOWHEN, Instants, RunRows, instants, require, seconds
+
+Options = Mapping[str, Any]
+"""The table ``preemption`` of a run's description."""
+ENDLESS = 2**62
+"""An interval that no run is long enough for."""
+
+
+class _Expected(NamedTuple):
+    """What is to be true of each run.
+
+    Attributes:
+        whole: how long it lasts if it is not preempted.
+        kept: work that survives if it is preempted after its length.
+        slack: what rounding may change.
+    """
+
+    whole: NDArray[Any]
+    kept: NDArray[Any]
+    slack: float
+
+
+def check_progress(options: Options, runs: RunRows, useful: Instants, limit: Instants, total: int) -> None:
+    """Check lengths and work of all runs.
+
+    A run that is not preempted lasts as long as the work that was left, and the overhead of
+    its mode; one that is preempted keeps what its mode keeps, and the runs of a job add up
+    to its work. No processor works while a checkpoint is being written on it.
+
+    Args:
+        options: what preemption does.
+        runs: all runs, each of which ended.
+        useful: work that each job does before it ends, by job.
+        limit: by job.
+        total: processors of the machine.
+
+    Raises:
+        AssertionError: naming the job and the time in seconds.
+    """
+    left = useful[runs.job] - _before(runs)
+    if options["mode"] == "CHECKPOINT" and options["checkpoint"] == "jit":
+        _check_just_in_time(options, runs, left, total)
+    else:
+        _check_expected(runs, left, _expected(options, runs, left, limit[runs.job]))
+    require(
+        (runs.work >= 0) & np.where(runs.last, runs.work == left, runs.work <= left),
+        runs.id,
+        runs.end,
+        lambda run: f"run {runs.number[run]} does {seconds(runs.work[run])} s of {seconds(left[run])} s work",
+    )
+
+
+def _before(runs: RunRows) -> Instants:
+    """Work that the earlier runs of the same job did."""
+    require(runs.work != NOWHEN, runs.id, runs.end, lambda run: f"run {runs.number[run]} has no work")
+    earlier = np.cumsum(runs.work) - runs.work
+    begin = np.maximum.accumulate(np.where(runs.first, np.arange(len(runs.id)), 0))
+    return earlier - earlier[begin]
+
+
+def _expected(options: Options, runs: RunRows, left: Instants, limit: Instants) -> _Expected:
+    if options["mode"] == "SUSPEND":
+        slower = 1 + float(options["slowdown"])
+        resuming = np.where(runs.first, 0, instants(np.array([options["cost"]], dtype=float)))
+        # Work is kept to fractions of a microsecond, which the records round.
+        return _Expected(resuming + left * slower, np.maximum(0, runs.length - resuming) / slower, 1 + slower)
+    if options["mode"] == "CHECKPOINT":
+        write, reading = _write(options, runs), _reading(options, runs)
+        interval = _interval(options, limit, write)
+        most = np.maximum(0, -(-left // interval) - 1)
+        complete = np.minimum(most, np.maximum(0, runs.length - reading) // (interval + write))
+        return _Expected(reading + left + most * write, complete * interval, 0)
+    return _Expected(left, np.zeros_like(left), 0)
+
+
+def _check_expected(runs: RunRows, left: Instants, expected: _Expected) -> None:
+    length, (whole, kept, slack) = runs.length, expected
+    require(
+        np.where(runs.last, abs(length - whole) <= slack, length <= whole + slack),
+        runs.id,
+        runs.start,
+        lambda run: (
+            f"run {runs.number[run]} lasts {seconds(length[run])} s; alone it would last {seconds(whole[run])} s, "
+            f"with {seconds(left[run])} s of work left"
+        ),
+    )
+    require(
+        runs.last | (abs(runs.work - kept) <= slack),
+        runs.id,
+        runs.end,
+        lambda run: (
+            f"run {runs.number[run]} lasts {seconds(length[run])} s and keeps {seconds(runs.work[run])} s of work, "
+            f"not {seconds(kept[run])} s"
+        ),
+    )
+
+
+def _check_just_in_time(options: Options, runs: RunRows, left: Instants, total: int) -> None:
+    reading, written = _reading(options, runs), ~runs.last & (runs.work > 0)
+    writes = Uses(runs.id, runs.end, runs.end + _write(options, runs), runs.processors)
+    # Of a run that did nothing it is not known whether it was still waiting.
+    at_work = runs.last | written
+    wait = np.where(at_work, runs.length - reading - np.where(runs.last, left, runs.work), 0)
+    _check_waits(runs, wait, Uses(*(column[written] for column in writes)))
+    again = np.concatenate([runs.start[1:], np.zeros(min(len(runs.id), 1), dtype=np.int64)])
+    require(
+        ~written | (again >= writes.end),
+        runs.id,
+        runs.end,
+        lambda run: (
+            f"it starts again at {seconds(again[run])}, its checkpoint is written at {seconds(writes.end[run])}"
+        ),
+    )
+    working = Uses(runs.id, runs.start + wait, runs.end, runs.processors)
+    taken = [
+        np.concatenate([worked[at_work], wrote[written & (writes.end > writes.start)]])
+        for worked, wrote in zip(working, writes, strict=True)
+    ]
+    check_capacity(Uses(*taken), total)
+
+
+def _check_waits(runs: RunRows, wait: Instants, writes: Uses) -> None:
+    """A run waits on its processors until a checkpoint is written that was being written when it started."""
+    until = runs.start + wait
+    right = [
+        waits == 0 or (waits > 0 and bool(((writes.start <= start) & (writes.end == end)).any()))
+        for waits, start, end in zip(wait.tolist(), runs.start.tolist(), until.tolist(), strict=True)
+    ]
+    require(
+        np.array(right, dtype=bool),
+        runs.id,
+        runs.start,
+        lambda run: f"run {runs.number[run]} waits {seconds(wait[run])} s, and no checkpoint is complete then",
+    )
+
+
+def _interval(options: Options, limit: Instants, write: Instants) -> Instants:
+    """Progress between two checkpoints."""
+    if options["checkpoint"] == "interval":
+        return np.broadcast_to(instants(np.array([options["interval"]], dtype=float)), limit.shape)
+    share = Fraction(str(options["share"]))
+    found = {pair: _even(*pair, share) for pair in set(zip(limit.tolist(), write.tolist(), strict=True))}
+    return np.array([found[pair] for pair in zip(limit.tolist(), write.tolist(), strict=True)], dtype=np.int64)
+
+
+def _even(limit: int, cost: int, share: Fraction) -> int:
+    """The interval with which as many checkpoints as fit into a share of the limit part it evenly."""
+    count = int(limit * share / cost)
+    return -(-limit // (count + 1)) if count else ENDLESS
+
+
+def _reading(options: Options, runs: RunRows) -> Instants:
+    """What reading the last checkpoint takes, if there is one."""
+    return np.where(_before(runs) > 0, _cost(options, "restart_cost", runs), 0)
+
+
+def _write(options: Options, runs: RunRows) -> Instants:
+    return _cost(options, "cost", runs)
+
+
+def _cost(options: Options, name: str, runs: RunRows) -> Instants:
+    memory, size = float(options["gb_per_processor"]), runs.processors.astype(float)
+    if not memory:
+        return instants(np.full(len(size), float(options[name])))
+    return instants(size * memory / np.minimum(options["gb_per_second_per_processor"] * size, options["gb_per_second"]))
