@@ -1,6 +1,6 @@
 """Write the parts of the documentation that the code already says.
 
-``python docs/generate.py`` writes ``hooks.md``, ``records.md`` and ``metrics.md`` beside
+``python docs/generate.py`` writes ``hooks.md``, ``records.md``, ``metrics.md`` and ``slurm-conf.md`` beside
 this file; with ``--check`` it only says whether they are up to date.
 """
 
@@ -11,6 +11,9 @@ import sys
 from pathlib import Path
 
 from emulator.accounting.records import JOB_COLUMNS, RUN_COLUMNS
+from emulator.config.slurm.parameters import PARAMETERS
+from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
+from emulator.config.slurm.vocabulary import Status, Vocabulary, Word
 from emulator.metrics.catalogue import METRICS
 from slurm_sim_plugins.hookspecs import DEFAULTS, SLOTS, SPECS
 
@@ -55,6 +58,85 @@ def metrics() -> str:
     return "".join(lines) + "\n"
 
 
+SLURM_CONF = """# Slurm configuration
+
+`slurm-sim conf check FILE` reads a `slurm.conf` (or the folder that holds one), and `gres.conf` and
+`topology.conf` if they lie beside it. It prints each key that is stated with its value, its line, its status and a
+reason, then the machine, the partitions, and notices; `--json` prints the same as data. The exit code is 0, or 3
+if something is wrong: all problems are listed, each with file and line.
+
+| status | meaning |
+|---|---|
+| honoured | a simulation does what the key says |
+| not yet honoured | it is read and checked, and has no effect yet |
+| ignored | it has no effect here, for the reason given |
+
+From Python: `emulator.config.slurm.read_slurm_conf(path)` gives nodes, partitions, parameters as typed values
+(seconds, mebibytes); each knows the line in which it stands.
+
+## What is read, and how
+
+* Keys are those of Slurm 22.05 to 26.05, and older ones that are still found in files. Any other key is an
+  error, with the key that was probably meant. An option that Slurm itself would pass over (in
+  `SchedulerParameters`, `PreemptParameters`, `PriorityFlags`, `DependencyParameters`, `AuthInfo`) is a notice.
+* A number that is out of Slurm's range is a notice, and Slurm's default is taken, as Slurm does. What is no
+  number at all is an error.
+* Of two statements of one parameter the last one counts; a notice names both.
+* `Include` is relative to the folder of the main file, with `%c` for the cluster's name. A file outside that
+  folder is never opened: a notice says so. A file that includes itself is an error.
+* A line with `{{` or `{%` belongs to a template: it is passed over with a notice, and the rest is read.
+* Host lists have any number of brackets (`r[01-04]n[1-36],login`), and numbers keep their zeros. `Nodes` of a
+  partition takes `ALL`, node sets and `feature{name}` too. A partition has its nodes in the order of the
+  `NodeName` lines.
+* `DEFAULT` lines of nodes, partitions, node sets and down nodes hold for the lines that follow.
+* A time is `minutes`, `minutes:seconds`, `hours:minutes:seconds`, `days-hours`, `days-hours:minutes`,
+  `days-hours:minutes:seconds`, or `UNLIMITED`. `MaxTime` and `DefaultTime` are rounded up to whole minutes, as in
+  Slurm. Memory is a whole number of mebibytes, or one with a suffix K, M, G, T or P.
+* CPUs that fit neither sockets, nor cores, nor threads of a node are corrected as in Slurm, with a notice.
+* The defaults of `PriorityType` and `SelectType` depend on Slurm's version. Where they are not stated, those of
+  the newest are taken, and a notice says so.
+* Nothing in these files is run, and no program that they name.
+"""
+
+
+def slurm_conf() -> str:
+    """What the emulator makes of each key of a Slurm configuration."""
+    parts = [SLURM_CONF, "\n## Parameters of slurm.conf\n\n", _words(PARAMETERS)]
+    for options in PARAMETERS.options.values():
+        parts += [f"\n\n### Options in {options.place}\n\n", _words(options)]
+    for key, line in LINES.items():
+        parts += [f"\n\n## {key} lines\n\n", _words(line)]
+    for file in (GRES, TOPOLOGY):
+        parts += [f"\n\n## {file.place}\n\n", _words(file)]
+    return "".join(parts) + "\n"
+
+
+def _words(vocabulary: Vocabulary) -> str:
+    """A table of the words that are not ignored, and a list of the others by reason."""
+    taken = [word for word in vocabulary if word.status is not Status.IGNORED]
+    rows = ["| key | status | what it governs | value | default |", "|---|---|---|---|---|"] if taken else []
+    rows += [
+        f"| `{word.name}` | {word.status.value} | {word.note} | {_value(word)} | {_default(word)} |" for word in taken
+    ]
+    reasons: dict[str, list[str]] = {}
+    for word in vocabulary:
+        if word.status is Status.IGNORED:
+            reasons.setdefault(word.note, []).append(f"`{word.name}`")
+    ignored = [f"* {reason}: {', '.join(sorted(names))}" for reason, names in reasons.items()]
+    return "\n".join(rows + (["", "Ignored:", ""] if ignored and taken else []) + ignored)
+
+
+def _value(word: Word) -> str:
+    if word.choices:
+        return ", ".join(f"`{choice}`" for choice in word.choices)
+    bounds = f", {word.range_text}" if word.least is not None else ""
+    return f"{word.kind.value}{bounds}" + (f", or {word.disabled}: never" if word.disabled is not None else "")
+
+
+def _default(word: Word) -> str:
+    return f"`{word.default}`" if word.default else ""
+
+
 def _unquoted(signature: inspect.Signature) -> str:
     return str(signature).replace("'", "")
 
@@ -75,7 +157,7 @@ def _rows(columns: dict[str, str]) -> str:
     )
 
 
-PAGES = {"hooks.md": hooks, "records.md": records, "metrics.md": metrics}
+PAGES = {"hooks.md": hooks, "records.md": records, "metrics.md": metrics, "slurm-conf.md": slurm_conf}
 
 
 def main() -> int:

@@ -11,7 +11,7 @@ import sys
 
 import click
 
-from emulator.cli import compare, demo, finished, plugins, run, trace
+from emulator.cli import compare, conf, demo, finished, plugins, run, trace
 from slurm_sim_plugins.errors import OutputError, SlurmSimError
 
 INTERRUPTED = 130
@@ -51,6 +51,7 @@ for command in (
     compare.compare,
     demo.demo,
     trace.trace,
+    conf.conf,
     plugins.plugins,
     finished.diff,
     finished.report,

@@ -20,8 +20,7 @@ COUNT_FORMATS = "a whole number, which may have a suffix K, M, G, T or P (powers
 
 _TIME = re.compile(r"(?:([0-9]{1,9})-)?([0-9]{1,9})(?::([0-9]{1,9}))?(?::([0-9]{1,9}))?")
 _SIZE = re.compile(r"([0-9]{1,15})([KMGTP]?)B?", re.IGNORECASE)
-_POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
-_KIBI = 1024
+_SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50}
 
 
 def is_unlimited(text: str) -> bool:
@@ -82,8 +81,8 @@ def megabytes(text: str) -> int:
         ValueError: not a size; the message says what is one.
     """
     number, suffix = _sized(text, SIZE_FORMATS)
-    bytes_ = number * _KIBI ** _POWERS[suffix or "M"]
-    return -(-bytes_ // _KIBI**2)
+    in_bytes = number << _SHIFTS[suffix or "M"]
+    return -(-in_bytes >> _SHIFTS["M"])
 
 
 def count(text: str) -> int:
@@ -93,7 +92,7 @@ def count(text: str) -> int:
         ValueError: not a count; the message says what is one.
     """
     number, suffix = _sized(text, COUNT_FORMATS)
-    return number * _KIBI ** _POWERS[suffix]
+    return number << _SHIFTS[suffix]
 
 
 def _sized(text: str, formats: str) -> tuple[int, str]:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from enum import Enum
+from types import MappingProxyType
 
 from emulator.config.slurm import duration
 
@@ -33,7 +34,7 @@ def _flag(text: str) -> bool:
 
 def _whole(text: str) -> int:
     if not _WHOLE.fullmatch(text):
-        raise ValueError(f"{text!r} is no whole number")
+        raise ValueError(f"{text!r} is no whole number (of 18 digits at most)")
     return int(text)
 
 
@@ -45,7 +46,12 @@ def _count(text: str) -> int:
 
 
 def _bound(text: str) -> float:
-    return math.inf if duration.is_unlimited(text) else float(_count(text))
+    if duration.is_unlimited(text):
+        return math.inf
+    try:
+        return float(_count(text))
+    except ValueError as error:
+        raise ValueError(f"{error}; accepted is a whole number from 0 on, or UNLIMITED") from None
 
 
 def _seconds(text: str) -> float:
@@ -72,7 +78,7 @@ def _counts(text: str) -> Mapping[str, float]:
         if found is None:
             raise ValueError(f"{word!r} is not written as NAME or NAME:COUNT")
         counts[found.group(1)] = counts.get(found.group(1), 0) + int(found.group(2) or 1)
-    return counts
+    return MappingProxyType(counts)
 
 
 def _weights(text: str) -> Mapping[str, float]:
@@ -83,7 +89,7 @@ def _weights(text: str) -> Mapping[str, float]:
         if found is None:
             raise ValueError(f"{word!r} is not written as TYPE=WEIGHT, such as CPU=1 or Mem=0.25G")
         weights[found.group(1).lower()] = float(found.group(2)) * _PER_UNIT[found.group(3)]
-    return weights
+    return MappingProxyType(weights)
 
 
 class Kind(Enum):
@@ -97,10 +103,10 @@ class Kind(Enum):
     BOUND = "a whole number from 0 on, or UNLIMITED"
     SECONDS = "whole seconds, or UNLIMITED"
     MINUTES = "whole minutes, or UNLIMITED"
-    MICROSECONDS = "whole microseconds"
-    TIME = duration.TIME_FORMATS
-    LIMIT = f"{duration.TIME_FORMATS}; rounded up to minutes"
-    MEMORY = f"{duration.SIZE_FORMATS}, or UNLIMITED"
+    MICROSECONDS = "whole microseconds, or UNLIMITED"
+    TIME = "a time"
+    LIMIT = "a time, rounded up to minutes"
+    MEMORY = "memory, or UNLIMITED"
     COUNTS = "NAME or NAME:COUNT, with commas between them"
     WEIGHTS = "TYPE=WEIGHT, with commas between them"
 

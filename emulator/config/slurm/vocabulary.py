@@ -6,10 +6,10 @@ The tables themselves are in :mod:`emulator.config.slurm.parameters`,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from emulator.config.slurm.place import meant
 from emulator.config.slurm.values import PARSERS, Kind, Value
@@ -24,6 +24,8 @@ class Status(Enum):
 
 
 HONOURED, NOT_YET, IGNORED = Status
+
+_UNITS = {Kind.MINUTES: 60.0, Kind.MICROSECONDS: 1e-6}
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Word:
         """
         if self.disabled is not None and text == str(self.disabled):
             return self.disabled
-        value = PARSERS[self.kind](text)
+        value = self._parser(text)
         if self.choices:
             words = value if isinstance(value, tuple) else (str(value),)
             for word in words:
@@ -73,19 +75,23 @@ class Word:
             return tuple(word.upper() for word in words) if isinstance(value, tuple) else str(value).upper()
         return value
 
-    def in_range(self, text: str) -> bool:
-        """Whether a number is one that Slurm takes."""
-        number = int(text)
-        if self.disabled is not None and number == self.disabled:
+    @cached_property
+    def _parser(self) -> Callable[[str], Value]:
+        # Thousands of lines may say the same.
+        return lru_cache(maxsize=128)(PARSERS[self.kind])
+
+    def in_range(self, value: Value) -> bool:
+        """Whether an option's number, in the unit in which it is written, is one that Slurm takes."""
+        if not isinstance(value, int | float) or value == self.disabled:
             return True
+        number = value / _UNITS.get(self.kind, 1)
         return (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
 
     @property
     def range_text(self) -> str:
         """``"from 1 to 10800"``."""
-        low = f"from {self.least:.0f}" if self.least is not None else ""
-        high = f"to {self.most:.0f}" if self.most is not None else "on"
-        return f"{low} {high}".strip()
+        low = f"from {self.least or 0:.0f}"
+        return f"{low} to {self.most:.0f}" if self.most is not None else f"{low} on"
 
 
 @dataclass(frozen=True)
@@ -133,6 +139,6 @@ def vocabulary(
     return Vocabulary(place, words, options or {}, strict)
 
 
-def ignored(why: str, names: str, **about: bool) -> tuple[Word, ...]:
+def ignored(why: str, names: str, *, several: bool = False) -> tuple[Word, ...]:
     """Words that are ignored for one reason; the names have blanks between them."""
-    return tuple(Word(name, IGNORED, why, **about) for name in names.split())
+    return tuple(Word(name, IGNORED, why, several=several) for name in names.split())

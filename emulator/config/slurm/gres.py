@@ -1,0 +1,108 @@
+"""``gres.conf``: the devices of nodes."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from emulator.config.slurm import duration
+from emulator.config.slurm.defaults import Record
+from emulator.config.slurm.hostlist import MOST_NAMES, expand
+from emulator.config.slurm.model import GresLine, Node
+from emulator.config.slurm.place import Findings, Place
+from emulator.config.slurm.records import GRES
+from emulator.config.slurm.roster import Roster, listed
+from emulator.config.slurm.settings import Setting, Settings, latest
+
+T = TypeVar("T")
+
+_CORES = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
+
+
+def read_gres(records: Iterable[Record], roster: Roster, findings: Findings) -> list[GresLine]:
+    """The lines that name a resource, in their order."""
+    lines = []
+    for record in records:
+        settings = Settings(GRES, latest(record, findings))
+        if "Name" in settings:
+            lines.append(_line(settings, roster, findings))
+        elif set(settings) - {"AutoDetect", "NodeName"}:
+            findings.problem(record[0].place, "a line of gres.conf says which resource it is about: Name=...")
+    return lines
+
+
+def _line(settings: Settings, roster: Roster, findings: Findings) -> GresLine:
+    files = _read(settings.get("File"), expand, findings) or []
+    several = _read(settings.get("MultipleFiles"), expand, findings) or []
+    count = _read(settings.get("Count"), duration.count, findings)
+    if files and count is not None and count != len(files):
+        findings.problem(settings["Count"].place, f"Count={count}, but {len(files)} files; leave Count out")
+    return GresLine(
+        nodes=_nodes(settings, roster, findings),
+        name=settings.text("Name"),
+        type=settings.text("Type"),
+        count=len(files) or 1 if count is None else count,
+        files=tuple(files or several),
+        cores=_read(settings.get("Cores"), _cores, findings) or (),
+        flags=settings.words("Flags"),
+        settings=settings,
+    )
+
+
+def _read(stated: Setting | None, reader: Callable[[str], T], findings: Findings) -> T | None:
+    if stated is None:
+        return None
+    try:
+        return reader(stated.text)
+    except ValueError as error:
+        findings.problem(stated.place, f"{stated.word.name}: {error}")
+        return None
+
+
+def _nodes(settings: Settings, roster: Roster, findings: Findings) -> tuple[str, ...] | None:
+    stated = settings.get("NodeName")
+    if stated is None:
+        return None
+    names = _read(stated, expand, findings) or []
+    # One gres.conf may serve several clusters: Slurm passes over nodes that it does not know.
+    unknown = [name for name in names if name not in roster]
+    if unknown:
+        findings.notice(stated.place, f"{listed(unknown)} not in slurm.conf: passed over")
+    return roster.in_order(name for name in names if name in roster)
+
+
+def _cores(text: str) -> tuple[int, ...]:
+    """``"0-3,8"`` to indices of cores."""
+    cores: list[int] = []
+    for part in text.split(","):
+        found = _CORES.fullmatch(part)
+        if found is None:
+            raise ValueError(f"{part!r} is neither a core nor a range such as 0-17")
+        first, last = int(found.group(1)), int(found.group(2) or found.group(1))
+        if last < first or len(cores) + last - first >= MOST_NAMES:
+            raise ValueError(f"{part!r} is no range of cores")
+        cores += range(first, last + 1)
+    return tuple(cores)
+
+
+def check_gres_types(
+    types: Sequence[str], nodes: Iterable[Node], lines: Iterable[GresLine], findings: Findings
+) -> None:
+    """Notice resources that ``GresTypes`` does not name: Slurm does not manage them.
+
+    Args:
+        types: what ``GresTypes`` names.
+        nodes: all nodes.
+        lines: those of ``gres.conf``.
+        findings: where the notices go.
+    """
+    on_nodes = ((gres.name, node.settings["Gres"].place) for node in nodes for gres in node.gres)
+    in_file = ((line.name, line.settings["Name"].place) for line in lines)
+    first: dict[str, Place] = {}
+    for name, place in itertools.chain(on_nodes, in_file):
+        first.setdefault(name, place)
+    for name, place in first.items():
+        if name not in types:
+            findings.notice(place, f"{name!r} is not in GresTypes: Slurm does not manage it")

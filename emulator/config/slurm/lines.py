@@ -1,0 +1,201 @@
+"""Lines of a Slurm configuration file: comments, continuations, ``Include``, ``KEY=VALUE``.
+
+The rules (Slurm's documentation, slurm.conf): ``#`` begins a comment unless a backslash
+stands before it; a backslash at the end of a line joins the next one to it; a value ends
+at a blank unless it is in double quotes. A file is data: what it includes is opened only
+within the folder of the main file.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from emulator.config.slurm.place import Findings, Place
+from slurm_sim_plugins.errors import InputError
+
+LARGEST_FILE = 1 << 26
+"""Bytes; no configuration is larger."""
+MOST_INCLUDES = 1000
+
+_COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)#.*")
+_INCLUDE = re.compile(r"\s*include\s+(\S.*)", re.IGNORECASE)
+_KEY = re.compile(r"\s*([A-Za-z0-9_.]+)\s*=\s*")
+_PAIR = re.compile(_KEY.pattern + r'(?:"([^"]*)"(?=\s|\Z)|([^\s"]\S*))')
+_TEMPLATE = re.compile(r"\{\{|\{%")
+_CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*)\\\s*\Z")
+
+
+class Pair(NamedTuple):
+    """A key and its value, as they are written."""
+
+    key: str
+    value: str
+    place: Place
+
+
+Pairs = tuple[Pair, ...]
+
+
+class _Logical(NamedTuple):
+    """A line with its continuations."""
+
+    text: str
+    starts: list[int]
+    """Where in the text each physical line begins."""
+    first: Place
+
+    def place(self, position: int) -> Place:
+        """The physical line of a character."""
+        if len(self.starts) == 1:
+            return self.first
+        return Place(self.first.file, self.first.line + bisect.bisect_right(self.starts, position) - 1)
+
+
+class Lines:
+    """The lines of a file and of those that it includes.
+
+    Args:
+        main: the main file; what leaves its folder is not read.
+        findings: where problems and notices go.
+        content: what the main file holds, if it is not a file; then no other is read.
+    """
+
+    def __init__(self, main: Path, findings: Findings, content: bytes | None = None) -> None:
+        self._main = main
+        self._content = content
+        self._folder = main.parent.resolve() if content is None else None
+        self._findings = findings
+        self._includes = 0
+        self._cluster = ""
+
+    def __iter__(self) -> Iterator[Pairs]:
+        """The pairs of each line that has any.
+
+        Raises:
+            InputError: the main file cannot be read.
+        """
+        if self._content is not None:
+            yield from self._file(self._main, self._content, ())
+        else:
+            yield from self._file(self._main, _content(self._main), (self._main.resolve(),))
+
+    def _file(self, path: Path, content: bytes, open_files: tuple[Path, ...]) -> Iterator[Pairs]:
+        for line in _logical(path, self._decoded(path, content)):
+            if _TEMPLATE.search(line.text) or _is_template_comment(line.text):
+                self._findings.notice(line.first, f"template, not a value: {line.text.strip()!r}")
+                continue
+            include = _INCLUDE.fullmatch(line.text)
+            if include is not None:
+                yield from self._include(include.group(1).strip(), line.first, open_files)
+                continue
+            pairs = tuple(self._pairs(line))
+            if pairs:
+                self._note_cluster(pairs)
+                yield pairs
+
+    def _note_cluster(self, pairs: Pairs) -> None:
+        if pairs[0].key.lower() == "clustername":
+            self._cluster = pairs[0].value
+
+    def _decoded(self, path: Path, content: bytes) -> str:
+        try:
+            return content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            self._findings.notice(Place(str(path), line), "is not UTF-8: odd bytes are replaced")
+            return content.decode("utf-8-sig", errors="replace")
+
+    def _include(self, name: str, place: Place, open_files: tuple[Path, ...]) -> Iterator[Pairs]:
+        yield (Pair("Include", name, place),)
+        # %c stands for the cluster's name (Slurm's documentation, "Include modifiers").
+        path = self._main.parent / name.replace("%c", self._cluster)
+        try:
+            target = path.resolve()
+            if Path(name).is_absolute() or self._folder is None or not target.is_relative_to(self._folder):
+                self._findings.notice(place, f"{name!r} is not read: it is not in the folder of {self._main.name}")
+                return
+            self._check_include(name, target, open_files)
+            content = _content(path)
+        except (InputError, OSError, RuntimeError, ValueError) as error:
+            # A loop of links is a RuntimeError, a name with a NUL byte a ValueError.
+            self._findings.problem(place, str(error))
+            return
+        yield from self._file(path, content, (*open_files, target))
+
+    def _check_include(self, name: str, target: Path, open_files: tuple[Path, ...]) -> None:
+        self._includes += 1
+        if target in open_files:
+            raise InputError(f"{name!r} includes itself; take this line out")
+        if self._includes > MOST_INCLUDES:
+            raise InputError(f"more than {MOST_INCLUDES} files are included; put them together")
+
+    def _pairs(self, line: _Logical) -> Iterator[Pair]:
+        text = line.text.rstrip()
+        position = 0
+        while position < len(text):
+            found = _PAIR.match(text, position)
+            if found is None:
+                self._findings.problem(*_wrong(line, position))
+                return
+            key, quoted, bare = found.groups()
+            yield Pair(key, quoted if bare is None else bare, line.place(found.start(1)))
+            position = found.end()
+
+
+def _wrong(line: _Logical, position: int) -> tuple[Place, str]:
+    """Where and why no pair begins at a position."""
+    key = _KEY.match(line.text, position)
+    if key is None:
+        return line.place(position), f"{_short(line.text[position:].strip())} is not written as KEY=VALUE"
+    value = line.text[key.end() :]
+    if not value.strip():
+        why = 'has no value; nothing is written as ""'
+    elif value.count('"') < 2:
+        why = "lacks the closing quotation mark (a # begins a comment; write \\# for the character)"
+    else:
+        why = "needs a blank after the closing quotation mark"
+    return line.place(key.start(1)), f"{key.group(1)} {why}"
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    if len(content) > LARGEST_FILE:
+        raise InputError(f"{path}: is larger than {LARGEST_FILE >> 20} MiB: no configuration of Slurm is")
+    return content
+
+
+def _logical(path: Path, text: str) -> Iterator[_Logical]:
+    """Put continued lines together."""
+    parts: list[str] = []
+    starts: list[int] = []
+    length = first = 0
+    lines = text.split("\n")
+    for number, physical in enumerate(lines, 1):
+        part = physical if _is_template_comment(physical) else _COMMENT.sub(r"\1", physical, count=1)
+        continued = _CONTINUED.search(part) if number < len(lines) else None
+        if continued is not None:
+            part = part[: continued.start()] + continued.group(1)
+        part = part.replace("\\#", "#")
+        first = first or number
+        starts.append(length)
+        parts.append(part)
+        length += len(part)
+        if continued is None:
+            yield _Logical("".join(parts), starts, Place(str(path), first))
+            parts, starts, length, first = [], [], 0, 0
+
+
+def _is_template_comment(text: str) -> bool:
+    return text.lstrip().startswith("{#")
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else f"{text[:60]}...")

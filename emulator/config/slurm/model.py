@@ -1,0 +1,259 @@
+"""What a Slurm configuration says, as typed values.
+
+Times are float seconds, infinite for no limit; memory is in mebibytes. ``settings`` of each
+keep what was stated, with file and line, those of ``DEFAULT`` lines included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from emulator.config.slurm.place import Notice
+from emulator.config.slurm.settings import Setting, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class GresCount:
+    """So many of a generic resource on a node.
+
+    Attributes:
+        name: such as ``gpu``.
+        type: such as ``a100``; empty where none is stated.
+        count: how many.
+        consumed: false for one that any number of jobs may use at a time.
+    """
+
+    name: str
+    type: str
+    count: int
+    consumed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node.
+
+    Attributes:
+        name: its name.
+        cpus: CPUs that jobs can be given, those kept for the system included.
+        boards: its boards.
+        sockets: sockets of all its boards.
+        cores_per_socket: cores of each.
+        threads_per_core: threads of each.
+        real_memory: in mebibytes, that kept for the system included.
+        gres: its generic resources.
+        features: what jobs may ask for with ``--constraint``.
+        weight: nodes of low weight are taken first.
+        state: as stated, with what ``DownNodes`` says over it.
+        settings: what was stated, one object for all nodes of a line.
+    """
+
+    name: str
+    cpus: int
+    boards: int
+    sockets: int
+    cores_per_socket: int
+    threads_per_core: int
+    real_memory: int
+    gres: tuple[GresCount, ...]
+    features: tuple[str, ...]
+    weight: int
+    state: str
+    settings: Settings = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSet:
+    """A name for nodes.
+
+    Attributes:
+        name: to be used by partitions.
+        nodes: names, in the order of the machine.
+        settings: what was stated.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+    settings: Settings = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DownNodes:
+    """Nodes that are not to be used.
+
+    Attributes:
+        nodes: names, in the order of the line.
+        state: ``DOWN``, ``DRAIN``, ``FAIL``, ``FAILING`` or ``FUTURE``.
+        settings: what was stated.
+    """
+
+    nodes: tuple[str, ...]
+    state: str
+    settings: Settings = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A partition.
+
+    Attributes:
+        name: its name.
+        nodes: names, in the order of the machine.
+        default: whether jobs come here that name no partition.
+        state: ``UP``, ``DOWN``, ``DRAIN`` or ``INACTIVE``.
+        max_time: longest limit, in seconds.
+        default_time: limit of a job that states none, in seconds; None: ``max_time``.
+        over_time_limit: seconds by which a job may pass its limit; None: the cluster's.
+        max_nodes: most nodes of a job; None for no bound.
+        min_nodes: fewest nodes of a job.
+        max_cpus_per_node: most CPUs of a node for its jobs; None for no bound.
+        max_cpus_per_socket: most CPUs of a socket for its jobs; None for no bound.
+        priority_tier: its jobs go before those of lower tiers, and may preempt them.
+        priority_job_factor: its share of the partition factor of priorities.
+        allow_accounts: accounts that may use it; None for all.
+        allow_groups: groups that may use it; None for all.
+        allow_qos: qualities of service that may use it; None for all.
+        deny_accounts: accounts that may not.
+        deny_qos: qualities of service that may not.
+        oversubscribe: ``NO``, ``YES``, ``FORCE`` or ``EXCLUSIVE``.
+        oversubscribe_jobs: so many jobs may share a resource; 1 unless it is ``YES`` or ``FORCE``.
+        exclusive_user: whether a node is for one user at a time.
+        preempt_mode: what becomes of its preempted jobs, upper-case words; empty: the cluster's.
+        grace_time: seconds between the choice of a victim and its end.
+        qos: quality of service whose limits hold here; empty for none.
+        requires_reservation: whether a job must name a reservation.
+        root_only: whether only root may use it.
+        alternate: the partition to use while it is drained; empty for none.
+        def_mem_per_cpu: mebibytes for each CPU where a job says nothing; None: the cluster's.
+        def_mem_per_node: mebibytes on each node; None: the cluster's.
+        def_mem_per_gpu: mebibytes for each GPU; None: the cluster's.
+        def_cpu_per_gpu: CPUs for each GPU where a job says nothing; None: the cluster's.
+        max_mem_per_cpu: most mebibytes for each CPU, 0 for no bound; None: the cluster's.
+        max_mem_per_node: most mebibytes on each node, 0 for no bound; None: the cluster's.
+        lln: whether the least loaded nodes are taken first.
+        tres_billing_weights: what a unit of each kind of resource costs; of memory, a mebibyte.
+        settings: what was stated.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+    default: bool
+    state: str
+    max_time: float
+    default_time: float | None
+    over_time_limit: float | None
+    max_nodes: int | None
+    min_nodes: int
+    max_cpus_per_node: int | None
+    max_cpus_per_socket: int | None
+    priority_tier: int
+    priority_job_factor: int
+    allow_accounts: tuple[str, ...] | None
+    allow_groups: tuple[str, ...] | None
+    allow_qos: tuple[str, ...] | None
+    deny_accounts: tuple[str, ...]
+    deny_qos: tuple[str, ...]
+    oversubscribe: str
+    oversubscribe_jobs: int
+    exclusive_user: bool
+    preempt_mode: tuple[str, ...]
+    grace_time: float
+    qos: str
+    requires_reservation: bool
+    root_only: bool
+    alternate: str
+    def_mem_per_cpu: float | None
+    def_mem_per_node: float | None
+    def_mem_per_gpu: float | None
+    def_cpu_per_gpu: int | None
+    max_mem_per_cpu: float | None
+    max_mem_per_node: float | None
+    lln: bool
+    tres_billing_weights: Mapping[str, float] = field(hash=False)
+    settings: Settings = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class GresLine:
+    """A line of ``gres.conf``.
+
+    Attributes:
+        nodes: names of the nodes that have it; None for all.
+        name: such as ``gpu``.
+        type: such as ``a100``; empty where none is stated.
+        count: how many each node has.
+        files: device files, one for each.
+        cores: indices of the cores that are near; empty for any.
+        flags: what is special about it.
+        settings: what was stated.
+    """
+
+    nodes: tuple[str, ...] | None
+    name: str
+    type: str
+    count: int
+    files: tuple[str, ...]
+    cores: tuple[int, ...]
+    flags: tuple[str, ...]
+    settings: Settings = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A switch, or a block of nodes.
+
+    Attributes:
+        name: its name.
+        nodes: nodes directly below it, in the order of the line.
+        switches: switches directly below it.
+        block: whether it is a block.
+        settings: what was stated.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+    switches: tuple[str, ...]
+    block: bool
+    settings: Settings = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class SlurmConf:
+    """A configuration.
+
+    Attributes:
+        source: name of the main file.
+        parameters: those of ``slurm.conf`` by name, and options as ``PARAMETER.option``.
+        nodes: in the order of the file.
+        partitions: in the order of the file.
+        node_sets: in the order of the file.
+        down_nodes: in the order of the file.
+        gres: lines of ``gres.conf``; none if there is no such file beside the main one.
+        topology: lines of ``topology.conf``; none if there is no such file beside the main one.
+        entries: everything that was stated, in the order of reading: files one after the
+            other, with the kind of line (empty for parameters) and the setting.
+        notices: what whoever wrote the files should know, in the order of reading.
+    """
+
+    source: str
+    parameters: Settings
+    nodes: tuple[Node, ...]
+    partitions: tuple[Partition, ...]
+    node_sets: tuple[NodeSet, ...]
+    down_nodes: tuple[DownNodes, ...]
+    gres: tuple[GresLine, ...]
+    topology: tuple[Switch, ...]
+    entries: tuple[tuple[str, Setting], ...]
+    notices: tuple[Notice, ...]
+
+    @cached_property
+    def node(self) -> Mapping[str, Node]:
+        """The nodes by name."""
+        return {node.name: node for node in self.nodes}
+
+    @cached_property
+    def partition(self) -> Mapping[str, Partition]:
+        """The partitions by name."""
+        return {partition.name: partition for partition in self.partitions}

@@ -1,0 +1,186 @@
+"""``NodeName``, ``NodeSet`` and ``DownNodes`` lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from emulator.config.slurm import duration
+from emulator.config.slurm.defaults import Record, with_defaults
+from emulator.config.slurm.hostlist import MOST_NAMES, expand
+from emulator.config.slurm.model import DownNodes, GresCount, Node, NodeSet
+from emulator.config.slurm.place import Findings, Place
+from emulator.config.slurm.records import DOWN_NODES, NODE, NODE_SET
+from emulator.config.slurm.roster import Roster, listed
+from emulator.config.slurm.settings import Settings
+
+_PARTS = ("CPUs", "Boards", "Sockets", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore")
+_NOT_CONSUMED = "no_consume"
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """CPUs of a node and what they are parts of."""
+
+    cpus: int
+    boards: int
+    sockets: int
+    cores_per_socket: int
+    threads_per_core: int
+
+    @property
+    def threads(self) -> int:
+        return self.sockets * self.cores_per_socket * self.threads_per_core
+
+
+def read_nodes(records: Iterable[Record], findings: Findings) -> list[Node]:
+    """The nodes of ``NodeName`` lines, in their order."""
+    nodes: list[Node] = []
+    defined: dict[str, Place] = {}
+    for expression, place, settings in with_defaults(records, "NodeName", NODE, findings):
+        names = _names(expression, place, findings)
+        twice = [name for name in names if name in defined]
+        if twice:
+            findings.problem(place, f"node {listed(twice)} is defined already at {defined[twice[0]]}")
+        new = [name for name in dict.fromkeys(names) if name not in defined]
+        if len(new) < len(names) and not twice:
+            findings.problem(place, f"{expression!r} names a node twice")
+        defined.update(dict.fromkeys(new, place))
+        nodes += _nodes_of_line(new, place, settings, findings)
+        if len(nodes) > MOST_NAMES:
+            findings.problem(place, f"{len(nodes):,} nodes; Slurm has no more than {MOST_NAMES:,}")
+            break
+    return nodes
+
+
+def _names(expression: str, place: Place, findings: Findings) -> list[str]:
+    try:
+        names = expand(expression)
+    except ValueError as error:
+        findings.problem(place, str(error))
+        return []
+    if not names or any(name.upper() == "ALL" for name in names):
+        findings.problem(place, f"NodeName={expression!r} names no node; ALL means those of all other lines")
+        return []
+    return names
+
+
+def _nodes_of_line(names: Sequence[str], place: Place, settings: Settings, findings: Findings) -> list[Node]:
+    layout = _layout(place, settings, findings)
+    gres = _gres(settings, findings)
+    memory = int(settings.amount("RealMemory") or 0) if _finite("RealMemory", settings, findings) else 0
+    return [
+        Node(
+            name,
+            layout.cpus,
+            layout.boards,
+            layout.sockets,
+            layout.cores_per_socket,
+            layout.threads_per_core,
+            memory,
+            gres,
+            settings.words("Features"),
+            settings.count("Weight"),
+            settings.text("State"),
+            settings,
+        )
+        for name in names
+    ]
+
+
+def _finite(name: str, settings: Settings, findings: Findings) -> bool:
+    stated = settings.get(name)
+    if stated is None or not duration.is_unlimited(stated.text):
+        return True
+    findings.problem(stated.place, f"{name} is a size, not {stated.text}")
+    return False
+
+
+def _layout(place: Place, settings: Settings, findings: Findings) -> _Layout:
+    """CPUs, sockets and cores; what is not stated follows from what is (slurm.conf, ``CPUs`` and ``Sockets``)."""
+    given = {part: settings.count(part) for part in _PARTS if part in settings}
+    for part, count in given.items():
+        if count < 1:
+            findings.problem(settings[part].place, f"{part} is 1 or more, not {count}")
+            return _Layout(1, 1, 1, 1, 1)
+    if "Sockets" in given and "SocketsPerBoard" in given:
+        both = "Sockets and SocketsPerBoard are two ways to say one thing; state one"
+        findings.problem(settings["Sockets"].place, both)
+    boards, cores, threads = given.get("Boards", 1), given.get("CoresPerSocket", 1), given.get("ThreadsPerCore", 1)
+    cpus = given.get("CPUs", 0)
+    per_board = given.get("SocketsPerBoard") or given.get("Sockets")
+    sockets = boards * per_board if per_board else max(boards, cpus // (cores * threads))
+    layout = _Layout(cpus or sockets * cores * threads, boards, sockets, cores, threads)
+    if layout.cpus in (sockets, sockets * cores, layout.threads):
+        return layout
+    if cores == threads == 1:
+        findings.notice(place, f"CPUs={cpus} does not fit Sockets={sockets}: Slurm takes {cpus} sockets")
+        return replace(layout, sockets=cpus)
+    findings.notice(
+        place,
+        f"CPUs={cpus} is neither the {sockets} sockets, nor the {sockets * cores} cores, nor the {layout.threads} "
+        f"threads: Slurm takes {layout.threads}",
+    )
+    return replace(layout, cpus=layout.threads)
+
+
+def _gres(settings: Settings, findings: Findings) -> tuple[GresCount, ...]:
+    stated = settings.get("Gres")
+    if stated is None:
+        return ()
+    counts = []
+    for word in stated.text.split(","):
+        if not word:
+            continue
+        try:
+            counts.append(gres_count(word))
+        except ValueError as error:
+            findings.problem(stated.place, str(error))
+    return tuple(counts)
+
+
+def gres_count(word: str) -> GresCount:
+    """``gpu:a100:4`` as typed values; the count is 1 where none is stated.
+
+    Raises:
+        ValueError: not written as ``NAME[:TYPE][:no_consume][:COUNT]``.
+    """
+    name, *parts = word.split(":")
+    rest = [part for part in parts if part.lower() != _NOT_CONSUMED]
+    count = duration.count(rest.pop()) if rest and rest[-1][:1].isdecimal() else 1
+    if not name or len(rest) > 1 or "" in rest:
+        raise ValueError(f"{word!r} is not written as NAME[:TYPE][:{_NOT_CONSUMED}][:COUNT]")
+    return GresCount(name, rest[0] if rest else "", count, _NOT_CONSUMED not in word.lower().split(":"))
+
+
+def read_node_sets(records: Iterable[Record], roster: Roster, findings: Findings) -> list[NodeSet]:
+    """The node sets of ``NodeSet`` lines; the roster knows them afterwards."""
+    sets = []
+    for name, place, settings in with_defaults(records, "NodeSet", NODE_SET, findings):
+        if name in roster or roster.has_set(name):
+            what = "a node" if name in roster else "a node set already"
+            findings.problem(place, f"{name!r} is the name of {what}; choose another")
+            continue
+        nodes = roster.find(settings.text("Nodes"), settings["Nodes"].place) if "Nodes" in settings else ()
+        node_set = NodeSet(name, roster.in_order([*nodes, *roster.with_feature(settings.text("Feature"))]), settings)
+        if not node_set.nodes:
+            findings.notice(place, f"node set {name!r} is empty")
+        roster.add_set(node_set)
+        sets.append(node_set)
+    return sets
+
+
+def read_down_nodes(records: Iterable[Record], roster: Roster, findings: Findings) -> list[DownNodes]:
+    """What ``DownNodes`` lines say."""
+    return [
+        DownNodes(roster.find(expression, place), settings.text("State"), settings)
+        for expression, place, settings in with_defaults(records, "DownNodes", DOWN_NODES, findings)
+    ]
+
+
+def with_states(nodes: Sequence[Node], down: Iterable[DownNodes]) -> tuple[Node, ...]:
+    """Nodes in the state that ``DownNodes`` lines give them; the last line counts."""
+    states = {name: line.state for line in down for name in line.nodes}
+    if not states:
+        return tuple(nodes)
+    return tuple(replace(node, state=states[node.name]) if node.name in states else node for node in nodes)

@@ -1,0 +1,186 @@
+"""Options in the values of parameters, such as ``bf_interval`` in ``SchedulerParameters``.
+
+To say that one is honoured from now on, change the word NOT_YET in its row. Numbers are
+Slurm's defaults and bounds (Slurm's documentation, slurm.conf).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from emulator.config.slurm.values import Kind
+from emulator.config.slurm.vocabulary import IGNORED, NOT_YET, Vocabulary, Word, ignored, vocabulary
+
+_THREE_HOURS = 10800
+_MILLION = 1_000_000
+_FLAG = Kind.FLAG
+_COUNT = Kind.COUNT
+_SECONDS = Kind.SECONDS
+
+_BACKFILL = (
+    Word("bf_interval", NOT_YET, "between two cycles", _SECONDS, "30", least=1, most=_THREE_HOURS, disabled=-1),
+    Word("bf_resolution", NOT_YET, "grain of time in the plan", _SECONDS, "60", least=1, most=3600),
+    Word("bf_window", NOT_YET, "how far ahead is planned", Kind.MINUTES, "1440", least=1, most=43200),
+    Word("bf_continue", NOT_YET, "whether a cycle goes on after a pause", _FLAG, "NO"),
+    Word("bf_max_job_test", NOT_YET, "jobs tested in a cycle", _COUNT, "500", least=1, most=_MILLION),
+    Word("bf_max_job_part", NOT_YET, "jobs of a partition tested in a cycle; 0 is no limit", _COUNT, "0", least=0),
+    Word("bf_max_job_user", NOT_YET, "jobs of a user tested in a cycle; 0 is no limit", _COUNT, "0", least=0),
+    Word("bf_max_job_user_part", NOT_YET, "jobs of a user in a partition tested in a cycle", _COUNT, "0", least=0),
+    Word("bf_max_job_assoc", NOT_YET, "jobs of an association tested in a cycle", _COUNT, "0", least=0),
+    Word("bf_max_job_start", NOT_YET, "jobs started in a cycle; 0 is no limit", _COUNT, "0", least=0, most=10000),
+    Word("bf_max_job_array_resv", NOT_YET, "tasks of an array with a reservation", _COUNT, "20", least=0, most=1000),
+    Word(
+        "bf_job_part_count_reserve",
+        NOT_YET,
+        "jobs of a partition with a reservation; 0 is all",
+        _COUNT,
+        "0",
+        least=0,
+        most=100000,
+    ),
+    Word("bf_min_prio_reserve", NOT_YET, "no reservation below this priority", _COUNT, "0", least=0),
+    Word("bf_min_age_reserve", NOT_YET, "no reservation before this age", _SECONDS, "0", least=0, most=2592000),
+    Word("bf_one_resv_per_job", NOT_YET, "one reservation for a job in several partitions", _FLAG, "NO"),
+    Word("bf_node_space_size", NOT_YET, "slots of the plan; bf_max_job_test if not stated", _COUNT, least=2),
+    Word("bf_max_time", NOT_YET, "longest cycle; bf_interval if not stated", _SECONDS, least=1, most=3600),
+    Word(
+        "bf_yield_interval",
+        NOT_YET,
+        "between two pauses of a cycle",
+        Kind.MICROSECONDS,
+        "2000000",
+        least=1,
+        most=10 * _MILLION,
+    ),
+    Word("bf_yield_sleep", NOT_YET, "length of such a pause", Kind.MICROSECONDS, "500000", least=1, most=10 * _MILLION),
+    Word("bf_busy_nodes", NOT_YET, "whether reservations prefer nodes in use", _FLAG, "NO"),
+    Word("bf_licenses", NOT_YET, "whether licences are planned", _FLAG, "NO"),
+    Word("bf_running_job_reserve", NOT_YET, "whether jobs on whole nodes are in the plan", _FLAG, "NO"),
+    Word("bf_window_linear", NOT_YET, "how the grain grows while an end is sought", _SECONDS, "0", least=0),
+    Word("bf_hetjob_immediate", NOT_YET, "whether heterogeneous jobs start within the cycle", _FLAG, "NO"),
+    Word(
+        "bf_hetjob_prio",
+        NOT_YET,
+        "which priority a heterogeneous job has",
+        choices=("MIN", "AVG", "MAX"),
+    ),
+    Word("bf_allow_magnetic_slot", NOT_YET, "whether magnetic reservations are planned", _FLAG, "NO"),
+    Word("max_job_bf", NOT_YET, "older name of bf_max_job_test", _COUNT, means="bf_max_job_test"),
+    *ignored(
+        "depends on the load of real daemons",
+        "bf_yield_rpc_cnt bf_retry_count bf_ignore_newly_avail_nodes build_queue_timeout max_rpc_cnt max_sched_time",
+    ),
+    *ignored("experimental in Slurm", "bf_topopt_enable bf_topopt_iterations"),
+)
+
+_MAIN_LOOP = (
+    Word("default_queue_depth", NOT_YET, "jobs tested when something happens", _COUNT, "100", least=0),
+    Word("partition_job_depth", NOT_YET, "jobs of a partition tested in a pass; 0 is no limit", _COUNT, "0", least=0),
+    Word("sched_interval", NOT_YET, "between two passes over all jobs", _SECONDS, "60", least=0, disabled=-1),
+    Word("sched_min_interval", NOT_YET, "shortest time between passes", Kind.MICROSECONDS, "2", least=0),
+    Word("sched_max_job_start", NOT_YET, "jobs started in a pass; 0 is no limit", _COUNT, "0", least=0),
+    Word("batch_sched_delay", NOT_YET, "how long a submission may wait for its pass", _SECONDS, "3", least=0),
+    Word("defer", NOT_YET, "whether a submission has no pass of its own", _FLAG, "NO"),
+    Word("defer_batch", NOT_YET, "whether a batch job has no pass of its own", _FLAG, "NO"),
+    Word("assoc_limit_stop", NOT_YET, "whether a job at its association's limit blocks its partition", _FLAG, "NO"),
+    Word("pack_serial_at_end", NOT_YET, "whether jobs of one CPU fill from the last node", _FLAG, "NO"),
+    Word("max_array_tasks", NOT_YET, "tasks of one array; MaxArraySize if not stated", _COUNT, least=0),
+    Word("requeue_delay", NOT_YET, "how long a requeued job is held back; cred_expire if not stated", _SECONDS),
+    Word("time_min_as_soft_limit", NOT_YET, "whether --time-min is only planned with", _FLAG, "NO"),
+    Word("allow_zero_lic", NOT_YET, "whether a job may ask for more licences than there are", _FLAG, "NO"),
+    Word("ignore_constraint_validation", NOT_YET, "whether unknown features are taken in", _FLAG, "NO"),
+    Word("preempt_reorder_count", NOT_YET, "older name", _COUNT, means="PreemptParameters.reorder_count"),
+    Word("preempt_strict_order", NOT_YET, "older name", _FLAG, means="PreemptParameters.strict_order"),
+    Word("preempt_youngest_first", NOT_YET, "older name", _FLAG, means="PreemptParameters.youngest_first"),
+    Word("preempt_send_user_signal", IGNORED, "no process is started"),
+    Word("kill_invalid_depend", NOT_YET, "older place", _FLAG, means="DependencyParameters.kill_invalid_depend"),
+    Word("max_depend_depth", NOT_YET, "older place", _COUNT, means="DependencyParameters.max_depend_depth"),
+    *ignored("what Slurm does anyway", "assoc_limit_continue enable_hetjob_steps"),
+    *ignored("the time that epilogs take is not modelled", "reduce_completing_frag"),
+    *ignored("burst buffers are not modelled", "bb_array_stage_cnt"),
+    *ignored("nodes are taken as if all were on one switch", "max_switch_wait"),
+    *ignored("features of nodes do not change", "delay_boot"),
+    *ignored("scripts are not looked at", "max_script_size max_submit_line_size no_env_cache"),
+    *ignored("steps are not modelled", "disable_hetjob_steps step_retry_count step_retry_time"),
+    *ignored("power saving is not modelled: nodes are always on", "requeue_on_resume_failure"),
+    *ignored("nodes are ready at once", "salloc_wait_nodes sbatch_wait_nodes"),
+    *ignored("nodes are as the configuration says", "Ignore_NUMA spec_cores_first extra_constraints"),
+    *ignored("jobs keep their size", "disable_job_shrink permit_job_expansion"),
+    *ignored("who may give a command is not checked", "enable_user_top"),
+    *ignored("there is one controller", "no_backup_scheduling"),
+    *ignored("code of the site: not run", "nohold_on_prolog_fail"),
+    *ignored("a preference is not required", "ignore_prefer_validation"),
+    *ignored("tasks of an array are separate from the start", "correspond_after_task_cnt"),
+    *ignored("operators name the components", "whole_hetjob whole_pack"),
+    *ignored("sizes are written with a suffix", "default_gbytes"),
+)
+
+_PREEMPT = (
+    Word("reorder_count", NOT_YET, "attempts to find fewer victims", _COUNT, "1", least=0),
+    Word("strict_order", NOT_YET, "whether attempts keep the order", _FLAG, "NO"),
+    Word("youngest_first", NOT_YET, "whether the latest start is the first victim", _FLAG, "NO"),
+    Word("reclaim_licenses", NOT_YET, "whether jobs are preempted for licences", _FLAG, "NO"),
+    Word("min_exempt_priority", NOT_YET, "from this priority on, no job is preempted", _COUNT, least=0),
+    *ignored("no process is started", "send_user_signal suspend_grace_time"),
+)
+
+_SELECT = (
+    Word("CR_CPU", NOT_YET, "CPUs are counted", _FLAG, "NO"),
+    Word("CR_CPU_Memory", NOT_YET, "CPUs and memory are counted", _FLAG, "NO"),
+    Word("CR_Core", NOT_YET, "cores are counted", _FLAG, "NO"),
+    Word("CR_Core_Memory", NOT_YET, "cores and memory are counted", _FLAG, "NO"),
+    Word("CR_Socket", NOT_YET, "sockets are counted", _FLAG, "NO"),
+    Word("CR_Socket_Memory", NOT_YET, "sockets and memory are counted", _FLAG, "NO"),
+    Word("CR_Memory", NOT_YET, "memory is counted", _FLAG, "NO"),
+    Word("CR_ONE_TASK_PER_CORE", NOT_YET, "one task a core unless a job says otherwise", _FLAG, "NO"),
+    Word("CR_LLN", NOT_YET, "the least loaded nodes first", _FLAG, "NO"),
+    Word("CR_Pack_Nodes", NOT_YET, "tasks fill one node after the other", _FLAG, "NO"),
+    Word("LL_SHARED_GRES", NOT_YET, "the least loaded shared device first", _FLAG, "NO"),
+    Word("MULTIPLE_SHARING_GRES_PJ", NOT_YET, "a job may share several devices of a node", _FLAG, "NO"),
+    Word("ENFORCE_BINDING_GRES", NOT_YET, "devices only with cores that are near", _FLAG, "NO"),
+    Word("ONE_TASK_PER_SHARING_GRES", NOT_YET, "one task for each shared device", _FLAG, "NO"),
+    *ignored("which cores of a node a job has does not matter here", "CR_CORE_DEFAULT_DIST_BLOCK"),
+    *ignored("steps are not modelled", "CR_NO_DIST_TOPO_BLOCK"),
+    *ignored("only on Cray systems", "OTHER_CONS_RES OTHER_CONS_TRES NHC_ABSOLUTELY_NO NHC_NO NHC_NO_STEPS"),
+)
+
+_PRIORITY_FLAGS = (
+    Word("ACCRUE_ALWAYS", NOT_YET, "jobs that cannot run yet grow older too", _FLAG, "NO"),
+    Word("CALCULATE_RUNNING", NOT_YET, "running jobs have new priorities too", _FLAG, "NO"),
+    Word("DEPTH_OBLIVIOUS", NOT_YET, "fair share does not depend on the tree's depth", _FLAG, "NO"),
+    Word("NO_FAIR_TREE", NOT_YET, "classic fair share", _FLAG, "NO"),
+    Word("INCR_ONLY", NOT_YET, "priorities never fall", _FLAG, "NO"),
+    Word("MAX_TRES", NOT_YET, "the largest resource is billed, not the sum", _FLAG, "NO"),
+    Word("MAX_TRES_GRES", NOT_YET, "as MAX_TRES, but generic resources are added", _FLAG, "NO"),
+    Word("NO_NORMAL_ALL", NOT_YET, "no factor is normalised", _FLAG, "NO"),
+    Word("NO_NORMAL_ASSOC", NOT_YET, "the association's factor is not normalised", _FLAG, "NO"),
+    Word("NO_NORMAL_PART", NOT_YET, "the partition's factor is not normalised", _FLAG, "NO"),
+    Word("NO_NORMAL_QOS", NOT_YET, "the factor of the quality of service is not normalised", _FLAG, "NO"),
+    Word("NO_NORMAL_TRES", NOT_YET, "the factor of resources is not normalised", _FLAG, "NO"),
+    Word("SMALL_RELATIVE_TO_TIME", NOT_YET, "size is divided by the time limit", _FLAG, "NO"),
+    *ignored("what Slurm does anyway", "FAIR_TREE"),
+    *ignored("gone from Slurm", "LEVEL_BASED TICKET_BASED"),
+)
+
+_DEPENDENCY = (
+    Word("kill_invalid_depend", NOT_YET, "a job that can never run is cancelled", _FLAG, "NO"),
+    Word("max_depend_depth", NOT_YET, "how far a circle of dependencies is looked for", _COUNT, "10", least=0),
+    *ignored("there is one cluster", "disable_remote_singleton"),
+)
+
+_AUTH = (
+    Word("cred_expire", NOT_YET, "a requeued job is held back for this and one second", _SECONDS, "120", least=1),
+    *ignored("security", "socket ttl use_client_ids"),
+)
+
+OPTIONS: Mapping[str, Vocabulary] = {
+    # Slurm passes over words of these that it does not know.
+    "SchedulerParameters": vocabulary("SchedulerParameters", _BACKFILL, _MAIN_LOOP, strict=False),
+    "PreemptParameters": vocabulary("PreemptParameters", _PREEMPT, strict=False),
+    "PriorityFlags": vocabulary("PriorityFlags", _PRIORITY_FLAGS, strict=False),
+    "DependencyParameters": vocabulary("DependencyParameters", _DEPENDENCY, strict=False),
+    "AuthInfo": vocabulary("AuthInfo", _AUTH, strict=False),
+    # An unknown word here stops Slurm's controller.
+    "SelectTypeParameters": vocabulary("SelectTypeParameters", _SELECT),
+}
+"""The options of each parameter that has any which matter here."""

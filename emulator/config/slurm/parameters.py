@@ -1,0 +1,215 @@
+"""All parameters of ``slurm.conf``, and what the emulator makes of each.
+
+To say that one is honoured from now on, change the word NOT_YET in its row. The names are
+those of Slurm 22.05 to 26.05, and older ones that are still found in files. Defaults are
+Slurm's (Slurm's documentation, slurm.conf, "Parameters").
+"""
+
+from __future__ import annotations
+
+from emulator.config.slurm.options import OPTIONS
+from emulator.config.slurm.values import Kind
+from emulator.config.slurm.vocabulary import HONOURED, IGNORED, NOT_YET, Word, ignored, vocabulary
+
+_SCHEDULING = (
+    Word("SchedulerType", NOT_YET, "which scheduler plugin runs", default="sched/backfill"),
+    Word("SchedulerParameters", NOT_YET, "options of the two scheduling loops", Kind.WORDS),
+    Word("SchedulerTimeSlice", NOT_YET, "length of a gang's time slice", Kind.SECONDS, "30"),
+    Word("SelectType", NOT_YET, "what is allocated: cores and more, or whole nodes", default="select/cons_tres"),
+    Word("SelectTypeParameters", NOT_YET, "what is counted on a node, and how nodes are chosen", Kind.WORDS),
+    Word("DependencyParameters", NOT_YET, "what becomes of jobs whose dependency fails", Kind.WORDS),
+    Word("GresTypes", NOT_YET, "which generic resources there are", Kind.WORDS),
+    Word("Licenses", NOT_YET, "licences that jobs share", Kind.COUNTS),
+    Word("ResvOverRun", NOT_YET, "how long a job may outlast its reservation", Kind.MINUTES, "0"),
+)
+
+_LIMITS = (
+    Word(
+        "EnforcePartLimits",
+        NOT_YET,
+        "whether a job beyond a partition's limits is refused at submission",
+        default="NO",
+        choices=("NO", "YES", "ALL", "ANY"),
+    ),
+    Word("OverTimeLimit", NOT_YET, "how far a job may pass its limit", Kind.MINUTES, "0"),
+    Word("KillWait", NOT_YET, "from SIGTERM to SIGKILL at the limit", Kind.SECONDS, "30"),
+    Word("JobRequeue", NOT_YET, "whether batch jobs may be requeued", Kind.FLAG, "1"),
+    Word("RequeueExit", NOT_YET, "exit codes that requeue a job"),
+    Word("RequeueExitHold", NOT_YET, "exit codes that requeue and hold a job"),
+    Word("MaxArraySize", NOT_YET, "one more than the largest index of an array", Kind.COUNT, "1001"),
+    Word("MaxJobCount", NOT_YET, "so many jobs at a time", Kind.COUNT, "10000"),
+    Word("DefCpuPerGPU", NOT_YET, "CPUs for each GPU where a job says nothing", Kind.COUNT, "0"),
+    Word("DefMemPerCPU", NOT_YET, "memory for each CPU where a job says nothing", Kind.MEMORY, "0"),
+    Word("DefMemPerGPU", NOT_YET, "memory for each GPU where a job says nothing", Kind.MEMORY, "0"),
+    Word("DefMemPerNode", NOT_YET, "memory on each node where a job says nothing", Kind.MEMORY, "0"),
+    Word("MaxMemPerCPU", NOT_YET, "most memory for each CPU; 0 is no limit", Kind.MEMORY, "0"),
+    Word("MaxMemPerNode", NOT_YET, "most memory on each node; 0 is no limit", Kind.MEMORY, "0"),
+    Word("DisableRootJobs", NOT_YET, "whether root may run jobs", Kind.FLAG, "NO"),
+    Word("AllowSpecResourcesUsage", NOT_YET, "whether a job may use the system's own cores", Kind.FLAG, "NO"),
+)
+
+_PRIORITY = (
+    Word("PriorityType", NOT_YET, "which priority plugin runs", default="priority/multifactor"),
+    Word("PriorityFlags", NOT_YET, "how the factors are calculated", Kind.WORDS),
+    Word("PriorityWeightAge", NOT_YET, "weight of the time in the queue", Kind.COUNT, "0"),
+    Word("PriorityWeightAssoc", NOT_YET, "weight of the association", Kind.COUNT, "0"),
+    Word("PriorityWeightFairshare", NOT_YET, "weight of the fair share", Kind.COUNT, "0"),
+    Word("PriorityWeightJobSize", NOT_YET, "weight of the job's size", Kind.COUNT, "0"),
+    Word("PriorityWeightPartition", NOT_YET, "weight of the partition", Kind.COUNT, "0"),
+    Word("PriorityWeightQOS", NOT_YET, "weight of the quality of service", Kind.COUNT, "0"),
+    Word("PriorityWeightTRES", NOT_YET, "weight of each kind of resource", Kind.WEIGHTS),
+    Word("PriorityMaxAge", NOT_YET, "age at which the age factor is 1", Kind.TIME, "7-0"),
+    Word("PriorityFavorSmall", NOT_YET, "whether small jobs go first", Kind.FLAG, "NO"),
+    Word("PriorityDecayHalfLife", NOT_YET, "half-life of past usage; 0 is none", Kind.TIME, "7-0"),
+    Word("PriorityCalcPeriod", NOT_YET, "how often priorities are calculated", Kind.TIME, "5"),
+    Word(
+        "PriorityUsageResetPeriod",
+        NOT_YET,
+        "when past usage is cleared",
+        default="NONE",
+        choices=("NONE", "NOW", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY"),
+    ),
+    Word("FairShareDampeningFactor", NOT_YET, "how strongly classic fair share reacts", Kind.COUNT, "1"),
+    *ignored("code of the site: not run", "PrioritySiteFactorPlugin PrioritySiteFactorParameters"),
+    *ignored("no bundled priority plugin reads it", "PriorityParameters"),
+)
+
+_PREEMPTION = (
+    Word("PreemptType", NOT_YET, "which preempt plugin runs", default="preempt/none"),
+    Word(
+        "PreemptMode",
+        NOT_YET,
+        "what becomes of a preempted job",
+        Kind.WORDS,
+        "OFF",
+        choices=("OFF", "CANCEL", "GANG", "PRIORITY", "REQUEUE", "SUSPEND", "WITHIN"),
+    ),
+    Word("PreemptParameters", NOT_YET, "how victims are chosen", Kind.WORDS),
+    Word("PreemptExemptTime", NOT_YET, "how long a job runs before it can be preempted", Kind.TIME, "0"),
+)
+
+_ACCOUNTING = (
+    Word("ClusterName", NOT_YET, "name of the cluster, and %c in an Include"),
+    Word(
+        "AccountingStorageType",
+        NOT_YET,
+        "whether there is a database: without one there are no accounts, and no age in priorities",
+        default="accounting_storage/none",
+    ),
+    Word(
+        "AccountingStorageEnforce",
+        NOT_YET,
+        "which rules of the database hold",
+        Kind.WORDS,
+        choices=("0", "1", "2", "ALL", "ASSOCIATIONS", "LIMITS", "NOJOBS", "NOSTEPS", "QOS", "SAFE", "WCKEYS"),
+    ),
+    Word("AccountingStorageTRES", NOT_YET, "which resources are counted", Kind.WORDS),
+    *ignored(
+        "no database is connected",
+        "AccountingStorageBackupHost AccountingStorageExternalHost AccountingStorageHost AccountingStorageLoc "
+        "AccountingStorageParameters AccountingStoragePass AccountingStoragePort AccountingStorageUser "
+        "AccountingStoreFlags AccountingStoreJobComment DefaultStorageHost DefaultStorageLoc DefaultStoragePass "
+        "DefaultStoragePort DefaultStorageType DefaultStorageUser JobCompHost JobCompLoc JobCompParams JobCompPass "
+        "JobCompPassScript JobCompPort JobCompType JobCompUser MaxDBDMsgs",
+    ),
+    *ignored("workload characterisation keys are only labels", "TrackWCKey"),
+)
+
+_FILES = (Word("Include", HONOURED, "a further file, read if it lies in the folder of the main file", several=True),)
+
+_AUTHENTICATION = (Word("AuthInfo", NOT_YET, "cred_expire holds requeued jobs back", Kind.WORDS),)
+
+_CODE_OF_THE_SITE = (
+    *ignored(
+        "code of the site: not run",
+        "CliFilterParameters CliFilterPlugins EpilogSlurmctld HealthCheckProgram JobSubmitPlugins MailProg "
+        "PlugStackConfig PrEpParameters PrEpPlugins RebootProgram ResumeFailProgram ResumeProgram ResvEpilog "
+        "ResvProlog SallocDefaultCommand SlurmctldPlugstack SlurmctldPrimaryOffProg SlurmctldPrimaryOnProg "
+        "SlurmdPlugstack SrunEpilog SrunProlog SuspendProgram TaskEpilog TaskProlog UnkillableStepProgram",
+    ),
+    *ignored("code of the site: not run", "Epilog Prolog PrologSlurmctld", several=True),
+)
+
+_NOT_HERE = (
+    *ignored(
+        "daemons and networks do not exist here",
+        "BackupAddr BackupController BatchStartTimeout BcastExclude BcastParameters CommunicationParameters "
+        "ControlAddr ControlMachine EioTimeout EpilogMsgTime FastSchedule GetEnvTimeout GroupUpdateForce "
+        "GroupUpdateTime HealthCheckInterval HealthCheckNodeState HealthCheckTimeout HttpParserType KeepAliveTime "
+        "MessageTimeout MsgAggregationParams PluginDir ReconfigFlags ReturnToService RoutePlugin SbcastParameters "
+        "SchedulerAuth SchedulerPort SchedulerRootFilter SlurmctldAddr SlurmctldParameters SlurmctldPidFile "
+        "SlurmctldPort SlurmctldTimeout SlurmdParameters SlurmdPidFile SlurmdPort SlurmdSpoolDir SlurmdTimeout "
+        "SlurmdUser SlurmUser SrunPortRange StateSaveLocation SwitchParameters SwitchType TCPTimeout TreeWidth "
+        "UrlParserType",
+    ),
+    *ignored("daemons and networks do not exist here", "SlurmctldHost", several=True),
+    *ignored(
+        "security",
+        "AuthAltParameters AuthAltTypes AuthType CacheGroups CertgenParameters CertgenType CertmgrParameters "
+        "CertmgrType CredType CryptoType HashPlugin JobCredentialPrivateKey JobCredentialPublicCertificate "
+        "MCSParameters MCSPlugin MetricsAuthUsers PrivateData SlurmctldHttpAuthParameters SlurmdHttpAuthParameters "
+        "TLSParameters TLSType UsePAM",
+    ),
+    *ignored(
+        "logging",
+        "DebugFlags LogTimeFormat MailDomain MetricsParameters MetricsType SlurmctldDebug SlurmctldLogFile "
+        "SlurmctldSyslogDebug SlurmdDebug SlurmdLogFile SlurmdSyslogDebug SlurmSchedLogFile SlurmSchedLogLevel",
+    ),
+    *ignored(
+        "nothing is measured on nodes",
+        "AcctGatherEnergyType AcctGatherFilesystemType AcctGatherInfinibandType AcctGatherInterconnectType "
+        "AcctGatherNodeFreq AcctGatherProfileType ExtSensorsFreq ExtSensorsType JobAcctGatherFrequency "
+        "JobAcctGatherParams JobAcctGatherType MemLimitEnforce VSizeFactor",
+    ),
+    *ignored(
+        "no process is started",
+        "CheckpointType ContainerType CoreSpecPlugin CpuFreqDef CpuFreqGovernors DataParserParameters "
+        "EpilogTimeout GpuFreqDef InactiveLimit InteractiveStepOptions JobCheckpointDir JobContainerType "
+        "JobFileAppend KillOnBadExit LaunchParameters LaunchType MaxBatchRequeue MaxStepCount MaxTasksPerNode "
+        "MpiDefault MpiParams NamespaceType ProctrackType PrologEpilogTimeout PrologFlags PrologTimeout "
+        "PropagatePrioProcess PropagateResourceLimits PropagateResourceLimitsExcept SrunIOTimeout TaskPlugin "
+        "TaskPluginParam TmpFS UnkillableStepTimeout UseSpecResources WaitTime X11Parameters",
+    ),
+    *ignored(
+        "power saving is not modelled: nodes are always on",
+        "PowerParameters PowerPlugin ResumeRate ResumeTimeout SuspendExcNodes SuspendExcParts SuspendExcStates "
+        "SuspendRate SuspendTime SuspendTimeout",
+    ),
+    *ignored("there is one cluster", "FederationParameters"),
+    *ignored("job ids come from the workload", "FirstJobId MaxJobId"),
+    *ignored("finished jobs stay in the records", "MinJobAge"),
+    *ignored("the time that epilogs take is not modelled", "CompleteWait"),
+    *ignored("no node is added while a simulation runs", "MaxNodeCount"),
+    *ignored("burst buffers are not modelled", "BurstBufferType"),
+    *ignored("features of nodes do not change", "NodeFeaturesPlugins"),
+    *ignored("nodes are taken as if all were on one switch", "TopologyParam TopologyPlugin"),
+    *ignored("periodic jobs are not submitted here", "ScronParameters"),
+    *ignored("remote licences are not modelled", "LicenseParameters"),
+    *ignored("an experiment of old versions, without effect since", "Layouts"),
+)
+
+RECORDS = (
+    Word("NodeName", NOT_YET, "nodes", several=True),
+    Word("PartitionName", NOT_YET, "a partition", several=True),
+    Word("NodeSet", NOT_YET, "a name for nodes, to be used by partitions", several=True),
+    Word("DownNodes", NOT_YET, "nodes that are not to be used", several=True),
+    Word("FrontendName", IGNORED, "front ends are gone from Slurm", several=True),
+    Word("PowerAction", IGNORED, "code of the site: not run", several=True),
+)
+"""The keys with which a line of its own kind begins."""
+
+PARAMETERS = vocabulary(
+    "slurm.conf",
+    _SCHEDULING,
+    _LIMITS,
+    _PRIORITY,
+    _PREEMPTION,
+    _ACCOUNTING,
+    _FILES,
+    _AUTHENTICATION,
+    _CODE_OF_THE_SITE,
+    _NOT_HERE,
+    RECORDS,
+    options=OPTIONS,
+)
+"""Everything that a line of ``slurm.conf`` may begin with."""

@@ -1,0 +1,129 @@
+"""``PartitionName`` lines."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from emulator.config.slurm.defaults import Record, with_defaults
+from emulator.config.slurm.model import Partition
+from emulator.config.slurm.place import Findings, Place
+from emulator.config.slurm.records import PARTITION
+from emulator.config.slurm.roster import Roster
+from emulator.config.slurm.settings import Settings
+
+_SHARING = re.compile(r"(NO|EXCLUSIVE|YES|FORCE)(?::([0-9]{1,5}))?", re.IGNORECASE)
+_SHARED_BY = 4
+"""So many jobs share a resource where YES or FORCE has no number (slurm.conf, ``OverSubscribe``)."""
+
+
+def read_partitions(records: Iterable[Record], roster: Roster, findings: Findings) -> list[Partition]:
+    """The partitions, in the order of their lines."""
+    partitions: list[Partition] = []
+    defined: dict[str, Place] = {}
+    for name, place, settings in with_defaults(records, "PartitionName", PARTITION, findings):
+        if name in defined or not name:
+            findings.problem(place, f"partition {name!r} is defined already at {defined[name]}" if name else "no name")
+            continue
+        defined[name] = place
+        partitions.append(_partition(name, place, settings, roster, findings))
+    _check_alternates(partitions, findings)
+    return _one_default(partitions, findings)
+
+
+def _partition(name: str, place: Place, settings: Settings, roster: Roster, findings: Findings) -> Partition:
+    nodes = roster.find(settings.text("Nodes"), settings["Nodes"].place) if "Nodes" in settings else ()
+    if not nodes:
+        findings.notice(place, f"partition {name!r} has no nodes")
+    sharing, jobs = _sharing(settings, findings)
+    exclusive = settings.text("Exclusive")
+    return Partition(
+        name=name,
+        nodes=nodes,
+        default=settings.flag("Default"),
+        state=settings.text("State"),
+        max_time=_amount(settings, "MaxTime", math.inf),
+        default_time=settings.amount("DefaultTime"),
+        over_time_limit=settings.amount("OverTimeLimit"),
+        max_nodes=_bound(settings, "MaxNodes"),
+        min_nodes=settings.count("MinNodes"),
+        max_cpus_per_node=_bound(settings, "MaxCPUsPerNode"),
+        max_cpus_per_socket=_bound(settings, "MaxCPUsPerSocket"),
+        priority_tier=_priority(settings, "PriorityTier"),
+        priority_job_factor=_priority(settings, "PriorityJobFactor"),
+        allow_accounts=_allowed(settings, "AllowAccounts"),
+        allow_groups=_allowed(settings, "AllowGroups"),
+        allow_qos=_allowed(settings, "AllowQos"),
+        deny_accounts=settings.words("DenyAccounts"),
+        deny_qos=settings.words("DenyQos"),
+        oversubscribe="EXCLUSIVE" if exclusive == "NODE" else sharing,
+        oversubscribe_jobs=jobs,
+        exclusive_user=settings.flag("ExclusiveUser") or exclusive == "USER",
+        preempt_mode=settings.words("PreemptMode"),
+        grace_time=_amount(settings, "GraceTime", 0.0),
+        qos=settings.text("QOS"),
+        requires_reservation=settings.flag("ReqResv"),
+        root_only=settings.flag("RootOnly"),
+        alternate=settings.text("Alternate"),
+        def_mem_per_cpu=settings.amount("DefMemPerCPU"),
+        def_mem_per_node=settings.amount("DefMemPerNode"),
+        def_mem_per_gpu=settings.amount("DefMemPerGPU"),
+        def_cpu_per_gpu=settings.count("DefCpuPerGPU") if "DefCpuPerGPU" in settings else None,
+        max_mem_per_cpu=settings.amount("MaxMemPerCPU"),
+        max_mem_per_node=settings.amount("MaxMemPerNode"),
+        lln=settings.flag("LLN"),
+        tres_billing_weights=settings.numbers("TRESBillingWeights"),
+        settings=settings,
+    )
+
+
+def _amount(settings: Settings, name: str, missing: float) -> float:
+    value = settings.amount(name)
+    return missing if value is None else value
+
+
+def _bound(settings: Settings, name: str) -> int | None:
+    value = settings.amount(name)
+    return None if value is None or math.isinf(value) else int(value)
+
+
+def _priority(settings: Settings, name: str) -> int:
+    older = name not in settings and "Priority" in settings
+    return settings.count("Priority" if older else name)
+
+
+def _allowed(settings: Settings, name: str) -> tuple[str, ...] | None:
+    words = settings.words(name)
+    return None if "ALL" in (word.upper() for word in words) else words
+
+
+def _sharing(settings: Settings, findings: Findings) -> tuple[str, int]:
+    found = _SHARING.fullmatch(settings.text("OverSubscribe"))
+    if found is None:
+        stated = settings["OverSubscribe"]
+        accepted = "NO, EXCLUSIVE, YES, YES:JOBS, FORCE or FORCE:JOBS"
+        findings.problem(stated.place, f"{stated.word.name} is {accepted}, not {stated.text!r}")
+        return "NO", 1
+    mode, jobs = found.group(1).upper(), found.group(2)
+    if mode in ("NO", "EXCLUSIVE"):
+        return mode, 1
+    return mode, max(int(jobs), 1) if jobs else _SHARED_BY
+
+
+def _check_alternates(partitions: list[Partition], findings: Findings) -> None:
+    names = {partition.name for partition in partitions}
+    for partition in partitions:
+        if partition.alternate and partition.alternate not in names:
+            findings.problem(partition.settings["Alternate"].place, f"there is no partition {partition.alternate!r}")
+
+
+def _one_default(partitions: list[Partition], findings: Findings) -> list[Partition]:
+    """Of several default partitions the last one is it, as in Slurm."""
+    defaults = [partition for partition in partitions if partition.default]
+    for partition in defaults[:-1]:
+        place = partition.settings["Default"].place
+        findings.notice(place, f"{partition.name!r} is not the default: {defaults[-1].name!r} is, which comes later")
+    last = defaults[-1].name if defaults else None
+    return [replace(partition, default=partition.name == last) for partition in partitions]

@@ -1,0 +1,155 @@
+"""Reading a Slurm configuration: ``slurm.conf``, and ``gres.conf`` and ``topology.conf`` beside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from emulator.config.slurm.defaults import Record
+from emulator.config.slurm.gres import check_gres_types, read_gres
+from emulator.config.slurm.lines import Lines, Pairs
+from emulator.config.slurm.model import SlurmConf
+from emulator.config.slurm.nodes import read_down_nodes, read_node_sets, read_nodes, with_states
+from emulator.config.slurm.parameters import PARAMETERS
+from emulator.config.slurm.partitions import read_partitions
+from emulator.config.slurm.place import Findings, Place
+from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
+from emulator.config.slurm.roster import Roster
+from emulator.config.slurm.settings import Setting, Settings, latest, read_pairs
+from emulator.config.slurm.topology import read_topology
+from emulator.config.slurm.vocabulary import Vocabulary
+
+MAIN = "slurm.conf"
+BESIDE = {"gres.conf": GRES, "topology.conf": TOPOLOGY}
+"""Files that are read too if they lie beside the main one."""
+UNREAD = ("topology.yaml", "resources.yaml")
+"""Files that Slurm would read and this reader does not."""
+CHANGED_DEFAULTS = ("PriorityType", "SelectType")
+"""Parameters whose default is not the same in all versions of Slurm."""
+
+_RECORD_KEYS = {key.lower(): key for key in LINES}
+
+
+def read_slurm_conf(path: str | os.PathLike[str]) -> SlurmConf:
+    """Read a configuration.
+
+    Args:
+        path: the file, under whatever name, or the folder that holds ``slurm.conf``.
+
+    Raises:
+        InputError: it cannot be read; or all that is wrong in it, one line a problem, with
+            file and line.
+    """
+    path = Path(path)
+    main = path / MAIN if path.is_dir() else path
+    findings = Findings()
+    beside = {name: Lines(main.parent / name, findings) for name in BESIDE if (main.parent / name).is_file()}
+    for name in UNREAD:
+        if (main.parent / name).is_file():
+            findings.notice(Place(str(main.parent / name), 1), "is not read")
+    return _Reader(str(main), findings).read(Lines(main, findings), beside)
+
+
+def parse_slurm_conf(
+    text: str, source: str = MAIN, *, gres: str | None = None, topology: str | None = None
+) -> SlurmConf:
+    """Read a configuration that is not in files; it can include none.
+
+    Args:
+        text: the content of ``slurm.conf``.
+        source: how messages name it.
+        gres: the content of ``gres.conf``, if there is one.
+        topology: the content of ``topology.conf``, if there is one.
+
+    Raises:
+        InputError: all that is wrong, one line a problem, with file and line.
+    """
+    findings = Findings()
+    texts = {"gres.conf": gres, "topology.conf": topology}
+    beside = {
+        name: Lines(Path(name), findings, content.encode()) for name, content in texts.items() if content is not None
+    }
+    return _Reader(source, findings).read(Lines(Path(source), findings, text.encode()), beside)
+
+
+class _Reader:
+    """One reading.
+
+    Args:
+        source: name of the main file.
+        findings: where problems and notices go.
+    """
+
+    def __init__(self, source: str, findings: Findings) -> None:
+        self._source = source
+        self._findings = findings
+        self._entries: list[tuple[str, Setting]] = []
+        self._parameters: list[Setting] = []
+        self._records: dict[str, list[Record]] = {key: [] for key in LINES}
+
+    def read(self, main: Iterable[Pairs], beside: Mapping[str, Iterable[Pairs]]) -> SlurmConf:
+        """Read the lines of all files.
+
+        Raises:
+            InputError: all that is wrong.
+        """
+        for pairs in main:
+            self._line(pairs)
+        further = {
+            name: self._lines_beside(name, vocabulary, beside.get(name, ())) for name, vocabulary in BESIDE.items()
+        }
+        conf = self._conf(further)
+        self._findings.check()
+        return conf
+
+    def _line(self, pairs: Pairs) -> None:
+        """A line is parameters, up to the key of a line of its own kind, to which the rest belongs."""
+        keys = (_RECORD_KEYS.get(pair.key.lower()) for pair in pairs)
+        begin, key = next(((place, key) for place, key in enumerate(keys) if key is not None), (len(pairs), ""))
+        parameters = read_pairs(pairs[:begin], PARAMETERS, self._findings)
+        self._parameters += parameters
+        self._entries += [("", setting) for setting in parameters]
+        if key:
+            self._records[key].append(self._record(key, LINES[key], pairs[begin:]))
+
+    def _record(self, kind: str, vocabulary: Vocabulary, pairs: Pairs) -> Record:
+        record = read_pairs(pairs, vocabulary, self._findings)
+        self._entries += [(kind, setting) for setting in record]
+        return record
+
+    def _lines_beside(self, name: str, vocabulary: Vocabulary, lines: Iterable[Pairs]) -> list[Record]:
+        records = (self._record(name, vocabulary, pairs) for pairs in lines)
+        return [record for record in records if record]
+
+    def _conf(self, beside: Mapping[str, list[Record]]) -> SlurmConf:
+        findings = self._findings
+        parameters = Settings(PARAMETERS, latest(self._parameters, findings))
+        nodes = read_nodes(self._records["NodeName"], findings)
+        roster = Roster(nodes, findings)
+        node_sets = read_node_sets(self._records["NodeSet"], roster, findings)
+        partitions = read_partitions(self._records["PartitionName"], roster, findings)
+        down = read_down_nodes(self._records["DownNodes"], roster, findings)
+        gres = read_gres(beside["gres.conf"], roster, findings)
+        check_gres_types(parameters.words("GresTypes"), nodes, gres, findings)
+        topology = read_topology(beside["topology.conf"], roster, parameters.text("TopologyPlugin"), findings)
+        self._notice_defaults(parameters)
+        return SlurmConf(
+            source=self._source,
+            parameters=parameters,
+            nodes=with_states(nodes, down),
+            partitions=tuple(partitions),
+            node_sets=tuple(node_sets),
+            down_nodes=tuple(down),
+            gres=tuple(gres),
+            topology=tuple(topology),
+            entries=tuple(self._entries),
+            notices=tuple(findings.notices),
+        )
+
+    def _notice_defaults(self, parameters: Settings) -> None:
+        for name in CHANGED_DEFAULTS:
+            if name not in parameters:
+                default = parameters.text(name)
+                text = f"{name} is not stated, and its default depends on Slurm's version: {default} is taken"
+                self._findings.notice(Place(self._source, 1), text)

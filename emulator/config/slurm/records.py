@@ -1,0 +1,190 @@
+"""Keys of the lines that describe nodes, partitions, devices and switches.
+
+To say that one is honoured from now on, change the word NOT_YET in its row. (Slurm's
+documentation: slurm.conf from "Node configuration" on, gres.conf, topology.conf.)
+"""
+
+from __future__ import annotations
+
+from emulator.config.slurm.values import Kind
+from emulator.config.slurm.vocabulary import IGNORED, NOT_YET, Vocabulary, Word, ignored, vocabulary
+
+_NO_NETWORK = "daemons and networks do not exist here"
+_NO_POWER = "power saving is not modelled: nodes are always on"
+_NO_SWITCHES = "nodes are taken as if all were on one switch"
+_NO_BINDING = "which cores of a node a task has does not matter here"
+_DOWN = ("DOWN", "DRAIN", "FAIL", "FAILING", "FUTURE")
+
+NODE = vocabulary(
+    "a NodeName line",
+    (
+        Word("NodeName", NOT_YET, "names of the nodes"),
+        Word("CPUs", NOT_YET, "CPUs of a node", Kind.COUNT),
+        Word("Procs", NOT_YET, "older name of CPUs", Kind.COUNT, means="CPUs"),
+        Word("Boards", NOT_YET, "boards of a node", Kind.COUNT, "1"),
+        Word("Sockets", NOT_YET, "sockets of a node (of a board, where Boards is stated)", Kind.COUNT, "1"),
+        Word("SocketsPerBoard", NOT_YET, "sockets of a board", Kind.COUNT, "1"),
+        Word("CoresPerSocket", NOT_YET, "cores of a socket", Kind.COUNT, "1"),
+        Word("ThreadsPerCore", NOT_YET, "threads of a core", Kind.COUNT, "1"),
+        Word("RealMemory", NOT_YET, "memory in mebibytes", Kind.MEMORY, "1"),
+        Word("MemSpecLimit", NOT_YET, "memory kept for the system", Kind.MEMORY, "0"),
+        Word("CoreSpecCount", NOT_YET, "cores kept for the system", Kind.COUNT, "0"),
+        Word("CpuSpecList", NOT_YET, "CPUs kept for the system"),
+        Word("RestrictedCoresPerGPU", NOT_YET, "cores kept for jobs with GPUs", Kind.COUNT, "0"),
+        Word("TmpDisk", NOT_YET, "temporary storage in mebibytes", Kind.MEMORY, "0"),
+        Word("Gres", NOT_YET, "generic resources"),
+        Word("Features", NOT_YET, "what jobs may ask for with --constraint", Kind.WORDS),
+        Word("Feature", NOT_YET, "older name of Features", Kind.WORDS, means="Features"),
+        Word("Weight", NOT_YET, "nodes of low weight are taken first", Kind.COUNT, "1"),
+        Word(
+            "State",
+            NOT_YET,
+            "whether a node may be used",
+            default="UNKNOWN",
+            choices=("CLOUD", "IDLE", "UNKNOWN", *_DOWN),
+        ),
+        Word("Reason", IGNORED, "words for people"),
+    ),
+    ignored(_NO_NETWORK, "BcastAddr NodeAddr NodeHostname Parameters Port"),
+    ignored(_NO_BINDING, "CpuBind"),
+    ignored(_NO_POWER, "AutoResume SuspendTime"),
+    ignored(_NO_SWITCHES, "Topology"),
+)
+"""Keys of ``NodeName=`` lines."""
+
+PARTITION = vocabulary(
+    "a PartitionName line",
+    (
+        Word("PartitionName", NOT_YET, "name of the partition"),
+        Word("Nodes", NOT_YET, "its nodes and node sets, or ALL"),
+        Word("Default", NOT_YET, "whether jobs without a partition come here", Kind.FLAG, "NO"),
+        Word(
+            "State",
+            NOT_YET,
+            "whether it takes and runs jobs",
+            default="UP",
+            choices=("UP", "DOWN", "DRAIN", "INACTIVE"),
+        ),
+        Word("Alternate", NOT_YET, "the partition to use instead while it is drained"),
+        Word("MaxTime", NOT_YET, "longest limit of a job", Kind.LIMIT, "UNLIMITED"),
+        Word("DefaultTime", NOT_YET, "limit of a job that states none; MaxTime if not stated", Kind.LIMIT),
+        Word("OverTimeLimit", NOT_YET, "how far a job may pass its limit", Kind.MINUTES),
+        Word("MaxNodes", NOT_YET, "most nodes of a job", Kind.BOUND, "UNLIMITED"),
+        Word("MinNodes", NOT_YET, "fewest nodes of a job", Kind.COUNT, "0"),
+        Word("MaxCPUsPerNode", NOT_YET, "most CPUs of a node for its jobs", Kind.BOUND, "UNLIMITED"),
+        Word("MaxCPUsPerSocket", NOT_YET, "most CPUs of a socket for its jobs", Kind.BOUND, "UNLIMITED"),
+        Word("PriorityTier", NOT_YET, "its jobs go before those of lower tiers, and may preempt them", Kind.COUNT, "1"),
+        Word("PriorityJobFactor", NOT_YET, "its share of the partition factor", Kind.COUNT, "1"),
+        Word("Priority", NOT_YET, "older way to state PriorityTier and PriorityJobFactor", Kind.COUNT),
+        Word("AllowAccounts", NOT_YET, "accounts that may use it", Kind.WORDS, "ALL"),
+        Word("AllowGroups", NOT_YET, "groups that may use it", Kind.WORDS, "ALL"),
+        Word("AllowQos", NOT_YET, "qualities of service that may use it", Kind.WORDS, "ALL"),
+        Word("DenyAccounts", NOT_YET, "accounts that may not use it", Kind.WORDS),
+        Word("DenyQos", NOT_YET, "qualities of service that may not use it", Kind.WORDS),
+        Word("OverSubscribe", NOT_YET, "whether jobs share resources", default="NO"),
+        Word("Shared", NOT_YET, "older name of OverSubscribe", means="OverSubscribe"),
+        Word("Exclusive", NOT_YET, "whether jobs have whole nodes", choices=("NO", "NODE", "USER", "TOPO")),
+        Word("ExclusiveUser", NOT_YET, "whether a node is for one user at a time", Kind.FLAG, "NO"),
+        Word(
+            "PreemptMode",
+            NOT_YET,
+            "what becomes of its jobs when they are preempted",
+            Kind.WORDS,
+            choices=("OFF", "CANCEL", "GANG", "PRIORITY", "REQUEUE", "SUSPEND", "WITHIN"),
+        ),
+        Word("GraceTime", NOT_YET, "between the choice of a victim and its end", Kind.SECONDS, "0"),
+        Word("QOS", NOT_YET, "quality of service whose limits hold here"),
+        Word("ReqResv", NOT_YET, "whether a job must name a reservation", Kind.FLAG, "NO"),
+        Word("RootOnly", NOT_YET, "whether only root may use it", Kind.FLAG, "NO"),
+        Word("DisableRootJobs", NOT_YET, "whether root may run jobs", Kind.FLAG),
+        Word("DefCpuPerGPU", NOT_YET, "CPUs for each GPU where a job says nothing", Kind.COUNT),
+        Word("DefMemPerCPU", NOT_YET, "memory for each CPU where a job says nothing", Kind.MEMORY),
+        Word("DefMemPerGPU", NOT_YET, "memory for each GPU where a job says nothing", Kind.MEMORY),
+        Word("DefMemPerNode", NOT_YET, "memory on each node where a job says nothing", Kind.MEMORY),
+        Word("MaxMemPerCPU", NOT_YET, "most memory for each CPU; 0 is no limit", Kind.MEMORY),
+        Word("MaxMemPerNode", NOT_YET, "most memory on each node; 0 is no limit", Kind.MEMORY),
+        Word("LLN", NOT_YET, "whether the least loaded nodes are taken first", Kind.FLAG, "NO"),
+        Word("SelectTypeParameters", NOT_YET, "what is counted on a node", Kind.WORDS),
+        Word("TRESBillingWeights", NOT_YET, "what each kind of resource costs", Kind.WEIGHTS),
+    ),
+    ignored(_NO_NETWORK, "AllocNodes"),
+    ignored("everything is shown", "Hidden"),
+    ignored(_NO_BINDING, "CpuBind"),
+    ignored(_NO_POWER, "PowerDownOnIdle ResumeTimeout SuspendTime SuspendTimeout"),
+    ignored(_NO_SWITCHES, "ExclusiveTopo Topology"),
+)
+"""Keys of ``PartitionName=`` lines."""
+
+NODE_SET = vocabulary(
+    "a NodeSet line",
+    (
+        Word("NodeSet", NOT_YET, "name of the set"),
+        Word("Nodes", NOT_YET, "nodes in it"),
+        Word("Feature", NOT_YET, "all nodes with this feature are in it"),
+    ),
+)
+"""Keys of ``NodeSet=`` lines."""
+
+DOWN_NODES = vocabulary(
+    "a DownNodes line",
+    (
+        Word("DownNodes", NOT_YET, "nodes, or DEFAULT"),
+        Word("State", NOT_YET, "in what state they are", default="DOWN", choices=_DOWN),
+        Word("Reason", IGNORED, "words for people"),
+    ),
+)
+"""Keys of ``DownNodes=`` lines."""
+
+FRONT_END = vocabulary(
+    "a FrontendName line",
+    ignored(
+        "front ends are gone from Slurm",
+        "FrontendName AllowGroups AllowUsers DenyGroups DenyUsers FrontendAddr Port Reason State",
+    ),
+)
+"""Keys of ``FrontendName=`` lines."""
+
+POWER_ACTION = vocabulary("a PowerAction line", ignored("code of the site: not run", "PowerAction Location Program"))
+"""Keys of ``PowerAction=`` lines."""
+
+GRES = vocabulary(
+    "gres.conf",
+    (
+        Word("NodeName", NOT_YET, "nodes that have it; all if not stated"),
+        Word("Name", NOT_YET, "name of the resource"),
+        Word("Type", NOT_YET, "type of the resource"),
+        Word("Count", NOT_YET, "how many; as many as files if not stated"),
+        Word("File", NOT_YET, "device files, one for each"),
+        Word("MultipleFiles", NOT_YET, "device files that are one device"),
+        Word("Cores", NOT_YET, "cores that are near"),
+        Word("CPUs", NOT_YET, "older name of Cores", means="Cores"),
+        Word("Flags", NOT_YET, "what is special about it", Kind.WORDS),
+        Word("Ignore", IGNORED, "devices are not looked for"),
+        Word("AutoDetect", IGNORED, "devices cannot be looked for: the counts in slurm.conf are taken"),
+        *ignored("tasks are not placed on devices", "Link Links"),
+    ),
+)
+"""Keys of lines of ``gres.conf``."""
+
+TOPOLOGY = vocabulary(
+    "topology.conf",
+    (
+        Word("SwitchName", IGNORED, _NO_SWITCHES),
+        Word("Switches", IGNORED, _NO_SWITCHES),
+        Word("Nodes", IGNORED, _NO_SWITCHES),
+        Word("LinkSpeed", IGNORED, "Slurm does not use it either"),
+        Word("BlockName", IGNORED, _NO_SWITCHES),
+        Word("BlockSizes", IGNORED, _NO_SWITCHES, Kind.WORDS),
+    ),
+)
+"""Keys of lines of ``topology.conf``."""
+
+LINES: dict[str, Vocabulary] = {
+    "NodeName": NODE,
+    "PartitionName": PARTITION,
+    "NodeSet": NODE_SET,
+    "DownNodes": DOWN_NODES,
+    "FrontendName": FRONT_END,
+    "PowerAction": POWER_ACTION,
+}
+"""The vocabulary of each line of ``slurm.conf`` by the key with which it begins."""

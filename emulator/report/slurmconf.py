@@ -1,0 +1,224 @@
+"""What a Slurm configuration says, and what of it counts here: as tables and as plain data."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from emulator.config.slurm.duration import written
+from emulator.config.slurm.hostlist import compress
+from emulator.config.slurm.model import Partition, SlurmConf
+from emulator.config.slurm.place import Place
+from emulator.config.slurm.settings import Setting
+from emulator.config.slurm.vocabulary import Status
+from emulator.report.numbers import printable
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+LONGEST_VALUE = 40
+"""Characters of a value in the table; JSON has all of it."""
+WIDEST_VALUE, WIDEST_LINE = 22, 12
+"""Characters of these columns of the table, so that the reason has room."""
+_STYLES = {Status.HONOURED: "green", Status.NOT_YET: "yellow", Status.IGNORED: "dim"}
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key that was stated, in one line or in many.
+
+    Attributes:
+        name: such as ``KillWait``, ``SchedulerParameters.bf_window`` or ``NodeName: Weight``.
+        values: its different values, as they are written, in their order.
+        places: where it stands.
+        status: what the emulator does about it.
+        reason: what it governs or, if it is ignored, why.
+        is_option: whether it stands in the value of the parameter before it.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    places: tuple[Place, ...]
+    status: Status
+    reason: str
+    is_option: bool
+
+
+def keys(conf: SlurmConf) -> list[Key]:
+    """The keys of a configuration in the order in which they come first; options follow their parameter."""
+    by_name: dict[str, list[Setting]] = {}
+    for kind, setting in conf.entries:
+        by_name.setdefault(_name(kind, setting), []).append(setting)
+    return [
+        Key(
+            name,
+            tuple(dict.fromkeys(setting.text for setting in settings)),
+            tuple(setting.place for setting in settings),
+            settings[0].word.status,
+            settings[0].word.note,
+            bool(settings[0].part_of),
+        )
+        for name, settings in by_name.items()
+    ]
+
+
+def _name(kind: str, setting: Setting) -> str:
+    if setting.part_of:
+        return f"{setting.part_of}.{setting.word.name}"
+    return f"{kind}: {setting.word.name}" if kind and kind != setting.word.name else setting.word.name
+
+
+def describe_conf(conf: SlurmConf) -> dict[str, Any]:
+    """As plain data.
+
+    Returns:
+        ``source``; ``keys``: a list of ``key``, ``values``, ``lines`` (``file:line``),
+        ``status`` and ``reason``; ``machine``: counts of nodes, CPUs, mebibytes of memory,
+        generic resources and states; ``partitions``, with their nodes as host lists, CPUs
+        and limits in seconds (null for none); ``node_sets``; ``switches``; ``notices``.
+    """
+    return {
+        "source": conf.source,
+        "keys": [
+            {
+                "key": key.name,
+                "values": list(key.values),
+                "lines": [str(place) for place in key.places],
+                "status": key.status.value,
+                "reason": key.reason,
+            }
+            for key in keys(conf)
+        ],
+        "machine": {
+            "nodes": len(conf.nodes),
+            "cpus": sum(node.cpus for node in conf.nodes),
+            "memory": sum(node.real_memory for node in conf.nodes),
+            "gres": _gres(conf),
+            "states": dict(Counter(node.state for node in conf.nodes)),
+        },
+        "partitions": [_partition(conf, partition) for partition in conf.partitions],
+        "node_sets": {node_set.name: compress(node_set.nodes) for node_set in conf.node_sets},
+        "switches": len(conf.topology),
+        "notices": [{"line": str(notice.place), "text": notice.text} for notice in conf.notices],
+    }
+
+
+def _gres(conf: SlurmConf) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for node in conf.nodes:
+        for gres in node.gres:
+            counts[f"{gres.name}:{gres.type}" if gres.type else gres.name] += gres.count
+    return dict(counts)
+
+
+def _partition(conf: SlurmConf, partition: Partition) -> dict[str, Any]:
+    return {
+        "name": partition.name,
+        "default": partition.default,
+        "state": partition.state,
+        "nodes": len(partition.nodes),
+        "cpus": sum(conf.node[name].cpus for name in partition.nodes),
+        "max_time": partition.max_time,
+        "default_time": partition.default_time,
+        "priority_tier": partition.priority_tier,
+        "host_list": compress(partition.nodes),
+    }
+
+
+def key_table(conf: SlurmConf) -> Table:
+    """Each key with its value, line, status and reason; options are indented below their parameter."""
+    from rich.text import Text
+
+    table = _table(conf.source, "key", "value", "line", "status", "reason")
+    table.columns[0].no_wrap = True
+    table.columns[1].max_width = WIDEST_VALUE
+    table.columns[2].max_width = WIDEST_LINE
+    stated = keys(conf)
+    for key in stated:
+        name = f"  {key.name.partition('.')[2]}" if key.is_option else key.name
+        status = Text(key.status.value.removesuffix(" honoured"), style=_STYLES[key.status])
+        table.add_row(Text(name), Text(_values(key.values)), Text(_lines(conf, key.places)), status, key.reason)
+    counts = Counter(key.status for key in stated)
+    table.caption = ", ".join(f"{status.value}: {counts[status]}" for status in Status)
+    table.caption_justify = "left"
+    return table
+
+
+def machine_table(conf: SlurmConf) -> Table:
+    """What the machine is."""
+    from rich.text import Text
+
+    machine = describe_conf(conf)["machine"]
+    table = _table("machine", "", "")
+    rows = [
+        ("nodes", f"{machine['nodes']:,}"),
+        ("CPUs", f"{machine['cpus']:,}"),
+        ("memory", f"{machine['memory']:,} MiB"),
+        ("generic resources", _counted(machine["gres"])),
+        ("states of nodes", _counted(machine["states"])),
+        ("node sets", ", ".join(f"{each.name} {len(each.nodes):,}" for each in conf.node_sets) or "-"),
+        ("switches", f"{len(conf.topology):,}"),
+    ]
+    for name, value in rows:
+        table.add_row(name, Text(printable(value)))
+    return table
+
+
+def partition_table(conf: SlurmConf) -> Table:
+    """The partitions with their sizes and limits."""
+    from rich.text import Text
+
+    table = _table("partitions (* default)", "name", "nodes", "CPUs", "longest limit", "default limit", "tier", "state")
+    for partition in conf.partitions:
+        about = _partition(conf, partition)
+        cells = (
+            f"{partition.name}*" if partition.default else partition.name,
+            f"{about['nodes']:,}",
+            f"{about['cpus']:,}",
+            _time(partition.max_time),
+            _time(partition.default_time),
+            str(partition.priority_tier),
+            partition.state,
+        )
+        table.add_row(*(Text(printable(cell)) for cell in cells))
+    return table
+
+
+def notice_lines(conf: SlurmConf) -> list[str]:
+    """The notices, one line each."""
+    return [printable(str(notice)) for notice in conf.notices]
+
+
+def _table(title: str, *columns: str) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    named = any(columns)
+    table = Table(box=box.SIMPLE_HEAD, title=Text(printable(title)), title_justify="left", show_header=named)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _values(values: Sequence[str]) -> str:
+    text = printable(" | ".join(values))
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
+
+
+def _lines(conf: SlurmConf, places: Sequence[Place]) -> str:
+    first = places[0]
+    line = str(first.line) if first.file == conf.source else f"{Path(first.file).name}:{first.line}"
+    return line if len(places) == 1 else f"{line} (+{len(places) - 1})"
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items()) or "-"
+
+
+def _time(seconds: float | None) -> str:
+    return "-" if seconds is None else "none" if math.isinf(seconds) else written(seconds)
