@@ -1,0 +1,122 @@
+"""The cluster at one instant: nodes, partitions, jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from emulator.config.slurm.model import Partition as ConfiguredPartition
+from emulator.config.slurm.model import SlurmConf
+from emulator.slurmctld.job import Job, Partition, State
+from emulator.slurmctld.nodes import Allocation, Free, Machine, Mask
+from emulator.slurmctld.parameters import Parameters
+
+
+class Cluster:
+    """What the controller keeps in mind.
+
+    Args:
+        conf: the configuration.
+        parameters: its parameters.
+
+    Attributes:
+        now: seconds.
+        machine: the nodes.
+        free: what is free of them; what suspended jobs have is not taken from it.
+        partitions: by name, in the order of the configuration.
+        default: the partition of jobs that name none.
+        jobs: by id, all that were submitted.
+        running: running jobs by id, those that are ending included.
+        suspended: suspended jobs by id.
+        licenses: (total, in use) by name.
+    """
+
+    def __init__(self, conf: SlurmConf, parameters: Parameters) -> None:
+        self.now = 0.0
+        self.conf = conf
+        self.parameters = parameters
+        self.machine = Machine(conf)
+        self.free = self.machine.free()
+        self.partitions = {
+            partition.name: self._partition(place, partition) for place, partition in enumerate(conf.partitions)
+        }
+        stated = [partition.name for partition in conf.partitions if partition.default]
+        self.default = self.partitions[stated[-1]] if stated else None
+        self.jobs: dict[int, Job] = {}
+        self.running: dict[int, Job] = {}
+        self.suspended: dict[int, Job] = {}
+        self.licenses = {name: [int(count), 0] for name, count in conf.parameters.numbers("Licenses").items()}
+
+    def _partition(self, place: int, given: ConfiguredPartition) -> Partition:
+        return Partition(
+            name=given.name,
+            place=place,
+            tier=given.priority_tier,
+            job_factor=given.priority_job_factor,
+            nodes=self.machine.mask_of(given.nodes),
+            max_time=given.max_time,
+            default_time=given.default_time,
+            min_nodes=given.min_nodes,
+            max_nodes=given.max_nodes,
+            state=given.state,
+            oversubscribe=given.oversubscribe,
+            oversubscribe_jobs=given.oversubscribe_jobs,
+            exclusive_user=given.exclusive_user,
+            preempt_mode=given.preempt_mode,
+            grace_time=given.grace_time,
+            least_loaded=given.lln or self.parameters.least_loaded,
+            default_memory_per_cpu=given.def_mem_per_cpu or self.parameters.def_mem_per_cpu,
+            default_memory_per_node=given.def_mem_per_node or self.parameters.def_mem_per_node,
+        )
+
+    def pending(self) -> Iterator[Job]:
+        """Jobs that wait."""
+        return (job for job in self.jobs.values() if job.state is State.PENDING)
+
+    def usable(self, job: Job, partition: Partition) -> Mask:
+        """Nodes on which a job may start at all: up, and nobody else's (ExclusiveUser)."""
+        usable = partition.nodes & self.machine.up
+        others = [other for other in self.running.values() if other.request.user != job.request.user and other.run]
+        for other in others:
+            assert other.run is not None
+            if partition.exclusive_user or self.partitions[other.run.partition].exclusive_user:
+                usable = usable & ~other.run.allocation.mask(len(self.machine))
+        return usable
+
+    def take(self, job: Job, allocation: Allocation) -> None:
+        """A job comes to the machine."""
+        self.free.take(allocation)
+        for name, count in job.request.licenses:
+            self.licenses[name][1] += count
+
+    def release(self, job: Job, allocation: Allocation) -> None:
+        """A job leaves the machine."""
+        self.free.release(allocation)
+        for name, count in job.request.licenses:
+            self.licenses[name][1] -= count
+
+    def licenses_free(self, job: Job) -> bool:
+        """Whether the licences that a job wants are free."""
+        return all(self.licenses[name][1] + count <= self.licenses[name][0] for name, count in job.request.licenses)
+
+    def planned_end(self, job: Job) -> float:
+        """When a running job is planned to end; of one past its limit see observation T5."""
+        assert job.run is not None
+        end = job.run.start + min(job.run.limit, 365 * 86_400.0) + job.run.suspended(self.now)
+        end = min(end, job.end_limit)
+        if end > self.now:
+            return end
+        return max(end + self.parameters.over_time_limit + self.parameters.kill_wait, self.now)
+
+    def free_without(self, jobs: list[Job]) -> Free:
+        """What would be free if some running jobs were gone."""
+        free = self.free.copy()
+        for job in jobs:
+            assert job.run is not None
+            free.release(job.run.allocation)
+        return free
+
+    def no_nodes(self) -> Mask:
+        """A mask of no nodes."""
+        return np.zeros(len(self.machine), dtype=bool)

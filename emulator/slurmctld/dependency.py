@@ -1,0 +1,82 @@
+"""Dependencies: may a job become eligible, not yet, or never?"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from emulator.slurmctld.cluster import Cluster
+from emulator.slurmctld.job import Job, State
+from emulator.slurmctld.request import Dependency
+
+
+class Met(Enum):
+    """Whether a condition is met."""
+
+    YES = auto()
+    NOT_YET = auto()
+    NEVER = auto()
+
+
+def dependencies_met(job: Job, cluster: Cluster) -> Met:
+    """Whether the dependencies of a job are met: all of them, or with ``?`` one."""
+    found = [_met(dependency, job, cluster) for dependency in job.request.dependencies]
+    if not found:
+        return Met.YES
+    if job.request.any_dependency:
+        if Met.YES in found:
+            return Met.YES
+        return Met.NOT_YET if Met.NOT_YET in found else Met.NEVER
+    if Met.NEVER in found:
+        return Met.NEVER
+    return Met.NOT_YET if Met.NOT_YET in found else Met.YES
+
+
+def _met(dependency: Dependency, job: Job, cluster: Cluster) -> Met:
+    if dependency.kind == "singleton":
+        return _singleton(job, cluster)
+    others = _jobs_of(dependency.job, cluster)
+    if dependency.kind == "aftercorr":
+        others = _partner(others, job)
+    if not others:
+        return Met.YES  # A job that is not known any more counts as done.
+    found = [_one(dependency, other, cluster.now) for other in others]
+    if Met.NEVER in found:
+        return Met.NEVER
+    return Met.NOT_YET if Met.NOT_YET in found else Met.YES
+
+
+def _one(dependency: Dependency, other: Job, now: float) -> Met:
+    if dependency.kind == "after":
+        started = other.runs[0].start if other.runs else None
+        if other.state is State.CANCELLED and started is None:
+            return Met.YES
+        return Met.YES if started is not None and now >= started + dependency.delay else Met.NOT_YET
+    if not other.over:
+        return Met.NOT_YET
+    done = other.state is State.COMPLETED
+    if dependency.kind == "afterany":
+        return Met.YES
+    wanted = done if dependency.kind in ("afterok", "aftercorr") else not done
+    return Met.YES if wanted else Met.NEVER
+
+
+def _jobs_of(job: int, cluster: Cluster) -> list[Job]:
+    """The job with an id, or all tasks of that array."""
+    tasks = [other for other in cluster.jobs.values() if other.request.array == job]
+    if tasks:
+        return tasks
+    return [cluster.jobs[job]] if job in cluster.jobs else []
+
+
+def _partner(others: list[Job], job: Job) -> list[Job]:
+    index = job.request.facts.get("task")
+    return [other for other in others if other.request.facts.get("task") == index] or others
+
+
+def _singleton(job: Job, cluster: Cluster) -> Met:
+    """No earlier job of the same name and user is still there."""
+    for other in cluster.jobs.values():
+        same = other.name == job.name and other.request.user == job.request.user
+        if same and other.id < job.id and not other.over:
+            return Met.NOT_YET
+    return Met.YES

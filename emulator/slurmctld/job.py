@@ -1,0 +1,166 @@
+"""A job as the controller knows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from emulator.slurmctld.node_select import Want
+from emulator.slurmctld.nodes import Allocation, Mask
+from emulator.slurmctld.request import UNLIMITED, JobRequest
+
+YEAR = 365 * 86_400.0
+
+
+class State(StrEnum):
+    """States of a job, in Slurm's words."""
+
+    PENDING = "PENDING"
+    RUNNING = "RUNNING"
+    SUSPENDED = "SUSPENDED"
+    COMPLETING = "COMPLETING"
+    COMPLETED = "COMPLETED"
+    CANCELLED = "CANCELLED"
+    FAILED = "FAILED"
+    TIMEOUT = "TIMEOUT"
+    PREEMPTED = "PREEMPTED"
+    NODE_FAIL = "NODE_FAIL"
+    DEADLINE = "DEADLINE"
+
+
+@dataclass(slots=True)
+class Run:
+    """One run of a job; times in seconds.
+
+    Attributes:
+        start: when it started.
+        allocation: what it has.
+        partition: name of its partition.
+        limit: its limit.
+        end: when it ended, or None.
+        outcome: the state that it ended with.
+        suspensions: (from, to) of each; ``to`` is None while it lasts.
+    """
+
+    start: float
+    allocation: Allocation
+    partition: str
+    limit: float
+    end: float | None = None
+    outcome: State | None = None
+    suspensions: list[list[float | None]] = field(default_factory=list)
+
+    def suspended(self, now: float) -> float:
+        """Seconds that it was suspended until ``now``."""
+        return sum((now if to is None else to) - begin for begin, to in self.suspensions if begin is not None)
+
+
+@dataclass(slots=True)
+class Partition:
+    """A partition, with its nodes as a mask. See :class:`emulator.config.slurm.model.Partition` for the rest.
+
+    Attributes:
+        name, tier, job_factor: as configured.
+        nodes: its nodes.
+        max_time, default_time: seconds.
+        min_nodes, max_nodes: bounds of a job's nodes.
+        state: UP, DOWN, DRAIN or INACTIVE.
+        place: position in the configuration.
+    """
+
+    name: str
+    place: int
+    tier: int
+    job_factor: int
+    nodes: Mask
+    max_time: float
+    default_time: float | None
+    min_nodes: int
+    max_nodes: int | None
+    state: str
+    oversubscribe: str
+    oversubscribe_jobs: int
+    exclusive_user: bool
+    preempt_mode: tuple[str, ...]
+    grace_time: float
+    least_loaded: bool
+    default_memory_per_cpu: float | None
+    default_memory_per_node: float | None
+
+    @property
+    def takes_starts(self) -> bool:
+        """Whether jobs start here."""
+        return self.state in ("UP", "DRAIN")
+
+    @property
+    def takes_jobs(self) -> bool:
+        """Whether jobs may be submitted here."""
+        return self.state in ("UP", "DOWN")
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A job from submission to its end; times in seconds.
+
+    Attributes:
+        request: what it asked for.
+        partitions: where it may run, highest tier first.
+        wants: what it needs of the machine in each partition, by name.
+        limit: its limit; infinite for none.
+        priority: whole number; 0 is on hold.
+        state, reason: as ``squeue`` shows them.
+        eligible: when it became eligible, or None.
+        begin: not before this.
+        restarts: how often it was requeued.
+        held_by: ``JobHeldUser`` or ``JobHeldAdmin`` while on hold.
+        run: the current run, or None.
+        runs: all runs.
+        planned_start: when backfill means to start it, or None.
+        work: seconds of work that are left.
+    """
+
+    request: JobRequest
+    partitions: list[Partition]
+    wants: dict[str, Want]
+    limit: float
+    time_min: float | None
+    priority: int = 0
+    nice: int = 0
+    state: State = State.PENDING
+    reason: str = "None"
+    submitted: float = 0.0
+    eligible: float | None = None
+    accrue: float | None = None
+    begin: float = 0.0
+    restarts: int = 0
+    held_by: str = ""
+    run: Run | None = None
+    runs: list[Run] = field(default_factory=list)
+    planned_start: float | None = None
+    work: float = 0.0
+    work_since: float = 0.0
+    sequence: int = 0
+    requeue_after: bool = False
+    preempted_at: float | None = None
+    vacating: bool = False
+    end_limit: float = UNLIMITED
+
+    @property
+    def id(self) -> int:
+        """Its id."""
+        return self.request.id
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.request.name
+
+    @property
+    def over(self) -> bool:
+        """Whether it has left for good."""
+        return self.state not in (State.PENDING, State.RUNNING, State.SUSPENDED, State.COMPLETING)
+
+    @property
+    def plan_limit(self) -> float:
+        """The limit to plan with: a year stands for none."""
+        return min(self.limit, YEAR)

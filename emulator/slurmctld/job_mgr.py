@@ -1,0 +1,181 @@
+"""Submissions: what a job wants of the machine, or why it is refused."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from emulator.slurmctld.cluster import Cluster
+from emulator.slurmctld.features import Choice, choices
+from emulator.slurmctld.job import Job, Partition
+from emulator.slurmctld.node_select import Want, select_nodes
+from emulator.slurmctld.nodes import Mask
+from emulator.slurmctld.request import UNLIMITED, JobRequest
+from slurm_sim_plugins.errors import InputError
+
+MINUTE = 60.0
+NOT_AVAILABLE = "Requested node configuration is not available"
+
+
+class RejectedError(InputError):
+    """A submission that Slurm refuses, with its words."""
+
+
+def make_job(request: JobRequest, cluster: Cluster) -> Job:
+    """The job of a submission.
+
+    Raises:
+        RejectedError: Slurm would refuse it.
+    """
+    partitions = _partitions(request, cluster)
+    wants = {partition.name: _want(request, partition, cluster) for partition in partitions}
+    _check_licenses(request, cluster)
+    empty = cluster.machine.free()
+    if not any(select_nodes(wants[part.name], cluster.machine, empty, part.nodes) for part in partitions):
+        raise RejectedError(NOT_AVAILABLE)
+    partitions = sorted(partitions, key=lambda partition: -partition.tier)
+    job = Job(
+        request=request,
+        partitions=partitions,
+        wants=wants,
+        limit=_limit(request, partitions[0]),
+        time_min=_minutes(request.time_min) if request.time_min is not None else None,
+        nice=request.nice,
+        submitted=cluster.now,
+        work=request.run,
+    )
+    _check_limits(job, partitions, cluster)
+    if request.held:
+        job.held_by = "JobHeldUser"
+    job.begin = request.begin if request.begin is not None else cluster.now
+    return job
+
+
+def partition_reason(job: Job, partition: Partition) -> str | None:
+    """Why a partition's own bounds keep a job from it, or None."""
+    want = job.wants[partition.name]
+    if partition.state in ("DOWN", "INACTIVE"):
+        return "PartitionDown" if partition.state == "DOWN" else "PartitionInactive"
+    limit = job.time_min if job.time_min is not None else job.limit
+    if limit > partition.max_time and job.request.time_limit is not None:
+        return "PartitionTimeLimit"
+    if partition.max_nodes is not None and want.min_nodes > partition.max_nodes:
+        return "PartitionNodeLimit"
+    if want.most_nodes is not None and want.most_nodes < partition.min_nodes:
+        return "PartitionNodeLimit"
+    return None
+
+
+def _partitions(request: JobRequest, cluster: Cluster) -> list[Partition]:
+    if not request.partitions:
+        if cluster.default is None:
+            raise RejectedError("No partition specified or system default partition")
+        return [cluster.default]
+    unknown = [name for name in request.partitions if name not in cluster.partitions]
+    if unknown:
+        raise RejectedError("Invalid partition name specified")
+    found = [cluster.partitions[name] for name in request.partitions]
+    if not any(partition.takes_jobs for partition in found):
+        raise RejectedError("Required partition not available (inactive or drain)")
+    return found
+
+
+def _want(request: JobRequest, partition: Partition, cluster: Cluster) -> Want:
+    machine, parameters = cluster.machine, cluster.parameters
+    threads = int(machine.threads[int(np.argmax(partition.nodes))]) if partition.nodes.any() else 1
+    nodes = request.min_nodes or max(1, len(request.nodelist) if request.tasks is None else 1)
+    most = request.max_nodes if request.max_nodes is not None else request.min_nodes
+    tasks = request.tasks if request.tasks is not None else nodes
+    if request.tasks is not None and request.tasks < nodes:
+        nodes = request.tasks if request.max_nodes != request.min_nodes else nodes
+    target = max(nodes, min(most or nodes, max(tasks, nodes)))
+    memory_per_node, memory_per_unit, all_memory = _memory(request, partition, cluster, threads)
+    required = _known_nodes(request.nodelist, cluster) if request.nodelist else None
+    return Want(
+        min_nodes=max(nodes, partition.min_nodes),
+        most_nodes=most,
+        target_nodes=max(target, partition.min_nodes),
+        units=max(math.ceil(tasks * request.cpus_per_task / threads), nodes),
+        per_task=max(1, math.ceil(request.cpus_per_task / threads)),
+        choices=_choices(request, cluster),
+        per_node=_per_node(request, threads),
+        whole=parameters.linear or request.exclusive or partition.oversubscribe == "EXCLUSIVE",
+        memory_per_node=memory_per_node,
+        memory_per_unit=memory_per_unit,
+        all_memory=all_memory,
+        gres=request.gres,
+        gres_total=request.gres_total,
+        required=required,
+        least_loaded=partition.least_loaded,
+        last_first=parameters.pack_serial_at_end,
+    )
+
+
+def _per_node(request: JobRequest, threads: int) -> int | None:
+    if request.tasks_per_node is None:
+        return None
+    return math.ceil(request.tasks_per_node * request.cpus_per_task / threads)
+
+
+def _memory(request: JobRequest, partition: Partition, cluster: Cluster, threads: int) -> tuple[int, int, bool]:
+    """Mebibytes on each node, for each unit, and whether all of it is wanted."""
+    if not cluster.parameters.memory:
+        return 0, 0, False
+    if request.memory_per_node is not None:
+        return math.ceil(request.memory_per_node), 0, request.memory_per_node == 0
+    per_cpu = request.memory_per_cpu or partition.default_memory_per_cpu
+    if per_cpu:
+        return 0, math.ceil(per_cpu * threads), False
+    if partition.default_memory_per_node:
+        return math.ceil(partition.default_memory_per_node), 0, False
+    return 0, 0, True
+
+
+def _choices(request: JobRequest, cluster: Cluster) -> tuple[Choice, ...]:
+    try:
+        found = choices(request.constraint, cluster.machine.features)
+    except InputError as error:
+        raise RejectedError(str(error)) from error
+    if not request.exclude:
+        return tuple(found)
+    allowed = ~_known_nodes(request.exclude, cluster)
+    return tuple(Choice(choice.mask & allowed, choice.counts) for choice in found)
+
+
+def _known_nodes(names: tuple[str, ...], cluster: Cluster) -> Mask:
+    if any(name not in cluster.machine.index for name in names):
+        raise RejectedError("Invalid node name specified")
+    return cluster.machine.mask_of(names)
+
+
+def _check_licenses(request: JobRequest, cluster: Cluster) -> None:
+    for name, count in request.licenses:
+        if name not in cluster.licenses or count > cluster.licenses[name][0]:
+            raise RejectedError("Invalid license specification")
+
+
+def _limit(request: JobRequest, partition: Partition) -> float:
+    if request.time_limit is not None:
+        return _minutes(request.time_limit)
+    return partition.default_time if partition.default_time is not None else partition.max_time
+
+
+def _minutes(seconds: float) -> float:
+    """Limits are whole minutes, rounded up (observation T1)."""
+    return seconds if seconds == UNLIMITED else math.ceil(seconds / MINUTE) * MINUTE
+
+
+def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> None:
+    """EnforcePartLimits: refuse what no (ANY) or not every (ALL, YES) partition would take."""
+    enforce = cluster.parameters.enforce_part_limits
+    reasons = [partition_reason(job, partition) for partition in partitions]
+    exceeded = [reason for reason in reasons if reason in ("PartitionTimeLimit", "PartitionNodeLimit")]
+    refuse = exceeded and (enforce in ("ALL", "YES") or (enforce == "ANY" and len(exceeded) == len(partitions)))
+    if refuse:
+        time = "PartitionTimeLimit" in exceeded
+        raise RejectedError(
+            "Requested time limit is invalid (missing or exceeds some limit)"
+            if time
+            else "Node count specification invalid"
+        )

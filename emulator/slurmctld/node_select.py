@@ -1,0 +1,263 @@
+"""Which nodes a job gets: ``select/linear`` and ``select/cons_tres``.
+
+Nodes form sets of consecutive usable nodes of equal weight; a node that cannot be used
+ends a set. Low weights first; of them the tightest set that suffices; if none does, the
+largest, and on. Within a set, if one node may do, the one that suffices with least to
+spare; else from the lowest index up. (Observations C1 to C6.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from emulator.slurmctld.features import Choice
+from emulator.slurmctld.nodes import Allocation, Free, Gres, Ints, Machine, Mask
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """What a job needs of the machine, in units.
+
+    Attributes:
+        min_nodes, most_nodes: bounds; ``most_nodes`` is None for no bound.
+        target_nodes: as many are taken if there are so many.
+        units: in all.
+        per_task: of one task.
+        per_node: most on a node, or None.
+        whole: whether it takes whole idle nodes.
+        memory_per_node, memory_per_unit: mebibytes; both 0 where memory is not managed.
+        all_memory: whether it takes all memory of its nodes.
+        gres: of each kind on each node; a kind without type takes any.
+        gres_total: of each kind in all.
+        required: nodes that it must have, as a mask, or None.
+        choices: ways to satisfy its constraint.
+        least_loaded: whether nodes with the most free units go first.
+        last_first: whether the last nodes go first, for a single unit.
+    """
+
+    min_nodes: int
+    most_nodes: int | None
+    target_nodes: int
+    units: int
+    per_task: int
+    choices: tuple[Choice, ...]
+    per_node: int | None = None
+    whole: bool = False
+    memory_per_node: int = 0
+    memory_per_unit: int = 0
+    all_memory: bool = False
+    gres: tuple[tuple[str, str, int], ...] = ()
+    gres_total: tuple[tuple[str, str, int], ...] = ()
+    required: Mask | None = None
+    least_loaded: bool = False
+    last_first: bool = False
+
+
+def select_nodes(want: Want, machine: Machine, free: Free, usable: Mask) -> Allocation | None:
+    """The nodes for a job now, or None if it does not fit.
+
+    Args:
+        want: what it needs.
+        machine: the nodes.
+        free: what is free of them.
+        usable: which of them it may use.
+    """
+    for choice in want.choices:
+        found = _with_choice(want, machine, free, usable & choice.mask, choice)
+        if found is not None:
+            return found
+    return None
+
+
+def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice: Choice) -> Allocation | None:
+    capacity = _capacity(want, machine, free, usable)
+    if want.required is not None and not capacity[want.required].all():
+        return None
+    if np.count_nonzero(capacity) < want.min_nodes:
+        return None
+    for count in range(want.target_nodes, want.min_nodes - 1, -1):
+        taken = _Picker(want, machine.weight, capacity, count, choice).pick()
+        if taken is not None:
+            return _allocate(want, machine, free, taken)
+    return None
+
+
+def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
+    """Units that the job could have on each node."""
+    capacity = np.where(usable, free.units, 0)
+    if want.whole:
+        capacity = np.where(free.jobs == 0, np.where(usable, machine.units, 0), 0)
+    if want.memory_per_unit:
+        capacity = np.minimum(capacity, free.memory // want.memory_per_unit)
+    if want.memory_per_node:
+        capacity = np.where(free.memory >= want.memory_per_node, capacity, 0)
+    if want.all_memory:
+        capacity = np.where(free.memory >= machine.memory, capacity, 0)
+    for name, kind, count in want.gres:
+        capacity = np.where(_gres_free(free, name, kind, len(machine)) >= count, capacity, 0)
+    if want.gres_total:
+        has_any = np.zeros(len(machine), dtype=bool)
+        for name, kind, _ in want.gres_total:
+            has_any |= _gres_free(free, name, kind, len(machine)) > 0
+        capacity = np.where(has_any, capacity, 0)
+    if want.per_node is not None:
+        capacity = np.minimum(capacity, want.per_node)
+    # A node that does not hold one task is of no use.
+    return np.where(capacity >= want.per_task, np.maximum(capacity, 0), 0)
+
+
+def _gres_free(free: Free, name: str, kind: str, nodes: int) -> Ints:
+    counts = [count for (other, of), count in free.gres.items() if other == name and kind in ("", of)]
+    return np.sum(counts, axis=0) if counts else np.zeros(nodes, dtype=np.int64)
+
+
+class _Picker:
+    """Picks nodes for one number of nodes."""
+
+    def __init__(self, want: Want, weight: Ints, capacity: Ints, nodes: int, choice: Choice) -> None:
+        self._want = want
+        self._weight = weight
+        self._capacity = capacity
+        self._nodes = nodes
+        self._missing = want.units
+        self._taken: dict[int, int] = {}
+        self._counts = choice.counts
+
+    def pick(self) -> dict[int, int] | None:
+        """Units by node, or None."""
+        want, left = self._want, self._capacity.copy()
+        if want.required is not None:
+            for node in np.flatnonzero(want.required).tolist():
+                self._take(node)
+                left[node] = 0
+        for mask, count in self._counts:
+            for node in np.flatnonzero(mask & (left > 0)).tolist()[:count]:
+                self._take(node)
+                left[node] = 0
+        order = self._by_load if want.least_loaded else self._by_sets
+        order(left)
+        return self._taken if self._done() and self._counts_met() else None
+
+    def _counts_met(self) -> bool:
+        return all(sum(mask[node] for node in self._taken) >= count for mask, count in self._counts)
+
+    def _done(self) -> bool:
+        return self._missing <= 0 and len(self._taken) >= self._nodes
+
+    def _full(self) -> bool:
+        return self._want.most_nodes is not None and len(self._taken) >= self._want.most_nodes
+
+    def _take(self, node: int) -> None:
+        """Take what the node has, but leave a task for each other node that is still wanted."""
+        per_task = self._want.per_task
+        others = max(0, self._nodes - len(self._taken) - 1)
+        wanted = max(self._missing - others * per_task, per_task)
+        capacity = int(self._capacity[node])
+        self._missing -= min(capacity, wanted)
+        # The tail of a node that is too small for a task counts, but the last node gets whole tasks only (C4).
+        self._taken[node] = capacity if capacity < wanted else wanted // per_task * per_task
+
+    def _by_load(self, left: Ints) -> None:
+        nodes = np.flatnonzero(left > 0)
+        for node in nodes[np.lexsort((nodes, -left[nodes], self._weight[nodes]))].tolist():
+            if self._done() or self._full():
+                return
+            self._take(node)
+
+    def _by_sets(self, left: Ints) -> None:
+        nodes = np.flatnonzero(left > 0)
+        if self._want.last_first and self._missing <= 1 and len(nodes):
+            self._take(int(nodes[-1]))
+            return
+        for weight in np.unique(self._weight[nodes]).tolist():
+            sets = _consecutive(np.flatnonzero((left > 0) & (self._weight == weight)), left > 0)
+            while sets and not self._done() and not self._full():
+                best = min(range(len(sets)), key=lambda place: self._rank(sets[place], left))
+                self._take_from(sets.pop(best), left)
+
+    def _rank(self, members: Ints, left: Ints) -> tuple[int, int, int]:
+        """Sets with required nodes first, then the tightest that suffices, then the largest."""
+        total = int(left[members].sum())
+        suffices = total >= self._missing and len(members) >= self._nodes - len(self._taken)
+        beside = 0 if self._touches_required(members) else 1
+        return (beside, total - 2**40 if suffices else -total, int(members[0]))
+
+    def _touches_required(self, members: Ints) -> bool:
+        required = self._want.required
+        if required is None:
+            return False
+        around = range(max(0, int(members[0]) - 1), min(len(required), int(members[-1]) + 2))
+        return any(required[node] for node in around)
+
+    def _take_from(self, members: Ints, left: Ints) -> None:
+        if self._nodes - len(self._taken) <= 1:
+            enough = [node for node in members.tolist() if left[node] >= self._missing]
+            if enough and self._missing > 0:
+                self._take(min(enough, key=lambda node: (int(left[node]), node)))
+                return
+        for node in self._from_required(members.tolist()):
+            if self._done() or self._full():
+                return
+            self._take(node)
+
+    def _from_required(self, members: list[int]) -> list[int]:
+        """Upward from the last required node, then downward; without one, upward."""
+        required = self._want.required
+        if required is None or not required.any():
+            return members
+        last = int(np.flatnonzero(required)[-1])
+        return [node for node in members if node > last] + [node for node in reversed(members) if node < last]
+
+
+def _consecutive(nodes: Ints, usable: Mask) -> list[Ints]:
+    """Nodes in sets between which there is a node that cannot be used, or that has another weight."""
+    if not len(nodes):
+        return []
+    return list(np.split(nodes, np.flatnonzero(np.diff(nodes) > 1) + 1))
+
+
+def _allocate(want: Want, machine: Machine, free: Free, taken: dict[int, int]) -> Allocation | None:
+    nodes = sorted(taken)
+    units = [int(machine.units[node]) if want.whole else taken[node] for node in nodes]
+    if want.all_memory:
+        memory = [int(machine.memory[node]) for node in nodes]
+    else:
+        memory = [want.memory_per_node or want.memory_per_unit * taken[node] for node in nodes]
+    gres: dict[Gres, list[int]] = {}
+    for name, kind, count in want.gres:
+        for place, node in enumerate(nodes):
+            if not _give(gres, free, name, kind, node, place, len(nodes), count):
+                return None
+    for name, kind, count in want.gres_total:
+        missing = count
+        for place, node in enumerate(nodes):
+            have = int(_gres_free(free, name, kind, len(machine))[node])
+            share = min(have, missing - (len(nodes) - place - 1))
+            if share > 0:
+                _give(gres, free, name, kind, node, place, len(nodes), share)
+                missing -= share
+        if missing > 0:
+            return None
+    return Allocation(
+        tuple(nodes),
+        tuple(units),
+        tuple(memory),
+        {kind: tuple(counts) for kind, counts in gres.items()},
+        want.whole,
+    )
+
+
+def _give(
+    gres: dict[Gres, list[int]], free: Free, name: str, kind: str, node: int, place: int, nodes: int, count: int
+) -> bool:
+    """Note ``count`` of a resource on a node; one without type may be mixed from several types."""
+    for (other, of), counts in free.gres.items():
+        if other != name or kind not in ("", of):
+            continue
+        share = min(count, int(counts[node]))
+        if share > 0:
+            gres.setdefault((other, of), [0] * nodes)[place] += share
+            count -= share
+    return count <= 0

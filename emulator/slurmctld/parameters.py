@@ -1,0 +1,140 @@
+"""The parameters of ``slurm.conf`` that the controller goes by, as typed values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from emulator.config.slurm.model import SlurmConf
+
+DEFAULT_EXPIRE = 120.0
+"""Seconds for which a credential is valid where ``AuthInfo`` does not say (observation P7)."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What real daemons take their time for; in seconds.
+
+    Attributes:
+        submit_lag: from a submission to the pass of the main loop that it brings about.
+        end_lag: from the end of a job to that pass.
+        job_overhead: what a run takes longer than its work: launch and epilog.
+        sweep_phase: when the sweep for exceeded limits falls, modulo 30 s.
+        backfill_phase: how long before the first submission backfill went to sleep first.
+
+    Source: means over the recorded runs.
+    """
+
+    submit_lag: float = 0.55
+    end_lag: float = 0.45
+    job_overhead: float = 0.35
+    sweep_phase: float = 29.0
+    backfill_phase: float = 1.5
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Parameters by what they govern; seconds, counts, flags. Names as in ``slurm.conf``."""
+
+    backfill: bool
+    bf_interval: float
+    bf_resolution: float
+    bf_window: float
+    bf_max_job_test: int
+    bf_max_job_part: int
+    bf_max_job_user: int
+    bf_max_job_start: int
+    bf_job_part_count_reserve: int
+    bf_min_prio_reserve: int
+    bf_min_age_reserve: float
+    bf_one_resv_per_job: bool
+    bf_node_space_size: int
+    default_queue_depth: int
+    partition_job_depth: int
+    sched_interval: float
+    sched_min_interval: float
+    batch_sched_delay: float
+    defer: bool
+    linear: bool
+    least_loaded: bool
+    memory: bool
+    pack_serial_at_end: bool
+    preempt_type: str
+    preempt_mode: tuple[str, ...]
+    preempt_exempt_time: float
+    preempt_youngest_first: bool
+    preempt_reorder_count: int
+    preempt_strict_order: bool
+    kill_wait: float
+    over_time_limit: float
+    requeue_hold: float
+    job_requeue: bool
+    enforce_part_limits: str
+    time_slice: float
+    def_mem_per_cpu: float | None
+    def_mem_per_node: float | None
+
+
+def parameters_of(conf: SlurmConf) -> Parameters:
+    """The parameters of a configuration, with Slurm's defaults."""
+    stated = conf.parameters
+
+    def option(name: str) -> str:
+        return f"SchedulerParameters.{name}"
+
+    def seconds(name: str, default: float) -> float:
+        value = stated.amount(name)
+        return default if value is None else value
+
+    def bound(name: str, default: int = 0) -> int:
+        value = stated.count(option(name)) if option(name) in stated else default
+        return int(value)
+
+    select = {word.upper() for word in stated.words("SelectTypeParameters")}
+    tests = bound("bf_max_job_test", 500)
+    return Parameters(
+        backfill=stated.text("SchedulerType").lower() != "sched/builtin",
+        bf_interval=seconds(option("bf_interval"), 30.0),
+        bf_resolution=seconds(option("bf_resolution"), 60.0),
+        bf_window=seconds(option("bf_window"), 86_400.0),
+        bf_max_job_test=tests,
+        bf_max_job_part=bound("bf_max_job_part"),
+        bf_max_job_user=bound("bf_max_job_user"),
+        bf_max_job_start=bound("bf_max_job_start"),
+        bf_job_part_count_reserve=bound("bf_job_part_count_reserve"),
+        bf_min_prio_reserve=bound("bf_min_prio_reserve"),
+        bf_min_age_reserve=seconds(option("bf_min_age_reserve"), 0.0),
+        bf_one_resv_per_job=stated.flag(option("bf_one_resv_per_job")),
+        bf_node_space_size=bound("bf_node_space_size", tests),
+        default_queue_depth=bound("default_queue_depth", 100),
+        partition_job_depth=bound("partition_job_depth"),
+        sched_interval=seconds(option("sched_interval"), 60.0),
+        sched_min_interval=seconds(option("sched_min_interval"), 0.0),
+        batch_sched_delay=seconds(option("batch_sched_delay"), 3.0),
+        defer=stated.flag(option("defer")),
+        linear=stated.text("SelectType").lower() == "select/linear",
+        least_loaded="CR_LLN" in select,
+        memory=any("MEMORY" in word for word in select),
+        pack_serial_at_end=stated.flag(option("pack_serial_at_end")),
+        preempt_type=stated.text("PreemptType").lower(),
+        preempt_mode=tuple(word.upper() for word in stated.words("PreemptMode")),
+        preempt_exempt_time=seconds("PreemptExemptTime", 0.0),
+        preempt_youngest_first=stated.flag(option("preempt_youngest_first")),
+        preempt_reorder_count=bound("preempt_reorder_count", 1),
+        preempt_strict_order=stated.flag(option("preempt_strict_order")),
+        kill_wait=seconds("KillWait", 30.0),
+        over_time_limit=seconds("OverTimeLimit", 0.0),
+        requeue_hold=_credential_expires(stated.words("AuthInfo")) + 1,
+        job_requeue=bool(stated.count("JobRequeue")) if "JobRequeue" in stated else True,
+        enforce_part_limits=stated.text("EnforcePartLimits").upper(),
+        time_slice=seconds("SchedulerTimeSlice", 30.0),
+        def_mem_per_cpu=stated.amount("DefMemPerCPU"),
+        def_mem_per_node=stated.amount("DefMemPerNode"),
+    )
+
+
+def _credential_expires(auth_info: tuple[str, ...]) -> float:
+    for word in auth_info:
+        name, _, value = word.partition("=")
+        if name.strip().lower() == "cred_expire" and value.isdigit():
+            return float(value)
+    return DEFAULT_EXPIRE

@@ -1,0 +1,75 @@
+"""Who has to make room for a job, in which order, and which of them in the end."""
+
+from __future__ import annotations
+
+from emulator.slurmctld.cluster import Cluster
+from emulator.slurmctld.job import Job, Partition, State
+from emulator.slurmctld.node_select import select_nodes
+from emulator.slurmctld.nodes import Mask
+
+
+def preempt_mode(job: Job, cluster: Cluster) -> str:
+    """What becomes of a victim: its partition says, else the cluster (observation P1)."""
+    assert job.run is not None
+    stated = cluster.partitions[job.run.partition].preempt_mode or cluster.parameters.preempt_mode
+    for mode in ("OFF", "CANCEL", "REQUEUE", "SUSPEND"):
+        if mode in stated:
+            return mode
+    return "OFF"
+
+
+def candidates(job: Job, partition: Partition, cluster: Cluster) -> list[Job]:
+    """Running jobs that may be preempted for a job in a partition, first to go first (P1 to P3)."""
+    parameters = cluster.parameters
+    if parameters.preempt_type in ("", "preempt/none"):
+        return []
+    found = [
+        other
+        for other in cluster.running.values()
+        if other.state is State.RUNNING and other.run is not None and not other.vacating
+        if cluster.partitions[other.run.partition].tier < partition.tier
+        if preempt_mode(other, cluster) != "OFF"
+        if cluster.now - other.run.start >= parameters.preempt_exempt_time
+    ]
+    if parameters.preempt_youngest_first:
+        return sorted(found, key=lambda other: (-other.run.start, other.id) if other.run else (0.0, 0))
+    return sorted(found, key=lambda other: _rank(other, cluster))
+
+
+def _rank(job: Job, cluster: Cluster) -> tuple[int, int, int]:
+    assert job.run is not None
+    return cluster.partitions[job.run.partition].tier, len(job.run.allocation.nodes), job.id
+
+
+def victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> list[Job]:
+    """Whom to preempt so that a job fits; nobody if it would not fit anyway, or fits when those go who must (P4, P5)."""
+    order = [other for other in candidates(job, partition, cluster) if _overlaps(other, usable)]
+    if not order:
+        return []
+    want, machine = job.wants[partition.name], cluster.machine
+    soon = cluster.free_without([other for other in cluster.running.values() if other.vacating])
+    if select_nodes(want, machine, soon, usable) is not None:
+        return []
+    needed: list[Job] = []
+    for _ in range(cluster.parameters.preempt_reorder_count + 1):
+        free, removed, found = soon.copy(), [], None
+        for candidate in order:
+            assert candidate.run is not None
+            free.release(candidate.run.allocation)
+            removed.append(candidate)
+            found = select_nodes(want, machine, free, usable)
+            if found is not None:
+                break
+        if found is None:
+            return []
+        needed = [other for other in removed if _overlaps(other, found.mask(len(machine)))]
+        last = removed[-1]
+        if order[0] is last:
+            break
+        order = [last, *(other for other in order if other is not last)]
+    return needed
+
+
+def _overlaps(job: Job, nodes: Mask) -> bool:
+    assert job.run is not None
+    return bool(nodes[list(job.run.allocation.nodes)].any())

@@ -1,0 +1,79 @@
+"""The queue: pairs of job and partition in the order in which they are tried."""
+
+from __future__ import annotations
+
+from emulator.slurmctld.cluster import Cluster
+from emulator.slurmctld.dependency import Met, dependencies_met
+from emulator.slurmctld.job import Job, Partition, State
+
+Pair = tuple[Job, Partition]
+
+
+def refresh_eligibility(cluster: Cluster) -> list[Job]:
+    """Say of each waiting job whether it may be scheduled, and why not; returns those that never can be and must go."""
+    doomed = []
+    for job in list(cluster.pending()):
+        reason = _obstacle(job, cluster)
+        if reason == "DependencyNeverSatisfied" and job.request.kill_on_invalid_dependency:
+            doomed.append(job)
+        if reason:
+            job.reason = reason
+            job.eligible = job.eligible if reason == "JobArrayTaskLimit" else None
+        elif job.eligible is None:
+            job.eligible = cluster.now
+            job.accrue = cluster.now if job.accrue is None else job.accrue
+            if job.reason in OBSTACLES:
+                job.reason = "None"
+    return doomed
+
+
+OBSTACLES = (
+    "JobHeldUser",
+    "JobHeldAdmin",
+    "BeginTime",
+    "Dependency",
+    "DependencyNeverSatisfied",
+    "JobArrayTaskLimit",
+    "Reservation",
+)
+
+
+def _obstacle(job: Job, cluster: Cluster) -> str:
+    if job.held_by:
+        return job.held_by
+    met = dependencies_met(job, cluster)
+    if met is not Met.YES:
+        return "Dependency" if met is Met.NOT_YET else "DependencyNeverSatisfied"
+    if job.begin > cluster.now:
+        return "BeginTime"
+    if job.request.array is not None and job.request.array_limit and _tasks_running(job, cluster):
+        return "JobArrayTaskLimit"
+    return ""
+
+
+def _tasks_running(job: Job, cluster: Cluster) -> bool:
+    """Whether as many tasks of its array run as may."""
+    running = sum(other.request.array == job.request.array for other in cluster.running.values())
+    return running >= job.request.array_limit
+
+
+def queue(cluster: Cluster) -> list[Pair]:
+    """Eligible jobs: by tier of the partition, then priority, then id (observation Q7)."""
+    pairs = [
+        (job, partition)
+        for job in cluster.pending()
+        if job.eligible is not None and job.priority > 0
+        for partition in job.partitions
+    ]
+    pairs.sort(key=_rank)
+    return pairs
+
+
+def _rank(pair: Pair) -> tuple[int, int, int, int]:
+    job, partition = pair
+    return -partition.tier, -job.priority, job.id, job.partitions.index(partition)
+
+
+def still_waits(job: Job) -> bool:
+    """Whether it has not been started since the queue was made."""
+    return job.state is State.PENDING
