@@ -67,8 +67,9 @@ machine_options = options(
     ),
     click.option(
         "--expired",
-        type=click.Choice(["limit", "now", "tsafrir"]),
-        help="What a run that outlives its planned end is planned with: its limit, now, or growing corrections.  "
+        type=click.Choice(["limit", "now", "tsafrir", "again"]),
+        help="What a run that outlives its planned end is planned with: its limit, now, growing corrections, or its "
+        "limit again and again.  "
         "[default: limit]",
     ),
     click.option(

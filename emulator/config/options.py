@@ -39,6 +39,7 @@ class Config:
         expired: what a run that outlives its planned end is planned with. ``limit``: its
             limit, which is safe; ``now``: it may end at any time; ``tsafrir``: corrections
             that grow from 1 minute to 100 hours. One that outlives its limit counts as now.
+            ``again``: its limit, and another such limit whenever one has passed.
         preemption: what becomes of a run that is preempted; the table ``[preemption]``.
         seed: of the random numbers that plugins draw; each plugin has a stream of its own.
         dispatch: ``resolved`` calls a hook's one implementation directly, ``pluggy``

@@ -8,7 +8,7 @@ from typing import Literal
 
 from slurm_sim_plugins.views import Job
 
-Expired = Literal["limit", "now", "tsafrir"]
+Expired = Literal["limit", "now", "tsafrir", "again"]
 Overdue = Callable[[Job, float, float], float]
 """From job, start and now (seconds) to the planned end; at or before now it counts as now."""
 
@@ -34,5 +34,11 @@ def corrected(job: Job, start: float, now: float) -> float:
     return min(next((planned + total for total in TOTALS if planned + total > now), longest), longest)
 
 
-OVERDUE: dict[Expired, Overdue] = {"limit": at_limit, "now": at_once, "tsafrir": corrected}
+def renewed(job: Job, start: float, now: float) -> float:
+    """The longest that it can last, and as long again whenever that has passed."""
+    longest = job.longest
+    return start + longest * max(1.0, (now - start) // longest + 1.0)
+
+
+OVERDUE: dict[Expired, Overdue] = {"limit": at_limit, "now": at_once, "tsafrir": corrected, "again": renewed}
 """By the value of ``expired``."""
