@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.helpers import column, run, times
+from emulator import Result
+from emulator.config.preemption import Preemption
+from tests.helpers import column, run, run_rows, times
 
 SHARED = Path(os.environ.get("SLURM_SIM_SHARED") or Path(__file__).resolve().parents[2].parent / "shared")
 GOLDEN = SHARED / "spec" / "golden.yaml"
 
+PV_EASY = {"scheduler": "sched/venture", "preempt": "preempt/shadow_load", "walltime": "walltime/given"}
 POLICIES: dict[str, list[dict[str, Any]]] = {
     "fcfs": [{"scheduler": "sched/fcfs"}],
     "sjf": [{"scheduler": "sched/fcfs", "priority": "priority/sjf"}],
@@ -23,21 +26,27 @@ POLICIES: dict[str, list[dict[str, Any]]] = {
         {"scheduler": "sched/conservative", "plugin_options": {"sched/conservative": {"compress": compress}}}
         for compress in ("rebuild", "never_later")
     ],
+    "pv_easy": [PV_EASY],
+    "cp_pv_easy": [PV_EASY],
+    "vm_pv_easy": [PV_EASY],
 }
 """What answers for each policy; where there are several, each must."""
-NEEDS = {
-    "pv_easy": "needs sched/venture and preempt/shadow_load",
-    "cp_pv_easy": "needs sched/venture and checkpoints",
-    "vm_pv_easy": "needs sched/venture and suspension",
-}
-"""What the other policies wait for."""
+
+
+def preemption(case: dict[str, Any]) -> Preemption:
+    """What becomes of a run that is preempted."""
+    if case["policy"] == "cp_pv_easy":
+        return Preemption(mode="CHECKPOINT", interval=case["interval"], cost=case["cost"])
+    if case["policy"] == "vm_pv_easy":
+        return Preemption(mode="SUSPEND", slowdown=case["slowdown"], cost=case["cost"])
+    return Preemption()
 
 
 def obstacle(case: dict[str, Any]) -> str | None:
     """Why a case cannot be simulated yet."""
     if "t_sched" in case:
         return "needs walltime/history: planned times that differ for waiting and running jobs"
-    return None if case["policy"] in POLICIES else NEEDS[case["policy"]]
+    return None
 
 
 def cases() -> list[Any]:
@@ -55,15 +64,25 @@ def cases() -> list[Any]:
     return found
 
 
+def all_runs(result: Result) -> dict[int, list[list[float]]]:
+    """Start and end of every run of each job; all but the last were preempted."""
+    runs: dict[int, list[list[float]]] = {}
+    for job, _, start, end, outcome in run_rows(result):
+        assert (outcome == "PREEMPTED") == (len(runs.get(job, [])) < column(result, "requeues")[job])
+        runs.setdefault(job, []).append([start, end])
+    return runs
+
+
 @pytest.mark.parametrize("dispatch", ["resolved", "pluggy"])
 @pytest.mark.parametrize(("case", "options"), cases())
 def test_worked_case(case: dict[str, Any], options: dict[str, Any], dispatch: str) -> None:
     jobs = [(job, *row[:4]) for job, row in case["jobs"].items()]
     predicted = {job: row[4] for job, row in case["jobs"].items()}
 
-    result = run(jobs, case["procs"], predicted=predicted, dispatch=dispatch, **options)
+    result = run(jobs, case["procs"], predicted=predicted, dispatch=dispatch, preemption=preemption(case), **options)
 
     assert times(result) == {job: tuple(runs[-1]) for job, runs in case["runs"].items()}
+    assert all_runs(result) == case["runs"]
     assert column(result, "requeues") == {job: case["kills"].get(job, 0) for job in case["jobs"]}
 
     from emulator.metrics.summary import summarise
