@@ -513,6 +513,8 @@ def _make(info: PluginInfo, options: dict[str, Any], seed: int) -> Any:
         options = {**options, RNG: default_rng([seed, crc32(info.name.encode())])}
     try:
         return info.factory(**options)
+    except ConfigurationError:
+        raise
     except ValueError as error:
         raise ConfigurationError(f"{info.name}: {error}") from error
     except Exception as error:
