@@ -65,10 +65,12 @@ class HyperErlang:
 
     def __post_init__(self) -> None:
         common.require_finite("hyper-Erlang", asdict(self))
-        if not 1 <= common.whole("order", self.order, 1) <= MOST_STAGES:
+        if common.whole("order", self.order, 1) > MOST_STAGES:
             raise ConfigurationError(f"hyper-Erlang: order is {self.order}; it must be {MOST_STAGES} or less")
         if not 0 <= self.share <= 1:
             raise ConfigurationError(f"hyper-Erlang: share is {self.share}; it must be between 0 and 1")
+        if self.matched not in (1, 2, 3):
+            raise ConfigurationError(f"hyper-Erlang: matched is {self.matched}; it is a number of moments, 1 to 3")
         for name in ("first", "second"):
             if getattr(self, name) <= 0:
                 raise ConfigurationError(f"hyper-Erlang: {name} is {getattr(self, name)}; it must be more than 0 s")
@@ -116,7 +118,7 @@ def fit_moments(first: float, second: float, third: float) -> HyperErlang:
     common.require_finite("hyper-Erlang", {"first moment": first, "second moment": second, "third moment": third})
     if min(first, second, third) <= 0:
         raise ConfigurationError(f"moments are {first:g}, {second:g} and {third:g}; those of times are above 0")
-    square, cube = float(second / first**2), float(third / first**3)
+    square, cube = float(second / first / first), float(third / first / first / first)
     variance = square - 1
     choices = ((3, cube), (2, (1 + variance) * (1 + 2 * variance)))
     for matched, of_mean in choices:
@@ -152,8 +154,10 @@ def _least_order(ratio: float, offset: int) -> float:
     With offset 0 and the ratio E[X^2] / E[X]^2 that is the order from which on the stage mean
     varies at all; with offset 1 and E[X] E[X^3] / E[X^2]^2 that from which on it is positive.
     """
+    if ratio <= 1 + MARGIN:
+        return math.inf
     needed = (1 + MARGIN) / ratio
-    return math.inf if needed >= 1 else max(1, math.ceil(needed / (1 - needed)) - offset)
+    return max(1, math.ceil(needed / (1 - needed)) - offset)
 
 
 def _two_branches(square: float, cube: float, stages: int) -> HyperErlang:

@@ -70,6 +70,9 @@ its share there is not counted."""
 ROUND = tuple(MINUTE * each for each in (12_000, 6_000, 3_000, 600, 300, 120, 60, 30, 20, 15, 10, 5, 1))
 """Steps, in seconds, of the round values with which the head is filled up."""
 
+MOST_VALUES = 100_000
+"""The largest number of values that can be asked for; the model itself has 60,000 for a billion jobs."""
+
 LEAST_LARGEST = float(MINUTE)
 """The largest estimate cannot be shorter than this, in seconds."""
 
@@ -164,8 +167,8 @@ def histogram(
     known = _known(popular or {}, largest)
     if values is None:
         values = round(0.653566 * jobs**0.547761)
-    elif common.whole("values", values, 1) < HEAD:
-        raise ConfigurationError(f"values is {values}; the head alone has {HEAD}")
+    elif not HEAD <= common.whole("values", values, 1) <= MOST_VALUES:
+        raise ConfigurationError(f"values is {values}; the head alone has {HEAD}, and {MOST_VALUES} are the most")
     head = _head(largest, known)
     tail = _tail(values - len(head), values, largest, head)
     in_head = max(HEAD_SHARE, sum(known.values())) if tail else 1.0
