@@ -129,6 +129,27 @@ def evaluate(
     return Evaluation(log.name, len(log), float(base.mean()), float(np.median(base)), ordered, (*log.notes, *notes))
 
 
+def distributions(log: Log, grid: Grid, compiled: bool | None = None) -> dict[str, dict[str, Floats]]:
+    """The accuracy of every job, as requested and under three percentiles, by key: the paper's figure 11.
+
+    They are the highest, the one nearest to 85 and the lowest of the grid, over its shortest
+    window and with its highest threshold.
+    """
+    keys, windows, _ = usable(log, grid)
+    window = min(windows, key=lambda window: WINDOWS[window])
+    middle = min(grid.percentiles, key=lambda percentile: (abs(percentile - 85), percentile))
+    chosen = sorted({max(grid.percentiles), middle, min(grid.percentiles)}, reverse=True)
+    shares, threshold = sweep(compiled), max(grid.thresholds)
+    found = {}
+    for key in keys:
+        columns = shares(log, key, window, chosen, grid.definitions[0], grid.min_jobs).T
+        found[key] = {"requested": accuracy(log.ran, log.requested)} | {
+            f"percentile {percentile:g}": accuracy(log.ran, estimates(log, share, threshold))
+            for percentile, share in zip(chosen, columns, strict=True)
+        }
+    return found
+
+
 def sweep(compiled: bool | None = None) -> Callable[..., Floats]:
     """The plain or the compiled function ``shares``; by default the compiled one if there is numba."""
     if compiled if compiled is not None else importlib.util.find_spec("numba") is not None:

@@ -29,6 +29,7 @@ class Log:
         ran: seconds, at most what was requested.
         end: seconds, as logged; NaN where it is unknown: nothing is learnt from such a job.
         groups: by key, the number of each job's group, from 0; -1 where a part of it is unknown.
+        project: the column that says a job's project; None if there is none.
         without: keys that cannot be used, and why.
         notes: what else a reader of the results has to know.
     """
@@ -39,6 +40,7 @@ class Log:
     ran: Floats
     end: Floats
     groups: Mapping[str, Ints]
+    project: str | None
     without: Mapping[str, str]
     notes: tuple[str, ...]
 
@@ -80,32 +82,33 @@ def read_log(workload: Workload, project: str | None = None) -> Log:
             "there is no history to learn from"
         )
     kept = workload.where(known)
-    groups, without, notes = _groups(kept, requested[known], project)
+    column = _project_column(kept, project)
+    groups, without = _groups(kept, requested[known], column)
     if not groups:
         raise InputError(f"{workload.name}: the log knows neither users nor projects: no two jobs are similar")
-    notes += _notes(workload, known, end)
     limit = requested[known]
     ran = np.minimum(logged.get("run", workload.run)[known], limit)
-    return Log(workload.name, kept.submit, limit, ran, end[known], groups, without, tuple(notes))
+    notes = tuple(_notes(known, end, column))
+    return Log(workload.name, kept.submit, limit, ran, end[known], groups, column, without, notes)
 
 
-def _groups(
-    workload: Workload, requested: Floats, project: str | None
-) -> tuple[dict[str, Ints], dict[str, str], list[str]]:
-    """The groups by key, the keys that cannot be used, and what stands for the project."""
+def _project_column(workload: Workload, project: str | None) -> str | None:
     if project is not None and project not in workload.facts:
         known = ", ".join(workload.facts) or "none"
         raise ConfigurationError(f"{workload.name} has no column {project!r} for the project; its columns: {known}")
     candidates = PROJECT_COLUMNS if project is None else (project,)
-    column = next((name for name in candidates if name in workload.facts), None)
+    return next((name for name in candidates if name in workload.facts), None)
+
+
+def _groups(workload: Workload, requested: Floats, column: str | None) -> tuple[dict[str, Ints], dict[str, str]]:
+    """The groups by key, and the keys that cannot be used."""
     users, projects = _numbers(workload.facts.get("user")), _numbers(workload.facts.get(column or ""))
     both = _pairs(users, projects)
     numbers = {"triple": _pairs(both, _numbers(requested)), "double": both, "user": users, "project": projects}
     groups = {key: found for key in KEYS if (found := numbers[key]) is not None}
     missing = [what for what, found in (("users", users), ("projects", projects)) if found is None]
     without = {key: f"the log has no {' and no '.join(missing)}" for key in KEYS if key not in groups}
-    notes = [f"project: the log's column {column!r}"] if column not in (None, "project") else []
-    return groups, without, notes
+    return groups, without
 
 
 def _numbers(column: NDArray[Any] | None) -> Ints | None:
@@ -132,8 +135,8 @@ def _pairs(first: Ints | None, second: Ints | None) -> Ints | None:
     return _numbers(pairs)
 
 
-def _notes(workload: Workload, known: NDArray[np.bool_], end: Floats) -> list[str]:
-    notes = []
+def _notes(known: NDArray[np.bool_], end: Floats, column: str | None) -> list[str]:
+    notes = [f"the log's column {column!r} stands for the project"] if column not in (None, "project") else []
     without = int(np.count_nonzero(~known))
     if without:
         notes.append(f"{without:,} jobs left out: no requested time")

@@ -1,0 +1,231 @@
+"""``slurm-sim walltime``: walltime adjustment judged on a log, without simulation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from emulator.cli import shared
+from slurm_sim_plugins.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from emulator.walltime.evaluate import Evaluation, Outcome
+    from emulator.walltime.log import Log
+    from emulator.walltime.schemes import Grid
+
+Value = TypeVar("Value")
+READING = ("filter", "processors_field", "first_submit", "malformed")
+
+grid_options = shared.options(
+    click.option("--keys", metavar="LIST", help="Which jobs are similar.  [default: triple,double,user,project]"),
+    click.option("--windows", metavar="LIST", help="How far to look back.  [default: 1m,2m,3m,6m,12m,all]"),
+    click.option("--percentiles", metavar="LIST", help="Of what similar jobs used.  [default: 100,95,90,85,80,70,50]"),
+    click.option("--definitions", metavar="LIST", help="Out of cobalt, nearest, linear.  [default: cobalt]"),
+    click.option("--thresholds", metavar="LIST", help="Least shares of a request to plan with.  [default: 0,0.5]"),
+    click.option("--min-jobs", type=int, default=10, show_default=True, help="Adjust nothing with fewer similar jobs."),
+    click.option("--project", metavar="COLUMN", help="What says a job's project.  [default: project, else group]"),
+    click.option("--compiled/--no-compiled", default=None, help="The same sooner.  [default: if numba is installed]"),
+    click.option("--json", "as_json", is_flag=True, help="Print it as JSON."),
+    click.option("--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]"),
+)
+
+
+@click.group()
+def walltime() -> None:
+    """Plan with less than users request: which scheme fits this log?"""
+
+
+@walltime.command()
+@click.argument("trace", type=click.Path(path_type=Path))
+@grid_options
+@shared.trace_options
+@click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Write one row a scheme.")
+@click.option("--plots", type=click.Path(path_type=Path), help="Draw the paper's figures 4 to 11 into a folder (PNG).")
+@click.option("--limit", type=click.IntRange(min=0), default=20, show_default=True, help="Show this many; 0 shows all.")
+def evaluate(
+    trace: Path,
+    project: str | None,
+    compiled: bool | None,
+    csv_file: Path | None,
+    plots: Path | None,
+    limit: int,
+    as_json: bool,
+    progress: bool | None,
+    **given: Any,
+) -> None:
+    r"""Say how accurate adjusted walltimes would have been on a log, for a grid of schemes.
+
+    \b
+    slurm-sim walltime evaluate CEA-Curie.swf.gz
+    slurm-sim walltime evaluate KTH-SP2.swf.gz --keys user --windows 1m,all --percentiles 95,85,70
+    """
+    from emulator.files import check_place, make_folder, write_atomically
+    from emulator.walltime.table import evaluation_table
+
+    grid = make_grid(given)
+    if plots is not None and len(grid.definitions) > 1:
+        raise click.UsageError("--plots draws one definition of a percentile; name one in --definitions.")
+    if csv_file is not None:
+        check_place(csv_file)
+    if plots is not None:
+        make_folder(plots)
+    log, evaluation, note = evaluated(trace, grid, project, compiled, progress, given)
+    if csv_file is not None:
+        data = evaluation.frame().to_csv(index=False, lineterminator="\n").encode()
+        write_atomically(csv_file, lambda stream: stream.write(data))
+    if as_json:
+        shared.print_json(described(evaluation))
+    else:
+        shared.print_table(evaluation_table(evaluation, limit, note))
+    if plots is not None:
+        draw(log, evaluation, grid, compiled, plots)
+
+
+@walltime.command()
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option(
+    "--max-under",
+    type=click.FloatRange(0, 100),
+    default=10.0,
+    show_default=True,
+    metavar="PERCENT",
+    help="So many jobs may run longer than planned.",
+)
+@grid_options
+@shared.trace_options
+@click.option("--write", "experiment", type=click.Path(path_type=Path), help="Write an experiment file (TOML).")
+def advise(
+    trace: Path,
+    max_under: float,
+    project: str | None,
+    compiled: bool | None,
+    experiment: Path | None,
+    as_json: bool,
+    progress: bool | None,
+    **given: Any,
+) -> None:
+    r"""Say which scheme would have been best on a log, and what it costs; write the configuration.
+
+    The best is the one of the highest mean accuracy that underestimates few enough jobs.
+
+    \b
+    slurm-sim walltime advise CEA-Curie.swf.gz --write curie.toml
+    slurm-sim run --experiment curie.toml
+    """
+    from emulator.files import check_place
+    from emulator.walltime.advise import best, best_of_keys, in_words
+    from emulator.walltime.table import outcome_table
+
+    grid = make_grid(given)
+    if experiment is not None:
+        check_place(experiment)
+    log, evaluation, note = evaluated(trace, grid, project, compiled, progress, given)
+    chosen = best(evaluation, max_under / 100)
+    if as_json:
+        shared.print_json(
+            {"best": chosen.row(), "requested": {"average": evaluation.average, "median": evaluation.median}}
+        )
+    else:
+        rivals = best_of_keys(evaluation, max_under / 100)
+        gain = f"mean accuracy {evaluation.average:.3f} as requested, {chosen.average:.3f} adjusted"
+        cost = f"{chosen.under:.1%} of the jobs run longer than planned, {chosen.be:.1%} by 30 min or more"
+        title = f"The best scheme of each key on {evaluation.log} with at most {max_under:g} % underestimates"
+        shared.print_table(outcome_table(rivals, title, [*evaluation.notes, note]))
+        click.echo(f"Best: {in_words(chosen)}\nGain: {gain}\nCost: {cost}")
+    if experiment is not None:
+        write_experiment(experiment, chosen, grid, log.project, trace, given)
+        click.echo(f"Written: {experiment}", err=as_json)
+
+
+def make_grid(given: dict[str, Any]) -> Grid:
+    """The grid that the options name; they are taken out."""
+    from emulator.walltime.schemes import Grid
+
+    lists = {
+        "keys": _listed(given.pop("keys"), str, "--keys"),
+        "windows": _listed(given.pop("windows"), str, "--windows"),
+        "percentiles": _listed(given.pop("percentiles"), float, "--percentiles"),
+        "definitions": _listed(given.pop("definitions"), str, "--definitions"),
+        "thresholds": _listed(given.pop("thresholds"), float, "--thresholds"),
+    }
+    stated: dict[str, Any] = {name: values for name, values in lists.items() if values is not None}
+    return Grid(**stated, min_jobs=given.pop("min_jobs"))
+
+
+def evaluated(
+    trace: Path,
+    grid: Grid,
+    project: str | None,
+    compiled: bool | None,
+    progress: bool | None,
+    given: dict[str, Any],
+) -> tuple[Log, Evaluation, str]:
+    """Read a trace and evaluate a grid on it; the note says what reading left out."""
+    from emulator.walltime.evaluate import evaluate as evaluate_grid
+    from emulator.walltime.log import read_log
+
+    workload = shared.read_workload(trace, **given)
+    log = read_log(workload, project)
+    with shared.progress(workload.name, len(grid), progress) as report:
+        evaluation = evaluate_grid(log, grid, compiled=compiled, report=report)
+    return log, evaluation, shared.dropped_note(workload)
+
+
+def described(evaluation: Evaluation) -> dict[str, Any]:
+    """An evaluation as data."""
+    return {
+        "log": evaluation.log,
+        "jobs": evaluation.jobs,
+        "requested": {"average": evaluation.average, "median": evaluation.median},
+        "notes": list(evaluation.notes),
+        "schemes": [outcome.row() for outcome in evaluation.outcomes],
+    }
+
+
+def draw(log: Log, evaluation: Evaluation, grid: Grid, compiled: bool | None, folder: Path) -> None:
+    """Draw all figures into a folder."""
+    from emulator.files import write_atomically
+    from emulator.report.style import picture_bytes
+    from emulator.walltime.evaluate import distributions
+    from emulator.walltime.plots import all_figures
+
+    figures = all_figures(evaluation, distributions(log, grid, compiled))
+    pictures = {name: picture_bytes(figure, "png") for name, figure in figures.items()}
+    for name, data in pictures.items():
+        write_atomically(folder / f"{name}.png", partial(_put, data))
+        click.echo(f"Picture: {folder / name}.png", err=True)
+
+
+def write_experiment(
+    file: Path, chosen: Outcome, grid: Grid, project: str | None, trace: Path, given: dict[str, Any]
+) -> None:
+    """Write the experiment file of a scheme."""
+    import tomli_w
+
+    from emulator.files import write_atomically
+    from emulator.walltime.advise import experiment
+
+    beside = Path(os.path.relpath(trace.absolute(), file.absolute().parent)).as_posix()
+    reading = {name: given[name] for name in READING if given.get(name) is not None}
+    machine = {"processors": given["processors"]} if given.get("processors") else {}
+    content = experiment(chosen, grid.min_jobs, project, {"trace": beside, **reading}, machine)
+    write_atomically(file, lambda stream: tomli_w.dump(content, stream))
+
+
+def _put(data: bytes, stream: IO[bytes]) -> None:
+    stream.write(data)
+
+
+def _listed(text: str | None, kind: Callable[[str], Value], option: str) -> Sequence[Value] | None:
+    """``"1,2"`` as values; None if nothing was given."""
+    if text is None:
+        return None
+    try:
+        return [kind(word.strip()) for word in text.split(",") if word.strip()]
+    except ValueError as error:
+        raise ConfigurationError(f"{option} {text}: write numbers with commas between them") from error

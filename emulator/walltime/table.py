@@ -1,0 +1,77 @@
+"""Evaluations as tables for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from emulator.report.numbers import printable
+from emulator.walltime.evaluate import Evaluation, Outcome
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+COLUMNS = ("no adj. %", "over %", "under %", "bad %")
+
+
+def evaluation_table(evaluation: Evaluation, limit: int = 0, note: str = "") -> Table:
+    """The schemes, the most accurate first.
+
+    Args:
+        evaluation: what to show.
+        limit: show this many; 0 shows all.
+        note: a further line of the caption.
+    """
+    ranked = sorted(evaluation.outcomes, key=lambda outcome: -outcome.average)
+    shown = ranked[:limit] if limit else ranked
+    count = f"{len(shown)} of {len(ranked)} schemes, " if len(shown) < len(ranked) else ""
+    return outcome_table(
+        shown,
+        f"Walltime adjustment on {evaluation.log}, {evaluation.jobs:,} jobs",
+        [
+            f"{count}by mean accuracy; the requests themselves have {evaluation.average:.3f}, "
+            f"median {evaluation.median:.3f}",
+            "under: run time beyond the estimate by less than 30 min; bad: by more",
+            *evaluation.notes,
+            note,
+        ],
+    )
+
+
+def outcome_table(outcomes: Sequence[Outcome], title: str, notes: Sequence[str]) -> Table:
+    """Outcomes, one a row."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(
+        box=box.SIMPLE_HEAD,
+        title=Text(printable(title)),
+        title_justify="left",
+        caption=Text("\n".join(printable(line) for note in notes for line in note.splitlines())),
+        caption_justify="left",
+    )
+    for heading in ("key", "window"):
+        grid.add_column(heading, no_wrap=True)
+    for heading in ("percentile", "threshold", "mean", "median", *COLUMNS):
+        grid.add_column(heading, justify="right", no_wrap=True)
+    several = len({outcome.scheme.definition for outcome in outcomes}) > 1
+    if several:
+        grid.add_column("definition", no_wrap=True)
+    for outcome in outcomes:
+        grid.add_row(*_cells(outcome), *([outcome.scheme.definition] if several else []))
+    return grid
+
+
+def _cells(outcome: Outcome) -> list[str]:
+    scheme = outcome.scheme
+    shares = (outcome.na, outcome.oe, outcome.ue, outcome.be)
+    return [
+        scheme.key,
+        scheme.window,
+        f"{scheme.percentile:g}",
+        f"{scheme.threshold:g}",
+        f"{outcome.average:.3f}",
+        f"{outcome.median:.3f}",
+        *(f"{100 * share:.1f}" for share in shares),
+    ]
