@@ -51,6 +51,7 @@ class _Cycle:
         self._reserved_in: Counter[str] = Counter()
         self._reserved: set[int] = set()
         self._bounds: set[float] = set()
+        self._victims: list[Job] = []
 
     def run(self) -> None:
         parameters = self._parameters
@@ -82,7 +83,7 @@ class _Cycle:
         return False
 
     def _try(self, job: Job, partition: Partition) -> None:
-        cluster = self._cluster
+        cluster, self._victims = self._cluster, []
         if not cluster.licenses_free(job):
             return
         limit = job.time_min if job.time_min is not None else job.plan_limit
@@ -104,7 +105,8 @@ class _Cycle:
     def _earliest(self, job: Job, partition: Partition, at: float, limit: float) -> tuple[float, Allocation] | None:
         """The first start from ``at`` on, and the nodes, with the nodes that no slot keeps."""
         cluster = self._cluster
-        ends = sorted({slot.end for slot in self._slots if slot.end > at})
+        kept_until = [*(slot.end for slot in self._slots), *self._controls.reservations.ends()]
+        ends = sorted({end for end in kept_until if end > at})
         for begin in [at, *ends]:
             kept = cluster.no_nodes()
             for slot in self._slots:
@@ -131,11 +133,17 @@ class _Cycle:
         found = select_nodes(want, cluster.machine, free, usable)
         if found is not None:
             return begin, found
-        if begin <= cluster.now and victims(job, partition, usable, cluster):
-            gone = cluster.free_without(candidates(job, partition, cluster))
-            now = select_nodes(want, cluster.machine, gone, usable)
+        if begin <= cluster.now:
+            chosen = victims(job, partition, usable, cluster)
+            now = select_nodes(want, cluster.machine, cluster.free_without(chosen), usable) if chosen else None
             if now is not None:
+                self._victims = chosen
                 return begin, now
+        # Later on, whoever could be preempted is no obstacle either.
+        for other in candidates(job, partition, cluster):
+            assert other.run is not None
+            ends = [entry for entry in ends if entry[1] != other.id]
+            free.release(other.run.allocation)
         ends.sort(key=lambda entry: entry[:2])
         for place, (end, _, allocation) in enumerate(ends):
             free.release(allocation)
@@ -154,24 +162,18 @@ class _Cycle:
             for slot in self._slots
             if slot.begin < start + limit and slot.end > start and slot.nodes[nodes].any()
         ]
-        free = self._controls_clash(start, limit, allocation)
-        return min(ends) if ends else free
-
-    def _controls_clash(self, start: float, limit: float, allocation: Allocation) -> float | None:
-        return None
+        return min(ends) if ends else None
 
     def _start(self, job: Job, partition: Partition, allocation: Allocation, limit: float) -> None:
-        cluster = self._cluster
-        self._started += 1
-        now = select_nodes(
-            job.wants[partition.name], cluster.machine, cluster.free, allocation.mask(len(cluster.machine))
-        )
+        cluster, self._started = self._cluster, self._started + 1
+        for victim in self._victims:
+            self._controls.preempt(victim, job)
+        nodes = allocation.mask(len(cluster.machine))
+        now = select_nodes(job.wants[partition.name], cluster.machine, cluster.free, nodes)
         if now is not None:
             self._controls.start(job, partition, now, limit)
-            return
-        for victim in victims(job, partition, allocation.mask(len(cluster.machine)), cluster):
-            self._controls.preempt(victim, job)
-        self._keep(cluster.now, cluster.now + limit, allocation)
+        else:
+            self._keep(cluster.now, cluster.now + limit, allocation)
 
     def _reserve(self, job: Job, partition: Partition, start: float, limit: float, allocation: Allocation) -> None:
         parameters = self._parameters

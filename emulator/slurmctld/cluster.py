@@ -82,6 +82,12 @@ class Cluster:
             assert other.run is not None
             if partition.exclusive_user or self.partitions[other.run.partition].exclusive_user:
                 usable = usable & ~other.run.allocation.mask(len(self.machine))
+        for other in self.suspended.values():
+            # A suspended job keeps its nodes from its own tier and those below.
+            if other.run is None or other.suspended_by_operator:
+                continue
+            if self.partitions[other.run.partition].tier >= partition.tier:
+                usable = usable & ~other.run.allocation.mask(len(self.machine))
         return usable
 
     def take(self, job: Job, allocation: Allocation) -> None:
@@ -103,6 +109,8 @@ class Cluster:
     def planned_end(self, job: Job) -> float:
         """When a running job is planned to end; of one past its limit see observation T5."""
         assert job.run is not None
+        if job.vacating and job.end_limit == float("inf"):
+            return self.now
         end = job.run.start + min(job.run.limit, 365 * 86_400.0) + job.run.suspended(self.now)
         end = min(end, job.end_limit)
         if end > self.now:

@@ -8,14 +8,14 @@ in the order in which they were scheduled.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from heapq import heappop, heappush
-
-import numpy as np
 
 from emulator.config.slurm.model import SlurmConf
 from emulator.slurmctld.backfill import backfill
 from emulator.slurmctld.cluster import Cluster
+from emulator.slurmctld.gang import Rows
 from emulator.slurmctld.job import Job, Partition, Run, State
 from emulator.slurmctld.job_mgr import RejectedError, make_job
 from emulator.slurmctld.job_scheduler import schedule
@@ -25,6 +25,8 @@ from emulator.slurmctld.preempt import preempt_mode
 from emulator.slurmctld.priority import BasicPriority, MultifactorPriority
 from emulator.slurmctld.queue import refresh_eligibility
 from emulator.slurmctld.request import JobRequest
+from emulator.slurmctld.reservation import Reservations
+from slurm_sim_plugins.errors import InputError
 
 SWEEP = 30.0
 """Seconds between two sweeps for exceeded limits (observation T2)."""
@@ -57,13 +59,14 @@ class Controller:
         self.cluster = Cluster(conf, self.parameters)
         self.timing = timing or Timing()
         multifactor = conf.parameters.text("PriorityType").lower() == "priority/multifactor"
+        self.rows = Rows(self.cluster)
+        self.reservations = Reservations(self.cluster)
         self.priority = MultifactorPriority(conf) if multifactor else BasicPriority()
         self.rejected: list[tuple[JobRequest, str]] = []
         self.changes: list[tuple[float, int, str, str]] = []
         self._events: list[tuple[float, int, Action]] = []
         self._sequence = 0
         self._main_at: float | None = None
-        self._dirty = False
         self._to_come = len(requests) + len(actions)
         for request in requests:
             self._at(request.submit, partial(self._submit, request))
@@ -78,6 +81,8 @@ class Controller:
             first = (-self.timing.backfill_phase) % self.parameters.bf_interval
             self._at(first, self._backfill_cycle)
         self._at(self.parameters.sched_interval, self._interval)
+        if self.rows.slices:
+            self._at(self.parameters.time_slice - 1, self._time_slice)
         while self._events and self._events[0][0] <= until and not self._idle():
             at, _, action = heappop(self._events)
             self.cluster.now = at
@@ -86,7 +91,9 @@ class Controller:
 
     # What the loops ask for
 
-    def start(self, job: Job, partition: Partition, allocation: Allocation, limit: float | None = None) -> None:
+    def start(
+        self, job: Job, partition: Partition, allocation: Allocation, limit: float | None = None, row: int = 0
+    ) -> None:
         """Start a waiting job now."""
         now = self.cluster.now
         if limit is not None:
@@ -95,11 +102,11 @@ class Controller:
         job.runs.append(job.run)
         job.state, job.reason, job.planned_start = State.RUNNING, "None", None
         self.cluster.running[job.id] = job
-        self.cluster.take(job, allocation)
-        job.work_since = now
-        job.sequence += 1
-        self._dirty = True
-        self._end_after(job, job.work + self.timing.job_overhead)
+        self.rows.take(job, row, allocation)
+        job.left = job.request.run + self.timing.job_overhead
+        self._go_on(job)
+        self._take_turns()
+        self.reservations.refresh()
 
     def preempt(self, job: Job, preemptor: Job) -> None:
         """Make a running job give way, as its partition or the cluster says."""
@@ -108,16 +115,96 @@ class Controller:
         grace = self.cluster.partitions[job.run.partition].grace_time
         job.vacating = True
         job.preempted_at = self.cluster.now
-        may_requeue = job.request.requeue if job.request.requeue is not None else self.parameters.job_requeue
-        job.requeue_after = mode == "REQUEUE" and may_requeue
-        if grace:
+        job.requeue_after = mode == "REQUEUE" and self._may_requeue(job)
+        if mode == "SUSPEND":
+            job.vacating = False
+            self._halt(job)
+            self.cluster.suspended[job.id] = self.cluster.running.pop(job.id)
+            self.rows.release(job, job.run.allocation)
+        elif grace:
             job.end_limit = self.cluster.now + grace
-            return
-        self._terminate(job, State.PREEMPTED)
+        else:
+            self._terminate(job, State.PREEMPTED)
 
     def not_reserved(self, job: Job, at: float | None = None, length: float | None = None) -> Mask:
         """Nodes that no reservation keeps from a job."""
-        return np.ones(len(self.cluster.machine), dtype=bool)
+        at = self.cluster.now if at is None else at
+        length = job.plan_limit if length is None else length
+        return ~self.reservations.kept_from(job, at, length)
+
+    # What operators ask for
+
+    def hold(self, job: Job, why: str) -> None:
+        """Put a waiting job on hold."""
+        job.held_by, job.priority, job.eligible = why, 0, None
+
+    def release(self, job: Job) -> None:
+        """Release a job from its hold; it gets a new priority (observation Q8)."""
+        job.held_by = ""
+        job.priority = self.priority.set(job, self.cluster)
+        if job.restarts:
+            job.begin = self.cluster.now
+
+    def requeue(self, job: Job, hold: bool = False) -> None:
+        """Requeue a running job."""
+        if job.state is not State.RUNNING:
+            raise InputError(f"job {job.id} does not run; only running jobs can be requeued")
+        job.requeue_after = True
+        job.hold_after = hold
+        self._terminate(job, State.PREEMPTED)
+
+    def suspend(self, job: Job) -> None:
+        """Suspend a running job; its nodes are given away (observation P13)."""
+        if job.state is not State.RUNNING or job.run is None:
+            raise InputError(f"job {job.id} does not run; only running jobs can be suspended")
+        self._halt(job)
+        job.suspended_by_operator = True
+        self.cluster.suspended[job.id] = self.cluster.running.pop(job.id)
+        self.rows.release(job, job.run.allocation)
+
+    def resume(self, job: Job) -> None:
+        """Resume a suspended job, even onto nodes that are in use."""
+        if job.id not in self.cluster.suspended or job.run is None:
+            raise InputError(f"job {job.id} is not suspended")
+        job.suspended_by_operator = False
+        self.cluster.running[job.id] = self.cluster.suspended.pop(job.id)
+        self.rows.take(job, 0, job.run.allocation)
+        self._go_on(job)
+
+    def set_node(self, node: int, state: str) -> None:
+        """Change the state of a node: DOWN ends its jobs, DRAIN lets them end, RESUME brings it back."""
+        if state not in ("DOWN", "DRAIN", "RESUME", "IDLE"):
+            raise InputError(f"State={state}: the emulator knows DOWN, DRAIN, RESUME and IDLE")
+        self.cluster.machine.up[node] = state in ("RESUME", "IDLE")
+        if state == "DOWN":
+            for job in list(self.cluster.running.values()):
+                if job.run is not None and node in job.run.allocation.nodes:
+                    job.requeue_after = self._may_requeue(job)
+                    self._terminate(job, State.NODE_FAIL)
+
+    def move(self, job: Job, partitions: tuple[str, ...]) -> None:
+        """Move a waiting job to other partitions."""
+        moved = make_job(replace(job.request, partitions=partitions), self.cluster)
+        job.partitions, job.wants = moved.partitions, moved.wants
+
+    def reserve(
+        self,
+        name: str,
+        start: float,
+        end: float,
+        *,
+        nodes: Mask | None = None,
+        count: int | None = None,
+        users: tuple[str, ...] = (),
+        accounts: tuple[str, ...] = (),
+        flags: frozenset[str] = frozenset(),
+    ) -> None:
+        """Make a reservation."""
+        self.reservations.create(
+            name, start, end, nodes=nodes, count=count, users=users, accounts=accounts, flags=flags
+        )
+        for at in (start, end):
+            self._at(at, self._wake)
 
     # Events
 
@@ -138,10 +225,6 @@ class Controller:
         job.reason = "Priority"
         if job.begin > self.cluster.now:
             self._at(job.begin, self._wake)
-        for dependency in request.dependencies:
-            if dependency.kind == "after":
-                self._dirty = True
-        self._dirty = True
         self._request_main(self.cluster.now + self._submit_delay())
 
     def _submit_delay(self) -> float:
@@ -151,7 +234,6 @@ class Controller:
         return self.timing.submit_lag
 
     def _wake(self) -> None:
-        self._dirty = True
         self._request_main(self.cluster.now)
 
     def _request_main(self, at: float) -> None:
@@ -168,7 +250,7 @@ class Controller:
         schedule(self.cluster, self)
 
     def _refresh(self) -> None:
-        for job in refresh_eligibility(self.cluster):
+        for job in refresh_eligibility(self.cluster, self.reservations):
             self._leave_queue(job, State.CANCELLED)
 
     def _interval(self) -> None:
@@ -180,9 +262,54 @@ class Controller:
         self._refresh()
         backfill(self.cluster, self)
 
-    def _end_after(self, job: Job, seconds: float) -> None:
-        sequence = job.sequence
-        self._at(self.cluster.now + seconds, lambda: self._work_done(job, sequence))
+    def _may_requeue(self, job: Job) -> bool:
+        return job.request.requeue if job.request.requeue is not None else self.parameters.job_requeue
+
+    def _go_on(self, job: Job) -> None:
+        """A job's work goes on, and will be done when what is left of it is."""
+        assert job.run is not None
+        if job.run.suspensions and job.run.suspensions[-1][1] is None:
+            job.run.suspensions[-1][1] = self.cluster.now
+        job.state, job.work_since = State.RUNNING, self.cluster.now
+        job.sequence += 1
+        self._at(self.cluster.now + job.left, partial(self._work_done, job, job.sequence))
+
+    def _halt(self, job: Job) -> None:
+        """A job's work stands still."""
+        assert job.run is not None
+        job.left -= self.cluster.now - job.work_since
+        job.run.suspensions.append([self.cluster.now, None])
+        job.state = State.SUSPENDED
+        job.sequence += 1
+
+    def _take_turns(self) -> None:
+        """Let those run whose turn it is."""
+        jobs = [job for job in self.cluster.running.values() if job.state in (State.RUNNING, State.SUSPENDED)]
+        due = set(map(id, self.rows.due(jobs)))
+        for job in jobs:
+            if job.state is State.RUNNING and id(job) not in due:
+                self._halt(job)
+        for job in jobs:
+            if job.state is State.SUSPENDED and id(job) in due:
+                self._go_on(job)
+
+    def _time_slice(self) -> None:
+        self._at(self.cluster.now + self.parameters.time_slice, self._time_slice)
+        active = [job for job in self.cluster.running.values() if job.state is State.RUNNING]
+        since = max((job.work_since for job in active), default=0.0)
+        if self.cluster.now - since > self.parameters.time_slice - 1:
+            self.rows.next_slice()
+            self._take_turns()
+
+    def _resume_preempted(self) -> None:
+        """Suspended jobs go on when all that they have is free again."""
+        for job in sorted(self.cluster.suspended.values(), key=lambda job: job.id):
+            assert job.run is not None
+            nodes, units = list(job.run.allocation.nodes), job.run.allocation.units
+            if not job.suspended_by_operator and bool((self.cluster.free.units[nodes] >= list(units)).all()):
+                self.cluster.running[job.id] = self.cluster.suspended.pop(job.id)
+                self.rows.take(job, 0, job.run.allocation)
+                self._go_on(job)
 
     def _work_done(self, job: Job, sequence: int) -> None:
         """A job's work is done."""
@@ -190,12 +317,8 @@ class Controller:
             return
         assert job.run is not None
         late = self.cluster.now > self._deadline_of(job)
-        if job.vacating and job.preempted_at is not None:
-            outcome = State.TIMEOUT if late else self._own_end(job)
-        else:
-            outcome = State.TIMEOUT if late else self._own_end(job)
         job.requeue_after = False
-        self._over(job, outcome)
+        self._over(job, State.TIMEOUT if late else self._own_end(job))
 
     @staticmethod
     def _own_end(job: Job) -> State:
@@ -209,9 +332,13 @@ class Controller:
         """Kill what has exceeded its limit."""
         self._at(self.cluster.now + SWEEP, self._sweep)
         for job in list(self.cluster.running.values()):
-            if job.state is not State.RUNNING or job.run is None:
+            if job.run is None or job.state is not State.RUNNING:
                 continue
             graced = job.vacating and self.cluster.now >= job.end_limit
+            reserved = self.reservations.of(job)
+            if reserved is not None and self.cluster.now >= reserved.end > job.run.start:
+                self._terminate(job, State.TIMEOUT)
+                continue
             limit = job.run.start + job.run.limit + job.run.suspended(self.cluster.now)
             if graced:
                 self._terminate(job, State.PREEMPTED)
@@ -220,8 +347,10 @@ class Controller:
 
     def _terminate(self, job: Job, outcome: State) -> None:
         """SIGTERM, and for those who ignore it SIGKILL after KillWait."""
+        assert job.run is not None
         job.sequence += 1
         job.state = State.COMPLETING
+        job.run.end = self.cluster.now
         delay = self.parameters.kill_wait if job.request.ignores_term else self.timing.job_overhead
         self._at(self.cluster.now + delay, lambda: self._over(job, outcome))
 
@@ -229,8 +358,8 @@ class Controller:
         """A run leaves its nodes; its job is requeued or has ended."""
         run, now = job.run, self.cluster.now
         assert run is not None
-        run.end, run.outcome = now, outcome
-        self.cluster.release(job, run.allocation)
+        run.end, run.outcome = now if run.end is None else run.end, outcome
+        self.rows.release(job, run.allocation)
         del self.cluster.running[job.id]
         job.run, job.vacating, job.end_limit = None, False, float("inf")
         job.sequence += 1
@@ -238,7 +367,8 @@ class Controller:
             self._requeue(job)
         else:
             job.state, job.reason = outcome, "None"
-        self._dirty = True
+        self._resume_preempted()
+        self._take_turns()
         self._request_main(now + self.timing.end_lag)
 
     def _requeue(self, job: Job) -> None:
@@ -248,18 +378,18 @@ class Controller:
         job.submitted = self.cluster.now
         job.begin = self.cluster.now + self.parameters.requeue_hold
         job.eligible = job.accrue = None
-        job.work = job.request.run
+        if job.hold_after:
+            job.hold_after = False
+            self.hold(job, "job_requeued_in_held_state")
         self._at(job.begin, self._wake)
 
     def _leave_queue(self, job: Job, state: State) -> None:
         job.state = state
-        self._dirty = True
         self._request_main(self.cluster.now + self.timing.end_lag)
 
     def _act(self, action: Callable[[Controller], None]) -> None:
         self._to_come -= 1
         action(self)
-        self._dirty = True
         self._request_main(self.cluster.now + self.timing.submit_lag)
 
     # Bookkeeping
@@ -276,7 +406,11 @@ class Controller:
         return not any(self._may_start(job) for job in waiting)
 
     def _may_start(self, job: Job) -> bool:
-        return job.reason not in ("PartitionTimeLimit", "PartitionNodeLimit", "PartitionDown", "Dependency")
+        if job.reason == "Dependency":
+            # Nothing runs: only a delay after a start can still pass.
+            others = [self.cluster.jobs.get(one.job) for one in job.request.dependencies if one.kind == "after"]
+            return any(other is not None and other.runs for other in others)
+        return job.reason not in ("PartitionTimeLimit", "PartitionNodeLimit", "PartitionDown")
 
     def _show(self) -> None:
         for job in self.cluster.jobs.values():

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from emulator.slurmctld.gang import Rows
 from emulator.slurmctld.job import Job, Partition
 from emulator.slurmctld.nodes import Allocation, Mask
+from emulator.slurmctld.reservation import Reservations
 
 
 class Controls(Protocol):
-    """The controller, as the loops see it."""
+    """The controller, as the loops see it.
 
-    def start(self, job: Job, partition: Partition, allocation: Allocation, limit: float | None = None) -> None:
-        """Start a waiting job now; ``limit`` replaces its limit."""
+    Attributes:
+        rows: jobs that share resources.
+        reservations: nodes that are kept for some.
+    """
+
+    rows: Rows
+    reservations: Reservations
+
+    def start(
+        self, job: Job, partition: Partition, allocation: Allocation, limit: float | None = None, row: int = 0
+    ) -> None:
+        """Start a waiting job now; ``limit`` replaces its limit, ``row`` is that of gang scheduling."""
 
     def preempt(self, job: Job, preemptor: Job) -> None:
         """Make a running job give way."""

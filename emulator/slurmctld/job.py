@@ -116,7 +116,7 @@ class Job:
         run: the current run, or None.
         runs: all runs.
         planned_start: when backfill means to start it, or None.
-        work: seconds of work that are left.
+        left: seconds that its run has still to go, as of ``work_since``.
     """
 
     request: JobRequest
@@ -137,10 +137,12 @@ class Job:
     run: Run | None = None
     runs: list[Run] = field(default_factory=list)
     planned_start: float | None = None
-    work: float = 0.0
+    left: float = 0.0
     work_since: float = 0.0
     sequence: int = 0
     requeue_after: bool = False
+    hold_after: bool = False
+    suspended_by_operator: bool = False
     preempted_at: float | None = None
     vacating: bool = False
     end_limit: float = UNLIMITED

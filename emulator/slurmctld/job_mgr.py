@@ -43,7 +43,6 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
         time_min=_minutes(request.time_min) if request.time_min is not None else None,
         nice=request.nice,
         submitted=cluster.now,
-        work=request.run,
     )
     _check_limits(job, partitions, cluster)
     if request.held:

@@ -22,6 +22,8 @@ from emulator.slurmctld.queue import queue, still_waits
 
 RESERVED_FOR_HIGHER = "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions"
 
+MAY_BE_RESERVED = "ReqNodeNotAvail,_May_be_reserved_for_other_job"
+
 
 def schedule(cluster: Cluster, controls: Controls) -> None:
     """Make one pass.
@@ -75,12 +77,16 @@ class _Pass:
             job.reason = "Licenses"
             self._blocked.add(job.id)
             return
-        usable = cluster.usable(job, partition) & controls_mask(self._controls, job)
+        usable = cluster.usable(job, partition) & self._controls.not_reserved(job)
         allowed = usable & ~self._kept
         want = job.wants[partition.name]
         found = select_nodes(want, cluster.machine, cluster.free, allowed)
         if found is not None:
             self._controls.start(job, partition, found)
+            return
+        shared = self._controls.rows.select(job, partition, allowed)
+        if shared is not None:
+            self._controls.start(job, partition, shared[1], row=shared[0])
             return
         chosen = victims(job, partition, allowed, cluster)
         for victim in chosen:
@@ -101,7 +107,13 @@ class _Pass:
         self._blocked.add(job.id)
         cluster, want = self._cluster, job.wants[partition.name]
         fits_when_idle = select_nodes(want, cluster.machine, cluster.machine.free(), allowed) is not None
-        job.reason = "Resources" if fits_when_idle else RESERVED_FOR_HIGHER
+        if fits_when_idle:
+            job.reason = "Resources"
+        elif select_nodes(want, cluster.machine, cluster.machine.free(), usable) is not None:
+            job.reason = RESERVED_FOR_HIGHER
+        else:
+            job.reason = MAY_BE_RESERVED
+            return
         picky = want.required is not None or bool(job.request.constraint) or bool(job.request.exclude)
         if picky:
             own = np.logical_or.reduce([choice.mask for choice in want.choices]) & usable
@@ -109,8 +121,3 @@ class _Pass:
         else:
             self._failed.add(partition.name)
             self._kept |= partition.nodes
-
-
-def controls_mask(controls: Controls, job: Job) -> Mask:
-    """Nodes that reservations leave to a job now, for as long as its limit lasts."""
-    return controls.not_reserved(job)

@@ -42,7 +42,7 @@ def _rank(job: Job, cluster: Cluster) -> tuple[int, int, int]:
 
 
 def victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> list[Job]:
-    """Whom to preempt so that a job fits; nobody if it would not fit anyway, or fits when those go who must (P4, P5)."""
+    """Whom to preempt so that a job fits; nobody if it would not fit anyway, or soon fits without that (P4, P5)."""
     order = [other for other in candidates(job, partition, cluster) if _overlaps(other, usable)]
     if not order:
         return []

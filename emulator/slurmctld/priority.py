@@ -95,4 +95,3 @@ def _cpus(job: Job, partition: Partition, cluster: Cluster) -> float:
     request, want = job.request, job.wants[partition.name]
     tasks = request.tasks if request.tasks is not None else want.min_nodes
     return float(tasks * request.cpus_per_task)
-

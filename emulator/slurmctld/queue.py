@@ -5,15 +5,16 @@ from __future__ import annotations
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.dependency import Met, dependencies_met
 from emulator.slurmctld.job import Job, Partition, State
+from emulator.slurmctld.reservation import Reservations
 
 Pair = tuple[Job, Partition]
 
 
-def refresh_eligibility(cluster: Cluster) -> list[Job]:
+def refresh_eligibility(cluster: Cluster, reservations: Reservations) -> list[Job]:
     """Say of each waiting job whether it may be scheduled, and why not; returns those that never can be and must go."""
     doomed = []
     for job in list(cluster.pending()):
-        reason = _obstacle(job, cluster)
+        reason = _obstacle(job, cluster, reservations)
         if reason == "DependencyNeverSatisfied" and job.request.kill_on_invalid_dependency:
             doomed.append(job)
         if reason:
@@ -38,7 +39,7 @@ OBSTACLES = (
 )
 
 
-def _obstacle(job: Job, cluster: Cluster) -> str:
+def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     if job.held_by:
         return job.held_by
     met = dependencies_met(job, cluster)
@@ -46,6 +47,9 @@ def _obstacle(job: Job, cluster: Cluster) -> str:
         return "Dependency" if met is Met.NOT_YET else "DependencyNeverSatisfied"
     if job.begin > cluster.now:
         return "BeginTime"
+    own = reservations.of(job)
+    if own is not None and own.start > cluster.now:
+        return "Reservation"
     if job.request.array is not None and job.request.array_limit and _tasks_running(job, cluster):
         return "JobArrayTaskLimit"
     return ""

@@ -1,0 +1,107 @@
+"""Sharing: jobs in rows over the same nodes, and gang scheduling, which lets one row run at a time.
+
+A partition with ``OverSubscribe=FORCE:n``, or ``YES:n`` for jobs that ask to share, puts
+up to n jobs onto a resource. With ``PreemptMode=GANG`` those that overlap take turns, a
+time slice each, on a tick that is common to all; without it all of them run.
+(Observations P4 of sharing, P11, P12.)
+"""
+
+from __future__ import annotations
+
+from emulator.slurmctld.cluster import Cluster
+from emulator.slurmctld.job import Job, Partition
+from emulator.slurmctld.node_select import select_nodes
+from emulator.slurmctld.nodes import Allocation, Free, Mask
+
+
+class Rows:
+    """The rows above the first; the first is the cluster's own.
+
+    Args:
+        cluster: the situation.
+
+    Attributes:
+        slices: whether rows take turns.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._free: list[Free] = []
+        self._row: dict[int, int] = {}
+        self._active = 0
+        self.slices = "GANG" in cluster.parameters.preempt_mode
+
+    def depth(self, job: Job, partition: Partition) -> int:
+        """How many jobs may be on the resources that this one takes there."""
+        if partition.oversubscribe == "FORCE" or (partition.oversubscribe == "YES" and job.request.share):
+            return partition.oversubscribe_jobs
+        return 1
+
+    def select(self, job: Job, partition: Partition, usable: Mask) -> tuple[int, Allocation] | None:
+        """The first row above the first in which a job fits, and its nodes there."""
+        depth = self.depth(job, partition)
+        if depth < 2:
+            return None
+        sharing = usable & ~self._not_shared()
+        for row in range(1, depth):
+            found = select_nodes(job.wants[partition.name], self._cluster.machine, self._free_of(row), sharing)
+            if found is not None:
+                return row, found
+        return None
+
+    def take(self, job: Job, row: int, allocation: Allocation) -> None:
+        """A job comes to a row."""
+        self._row[job.id] = row
+        if row:
+            self._free_of(row).take(allocation)
+        else:
+            self._cluster.take(job, allocation)
+
+    def release(self, job: Job, allocation: Allocation) -> None:
+        """A job leaves its row."""
+        row = self._row.pop(job.id, 0)
+        if row:
+            self._free_of(row).release(allocation)
+        else:
+            self._cluster.release(job, allocation)
+
+    def row_of(self, job: Job) -> int:
+        """The row of a job on the machine."""
+        return self._row.get(job.id, 0)
+
+    def next_slice(self) -> None:
+        """Let the next row that is not empty have its turn."""
+        rows = sorted(set(self._row.values()))
+        if len(rows) > 1:
+            self._active = next((row for row in rows if row > self._active), rows[0])
+
+    def due(self, jobs: list[Job]) -> list[Job]:
+        """Which of the jobs on the machine are to run now: the active row, and whoever fits beside it."""
+        rows = sorted(set(self._row.values()))
+        if not self.slices or len(rows) < 2:
+            return jobs
+        if self._active not in rows:
+            self._active = rows[0]
+        order = [row for row in rows if row >= self._active] + [row for row in rows if row < self._active]
+        left, running = self._cluster.machine.free(), []
+        for row in order:
+            for job in sorted((job for job in jobs if self.row_of(job) == row), key=lambda job: job.id):
+                assert job.run is not None
+                nodes = list(job.run.allocation.nodes)
+                if all(left.units[node] >= units for node, units in zip(nodes, job.run.allocation.units, strict=True)):
+                    left.take(job.run.allocation)
+                    running.append(job)
+        return running
+
+    def _free_of(self, row: int) -> Free:
+        while len(self._free) < row:
+            self._free.append(self._cluster.machine.free())
+        return self._free[row - 1]
+
+    def _not_shared(self) -> Mask:
+        """Nodes on which there is a job that does not share."""
+        nodes = self._cluster.no_nodes()
+        for job in [*self._cluster.running.values(), *self._cluster.suspended.values()]:
+            if job.run is not None and self.depth(job, self._cluster.partitions[job.run.partition]) < 2:
+                nodes |= job.run.allocation.mask(len(nodes))
+        return nodes

@@ -1,0 +1,135 @@
+"""Reservations: nodes that are kept for some users or accounts for a while (observations Q12, R1 to R3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from emulator.slurmctld.cluster import Cluster
+from emulator.slurmctld.job import Job
+from emulator.slurmctld.nodes import Mask
+from slurm_sim_plugins.errors import InputError
+
+
+@dataclass(slots=True, eq=False)
+class Reservation:
+    """A reservation; times in seconds.
+
+    Attributes:
+        name: its name.
+        start, end: when it holds.
+        nodes: which nodes.
+        users, accounts: who may use it; empty for any.
+        flags: upper-case words, such as ``MAINT``, ``IGNORE_JOBS``, ``FLEX``, ``REPLACE``.
+    """
+
+    name: str
+    start: float
+    end: float
+    nodes: Mask
+    users: tuple[str, ...] = ()
+    accounts: tuple[str, ...] = ()
+    flags: frozenset[str] = frozenset()
+
+    def admits(self, job: Job) -> bool:
+        """Whether a job is of a user and an account that may use it."""
+        user = not self.users or job.request.user in self.users
+        return user and (not self.accounts or job.request.account in self.accounts)
+
+    def active(self, now: float) -> bool:
+        """Whether it holds now."""
+        return self.start <= now < self.end
+
+
+class Reservations:
+    """All reservations of a cluster.
+
+    Args:
+        cluster: the situation.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self.by_name: dict[str, Reservation] = {}
+
+    def create(
+        self,
+        name: str,
+        start: float,
+        end: float,
+        *,
+        nodes: Mask | None = None,
+        count: int | None = None,
+        users: tuple[str, ...] = (),
+        accounts: tuple[str, ...] = (),
+        flags: frozenset[str] = frozenset(),
+    ) -> Reservation:
+        """Make a reservation of particular nodes, or of so many.
+
+        Raises:
+            InputError: nodes are in use then, and the flags do not say IGNORE_JOBS.
+        """
+        busy = self._busy(start, end)
+        if nodes is None:
+            nodes = self._first_free(count or 0, busy)
+        elif "IGNORE_JOBS" not in flags and bool((nodes & busy).any()):
+            raise InputError("Requested nodes are busy")
+        made = Reservation(name, start, end, nodes, users, accounts, flags)
+        self.by_name[name] = made
+        return made
+
+    def of(self, job: Job) -> Reservation | None:
+        """The reservation that a job asked for, or None."""
+        return self.by_name.get(job.request.reservation)
+
+    def kept_from(self, job: Job, at: float, length: float) -> Mask:
+        """Nodes that reservations keep from a job that runs from ``at`` on, for ``length`` seconds."""
+        kept = self._cluster.no_nodes()
+        own = self.of(job)
+        for reservation in self.by_name.values():
+            if reservation is not own and reservation.start < at + length and reservation.end > at:
+                kept |= reservation.nodes
+        if own is not None and "FLEX" not in own.flags and own.end > at:
+            kept |= ~own.nodes
+        return kept
+
+    def ends(self) -> list[float]:
+        """When reservations end that have not ended yet."""
+        return sorted({one.end for one in self.by_name.values() if one.end > self._cluster.now})
+
+    def refresh(self) -> None:
+        """Give reservations with REPLACE other nodes for those that jobs have taken."""
+        for reservation in self.by_name.values():
+            if "REPLACE" in reservation.flags and reservation.end > self._cluster.now:
+                taken = reservation.nodes & (self._cluster.free.jobs > 0)
+                if taken.any():
+                    self._replace(reservation, taken)
+
+    def _replace(self, reservation: Reservation, taken: Mask) -> None:
+        others = self._cluster.no_nodes()
+        for other in self.by_name.values():
+            others |= other.nodes
+        idle = np.flatnonzero((self._cluster.free.jobs == 0) & self._cluster.machine.up & ~others)
+        gone = np.flatnonzero(taken)
+        for old, new in zip(gone.tolist(), idle.tolist(), strict=False):
+            reservation.nodes[old] = False
+            reservation.nodes[new] = True
+
+    def _busy(self, start: float, end: float) -> Mask:
+        busy = self._cluster.no_nodes()
+        for job in self._cluster.running.values():
+            if job.run is not None and self._cluster.planned_end(job) > start:
+                busy |= job.run.allocation.mask(len(busy))
+        for other in self.by_name.values():
+            if other.start < end and other.end > start:
+                busy |= other.nodes
+        return busy
+
+    def _first_free(self, count: int, busy: Mask) -> Mask:
+        free = np.flatnonzero(~busy & self._cluster.machine.up)
+        if len(free) < count:
+            raise InputError("Requested nodes are busy")
+        chosen = self._cluster.no_nodes()
+        chosen[free[:count]] = True
+        return chosen
