@@ -79,10 +79,15 @@ def test_runs_of_a_job_are_the_same_job() -> None:
         assert len(pairs[0]) == len(set(pairs[0]))
 
 
-def test_larger_jobs_run_longer() -> None:
-    made = generate(200_000, 320, 8, repeats="next")
-    small, full = made.run[made.processors <= 2].mean(), made.run[made.processors == 320].mean()
-    assert full > 1.4 * small
+@pytest.mark.parametrize("size", [1, 160, 320])
+def test_run_times_of_a_size(size: int) -> None:
+    count, short = 100_000, 0.95 - 0.20 * size / 320
+    runs = feitelson96._draw_runs(FW, np.full(count, size), 320, np.random.default_rng(size))
+    mean = FW.short_mean * (short + 7 * (1 - short))
+    variance = 2 * FW.short_mean**2 * (short + 49 * (1 - short)) - mean**2
+    assert abs(runs.mean() - mean) < FAR * math.sqrt(variance / count)
+    longer = short * math.exp(-3) + (1 - short) * math.exp(-3 / 7)
+    assert abs((runs > 3 * FW.short_mean).mean() - longer) < FAR * math.sqrt(longer * (1 - longer) / count) + 1e-4
 
 
 def slow_submissions(jobs: int, begin: list[float], run: list[float], runs: list[int]) -> list[tuple[float, int]]:

@@ -165,6 +165,7 @@ def test_moments_of_nothing_or_of_too_large_a_job_are_refused(model: Any) -> Non
 def test_a_load_that_whole_seconds_cannot_give_is_refused() -> None:
     request = common.Request(jobs=3, processors=2, seed=0, load=0.9)
     make: Callable[..., Workload] = common.assemble
-    columns = {"submit": np.array([0.0, 0.2, 1.0]), "processors": np.array([1, 1, 1]), "run": np.array([1.0, 1.0, 1.0])}
+    columns = {"submit": np.arange(3.0), "processors": np.ones(3, np.int64), "run": np.array([30.0, 30.0, 31.0])}
+    # 50.6 s would be needed; cut to 50 s, they give 0.91.
     with pytest.raises(ConfigurationError, match="whole seconds"):
         make(request, name="m", title="M", columns=columns, settings={}, rng=common.stream(0, "m"))
