@@ -14,7 +14,13 @@ ROOT = Path(__file__).parents[2]
 MODULES = sorted([*(ROOT / "slurm_sim_plugins").rglob("*.py"), *(ROOT / "emulator").rglob("*.py")])
 SITUATION = {"free", "head", "_waiting", "_runs", "_arrived", "_reservation"}
 """Attributes of a situation that only engine/apply, and the queue that it keeps, may assign."""
-WRITERS = {"emulator/engine/apply.py", "emulator/scheduling/queue.py", "slurm_sim_plugins/views.py"}
+WRITERS = {
+    "emulator/engine/apply.py",
+    "emulator/scheduling/queue.py",
+    "slurm_sim_plugins/views.py",
+    # The situations of unit tests, which no simulation has a part in.
+    "slurm_sim_plugins/testing/scene.py",
+}
 
 
 def name_of(path: Path) -> str:

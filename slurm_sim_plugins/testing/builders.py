@@ -1,0 +1,215 @@
+"""Describe a cluster in the middle of things in a line or two.
+
+>>> cluster(10).running(job(4, limit=100), since=-20).waiting(job(6), job(2, planned=5, limit=60))
+cluster(10).running(job(4, limit=100), since=-20).waiting(job(6), job(2, planned=5, limit=60))
+
+A description never changes: each step gives a new one, and whatever is done with it
+begins from what it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from slurm_sim_plugins.decisions import Plan
+from slurm_sim_plugins.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from slurm_sim_plugins.testing.scene import Scene
+
+LIMIT = 3600.0
+"""Seconds that a job asks for which says nothing: an hour."""
+
+
+@dataclass(frozen=True)
+class JobSpec:
+    """A job that a test asks for; :func:`job` makes one."""
+
+    processors: int
+    limit: float
+    planned: Plan
+    submit: float | None = None
+    run: float | None = None
+    id: int | None = None
+    priority: float | None = None
+    requeues: int = 0
+    backfilled: bool = False
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"job({', '.join([f'{self.processors}', *self._stated()])})"
+
+    def _stated(self) -> list[str]:
+        """What was not left to the defaults."""
+        planned = self.planned
+        stated: dict[str, Any] = {}
+        if planned == (planned.queue,) * 3:
+            if planned.queue != LIMIT and planned.queue != self.limit:
+                stated["planned"] = planned.queue
+        else:
+            stated["planned"] = planned
+        if self.limit != LIMIT:
+            stated["limit"] = self.limit
+        for name in ("submit", "run", "id", "priority"):
+            if getattr(self, name) is not None:
+                stated[name] = getattr(self, name)
+        stated |= {name: getattr(self, name) for name in ("requeues", "backfilled") if getattr(self, name)}
+        stated |= self.facts
+        return [f"{name}={_text(value)}" for name, value in stated.items()]
+
+
+def job(
+    processors: int = 1,
+    *,
+    limit: float | None = None,
+    planned: float | Plan | None = None,
+    submit: float | None = None,
+    run: float | None = None,
+    id: int | None = None,
+    priority: float | None = None,
+    requeues: int = 0,
+    backfilled: bool = False,
+    **facts: Any,
+) -> JobSpec:
+    """A job, of which only what matters need be said. Times are seconds on the situation's clock.
+
+    Args:
+        processors: how many it wants.
+        limit: seconds that it asks for; what is planned, or an hour.
+        planned: seconds with which schedulers plan, as the walltime plugin answered; the limit.
+        submit: when it was submitted; now, or when it was started.
+        run: true seconds of work, for an oracle and for a simulation; the limit.
+        id: the next whole number from 1 that no other job has.
+        priority: as a priority plugin answered, higher goes first; 0 where another job has
+            one, else first come, first served.
+        requeues: how often it was sent back to the queue.
+        backfilled: whether its run went ahead of the head of the queue.
+        facts: further columns of the workload: ``user=``, ``group=``, ``queue=``,
+            ``partition=``, ``predicted=``, and any other.
+
+    Raises:
+        ConfigurationError: a number that makes no sense.
+    """
+    plan = planned if isinstance(planned, Plan) else None if planned is None else Plan(*[float(planned)] * 3)
+    if limit is None:
+        limit = max(plan) if plan is not None and min(plan) > 0 else LIMIT
+    if plan is None:
+        plan = Plan(*[float(limit)] * 3)
+    if processors < 1 or processors != int(processors):
+        raise ConfigurationError(f"job({processors}): a job wants 1 processor or more")
+    if not limit > 0:
+        raise ConfigurationError(f"job({processors}, limit={limit}): a limit is more than 0 s")
+    if not all(0 < seconds <= limit for seconds in plan):
+        raise ConfigurationError(
+            f"job({processors}, planned={planned}): a planned time is more than 0 s and at most the limit of "
+            f"{limit:g} s"
+        )
+    if run is not None and not run >= 0:
+        raise ConfigurationError(f"job({processors}, run={run}): a run time is 0 s or more")
+    return JobSpec(int(processors), float(limit), plan, submit, run, id, priority, requeues, backfilled, facts)
+
+
+@dataclass(frozen=True)
+class Running:
+    """A job that runs: since when, and until when it is planned to."""
+
+    job: JobSpec
+    since: float
+    until: float
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What a test says of a cluster; :func:`cluster` makes one.
+
+    Attributes:
+        processors: size of the machine.
+        now: simulated time in seconds.
+        changed: what ``view.changed`` says: False if since the last pass jobs were only
+            submitted, behind the head of the queue.
+        compiled: whether ``view.profile()`` answers with compiled code.
+        runs: what runs, in the order of starting.
+        queued: who waits since before the last pass.
+        arrived: who was queued since.
+    """
+
+    processors: int
+    now: float = 0.0
+    changed: bool = True
+    compiled: bool = False
+    runs: tuple[Running, ...] = ()
+    queued: tuple[JobSpec, ...] = ()
+    arrived: tuple[JobSpec, ...] = ()
+    _steps: tuple[str, ...] = ()
+
+    def running(self, *jobs: JobSpec, since: float | None = None, until: float | None = None) -> Cluster:
+        """These jobs run, too.
+
+        Args:
+            jobs: in the order in which they started.
+            since: when they started, in seconds on the situation's clock; now.
+            until: when they are planned to end, which may have passed; their start and
+                what is planned for them.
+
+        Raises:
+            ConfigurationError: they do not fit, or start later than now.
+        """
+        start = self.now if since is None else float(since)
+        if start > self.now:
+            raise ConfigurationError(f"since={since:g} is later than now ({self.now:g}); what runs has started")
+        runs = [Running(job, start, start + job.planned.running if until is None else float(until)) for job in jobs]
+        wanted = sum(run.job.processors for run in (*self.runs, *runs))
+        if wanted > self.processors:
+            raise ConfigurationError(f"what runs takes {wanted} processors, the cluster has {self.processors}")
+        return self._and("running", jobs, {"since": since, "until": until}, runs=(*self.runs, *runs))
+
+    def waiting(self, *jobs: JobSpec) -> Cluster:
+        """These jobs wait, too, and did so at the last pass."""
+        self._check_widths(jobs)
+        return self._and("waiting", jobs, {}, queued=(*self.queued, *jobs))
+
+    def arriving(self, *jobs: JobSpec) -> Cluster:
+        """These jobs wait, too, and were queued since the last pass."""
+        self._check_widths(jobs)
+        return self._and("arriving", jobs, {}, arrived=(*self.arrived, *jobs))
+
+    def scene(self) -> Scene:
+        """The situation itself, anew: jobs, queue, and a view to hand to a hook."""
+        from slurm_sim_plugins.testing.scene import Scene
+
+        return Scene(self)
+
+    def __repr__(self) -> str:
+        head = [f"{self.processors}"]
+        for item in fields(self)[1:4]:
+            value = getattr(self, item.name)
+            if value != item.default:
+                head.append(f"{item.name}={_text(value)}")
+        return ".".join([f"cluster({', '.join(head)})", *self._steps])
+
+    def _and(self, step: str, jobs: tuple[JobSpec, ...], options: Mapping[str, float | None], **more: Any) -> Cluster:
+        stated = [*map(repr, jobs), *(f"{key}={_text(value)}" for key, value in options.items() if value is not None)]
+        return replace(self, _steps=(*self._steps, f"{step}({', '.join(stated)})"), **more)
+
+    def _check_widths(self, jobs: tuple[JobSpec, ...]) -> None:
+        for job in jobs:
+            if job.processors > self.processors:
+                raise ConfigurationError(f"{job} never fits: the cluster has {self.processors} processors")
+
+
+def cluster(processors: int = 10, *, now: float = 0.0, changed: bool = True, compiled: bool = False) -> Cluster:
+    """A cluster on which nothing runs and for which nobody waits; see :class:`Cluster`.
+
+    Raises:
+        ConfigurationError: it has no processors.
+    """
+    if processors < 1:
+        raise ConfigurationError(f"cluster({processors}): a cluster has 1 processor or more")
+    return Cluster(processors, float(now), changed, compiled)
+
+
+def _text(value: object) -> str:
+    """A value as a test would write it."""
+    return f"{value:g}" if isinstance(value, float) else repr(value)

@@ -1,0 +1,248 @@
+"""Call one hook of a plugin with the view that it would be shown, and check what it answers."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, NoReturn
+
+from slurm_sim_plugins import answers
+from slurm_sim_plugins.answers import Refused
+from slurm_sim_plugins.errors import ConfigurationError, PluginError
+from slurm_sim_plugins.manager import PluginInfo, check_hooks
+from slurm_sim_plugins.testing.builders import Cluster, JobSpec
+from slurm_sim_plugins.testing.scene import PENDING, Scene
+from slurm_sim_plugins.views import (
+    BackfillView,
+    Job,
+    PendingView,
+    PreemptView,
+    PriorityView,
+    View,
+    WalltimeView,
+)
+
+Which = int | Job | JobSpec
+"""A job: by its id, itself, or one that is yet to come."""
+
+
+def call(
+    plugin: Any,
+    hook: str,
+    situation: Cluster | Scene,
+    *,
+    job: Which | None = None,
+    jobs: Iterable[Which] | None = None,
+    ran: float | None = None,
+    state: str = "COMPLETED",
+) -> Any:
+    """Call one hook of a plugin, and hand back its answer.
+
+    The answer is checked as the emulator would check it. What the hook raises comes
+    through as it is.
+
+    Args:
+        plugin: an instance; or a class, of which a fresh instance is made.
+        hook: its name, such as ``"priority_set"``. A scheduler's pass is played with
+            :func:`~slurm_sim_plugins.testing.play`.
+        situation: what the hook is shown.
+        job: whom it is about, by id, or a job that is yet to come, as
+            ``job(4, limit=60)``. For ``preempt_candidates`` the head of the queue if it is
+            not said; else the first newcomer, or the first job that waits or runs.
+        jobs: those in question, in their order: ``to_set`` (the newcomers if not said, or
+            all that wait), ``to_try`` (those behind the head that fit), ``waiting`` (all).
+        ran: for ``walltime_learn``: seconds of work; the job's ``run``.
+        state: for ``job_ended``.
+
+    Raises:
+        PluginError: the plugin has no such hook, its hooks are wrong, or the answer
+            cannot be used.
+        ConfigurationError: there is no job for the hook to be about.
+    """
+    instance = fresh(plugin)
+    scene = as_scene(situation)
+    function = implementation(instance, hook)
+    if hook == "schedule":
+        raise ConfigurationError("schedule is a generator of decisions; play(plugin, situation) plays the pass")
+    arguments, check = _CALLS[hook](scene, instance, _Question(job, jobs, ran, state))
+    answer = ask(function, arguments)
+    if answer is None or check is None:
+        return answer
+    try:
+        check(answer)
+    except Refused as refused:
+        refuse(instance, hook, refused, scene.now)
+    return answer
+
+
+def fresh(plugin: Any) -> Any:
+    """The instance itself, or one made of a class, whose hooks are as they must be.
+
+    Raises:
+        PluginError: it is no plugin, or a hook is wrong.
+    """
+    described(plugin if inspect.isclass(plugin) else type(plugin))
+    return plugin() if inspect.isclass(plugin) else plugin
+
+
+@cache
+def described(factory: type) -> PluginInfo:
+    """A plugin class whose hooks are as they must be.
+
+    Raises:
+        PluginError: it is no plugin, or a hook is wrong.
+    """
+    info = PluginInfo.of(factory)
+    check_hooks(info)
+    return info
+
+
+def as_scene(situation: Cluster | Scene) -> Scene:
+    """The scene itself, or a fresh one made of a description."""
+    return situation.scene() if isinstance(situation, Cluster) else situation
+
+
+def implementation(plugin: Any, hook: str) -> Callable[..., Any]:
+    """A plugin's implementation of a hook.
+
+    Raises:
+        PluginError: it has none.
+    """
+    info = described(type(plugin))
+    if hook not in info.hooks:
+        known = ", ".join(info.hooks) or "none"
+        raise PluginError(f"it has no hook {hook!r}; it has {known}", plugin=info.name)
+    function: Callable[..., Any] = getattr(plugin, hook)
+    return function
+
+
+def ask(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """Call a hook with those of its arguments that it takes."""
+    taken = inspect.signature(function).parameters
+    return function(**{name: value for name, value in arguments.items() if name in taken})
+
+
+def refuse(plugin: Any, hook: str, refused: Refused, now: float, where: str | None = None) -> NoReturn:
+    """Say what is wrong with an answer, as the emulator does.
+
+    Raises:
+        PluginError: always.
+    """
+    if where is None:
+        code = inspect.unwrap(getattr(type(plugin), hook)).__code__
+        where = f"{code.co_filename}:{code.co_firstlineno}"
+    raise PluginError(
+        refused.message, plugin=type(plugin).name, hook=hook, job=refused.job, time=now, where=where
+    ) from None
+
+
+class _Question:
+    """What a test said of a call, and what is meant where it said nothing."""
+
+    def __init__(self, job: Which | None, jobs: Iterable[Which] | None, ran: float | None, state: str) -> None:
+        self._job = job
+        self._jobs = None if jobs is None else list(jobs)
+        self.asks = job is not None
+        self.ran = ran
+        self.state = state
+
+    def job(self, scene: Scene) -> Job:
+        """Whom the call is about."""
+        if self._job is not None:
+            return _find(scene, self._job)
+        known: list[Job] = [*scene.view.newcomers, *scene.view.queue, *(run.job for run in scene.view.running)]
+        if known:
+            return known[0]
+        raise ConfigurationError("there is no job in this situation; say which one, as job=job(4)")
+
+    def preemptor(self, scene: Scene) -> Job:
+        """For whom room is to be made."""
+        job = _find(scene, self._job) if self._job is not None else scene.view.head
+        if job is None:
+            raise ConfigurationError("nobody waits in this situation; room is made for a job that waits")
+        return job
+
+    def jobs(self, scene: Scene, otherwise: Callable[[], Iterable[Job]]) -> list[Job]:
+        """The jobs in question."""
+        return list(otherwise()) if self._jobs is None else [_find(scene, each) for each in self._jobs]
+
+
+def _find(scene: Scene, which: Which) -> Job:
+    return scene.add(which) if isinstance(which, JobSpec) else scene.job(which)
+
+
+Check = Callable[[Any], object] | None
+Call = tuple[dict[str, Any], Check]
+
+
+def _priority_set(scene: Scene, plugin: Any, asked: _Question) -> Call:
+    view = PriorityView(scene.view)
+    to_set = tuple(asked.jobs(scene, lambda: scene.view.newcomers or scene.view.queue))
+    object.__setattr__(view, "to_set", to_set)
+    return {"view": view}, lambda answer: answers.priorities(answer, to_set)
+
+
+def _backfill_candidates(scene: Scene, plugin: Any, asked: _Question) -> Call:
+    view = BackfillView(scene.view)
+    to_try = tuple(asked.jobs(scene, scene.view.candidates))
+    object.__setattr__(view, "to_try", to_try)
+    return {"view": view}, lambda answer: answers.order(answer, to_try)
+
+
+def _preempt_candidates(scene: Scene, plugin: Any, asked: _Question) -> Call:
+    view = PreemptView(scene.view)
+    preemptor = asked.preemptor(scene)
+    object.__setattr__(view, "preemptor", preemptor)
+    return {"view": view}, lambda answer: answers.victims(answer, preemptor, scene.view.running)
+
+
+def _walltime_submit(scene: Scene, plugin: Any, asked: _Question) -> Call:
+    view = WalltimeView(scene.view)
+    job = asked.job(scene)
+    object.__setattr__(view, "job", job)
+    object.__setattr__(view, "oracle", scene.oracle if getattr(plugin, "needs_oracle", False) else None)
+    return {"view": view}, lambda answer: answers.plan(answer, job)
+
+
+def _walltime_pending(scene: Scene, plugin: Any, asked: _Question) -> Call:
+    view = PendingView(scene.view)
+    waiting = asked.jobs(scene, lambda: scene.view.queue)
+    object.__setattr__(view, "waiting", waiting)
+    return {"view": view}, lambda answer: answers.plans(answer, waiting)
+
+
+def _walltime_learn(scene: Scene, plugin: Any, asked: _Question) -> Call:
+    job = asked.job(scene)
+    ran = scene.oracle.run_time(job) if asked.ran is None else asked.ran
+    return {"job": job, "ran": ran, "now": scene.now}, None
+
+
+def _job_submitted(scene: Scene, plugin: Any, asked: _Question) -> Call:
+    return {"job": asked.job(scene), "now": scene.now}, None
+
+
+def _about_a_run(scene: Scene, plugin: Any, asked: _Question) -> Call:
+    job = asked.job(scene) if asked.asks or not scene.view.running else scene.view.running[0].job
+    if scene.state(job) == PENDING:
+        raise ConfigurationError(f"job {job.id} waits; this hook is told of one that runs, as job=1")
+    return {"job": job, "run": scene.run_of(job), "state": asked.state, "now": scene.now}, None
+
+
+def _pass_done(scene: Scene, plugin: Any, asked: _Question) -> Call:
+    return {"view": View(scene.view)}, None
+
+
+_CALLS: dict[str, Callable[[Scene, Any, _Question], Call]] = {
+    "priority_set": _priority_set,
+    "backfill_candidates": _backfill_candidates,
+    "preempt_candidates": _preempt_candidates,
+    "walltime_submit": _walltime_submit,
+    "walltime_pending": _walltime_pending,
+    "walltime_learn": _walltime_learn,
+    "job_submitted": _job_submitted,
+    "job_started": _about_a_run,
+    "job_requeued": _about_a_run,
+    "job_ended": _about_a_run,
+    "pass_done": _pass_done,
+}

@@ -1,0 +1,195 @@
+"""Play one scheduling pass: each decision is checked and carried out before the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from slurm_sim_plugins import answers
+from slurm_sim_plugins.answers import Refused
+from slurm_sim_plugins.decisions import Decision, MakeRoom, Reserve, Start, Wake
+from slurm_sim_plugins.testing.builders import Cluster
+from slurm_sim_plugins.testing.calling import as_scene, ask, call, fresh, implementation, refuse
+from slurm_sim_plugins.testing.scene import Scene
+from slurm_sim_plugins.views import Job, Run
+
+PATIENCE = 10_000
+"""Decisions, over two for each job, before a pass counts as stuck; as in the emulator."""
+
+
+class Played:
+    """What a scheduler decided in one pass.
+
+    Attributes:
+        decisions: in the order in which they were yielded and carried out.
+        after: the situation after the pass; time has not moved.
+        preempted: ids of the jobs that were sent back to the queue, in that order.
+        refused: ids of the jobs for which room was asked in vain.
+    """
+
+    def __init__(self, after: Scene) -> None:
+        self.decisions: list[Decision] = []
+        self.after = after
+        self.preempted: list[int] = []
+        self.refused: list[int] = []
+
+    @property
+    def started(self) -> list[int]:
+        """Ids of the jobs that were started, in that order."""
+        return [decision.job.id for decision in self.decisions if isinstance(decision, Start)]
+
+    @property
+    def reserved(self) -> dict[int, float]:
+        """The last reservation of each job that was given one in this pass, in seconds, by id."""
+        return {each.job.id: each.time for each in self.decisions if isinstance(each, Reserve)}
+
+    @property
+    def woken(self) -> list[float]:
+        """Times for which passes were asked, in seconds."""
+        return [decision.time for decision in self.decisions if isinstance(decision, Wake)]
+
+    def __len__(self) -> int:
+        return len(self.decisions)
+
+    def __iter__(self) -> Iterator[Decision]:
+        return iter(self.decisions)
+
+    def __repr__(self) -> str:
+        said = ", ".join(map(_in_words, self.decisions)) or "no decisions"
+        return f"{said}\n{self.after}"
+
+
+def play(plugin: Any, situation: Cluster | Scene, *, preempt: Any = None, backfill: Any = None) -> Played:
+    """Play one pass of a scheduler.
+
+    Args:
+        plugin: the scheduler: an instance, or a class of which one is made.
+        situation: where it begins. A description stays what it is; a scene is what it
+            is after the pass, so that the next one can be played on it.
+        preempt: the plugin that names victims when room is asked for; nobody is
+            preempted if there is none.
+        backfill: the plugin that orders the candidates; the order of the queue if there
+            is none.
+
+    Raises:
+        PluginError: a decision or an answer cannot be used; naming file and line.
+    """
+    scheduler = fresh(plugin)
+    scene = as_scene(situation)
+    order = _ordering(fresh(backfill), scene) if backfill is not None else None
+    played = _Pass(scheduler, fresh(preempt) if preempt is not None else None, scene)
+    scene.order_candidates(order)
+    scene.pass_begins()
+    try:
+        played.run()
+    finally:
+        scene.order_candidates(None)
+    scene.pass_is_over()
+    return played.played
+
+
+class _Pass:
+    """A pass that is being played."""
+
+    def __init__(self, scheduler: Any, preempt: Any, scene: Scene) -> None:
+        self._scheduler = scheduler
+        self._preempt = preempt
+        self._scene = scene
+        self._decisions: Any = None
+        self.played = Played(scene)
+
+    def run(self) -> None:
+        """Let the scheduler decide until it is done."""
+        view = self._scene.view
+        self._decisions = ask(implementation(self._scheduler, "schedule"), {"view": view})
+        if self._decisions is None:
+            return
+        if not hasattr(self._decisions, "send"):
+            refuse(self._scheduler, "schedule", answers.no_generator(self._decisions), view.now)
+        most = PATIENCE + 2 * len(self._scene.jobs)
+        answer: bool | None = None
+        while True:
+            before = (view.free, view.now, view.head)
+            try:
+                decision = self._decisions.send(answer)
+            except StopIteration:
+                return
+            finally:
+                if (view.free, view.now, view.head) != before:
+                    self._refuse(
+                        Refused("wrote to view.free, view.now or view.head; a view is only read, ask with a decision")
+                    )
+            if len(self.played) >= most:
+                self._refuse(
+                    Refused(
+                        f"the pass makes no progress: {most} decisions and no end; return when there is nothing more "
+                        "to start",
+                        view.head,
+                    )
+                )
+            try:
+                answer = self._carry_out(decision)
+            except Refused as refused:
+                self._refuse(refused)
+            self.played.decisions.append(decision)
+
+    def _carry_out(self, decision: Decision) -> bool | None:
+        scene = self._scene
+        if type(decision) is Start:
+            scene.start(answers.start(decision, scene.state, scene.view.free))
+        elif type(decision) is Reserve:
+            scene.reserve(answers.reserve(decision, scene.state, scene.now), decision.time)
+        elif type(decision) is MakeRoom:
+            return self._make_room(answers.waiting(decision, scene.state))
+        elif type(decision) is Wake:
+            scene.wake(answers.wake(decision, scene.now))
+        else:
+            raise answers.no_decision(decision)
+        return None
+
+    def _make_room(self, job: Job) -> bool:
+        scene = self._scene
+        if job.processors <= scene.view.free:
+            return True
+        victims = self._victims(job)
+        for run in victims:
+            scene.preempt(run)
+            self.played.preempted.append(run.job.id)
+        if not victims:
+            self.played.refused.append(job.id)
+        return bool(victims)
+
+    def _victims(self, job: Job) -> list[Run]:
+        """The shortest beginning of the candidates that suffices; empty if none does."""
+        if self._preempt is None:
+            return []
+        free = self._scene.view.free
+        victims = []
+        for run in call(self._preempt, "preempt_candidates", self._scene, job=job) or ():
+            victims.append(run)
+            free += run.processors
+            if free >= job.processors:
+                return victims
+        return []
+
+    def _refuse(self, refused: Refused) -> None:
+        frame = getattr(self._decisions, "gi_frame", None)
+        where = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else None
+        refuse(self._scheduler, "schedule", refused, self._scene.now, where)
+
+
+def _ordering(plugin: Any, scene: Scene) -> Callable[[list[Job]], list[Job]]:
+    def order(jobs: list[Job]) -> list[Job]:
+        answer = call(plugin, "backfill_candidates", scene, jobs=jobs)
+        return jobs if answer is None else list(answer)
+
+    return order
+
+
+def _in_words(decision: Decision) -> str:
+    kind = type(decision).__name__
+    if isinstance(decision, Wake):
+        return f"{kind} at {decision.time:g}"
+    at = f" at {decision.time:g}" if isinstance(decision, Reserve) else ""
+    why = f" ({decision.reason})" if decision.reason else ""
+    return f"{kind} {decision.job.id}{at}{why}"

@@ -1,0 +1,289 @@
+"""A situation that a test owns: made from a description, changed as a pass would change it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Collection, Sequence
+from itertools import count
+from typing import Any
+
+from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_plugins.profile import RunEntry
+from slurm_sim_plugins.testing.builders import Cluster, JobSpec
+from slurm_sim_plugins.views import FIRST_PRIORITY, Job, JobFields, Oracle, Run, SchedulingView, new_jobs
+
+PENDING, RUNNING, COMPLETED = "PENDING", "RUNNING", "COMPLETED"
+
+
+class Facts(dict[str, list[Any]]):
+    """Columns of facts, one value a job by index; None where a job has none."""
+
+    def __init__(self, specs: Sequence[JobSpec]) -> None:
+        names = {name for spec in specs for name in spec.facts}
+        super().__init__({name: [spec.facts.get(name) for spec in specs] for name in names})
+        self._count = len(specs)
+
+    def __missing__(self, name: str) -> list[Any]:
+        self[name] = column = [None] * self._count
+        return column
+
+    def append(self, spec: JobSpec) -> None:
+        """One more job."""
+        for name in {*self, *spec.facts}:
+            self[name].append(spec.facts.get(name))
+        self._count += 1
+
+
+class Scene:
+    """A cluster at one instant, and the changes that a pass and a test make to it.
+
+    Args:
+        description: what it begins with.
+
+    Attributes:
+        view: what a scheduler sees; every other view can be made of it.
+        jobs: all jobs by id, also those that are over.
+        reserved: the latest reservation of each job that has one, in seconds, by id.
+        woken: the times for which a pass was asked, in seconds.
+        ended: runs that are over, with their ends and how: COMPLETED or PREEMPTED.
+    """
+
+    def __init__(self, description: Cluster) -> None:
+        self.view = SchedulingView(description.processors, now=description.now, compiled=description.compiled)
+        self.reserved: dict[int, float] = {}
+        self.woken: list[float] = []
+        self.ended: list[tuple[Run, float, str]] = []
+        self.jobs: dict[int, Job] = {}
+        self._state: dict[Job, str] = {}
+        self._changed = False
+        self._sequence = 0
+        given = _given(description)
+        ids = _ids([spec for spec, _ in given])
+        order = sorted(range(len(given)), key=lambda place: (given[place][1], ids[place]))
+        specs = [given[place][0] for place in order]
+        self._prioritised = any(spec.priority is not None for spec in specs)
+        self._facts = Facts(specs)
+        self._true = [_true_run(spec) for spec in specs]
+        jobs = new_jobs(
+            self._facts,
+            [ids[place] for place in order],
+            [given[place][1] for place in order],
+            [spec.processors for spec in specs],
+            [spec.limit for spec in specs],
+        )
+        for job, spec in zip(jobs, specs, strict=True):
+            self._take_in(job, spec)
+        self._set_the_scene(description, [self.jobs[each] for each in ids])
+
+    def _set_the_scene(self, description: Cluster, jobs: list[Job]) -> None:
+        """Start what runs and queue who waits; ``jobs`` are in the order of the description."""
+        for run, job in zip(description.runs, jobs, strict=False):
+            self._run(job, run.until, run.since)
+        waiting = jobs[len(description.runs) :]
+        for job in waiting:
+            self._queue(job)
+        self.view._arrived.extend(waiting[len(description.queued) :])
+        self.view.changed = description.changed
+
+    @property
+    def now(self) -> float:
+        """Simulated time in seconds."""
+        return self.view.now
+
+    @property
+    def oracle(self) -> Oracle:
+        """The true run times, for plugins that say ``needs_oracle``."""
+        return Oracle(self._true)
+
+    def job(self, which: int | Job) -> Job:
+        """The job of an id, or the job itself.
+
+        Raises:
+            ConfigurationError: there is no such job here.
+        """
+        found = which if isinstance(which, Job) else self.jobs.get(which)
+        if found is None or found not in self._state:
+            raise ConfigurationError(f"there is no job {which} here; there are {', '.join(map(str, self.jobs))}")
+        return found
+
+    def run_of(self, which: int | Job) -> Run:
+        """The run of a job that runs.
+
+        Raises:
+            ConfigurationError: it does not run.
+        """
+        job = self.job(which)
+        for run in self.view.running:
+            if run.job is job:
+                return run
+        raise ConfigurationError(f"job {job.id} does not run, it is {self.state(job)}")
+
+    def state(self, job: Job) -> str | None:
+        """PENDING, RUNNING, COMPLETED; FUTURE for one that was not queued; None for a stranger."""
+        return self._state.get(job)
+
+    def add(self, spec: JobSpec) -> Job:
+        """One more job, which is not yet in the queue.
+
+        Raises:
+            ConfigurationError: it never fits, its id is taken, or it has a priority where no other has.
+        """
+        if spec.processors > self.view.total:
+            raise ConfigurationError(f"{spec} never fits: the cluster has {self.view.total} processors")
+        if spec.priority is not None and self.jobs and not self._prioritised:
+            raise ConfigurationError(f"{spec} has a priority, and the jobs that are here have none; give them theirs")
+        (new_id,) = _ids([spec], self.jobs)
+        self._facts.append(spec)
+        self._true.append(_true_run(spec))
+        submit = self.now if spec.submit is None else float(spec.submit)
+        made: Any = JobFields(self._facts, len(self.jobs), new_id, submit, spec.processors, spec.limit)
+        made.__class__ = Job
+        self._take_in(made, spec)
+        return self.jobs[new_id]
+
+    def submit(self, *specs: JobSpec) -> list[Job]:
+        """Queue further jobs, as newcomers."""
+        jobs = [self.add(spec) for spec in specs]
+        for job in jobs:
+            if self._queue(job):
+                self.view.changed = True
+            self.view._arrived.append(job)
+        return jobs
+
+    def later(self, seconds: float) -> None:
+        """Let time pass; what runs goes on running, unless :meth:`end` ends it.
+
+        Raises:
+            ConfigurationError: time goes one way.
+        """
+        if not seconds >= 0:
+            raise ConfigurationError(f"later({seconds}): time goes one way; give 0 s or more")
+        self.view.now += seconds
+        self.view._reservation = None
+
+    def end(self, *which: int | Job) -> None:
+        """These jobs end now, for good."""
+        for each in which:
+            run = self.run_of(each)
+            self._leave(run)
+            self._state[run.job] = COMPLETED
+            self.ended.append((run, self.now, COMPLETED))
+            self.view.changed = True
+
+    def start(self, job: Job) -> None:
+        """A waiting job starts on free processors."""
+        ahead = self.view.head is not job
+        self._unqueue(job)
+        object.__setattr__(job, "backfilled", ahead)
+        self._run(job, self.now + job.planned_running, self.now)
+
+    def reserve(self, job: Job, time: float) -> None:
+        """A waiting job is planned to start at ``time`` (seconds)."""
+        self.reserved[job.id] = time
+
+    def wake(self, time: float) -> None:
+        """A pass is asked for at ``time`` (seconds)."""
+        self.woken.append(time)
+
+    def preempt(self, run: Run) -> None:
+        """A run is killed, and its job waits again at its old place."""
+        job = run.job
+        self._leave(run)
+        object.__setattr__(job, "requeues", job.requeues + 1)
+        object.__setattr__(job, "backfilled", False)
+        self.ended.append((run, self.now, "PREEMPTED"))
+        self._queue(job)
+
+    def pass_begins(self) -> None:
+        """A pass sees what changed before it; what it changes is for the next one."""
+        self._changed = False
+
+    def pass_is_over(self) -> None:
+        """Nobody is new any more; ``changed`` says what the pass itself changed."""
+        self.view._arrived.clear()
+        self.view.changed = self._changed
+
+    def order_candidates(self, order: Callable[[list[Job]], list[Job]] | None) -> None:
+        """Who orders the candidates behind the head; None for the order of the queue."""
+        self.view._backfill_order = order
+
+    def __repr__(self) -> str:
+        from slurm_sim_plugins.testing.drawing import draw
+
+        return draw(self)
+
+    def _take_in(self, job: Job, spec: JobSpec) -> None:
+        first_come = 0.0 if self._prioritised else float(FIRST_PRIORITY - job.index)
+        number = first_come if spec.priority is None else float(spec.priority)
+        for name, value in {
+            "_order": (-number, job.index),
+            "planned": spec.planned.waiting,
+            "planned_queue": spec.planned.queue,
+            "planned_running": spec.planned.running,
+            "requeues": spec.requeues,
+            "backfilled": spec.backfilled,
+        }.items():
+            object.__setattr__(job, name, value)
+        self.jobs[job.id] = job
+        self._state[job] = "FUTURE"
+
+    def _run(self, job: Job, until: float, since: float) -> None:
+        view = self.view
+        self._sequence += 1
+        view.free = view.free - job.processors
+        view._reservation = None
+        entry: RunEntry = (until, self._sequence, job.processors, since, job)
+        insort(view._runs, entry)
+        self._state[job] = RUNNING
+
+    def _leave(self, run: Run) -> None:
+        view = self.view
+        del view._runs[bisect_left(view._runs, tuple(run))]
+        view.free = view.free + run.processors
+        view._reservation = None
+        self._changed = True
+
+    def _queue(self, job: Job) -> bool:
+        """Put a job into its place; says whether it is the head now."""
+        view = self.view
+        insort(view._waiting, job, key=lambda other: other._order)
+        view.head = view._waiting[0]
+        self._state[job] = PENDING
+        return view.head is job
+
+    def _unqueue(self, job: Job) -> None:
+        view = self.view
+        view._waiting.remove(job)
+        view.head = view._waiting[0] if view._waiting else None
+        if job in view._arrived:
+            view._arrived.remove(job)
+
+
+def _given(description: Cluster) -> list[tuple[JobSpec, float]]:
+    """Each job with its submission, in the order of the description."""
+    latest = [
+        *((run.job, run.since, "it started") for run in description.runs),
+        *((spec, description.now, "now") for spec in (*description.queued, *description.arrived)),
+    ]
+    given = []
+    for spec, until, when in latest:
+        submit = until if spec.submit is None else float(spec.submit)
+        if submit > until:
+            raise ConfigurationError(f"{spec} is submitted at {submit:g}, later than {when} ({until:g})")
+        given.append((spec, submit))
+    return given
+
+
+def _ids(specs: Sequence[JobSpec], taken: Collection[int] = ()) -> list[int]:
+    """Ids as stated; the other jobs get the next ones that are free, in their order."""
+    used = set(taken)
+    for stated in (spec.id for spec in specs if spec.id is not None):
+        if stated in used:
+            raise ConfigurationError(f"two jobs have the id {stated}; give each its own")
+        used.add(stated)
+    free = (number for number in count(1) if number not in used)
+    return [next(free) if spec.id is None else spec.id for spec in specs]
+
+
+def _true_run(spec: JobSpec) -> float:
+    return spec.limit if spec.run is None else float(spec.run)
