@@ -52,14 +52,14 @@ class _Cycle:
         self._reserved: set[int] = set()
         self._bounds: set[float] = set()
         self._victims: list[Job] = []
+        self._table_full = False
 
     def run(self) -> None:
         parameters = self._parameters
         for job, partition in queue(self._cluster):
             if self._tested >= parameters.bf_max_job_test:
                 return
-            # A table of n slots is full when n - 1 of them begin or end a reservation.
-            if len(self._bounds) + 1 >= parameters.bf_node_space_size:
+            if self._table_full:
                 return
             if parameters.bf_max_job_start and self._started >= parameters.bf_max_job_start:
                 return
@@ -186,6 +186,9 @@ class _Cycle:
         if parameters.bf_min_age_reserve and self._cluster.now - job.submitted < parameters.bf_min_age_reserve:
             return
         if parameters.bf_one_resv_per_job and job.id in self._reserved:
+            return
+        if len(self._bounds) + 1 >= parameters.bf_node_space_size:
+            self._table_full = True
             return
         self._reserved.add(job.id)
         self._reserved_in[partition.name] += 1

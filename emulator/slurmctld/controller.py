@@ -45,6 +45,7 @@ class Controller:
     Attributes:
         cluster: the situation; after :meth:`run`, all jobs with their runs.
         rejected: (submission, Slurm's words) of what was refused.
+        refused: (second, words) of operators' commands that could not be carried out.
         changes: (second, job id, state, reason) of every change, in order.
     """
 
@@ -63,10 +64,12 @@ class Controller:
         self.reservations = Reservations(self.cluster)
         self.priority = MultifactorPriority(conf) if multifactor else BasicPriority()
         self.rejected: list[tuple[JobRequest, str]] = []
+        self.refused: list[tuple[float, str]] = []
         self.changes: list[tuple[float, int, str, str]] = []
         self._events: list[tuple[float, int, Action]] = []
         self._sequence = 0
         self._main_at: float | None = None
+        self._last_main = -float("inf")
         self._to_come = len(requests) + len(actions)
         for request in requests:
             self._at(request.submit, partial(self._submit, request))
@@ -225,13 +228,11 @@ class Controller:
         job.reason = "Priority"
         if job.begin > self.cluster.now:
             self._at(job.begin, self._wake)
-        self._request_main(self.cluster.now + self._submit_delay())
+        self._request_main(max(self.cluster.now + self.timing.submit_lag, self._not_before()))
 
-    def _submit_delay(self) -> float:
-        parameters = self.parameters
-        if parameters.defer:
-            return max(parameters.batch_sched_delay, self.timing.submit_lag)
-        return self.timing.submit_lag
+    def _not_before(self) -> float:
+        """With ``defer``, submissions are answered by one pass in each ``batch_sched_delay`` (observation B5)."""
+        return self._last_main + self.parameters.batch_sched_delay if self.parameters.defer else 0.0
 
     def _wake(self) -> None:
         self._request_main(self.cluster.now)
@@ -245,7 +246,7 @@ class Controller:
     def _main_pass(self, at: float) -> None:
         if self._main_at != at:
             return
-        self._main_at = None
+        self._main_at, self._last_main = None, at
         self._refresh()
         schedule(self.cluster, self)
 
@@ -389,7 +390,10 @@ class Controller:
 
     def _act(self, action: Callable[[Controller], None]) -> None:
         self._to_come -= 1
-        action(self)
+        try:
+            action(self)
+        except InputError as error:
+            self.refused.append((self.cluster.now, str(error)))
         self._request_main(self.cluster.now + self.timing.submit_lag)
 
     # Bookkeeping

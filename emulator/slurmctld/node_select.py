@@ -133,12 +133,22 @@ class _Picker:
                 self._take(node)
                 left[node] = 0
         for mask, count in self._counts:
-            for node in np.flatnonzero(mask & (left > 0)).tolist()[:count]:
-                self._take(node)
-                left[node] = 0
+            self._take_some(mask, count, left)
         order = self._by_load if want.least_loaded else self._by_sets
         order(left)
         return self._taken if self._done() and self._counts_met() else None
+
+    def _take_some(self, mask: Mask, count: int, left: Ints) -> None:
+        """Take ``count`` nodes of a feature, out of the tightest sets that suffice."""
+        while count > 0:
+            sets = _consecutive(np.flatnonzero((left > 0) & mask), left > 0)
+            if not sets:
+                return
+            best = min(sets, key=lambda members: (len(members) < count, abs(len(members) - count), int(members[0])))
+            for node in best[:count].tolist():
+                self._take(node)
+                left[node] = 0
+                count -= 1
 
     def _counts_met(self) -> bool:
         return all(sum(mask[node] for node in self._taken) >= count for mask, count in self._counts)
@@ -181,15 +191,16 @@ class _Picker:
         """Sets with required nodes first, then the tightest that suffices, then the largest."""
         total = int(left[members].sum())
         suffices = total >= self._missing and len(members) >= self._nodes - len(self._taken)
-        beside = 0 if self._touches_required(members) else 1
-        return (beside, total - 2**40 if suffices else -total, int(members[0]))
+        return (self._beside_required(members), total - 2**40 if suffices else -total, int(members[0]))
 
-    def _touches_required(self, members: Ints) -> bool:
+    def _beside_required(self, members: Ints) -> int:
+        """0 for the nodes right after a required one, 1 for those right before, 2 for others."""
         required = self._want.required
         if required is None:
-            return False
-        around = range(max(0, int(members[0]) - 1), min(len(required), int(members[-1]) + 2))
-        return any(required[node] for node in around)
+            return 2
+        if members[0] and required[members[0] - 1]:
+            return 0
+        return 1 if members[-1] + 1 < len(required) and required[members[-1] + 1] else 2
 
     def _take_from(self, members: Ints, left: Ints) -> None:
         if self._nodes - len(self._taken) <= 1:

@@ -25,7 +25,7 @@ class Timing:
     """
 
     submit_lag: float = 0.55
-    end_lag: float = 0.45
+    end_lag: float = 0.75
     job_overhead: float = 0.35
     sweep_phase: float = 29.0
     backfill_phase: float = 1.5
@@ -86,8 +86,8 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         return default if value is None else value
 
     def bound(name: str, default: int = 0) -> int:
-        value = stated.count(option(name)) if option(name) in stated else default
-        return int(value)
+        name = name if "." in name else option(name)
+        return stated.count(name) if name in stated else default
 
     select = {word.upper() for word in stated.words("SelectTypeParameters")}
     tests = bound("bf_max_job_test", 500)
@@ -118,9 +118,9 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         preempt_type=stated.text("PreemptType").lower(),
         preempt_mode=tuple(word.upper() for word in stated.words("PreemptMode")),
         preempt_exempt_time=seconds("PreemptExemptTime", 0.0),
-        preempt_youngest_first=stated.flag(option("preempt_youngest_first")),
-        preempt_reorder_count=bound("preempt_reorder_count", 1),
-        preempt_strict_order=stated.flag(option("preempt_strict_order")),
+        preempt_youngest_first=stated.flag("PreemptParameters.youngest_first"),
+        preempt_reorder_count=bound("PreemptParameters.reorder_count", 1),
+        preempt_strict_order=stated.flag("PreemptParameters.strict_order"),
         kill_wait=seconds("KillWait", 30.0),
         over_time_limit=seconds("OverTimeLimit", 0.0),
         requeue_hold=_credential_expires(stated.words("AuthInfo")) + 1,
