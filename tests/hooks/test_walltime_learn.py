@@ -404,5 +404,5 @@ def test_virtual_without_an_error_is_the_truth_and_never_beyond_the_limit() -> N
 
 @pytest.mark.parametrize("error", [-0.1, float("nan"), float("inf")])
 def test_virtual_refuses_an_error_that_cannot_be(error: float) -> None:
-    with pytest.raises(ConfigurationError, match="walltime/virtual: error is .*; give 0 or more"):
+    with pytest.raises(ConfigurationError, match=r"walltime/virtual: error is .*; give 0 or more"):
         run(JOBS, 4, walltime="walltime/virtual", plugin_options={"walltime/virtual": {"error": error}})
