@@ -68,9 +68,11 @@ def parse_slurm_conf(
     findings = Findings()
     texts = {"gres.conf": gres, "topology.conf": topology}
     beside = {
-        name: Lines(Path(name), findings, content.encode()) for name, content in texts.items() if content is not None
+        name: Lines(Path(name), findings, content.encode("utf-8", "replace"))
+        for name, content in texts.items()
+        if content is not None
     }
-    return _Reader(source, findings).read(Lines(Path(source), findings, text.encode()), beside)
+    return _Reader(source, findings).read(Lines(Path(source), findings, text.encode("utf-8", "replace")), beside)
 
 
 class _Reader:

@@ -1,0 +1,376 @@
+"""Options of ``sbatch``: what a job asks for, as typed values.
+
+The options are those that decide when and where a job runs, with the meaning that Slurm's
+documentation gives them (sbatch). Times become float seconds, memory mebibytes. Arguments
+are data: nothing is looked up and nothing is run.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from emulator.config.slurm import duration
+from emulator.config.slurm.hostlist import expand
+from emulator.config.slurm.model import GresCount
+from emulator.config.slurm.nodes import gres_count
+
+MOST_TASKS = 4_000_001
+"""Slurm's own bound on the tasks of an array (slurm.conf, ``MaxArraySize``)."""
+
+_NODES = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_RANGE = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7})(?::([0-9]{1,7}))?)?")
+_AFTER_NOW = re.compile(
+    r"now(?:\+([0-9]{1,12})(s|second|seconds|minute|minutes|hour|hours|day|days|week|weeks)?)?", re.I
+)
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_OTHER_JOB = re.compile(r"([0-9]{1,10})(?:\+([0-9]{1,9}))?")
+_CONDITIONS = ("after", "afterany", "afterburstbuffer", "aftercorr", "afternotok", "afterok")
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """One condition on another job.
+
+    Attributes:
+        kind: such as ``afterok``, or ``singleton``.
+        job: the other job's id; 0 for ``singleton``.
+        delay: for ``after``: seconds from the other job's start.
+    """
+
+    kind: str
+    job: int = 0
+    delay: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TaskArray:
+    """A job array.
+
+    Attributes:
+        indices: of its tasks, in order.
+        limit: most tasks that may run at a time; 0 for no bound.
+    """
+
+    indices: tuple[int, ...]
+    limit: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOptions:
+    """What a job asks for. None, an empty value or false is what was not asked for.
+
+    Attributes:
+        name: of the job.
+        account: to charge.
+        qos: quality of service.
+        partitions: where it may run, in the order stated.
+        min_nodes: fewest nodes.
+        max_nodes: most nodes.
+        tasks: how many tasks.
+        cpus_per_task: CPUs of each task.
+        tasks_per_node: most tasks on a node.
+        tasks_per_core: most tasks on a core.
+        hint: how CPUs are to be used, such as ``nomultithread``.
+        exclusive: whether it wants whole nodes.
+        exclusive_to: with whom it shares them nonetheless: ``user``, ``mcs`` or ``topo``; empty: with nobody.
+        share: whether it would share resources.
+        memory_per_node: mebibytes; 0 is all of a node's.
+        memory_per_cpu: mebibytes.
+        gres: generic resources on each node.
+        gpus: GPUs in all.
+        constraint: an expression of features.
+        node_list: nodes that it must have.
+        exclude: nodes that it must not have.
+        time_limit: seconds, rounded up to whole minutes as Slurm does; infinite for UNLIMITED or 0.
+        time_min: the least limit it will do with, in the same way.
+        begin: not before this many seconds after its submission.
+        deadline: over by this many seconds after its submission.
+        held: whether it is submitted on hold.
+        nice: is subtracted from its priority.
+        priority: as an operator sets it.
+        requeue: whether it may be requeued; None for the cluster's rule.
+        dependencies: conditions on other jobs.
+        any_dependency: whether one of them is enough.
+        kill_on_invalid_dependency: whether it is cancelled when they cannot be met any more; None for the
+            cluster's rule.
+        reservation: the reservation to run in.
+        licenses: (name, count).
+        array: its tasks, if it is an array.
+    """
+
+    name: str = ""
+    account: str = ""
+    qos: str = ""
+    partitions: tuple[str, ...] = ()
+    min_nodes: int | None = None
+    max_nodes: int | None = None
+    tasks: int | None = None
+    cpus_per_task: int | None = None
+    tasks_per_node: int | None = None
+    tasks_per_core: int | None = None
+    hint: str = ""
+    exclusive: bool = False
+    exclusive_to: str = ""
+    share: bool = False
+    memory_per_node: int | None = None
+    memory_per_cpu: int | None = None
+    gres: tuple[GresCount, ...] = ()
+    gpus: tuple[GresCount, ...] = ()
+    constraint: str = ""
+    node_list: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    time_limit: float | None = None
+    time_min: float | None = None
+    begin: float | None = None
+    deadline: float | None = None
+    held: bool = False
+    nice: int = 0
+    priority: int | None = None
+    requeue: bool | None = None
+    dependencies: tuple[Dependency, ...] = ()
+    any_dependency: bool = False
+    kill_on_invalid_dependency: bool | None = None
+    reservation: str = ""
+    licenses: tuple[tuple[str, int], ...] = ()
+    array: TaskArray | None = None
+
+
+Change = Callable[[BatchOptions, str], BatchOptions]
+
+
+@dataclass(frozen=True)
+class _Option:
+    """An option of the command line.
+
+    Attributes:
+        change: puts its value into the options.
+        letter: its short form, or empty.
+        value: ``"needed"``, ``"none"`` or ``"optional"`` (then only after ``=``).
+    """
+
+    change: Change
+    letter: str = ""
+    value: str = "needed"
+
+
+def parse_sbatch(arguments: Sequence[str]) -> BatchOptions:
+    """Understand arguments of ``sbatch``; of an option that comes twice the last counts.
+
+    Args:
+        arguments: as a shell would give them, without a script.
+
+    Raises:
+        ValueError: an unknown option, or a value that cannot be understood; the message names it.
+    """
+    options = BatchOptions()
+    for name, value in _pairs(arguments):
+        try:
+            options = OPTIONS[name].change(options, value)
+        except ValueError as error:
+            raise ValueError(f"--{name}: {error}") from None
+    return options
+
+
+def _pairs(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Option names and values, however they are written."""
+    rest = list(reversed(arguments))
+    while rest:
+        argument = rest.pop()
+        if argument.startswith("--"):
+            name, equals, value = argument[2:].partition("=")
+            option = _known(name)
+        elif argument.startswith("-") and len(argument) > 1:
+            name, value = _LETTERS.get(argument[1], ""), argument[2:].removeprefix("=")
+            option, equals = _known(name or argument[:2]), value
+        else:
+            raise ValueError(f"{argument!r} is no option of sbatch")
+        if option.value == "none" and equals:
+            raise ValueError(f"--{name} takes no value, not {value!r}")
+        if option.value == "needed" and not equals:
+            if not rest:
+                raise ValueError(f"--{name} needs a value")
+            value = rest.pop()
+        yield name, value
+
+
+def _known(name: str) -> _Option:
+    if name not in OPTIONS:
+        close = difflib.get_close_matches(name, OPTIONS, n=1)
+        meant = f" (did you mean --{close[0]}?)" if close else ""
+        raise ValueError(f"{name!r} is no option of sbatch that is known here{meant}")
+    return OPTIONS[name]
+
+
+def _put(name: str, read: Callable[[str], object]) -> Change:
+    """Read the value and keep it under that name."""
+    return lambda options, value: replace(options, **{name: read(value)})  # type: ignore[arg-type]
+
+
+def _keep(**values: object) -> Change:
+    """Keep these values: the option has none of its own."""
+    return lambda options, _: replace(options, **values)  # type: ignore[arg-type]
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or len(text) > 18:
+        raise ValueError(f"{text!r} is no whole number from 0 on")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    number = _count(text)
+    if number < 1:
+        raise ValueError(f"{text!r} is less than 1")
+    return number
+
+
+def _whole(text: str) -> int:
+    return -_count(text[1:]) if text.startswith("-") else _count(text)
+
+
+def _some(text: str) -> str:
+    if not text:
+        raise ValueError("the value is empty")
+    return text
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(text.split(","))
+    if "" in names:
+        raise ValueError(f"{text!r} has an empty name in it")
+    return names
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    return tuple(expand(_some(text)))
+
+
+def _nodes(options: BatchOptions, text: str) -> BatchOptions:
+    found = _NODES.fullmatch(text)
+    fewest = int(found.group(1)) if found is not None else 0
+    most = int(found.group(2) or fewest) if found is not None else 0
+    if not 1 <= fewest <= most:
+        raise ValueError(f"{text!r} is neither a number of nodes nor a range such as 2-4")
+    return replace(options, min_nodes=fewest, max_nodes=most)
+
+
+def _gres(text: str) -> tuple[GresCount, ...]:
+    return tuple(gres_count(word.removeprefix("gres/").removeprefix("gres:")) for word in _names(text))
+
+
+def _gpus(text: str) -> tuple[GresCount, ...]:
+    return tuple(gres_count(f"gpu:{word}") for word in _names(text))
+
+
+def _licenses(text: str) -> tuple[tuple[str, int], ...]:
+    licenses = []
+    for word in _names(text):
+        name, colon, count = word.partition(":")
+        licenses.append((_some(name), _positive(count) if colon else 1))
+    return tuple(licenses)
+
+
+def _after_now(text: str) -> float:
+    """``now+1hour`` as seconds; a time of day is not understood, for a simulation has none."""
+    found = _AFTER_NOW.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is not written as now, now+SECONDS or now+NUMBERunit (minutes, hours, days, weeks)")
+    number, unit = found.groups()
+    return float(int(number or 0) * _SECONDS[(unit or "s")[0].lower()])
+
+
+def _array(text: str) -> TaskArray:
+    ranges, percent, limit = text.partition("%")
+    indices: set[int] = set()
+    for part in ranges.split(","):
+        found = _RANGE.fullmatch(part)
+        if found is None:
+            raise ValueError(f"{part!r} is neither an index nor a range such as 0-15 or 0-15:4")
+        first, last = int(found.group(1)), int(found.group(2) or found.group(1))
+        if last < first or last >= MOST_TASKS:
+            raise ValueError(f"{part!r} is no range of indices below {MOST_TASKS:,}")
+        indices.update(range(first, last + 1, max(int(found.group(3) or 1), 1)))
+    return TaskArray(tuple(sorted(indices)), _positive(limit) if percent else 0)
+
+
+def _dependency(options: BatchOptions, text: str) -> BatchOptions:
+    separators = {mark for mark in text if mark in ",?"}
+    if len(separators) > 1:
+        raise ValueError(f"{text!r} has both , (all of them) and ? (one of them)")
+    dependencies = [each for part in re.split("[,?]", text) for each in _conditions(part)]
+    return replace(options, dependencies=tuple(dependencies), any_dependency="?" in separators)
+
+
+def _conditions(text: str) -> Iterator[Dependency]:
+    kind, *jobs = text.split(":")
+    if kind == "singleton" and not jobs:
+        yield Dependency(kind)
+        return
+    if kind not in _CONDITIONS or not jobs:
+        raise ValueError(f"{text!r} is neither singleton nor a condition such as afterok:JOB[:JOB...]")
+    for job in jobs:
+        found = _OTHER_JOB.fullmatch(job)
+        if found is None or (found.group(2) and kind != "after"):
+            raise ValueError(f"{job!r} in {text!r} is no job id; only after takes one with minutes, as JOB+MINUTES")
+        yield Dependency(kind, int(found.group(1)), int(found.group(2) or 0) * 60.0)
+
+
+def _time_limit(text: str) -> float:
+    """A limit of 0 asks for none (sbatch, ``--time``)."""
+    return duration.limit_seconds(text) or math.inf
+
+
+def _exclusive(options: BatchOptions, text: str) -> BatchOptions:
+    if text not in ("", "user", "mcs", "topo"):
+        raise ValueError(f"{text!r} is none of user, mcs, topo")
+    return replace(options, exclusive=not text, exclusive_to=text)
+
+
+def _yes_or_no(text: str) -> bool:
+    if text not in ("yes", "no"):
+        raise ValueError(f"{text!r} is neither yes nor no")
+    return text == "yes"
+
+
+OPTIONS: Mapping[str, _Option] = {
+    "account": _Option(_put("account", _some), "A"),
+    "array": _Option(_put("array", _array), "a"),
+    "begin": _Option(_put("begin", _after_now), "b"),
+    "constraint": _Option(_put("constraint", _some), "C"),
+    "cpus-per-task": _Option(_put("cpus_per_task", _positive), "c"),
+    "deadline": _Option(_put("deadline", _after_now)),
+    "dependency": _Option(_dependency, "d"),
+    "exclude": _Option(_put("exclude", _hosts), "x"),
+    "exclusive": _Option(_exclusive, value="optional"),
+    "gpus": _Option(_put("gpus", _gpus), "G"),
+    "gres": _Option(_put("gres", _gres)),
+    "hint": _Option(_put("hint", _some)),
+    "hold": _Option(_keep(held=True), "H", value="none"),
+    "job-name": _Option(_put("name", _some), "J"),
+    "kill-on-invalid-dep": _Option(_put("kill_on_invalid_dependency", _yes_or_no)),
+    "licenses": _Option(_put("licenses", _licenses), "L"),
+    "mem": _Option(_put("memory_per_node", duration.megabytes)),
+    "mem-per-cpu": _Option(_put("memory_per_cpu", duration.megabytes)),
+    "nice": _Option(lambda options, value: replace(options, nice=_whole(value) if value else 100), value="optional"),
+    "no-requeue": _Option(_keep(requeue=False), value="none"),
+    "nodelist": _Option(_put("node_list", _hosts), "w"),
+    "nodes": _Option(_nodes, "N"),
+    "ntasks": _Option(_put("tasks", _positive), "n"),
+    "ntasks-per-core": _Option(_put("tasks_per_core", _positive)),
+    "ntasks-per-node": _Option(_put("tasks_per_node", _positive)),
+    "oversubscribe": _Option(_keep(share=True), "s", value="none"),
+    "partition": _Option(_put("partitions", _names), "p"),
+    "priority": _Option(_put("priority", _count)),
+    "qos": _Option(_put("qos", _some), "q"),
+    "requeue": _Option(_keep(requeue=True), value="none"),
+    "reservation": _Option(_put("reservation", _some)),
+    "time": _Option(_put("time_limit", _time_limit), "t"),
+    "time-min": _Option(_put("time_min", duration.limit_seconds)),
+}
+"""The options that are understood, by their long names."""
+
+_LETTERS = {option.letter: name for name, option in OPTIONS.items() if option.letter}

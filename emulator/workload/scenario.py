@@ -1,0 +1,644 @@
+"""Recorded scenarios: what was done to a real Slurm, and what it did, in one YAML file each.
+
+.. code-block:: yaml
+
+    scenario: backfill
+    note: what it is about
+    slurm_conf: |            # and gres_conf, if there is one
+      NodeName=n[1-4] CPUs=1
+      PartitionName=p Nodes=ALL
+    sacctmgr: [sacctmgr -i add account a]          # before the first job
+    jobs:                                          # times are seconds from the start
+    - {name: J1, id: 1, submit: 0.01, run: 60, sbatch: [-N3, -t2]}
+    actions:
+    - [5.0, scontrol hold 1, the words that it answered]
+    timeline:                                      # or expected, rejected, queries
+      '1':
+      - [0.4, {JobState: RUNNING, NodeList: 'n[1-3]'}]
+
+:class:`Scenario` keeps what was done apart from what came of it (:class:`Recorded`), which
+a simulation must not see. The commands in a file are data: none of them is run.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from emulator.config.slurm import SlurmConf, parse_slurm_conf
+from emulator.config.slurm.duration import limit_seconds
+from emulator.config.slurm.place import Place, meant
+from emulator.workload.sbatch import BatchOptions, parse_sbatch
+from slurm_sim_plugins.errors import ConfigurationError, InputError
+
+if TYPE_CHECKING:
+    import yaml
+
+T = TypeVar("T")
+
+NOT_SUBMITTED = "(array task or het component)"
+"""In the place of arguments: a job that Slurm made of another submission."""
+LARGEST_FILE = 1 << 24
+"""Bytes; no recording is larger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of an operator, taken apart.
+
+    Attributes:
+        text: as it was given.
+        program: ``scontrol`` or ``sacctmgr``.
+        verb: such as ``update``, ``hold``, ``create``, ``add``.
+        words: what follows without ``=``, flags left out, such as ``("reservation",)``.
+        fields: what follows as ``KEY=VALUE``.
+        flags: such as ``-i``.
+    """
+
+    text: str
+    program: str
+    verb: str
+    words: tuple[str, ...]
+    fields: Mapping[str, str]
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A command at its time.
+
+    Attributes:
+        at: seconds from the start.
+        command: what was given.
+        output: what it answered; None where that was not recorded.
+        place: file and line.
+    """
+
+    at: float
+    command: Command
+    output: str | None
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A job.
+
+    Attributes:
+        name: its name.
+        id: job id.
+        submit: seconds from the start; if it was submitted, when ``sbatch`` returned.
+        run: seconds of work; None for a job that Slurm made of another submission, or an array.
+        arguments: further arguments of ``sbatch``, as they were given.
+        options: what all of it asks for, typed.
+        made: whether it is no submission: a task of an array, or a part of another job.
+        user: who submitted it; empty where that does not matter.
+        exit_code: what its work ends with.
+        ignores_term: whether only SIGKILL ends it.
+        nodes: nodes that were asked for beside the arguments, or None.
+        partition: partitions with commas between them, in the same way; empty for none.
+        time_limit: the limit, in the same way, as it was given.
+        limit_stated: whether something was said of a limit beside the arguments, if only that there is none.
+        priority_requested: the priority, in the same way.
+        place: file and line.
+    """
+
+    name: str
+    id: int
+    submit: float
+    run: int | None
+    arguments: tuple[str, ...] | None
+    options: BatchOptions
+    made: bool
+    user: str
+    exit_code: int | None
+    ignores_term: bool | None
+    nodes: int | None
+    partition: str
+    time_limit: str | None
+    limit_stated: bool
+    priority_requested: int | None
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A submission that was refused.
+
+    Attributes:
+        name: the job's name.
+        at: seconds from the start.
+        arguments: of ``sbatch``.
+        options: the same, typed; None if they cannot be understood here either.
+        user: who submitted it; empty where that does not matter.
+        error: what ``sbatch`` said.
+        place: file and line.
+    """
+
+    name: str
+    at: float
+    arguments: tuple[str, ...]
+    options: BatchOptions | None
+    user: str
+    error: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What was seen of a job at a time.
+
+    Attributes:
+        at: seconds from the start.
+        fields: those of ``scontrol show job`` that were new; empty for a note.
+        note: free text, or empty.
+    """
+
+    at: float
+    fields: Mapping[str, str]
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """A run of a job.
+
+    Attributes:
+        start: seconds from the start.
+        end: when it ended; None if it was not seen to.
+        end_state: such as ``COMPLETED``; empty where none was recorded.
+        nodes: a host list.
+        alloc: what it had on them, in Slurm's words; empty where none was recorded.
+        partition: where; empty where none was recorded.
+        time_limit: its limit, in Slurm's words; empty where none was recorded.
+    """
+
+    start: float
+    end: float | None
+    end_state: str
+    nodes: str
+    alloc: str
+    partition: str
+    time_limit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a job.
+
+    Attributes:
+        name: its name.
+        state: its last state.
+        runs: in order.
+        reasons: why it waited: (seconds from the start, reason); None where nothing was recorded.
+    """
+
+    name: str
+    state: str
+    runs: tuple[RecordedRun, ...]
+    reasons: tuple[tuple[float, str], ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What a command showed.
+
+    Attributes:
+        at: seconds from the start.
+        command: what was asked.
+        output: the answer.
+    """
+
+    at: float
+    command: str
+    output: str
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a real Slurm did. Nothing of this may be known to a simulation that is compared with it.
+
+    Attributes:
+        timeline: what was seen of each job, by its id as text; None if the file has none.
+        expected: what became of each job, by its id as text; None if the file has none.
+        rejected: submissions that were refused; None if the file has none.
+        queries: what commands showed; None if the file has none.
+        cluster_events: (seconds from the start, text); None if the file has none.
+    """
+
+    timeline: Mapping[str, tuple[Observation, ...]] | None
+    expected: Mapping[str, Outcome] | None
+    rejected: tuple[Rejection, ...] | None
+    queries: tuple[Query, ...] | None
+    cluster_events: tuple[tuple[float, str], ...] | None
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario.
+
+    Attributes:
+        source: name of the file.
+        name: of the scenario.
+        note: what it is about.
+        slurm_conf: the configuration, as text.
+        gres_conf: that of devices, as text; None if there is none.
+        accounting: commands before the first job; None if the file has none.
+        submissions: the jobs, in the order of the file.
+        actions: what an operator did meanwhile; None if the file has none.
+        sweep_phase: when the sweep over time limits falls, in seconds modulo its period; None where it does not matter.
+        recorded: what came of it.
+    """
+
+    source: str
+    name: str
+    note: str
+    slurm_conf: str
+    gres_conf: str | None
+    accounting: tuple[Command, ...] | None
+    submissions: tuple[Submission, ...]
+    actions: tuple[Action, ...] | None
+    sweep_phase: float | None
+    recorded: Recorded
+
+    def configuration(self) -> SlurmConf:
+        """The configuration as typed values.
+
+        Raises:
+            InputError: something in it is wrong; lines are those of the text.
+        """
+        return parse_slurm_conf(self.slurm_conf, f"{self.source}: slurm_conf", gres=self.gres_conf)
+
+
+def read_scenario(path: str | os.PathLike[str]) -> Scenario:
+    """Read a scenario.
+
+    Raises:
+        ConfigurationError: PyYAML is not installed.
+        InputError: it cannot be read, or is no scenario (with file and line).
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    if len(content) > LARGEST_FILE:
+        raise InputError(f"{path}: is larger than {LARGEST_FILE >> 20} MiB: no scenario is")
+    return _scenario(_Tree.of(content, str(path)))
+
+
+class _Tree:
+    """A node of a YAML document, which knows where it stands.
+
+    Args:
+        node: the node.
+        file: name of the file.
+    """
+
+    def __init__(self, node: yaml.Node, file: str) -> None:
+        self._node = node
+        self._kind = type(node).__name__
+        self._file = file
+
+    @classmethod
+    def of(cls, content: bytes, file: str) -> _Tree:
+        """The only document of a file.
+
+        Raises:
+            ConfigurationError: PyYAML is not installed.
+            InputError: not a YAML document.
+        """
+        try:
+            import yaml
+        except ImportError as error:
+            raise ConfigurationError("reading a scenario needs PyYAML: pip install pyyaml") from error
+        try:
+            node = yaml.compose(content, Loader=yaml.SafeLoader)
+        except yaml.MarkedYAMLError as error:
+            line = error.problem_mark.line + 1 if error.problem_mark is not None else 1
+            raise InputError(f"{Place(file, line)}: is not YAML: {error.problem or error.context}") from error
+        except (yaml.YAMLError, RecursionError, UnicodeDecodeError) as error:
+            raise InputError(f"{file}: is not YAML: {error}") from error
+        if node is None:
+            raise InputError(f"{file}: is empty; a scenario is a mapping with slurm_conf and jobs")
+        return cls(node, file)
+
+    @property
+    def place(self) -> Place:
+        """Where it stands."""
+        return Place(self._file, self._node.start_mark.line + 1)
+
+    def error(self, text: str) -> InputError:
+        """An error about this node."""
+        return InputError(f"{self.place}: {text}")
+
+    def mapping(self) -> dict[str, _Tree]:
+        """Its values by key, in their order."""
+        if self._kind != "MappingNode":
+            raise self.error("is no mapping")
+        values: dict[str, _Tree] = {}
+        for key, value in self._node.value:
+            name = _Tree(key, self._file).text()
+            if name in values:
+                raise _Tree(key, self._file).error(f"{name!r} comes twice")
+            values[name] = _Tree(value, self._file)
+        return values
+
+    def fields(self, what: str, *known: str) -> Fields:
+        """Its values by key, of which only these may be there."""
+        values = self.mapping()
+        for name, value in values.items():
+            if name not in known:
+                raise value.error(f"{what} has no key {name!r}{meant(name, known)}; known are {', '.join(known)}")
+        return Fields(self, what, values)
+
+    def items(self) -> list[_Tree]:
+        """Its values in order."""
+        if self._kind != "SequenceNode":
+            raise self.error("is no list")
+        return [_Tree(value, self._file) for value in self._node.value]
+
+    def row(self, what: str, least: int, most: int) -> list[_Tree]:
+        """Its values, which are so many."""
+        items = self.items()
+        if not least <= len(items) <= most:
+            raise self.error(f"{what} has {least}{f' or {most}' if most > least else ''} values, not {len(items)}")
+        return items
+
+    def is_null(self) -> bool:
+        """Whether nothing stands there."""
+        return str(self._node.tag).endswith(":null")
+
+    def is_mapping(self) -> bool:
+        """Whether it is a mapping."""
+        return self._kind == "MappingNode"
+
+    def text(self) -> str:
+        """A text."""
+        return self._scalar("text", "str", str)
+
+    def number(self) -> float:
+        """A finite number."""
+        value = self._scalar("a number", "int float", float)
+        if value - value != 0:
+            raise self.error(f"{self._node.value!r} is no finite number")
+        return value
+
+    def whole(self) -> int:
+        """A whole number."""
+        return self._scalar("a whole number", "int", int)
+
+    def flag(self) -> bool:
+        """True or false."""
+        return self._scalar("true or false", "bool", lambda text: text.lower() in ("true", "yes", "on"))
+
+    def _scalar(self, what: str, kinds: str, read: Callable[[str], T]) -> T:
+        kind = str(self._node.tag).rpartition(":")[2]
+        if self._kind != "ScalarNode":
+            raise self.error(f"is {kind}, not {what}")
+        if kind not in kinds.split():
+            quotes = ": put it in quotes" if kinds == "str" else ""
+            raise self.error(f"{self._node.value!r} is {kind}, not {what}{quotes}")
+        try:
+            return read(self._node.value)
+        except ValueError:
+            raise self.error(f"{self._node.value!r} is not {what}") from None
+
+
+class Fields:
+    """The values of a mapping, of which some may be absent.
+
+    Args:
+        tree: the mapping.
+        what: how messages name it.
+        values: its values by key.
+    """
+
+    def __init__(self, tree: _Tree, what: str, values: Mapping[str, _Tree]) -> None:
+        self.place = tree.place
+        self._tree = tree
+        self._what = what
+        self._values = values
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def get(self, name: str, read: Callable[[_Tree], T]) -> T | None:
+        """A value, or None where it is absent or null."""
+        tree = self._values.get(name)
+        return None if tree is None or tree.is_null() else read(tree)
+
+    def need(self, name: str, read: Callable[[_Tree], T]) -> T:
+        """A value that must be there."""
+        if name not in self._values:
+            raise self._tree.error(f"{self._what} needs {name!r}")
+        return read(self._values[name])
+
+    def error(self, text: str) -> InputError:
+        """An error about the mapping."""
+        return self._tree.error(text)
+
+
+def _scenario(tree: _Tree) -> Scenario:
+    recorded = ("timeline", "expected", "rejected", "queries", "cluster_events")
+    done = ("scenario", "note", "slurm_conf", "gres_conf", "sacctmgr", "jobs", "actions", "sweep_phase")
+    fields = tree.fields("a scenario", *done, *recorded)
+    return Scenario(
+        source=tree.place.file,
+        name=fields.need("scenario", _Tree.text),
+        note=fields.need("note", _Tree.text),
+        slurm_conf=fields.need("slurm_conf", _Tree.text),
+        gres_conf=fields.get("gres_conf", _Tree.text),
+        accounting=fields.get("sacctmgr", _each(_command)),
+        submissions=_unlike(fields.need("jobs", _each(_submission))),
+        actions=fields.get("actions", _each(_action)),
+        sweep_phase=fields.get("sweep_phase", _Tree.number),
+        recorded=Recorded(
+            timeline=fields.get("timeline", _by_key(_each(_observation))),
+            expected=fields.get("expected", _by_key(_outcome)),
+            rejected=fields.get("rejected", _each(_rejection)),
+            queries=fields.get("queries", _each(_query)),
+            cluster_events=fields.get("cluster_events", _each(_at)),
+        ),
+    )
+
+
+def _each(read: Callable[[_Tree], T]) -> Callable[[_Tree], tuple[T, ...]]:
+    return lambda tree: tuple(read(item) for item in tree.items())
+
+
+def _by_key(read: Callable[[_Tree], T]) -> Callable[[_Tree], Mapping[str, T]]:
+    return lambda tree: MappingProxyType({name: read(value) for name, value in tree.mapping().items()})
+
+
+def _at(tree: _Tree) -> tuple[float, str]:
+    at, text = tree.row("a note", 2, 2)
+    return at.number(), text.text()
+
+
+def _command(tree: _Tree) -> Command:
+    text = tree.text()
+    try:
+        program, *words = shlex.split(text)
+    except ValueError as error:
+        raise tree.error(f"{text!r} is no command: {error}") from None
+    if program not in ("scontrol", "sacctmgr"):
+        raise tree.error(f"{program!r} is neither scontrol nor sacctmgr")
+    rest = [word for word in words if not word.startswith("-")]
+    if not rest:
+        raise tree.error(f"{text!r} does not say what to do")
+    stated = dict(word.split("=", 1) for word in rest[1:] if "=" in word)
+    return Command(
+        text=text,
+        program=program,
+        verb=rest[0],
+        words=tuple(word for word in rest[1:] if "=" not in word),
+        fields=MappingProxyType(stated),
+        flags=tuple(word for word in words if word.startswith("-")),
+    )
+
+
+def _action(tree: _Tree) -> Action:
+    at, command, *output = tree.row("an action", 2, 3)
+    return Action(at.number(), _command(command), output[0].text() if output else None, tree.place)
+
+
+def _submission(tree: _Tree) -> Submission:
+    fields = tree.fields(
+        "a job",
+        *("name", "id", "submit", "run", "sbatch", "user", "exit_code", "ignores_term"),
+        *("nodes", "partition", "time_limit", "priority_requested"),
+    )
+    arguments = fields.get("sbatch", _each(_Tree.text))
+    made = arguments == (NOT_SUBMITTED,)
+    job = Submission(
+        name=fields.need("name", _Tree.text),
+        id=fields.need("id", _Tree.whole),
+        submit=fields.need("submit", _Tree.number),
+        run=fields.get("run", _Tree.whole),
+        arguments=arguments,
+        options=BatchOptions() if made else _options(fields, arguments or ()),
+        made=made,
+        user=fields.get("user", _Tree.text) or "",
+        exit_code=fields.get("exit_code", _Tree.whole),
+        ignores_term=fields.get("ignores_term", _Tree.flag),
+        nodes=fields.get("nodes", _Tree.whole),
+        partition=fields.get("partition", _Tree.text) or "",
+        time_limit=fields.get("time_limit", _Tree.text),
+        limit_stated="time_limit" in fields,
+        priority_requested=fields.get("priority_requested", _Tree.whole),
+        place=fields.place,
+    )
+    if job.submit < 0 or (job.run is not None and job.run < 0):
+        raise fields.error("submit and run are 0 or more")
+    return replace(job, options=_with_stated(job, fields))
+
+
+def _options(fields: Fields, arguments: Sequence[str]) -> BatchOptions:
+    try:
+        return parse_sbatch(arguments)
+    except ValueError as error:
+        raise fields.error(str(error)) from None
+
+
+def _with_stated(job: Submission, fields: Fields) -> BatchOptions:
+    """What is said beside the arguments is asked for as well; the two may not differ."""
+    try:
+        limit = limit_seconds(job.time_limit) if job.time_limit is not None else None
+    except ValueError as error:
+        raise fields.error(f"time_limit: {error}") from None
+    stated: dict[str, Any] = {
+        "min_nodes": job.nodes,
+        "max_nodes": job.nodes,
+        "partitions": tuple(job.partition.split(",")) if job.partition else None,
+        "time_limit": limit,
+        "priority": job.priority_requested,
+    }
+    stated = {name: value for name, value in stated.items() if value is not None}
+    for name, value in stated.items():
+        asked = getattr(job.options, name)
+        if asked not in (None, (), value):
+            raise fields.error(f"{name} is {value!r} and, in the arguments, {asked!r}")
+    return replace(job.options, **stated)
+
+
+def _unlike(jobs: tuple[Submission, ...]) -> tuple[Submission, ...]:
+    places: dict[int, Place] = {}
+    for job in jobs:
+        if job.id in places:
+            raise InputError(f"{job.place}: job {job.id} is defined already at {places[job.id]}")
+        places[job.id] = job.place
+    return jobs
+
+
+def _rejection(tree: _Tree) -> Rejection:
+    fields = tree.fields("a rejection", "name", "at", "sbatch", "user", "error")
+    arguments = fields.need("sbatch", _each(_Tree.text))
+    try:
+        options = parse_sbatch(arguments)
+    except ValueError:
+        # Nor could Slurm; that may be why it was refused.
+        options = None
+    return Rejection(
+        name=fields.need("name", _Tree.text),
+        at=fields.need("at", _Tree.number),
+        arguments=arguments,
+        options=options,
+        user=fields.get("user", _Tree.text) or "",
+        error=fields.need("error", _Tree.text),
+        place=fields.place,
+    )
+
+
+def _observation(tree: _Tree) -> Observation:
+    at, seen = tree.row("an observation", 2, 2)
+    if seen.is_mapping():
+        return Observation(at.number(), _by_key(_Tree.text)(seen), "")
+    return Observation(at.number(), MappingProxyType({}), seen.text())
+
+
+def _outcome(tree: _Tree) -> Outcome:
+    fields = tree.fields("an outcome", "name", "state", "runs", "reasons")
+    return Outcome(
+        name=fields.need("name", _Tree.text),
+        state=fields.need("state", _Tree.text),
+        runs=fields.need("runs", _each(_run)),
+        reasons=fields.get("reasons", _each(_at)),
+    )
+
+
+def _run(tree: _Tree) -> RecordedRun:
+    fields = tree.fields("a run", "start", "end", "end_state", "nodes", "alloc", "partition", "timelimit")
+    return RecordedRun(
+        start=fields.need("start", _Tree.number),
+        end=fields.get("end", _Tree.number),
+        end_state=fields.get("end_state", _Tree.text) or "",
+        nodes=fields.need("nodes", _Tree.text),
+        alloc=fields.get("alloc", _Tree.text) or "",
+        partition=fields.get("partition", _Tree.text) or "",
+        time_limit=fields.get("timelimit", _Tree.text) or "",
+    )
+
+
+def _query(tree: _Tree) -> Query:
+    fields = tree.fields("a query", "at", "query", "out")
+    return Query(fields.need("at", _Tree.number), fields.need("query", _Tree.text), fields.need("out", _Tree.text))
+
+
+def read_scenarios(folder: str | os.PathLike[str]) -> Iterator[Scenario]:
+    """All scenarios of a folder, by name.
+
+    Raises:
+        ConfigurationError: PyYAML is not installed.
+        InputError: a file that cannot be read or is no scenario, or a folder without any.
+    """
+    files = sorted(Path(folder).glob("*.yaml"))
+    if not files:
+        raise InputError(f"{folder}: holds no scenario (*.yaml)")
+    return map(read_scenario, files)
