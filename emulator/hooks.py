@@ -49,8 +49,22 @@ class Hooks:
         self.pass_done = self._resolve("pass_done")
         scheduler = selection.plugins[selection.slots["SchedulerType"]]
         self.only_starts: bool = getattr(scheduler, "only_starts", False)
+        self.priority_period = self._priority_period()
         walltime = selection.plugins[selection.slots["WalltimeType"]]
         self.needs_oracle: bool = getattr(walltime, "needs_oracle", False)
+
+    def _priority_period(self) -> float | None:
+        """After how many seconds the priority plugin wants to set all priorities anew; None for never."""
+        name = self._selection.slots["PriorityType"]
+        period = getattr(self._selection.plugins[name], "period", None)
+        if period is None or self.priority_set is None:
+            return None
+        if isinstance(period, bool) or not isinstance(period, int | float) or not 0 <= period < float("inf"):
+            raise PluginError(
+                f"its period is {period!r}; it is None (priorities stay) or seconds, 0 for before each pass",
+                plugin=name,
+            )
+        return float(period)
 
     def plugin_for(self, hook: str) -> str:
         """Name of the selected plugin that answers a slot's hook."""

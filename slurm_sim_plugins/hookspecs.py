@@ -50,13 +50,15 @@ class PrioritySpec:
 
         Called: when jobs have arrived, once for all of an instant (``passes=batch``)
         or one by one (``passes=event``). A requeued job keeps its number and its place.
+        If the plugin's class says ``period = 600.0``, also before a pass, for all that
+        wait, when 600 s have passed since the last time; 0: before each pass.
         Answers: one finite number for each job, in the order of ``view.to_set``. Jobs
         of equal priority stand in the order of (submit, id).
         None: first come, first served; the number is then 4294901759 less one for each
         earlier job, as in Slurm's priority/basic.
         Rejected: another length, NaN, infinities.
-        Cost: one call per arrival.
-        Mirrors: ``priority_p_set``. Port class: A.
+        Cost: one call per arrival; with a period, and a sorting of the queue, each time.
+        Mirrors: ``priority_p_set``, and PriorityCalcPeriod. Port class: A.
         """
 
 

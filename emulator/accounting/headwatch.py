@@ -61,6 +61,10 @@ class HeadWatch:
         elif job._order < self._order:
             self.missing += job.processors
 
+    def reordered(self) -> None:
+        """Priorities were set anew: who is head, and whom it outranks, is to be found out again."""
+        self.head, self.missing = None, 1
+
     def _note(self, now: int) -> None:
         could_start, index = self._table.could_start, self.head.index  # type: ignore[union-attr]
         if could_start[index] == NEVER:

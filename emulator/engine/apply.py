@@ -113,6 +113,12 @@ class Apply:
         if self._witness is not None:
             self._witness.submitted(self.now, job)
 
+    def reorder(self) -> None:
+        """The waiting jobs' priorities were set anew: the queue takes their order."""
+        if self._queue.sort():
+            self.changed = True
+        self.watch.reordered()
+
     def start(self, job: Job, reason: str = "") -> None:
         """A waiting job starts on free processors."""
         situation, progress, now = self._situation, self._progress, self.now

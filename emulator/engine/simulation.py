@@ -12,6 +12,7 @@ from emulator.execution.overdue import OVERDUE
 from emulator.execution.progress import Progress as Execution
 from emulator.hooks import FAILURES, Hooks
 from emulator.scheduling.admission import Admission
+from emulator.scheduling.priorities import Priorities
 from emulator.scheduling.room import RoomMaker
 from emulator.scheduling.scheduling_pass import SchedulingPass
 from emulator.state.jobs import COMPLETED, FUTURE, REJECTED, RUNNING, TIMEOUT, JobTable
@@ -46,8 +47,11 @@ class Simulation:
         room = RoomMaker(self._situation, self._hooks, apply, self._validate)
         planned = self._hooks.walltime_submit is not None or self._hooks.walltime_pending is not None
         may_overrun = planned or not config.kill_at_limit or config.preemption.overhead
-        self._pass = SchedulingPass(self._situation, self._hooks, apply, self._validate, room, may_overrun=may_overrun)
-        admission = Admission(self._situation, self.table, self._hooks, apply, self._validate)
+        priorities = Priorities(self._situation, self._hooks, apply, self._validate)
+        self._pass = SchedulingPass(
+            self._situation, self._hooks, apply, self._validate, room, priorities, may_overrun=may_overrun
+        )
+        admission = Admission(self._situation, self.table, self._hooks, apply, self._validate, priorities)
         self._apply = apply
         self._loop = Loop(self._situation, self.table, heap, apply, admission, self._pass, config.passes)
         if self._hooks.backfill_candidates is not None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from emulator.engine.apply import Apply
 from emulator.engine.clock import MICROSECONDS
 from emulator.hooks import FAILURES, Hooks
+from emulator.scheduling.priorities import Priorities
 from emulator.state.jobs import JobTable
 from emulator.validate import Validator
-from slurm_sim_plugins.views import FIRST_PRIORITY, Job, Oracle, PriorityView, Situation, WalltimeView
+from slurm_sim_plugins.views import Job, Oracle, Situation, WalltimeView
 
 
 class Admission:
@@ -19,19 +20,28 @@ class Admission:
         hooks: the walltime and priority plugins' hooks among them.
         apply: queues or rejects the jobs.
         validate: checks the plugins' answers.
+        priorities: sets the jobs' priorities.
     """
 
-    def __init__(self, situation: Situation, table: JobTable, hooks: Hooks, apply: Apply, validate: Validator) -> None:
+    def __init__(
+        self,
+        situation: Situation,
+        table: JobTable,
+        hooks: Hooks,
+        apply: Apply,
+        validate: Validator,
+        priorities: Priorities,
+    ) -> None:
         self._situation = situation
         self._total = situation.total
         self._jobs = table.jobs
         self._hooks = hooks
         self._apply = apply
         self._validate = validate
+        self._priorities = priorities
         self._walltime_view = WalltimeView(situation)
         oracle = Oracle((table.work / MICROSECONDS).tolist()) if hooks.needs_oracle else None
         object.__setattr__(self._walltime_view, "oracle", oracle)
-        self._priority_view = PriorityView(situation)
         self._plain = hooks.walltime_submit is None and hooks.priority_set is None
 
     def submit(self, first: int, beyond: int) -> None:
@@ -52,7 +62,7 @@ class Admission:
             for job in jobs:
                 self._plan(job)
         if self._hooks.priority_set is not None and jobs:
-            self._set_priorities(jobs)
+            self._priorities.set(jobs)
 
     def _plan(self, job: Job) -> None:
         object.__setattr__(self._walltime_view, "job", job)
@@ -62,14 +72,3 @@ class Admission:
             self._hooks.fail("walltime_submit", error, time=self._situation.now, job=job.id)
         if answer is not None:
             self._apply.plan(job, self._validate.plan(answer, job))
-
-    def _set_priorities(self, jobs: list[Job]) -> None:
-        object.__setattr__(self._priority_view, "to_set", tuple(jobs))
-        try:
-            answer = self._hooks.priority_set(self._priority_view)  # type: ignore[misc]
-        except FAILURES as error:
-            self._hooks.fail("priority_set", error, time=self._situation.now, job=jobs[0].id)
-        numbers = None if answer is None else self._validate.priorities(answer, jobs)
-        for place, job in enumerate(jobs):
-            number = float(numbers[place]) if numbers is not None else float(FIRST_PRIORITY - job.index)
-            object.__setattr__(job, "_order", (-number, job.index))

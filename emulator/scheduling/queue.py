@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from operator import attrgetter
 from typing import Any
 
 from slurm_sim_plugins.views import Job, Situation
+
+_ORDER = attrgetter("_order")
 
 
 class JobQueue:
@@ -47,3 +50,12 @@ class JobQueue:
         del orders[0], jobs[0]
         self._situation.head = jobs[0] if jobs else None
         return True
+
+    def sort(self) -> bool:
+        """Put all jobs into their places, after their orders have changed; says whether any moved."""
+        jobs = self._jobs
+        before = jobs.copy()
+        jobs.sort(key=_ORDER)
+        self._orders[:] = [job._order for job in jobs]
+        self._situation.head = jobs[0] if jobs else None
+        return jobs != before

@@ -9,6 +9,7 @@ from typing import Any
 
 from emulator.engine.apply import Apply
 from emulator.hooks import FAILURES, Hooks
+from emulator.scheduling.priorities import Priorities
 from emulator.scheduling.room import RoomMaker
 from emulator.state.jobs import PENDING
 from emulator.validate import Validator
@@ -28,6 +29,7 @@ class SchedulingPass:
         apply: carries decisions out.
         validate: checks them.
         room: makes room by preemption.
+        priorities: sets the waiting jobs' priorities anew, if the plugin asks for it.
         may_overrun: whether a run may outlive its planned end.
 
     Attributes:
@@ -43,6 +45,7 @@ class SchedulingPass:
         apply: Apply,
         validate: Validator,
         room: RoomMaker,
+        priorities: Priorities,
         *,
         may_overrun: bool,
     ) -> None:
@@ -52,7 +55,8 @@ class SchedulingPass:
         self._validate = validate
         self._room = room
         self._may_overrun = may_overrun
-        self._every_pass = not hooks.only_starts
+        self._renew = priorities.renew if hooks.priority_period is not None else None
+        self._every_pass = not hooks.only_starts or self._renew is not None
         self.always = self._every_pass or may_overrun
         self._state = apply.state
         plain = inspect.isgeneratorfunction(hooks.schedule)
@@ -78,6 +82,8 @@ class SchedulingPass:
             self.before()
             if view.head is None:
                 return
+        if self._renew is not None:
+            self._renew()
         view.changed = apply.changed
         apply.changed = apply.hopeful = False
         if apply.watch.missing <= 0:

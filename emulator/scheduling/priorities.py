@@ -1,0 +1,53 @@
+"""Asks the priority plugin for numbers, and puts jobs where they belong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+
+from emulator.engine.apply import Apply
+from emulator.hooks import FAILURES, Hooks
+from emulator.validate import Validator
+from slurm_sim_plugins.views import FIRST_PRIORITY, Job, PriorityView, Situation
+
+_INDEX = attrgetter("index")
+
+
+class Priorities:
+    """Sets priorities: of jobs that arrive and, if the plugin has a period, of all that wait.
+
+    Args:
+        situation: the current state.
+        hooks: the priority plugin's hook among them.
+        apply: puts the queue into its new order.
+        validate: checks the plugin's answers.
+    """
+
+    def __init__(self, situation: Situation, hooks: Hooks, apply: Apply, validate: Validator) -> None:
+        self._situation = situation
+        self._hooks = hooks
+        self._apply = apply
+        self._validate = validate
+        self._view = PriorityView(situation)
+        self._due = float("-inf")
+
+    def set(self, jobs: Sequence[Job]) -> None:
+        """Give a number to each of some jobs, which come in the order of (submit, id)."""
+        object.__setattr__(self._view, "to_set", tuple(jobs))
+        try:
+            answer = self._hooks.priority_set(self._view)  # type: ignore[misc]
+        except FAILURES as error:
+            self._hooks.fail("priority_set", error, time=self._situation.now, job=jobs[0].id)
+        numbers = None if answer is None else self._validate.priorities(answer, list(jobs))
+        for place, job in enumerate(jobs):
+            number = float(numbers[place]) if numbers is not None else float(FIRST_PRIORITY - job.index)
+            object.__setattr__(job, "_order", (-number, job.index))
+
+    def renew(self) -> None:
+        """Set all waiting jobs' numbers anew, unless less than the period has passed since."""
+        now = self._situation.now
+        if now < self._due or not self._situation.queue:
+            return
+        self._due = now + (self._hooks.priority_period or 0.0)
+        self.set(sorted(self._situation.queue, key=_INDEX))
+        self._apply.reorder()
