@@ -10,8 +10,8 @@ section 3.1) calls 200,000 of its jobs for 320 processors FWload and prints thre
 the full machine; run times are hyper-exponential, with a branch probability that makes larger
 jobs run longer; a job is run r times with probability proportional to r^-2.5; arrivals are
 Poisson. The branch probability 0.95 - 0.20 n / N for n of N processors and the ratio 7 of the
-branches' means are those with which the model is usually quoted; they were not checked against
-the paper's text.
+branches' means are unverified: no text of the paper was at hand to check them against. The mean
+run time does not depend on them, since the unit of time is calibrated; its spread does.
 
 **Calibrated** (to FWload, on 320 processors), because the tailoring by hand is not published:
 

@@ -21,8 +21,9 @@ model makes a histogram of estimates and then pairs estimates with jobs.
 What the published description leaves open is read as follows:
 
 1. The head is the 15 values that are among the 20 most popular ones of CTC-SP2, SDSC-SP2 and
-   SDSC-BLUE (see :data:`POPULAR`), as far as they are below the largest, and round values from
-   the largest down to fill it up to 20: multiples of 200 h, then of 100 h, 50 h, ... 1 min.
+   SDSC-BLUE (see :data:`POPULAR`), as far as they are below the largest, and, as in
+   the authors' program, round values from the largest down to fill it up to 20: multiples of
+   200 h, then of 100 h, 50 h, ... 1 min.
 2. Their order of popularity is fixed (the authors draw it from four logs): that of
    :data:`POPULAR`, by mean share in those three logs, then that in which they were filled in. So a seed
    changes the jobs, not the habits of the users.
