@@ -196,7 +196,7 @@ class Cluster:
 
     def rank(self, job: Job) -> tuple[float, ...]:
         """Lowest goes first, and never changes."""
-        return (job.submit, job.id) if self.order == "fcfs" else (job.limit, job.submit, job.id)
+        return (job.submit, job.id) if self.order == "fcfs" else (job.predicted, job.submit, job.id)
 
     def submit(self, job: Job) -> None:
         self.submitted.append(job)
@@ -254,6 +254,7 @@ def simulate(
     passes: Passes = "batch",
     kill_at_limit: bool = True,
     predict: Predict | None = None,
+    refresh: bool = False,
     mode: Mode | None = None,
     expired: Expired = "limit",
     order: Order = "fcfs",
@@ -267,10 +268,11 @@ def simulate(
         passes: which order of events and passes.
         kill_at_limit: whether a job ends when it has done as much work as its limit says.
         predict: what schedulers are to think of a job; its limit if nothing is given.
+        refresh: whether that is asked again before each pass, for all that wait.
         mode: what preemption does to a job's work; all is lost if nothing is given.
         expired: what takes the place of a planned end that has passed: the limit, now, or
             growing corrections up to the limit.
-        order: of the queue: by (submit, id), or by (limit, submit, id).
+        order: of the queue: by (submit, id), or by (predicted, submit, id).
     """
     mode, predict = mode or Restart(), predict or given({})
     to_come = [
@@ -284,13 +286,18 @@ def simulate(
         job.predicted = predict(job, cluster)
         cluster.submit(job)
 
+    def scheduling_pass() -> None:
+        for job in cluster.waiting if refresh else []:
+            job.predicted = predict(job, cluster)
+        make_pass(cluster)
+
     while to_come or cluster.running:
         next_submission = to_come[0].submit if to_come else float("inf")
         cluster.now = min([next_submission] + [run.end for run in cluster.running])
         arriving = []
         while to_come and to_come[0].submit == cluster.now:
             arriving.append(to_come.pop(0))
-        at_instant(cluster, arriving, arrive, lambda: make_pass(cluster))
+        at_instant(cluster, arriving, arrive, scheduling_pass)
     assert not cluster.waiting
     return cluster.stays
 

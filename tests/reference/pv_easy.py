@@ -16,6 +16,7 @@ def pv_easy(
     kill_at_limit: bool = True,
     predictions: Mapping[int, float] | None = None,
     predict: Predict | None = None,
+    refresh: bool = False,
     mode: Mode | None = None,
     expired: Expired = "limit",
     order: Order = "fcfs",
@@ -33,6 +34,7 @@ def pv_easy(
         kill_at_limit: whether a job ends at its limit.
         predictions: seconds of work by id, where they are not the limit.
         predict: a predictor in their place.
+        refresh: whether it is asked again before each pass.
         mode: what preemption does to a job's work; all is lost if nothing is given.
         expired: what takes the place of a planned end that has passed.
         order: of the queue.
@@ -103,6 +105,7 @@ def pv_easy(
         passes=passes,
         kill_at_limit=kill_at_limit,
         predict=predict or given(predictions),
+        refresh=refresh,
         mode=mode,
         expired=expired,
         order=order,

@@ -1,4 +1,4 @@
-"""The reference of PV-EASY against worked schedules, and against itself."""
+"""Worked schedules of PV-EASY and its options; and the reference against itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator.config.preemption import Preemption
+
 from .cluster import JobRow, Passes
+from .drawing import RESTART, Case, Modes, Variant, in_floats, runs_of
 from .easy import backfilling, easy
 from .last_model import last_model
 from .preemptible import Checkpoint, Expired, Mode, Order, Restart, Stays, Suspend, simulate
@@ -44,35 +47,49 @@ def test_worked_case(case: dict[str, Any]) -> None:
     assert {id: len(runs) - 1 for id, runs in stays.items() if len(runs) > 1} == case["kills"]
 
 
-A16 = [(0, 0, 2, 10, 10), (1, 1, 5, 5, 5), (2, 2, 3, 30, 30), (3, 3, 1, 30, 30)]
+def worked(
+    jobs: list[JobRow],
+    processors: int,
+    variant: Variant | None = None,
+    of_both: Modes = RESTART,
+    predicted: dict[int, float] | None = None,
+) -> dict[int, list[list[float]]]:
+    """Start and end of every run, as the reference and the emulator both say."""
+    variant, predicted = variant or Variant(), predicted or {}
+    stays = pv_easy(jobs, processors, predictions=predicted, mode=of_both[0], **variant.of_reference())
+    case = Case(processors, 1, jobs, predicted, {id: 1 for id, *_ in jobs})
+    assert runs_of(case.emulated(preemption=of_both[1], **variant.of_emulator())) == in_floats(stays)
+    return spans(stays)
 
 
 def test_trimmed_preemption_spares_whom_it_does_not_need() -> None:
-    stays = pv_easy(A16, 6, trim=True)
-    assert spans(stays) == {0: [[0, 10]], 1: [[10, 15]], 2: [[2, 10], [15, 45]], 3: [[3, 33]]}
+    jobs = [(0, 0, 2, 10, 10), (1, 1, 5, 5, 5), (2, 2, 3, 30, 30), (3, 3, 1, 30, 30)]
+    literal = {0: [[0, 10]], 1: [[10, 15]], 2: [[2, 10], [15, 45]], 3: [[3, 10], [10, 40]]}
+    assert worked(jobs, 6) == literal
+    trimmed = literal | {3: [[3, 33]]}
+    assert worked(jobs, 6, Variant(trim=True)) == trimmed
 
 
 def test_one_head_a_pass_may_be_let_in_by_preemption() -> None:
     jobs = [(0, 0, 4, 10, 10), (1, 1, 5, 5, 5), (2, 1, 3, 5, 5), (3, 1, 2, 30, 30), (4, 1, 2, 30, 30)]
     too_short: dict[int, float] = {3: 3, 4: 3}
     both = {0: [[0, 10]], 1: [[10, 15]], 2: [[10, 15]], 3: [[1, 10], [15, 45]], 4: [[1, 10], [15, 45]]}
-    assert spans(pv_easy(jobs, 8, predictions=too_short)) == both
+    assert worked(jobs, 8, predicted=too_short) == both
     one = {0: [[0, 10]], 1: [[10, 15]], 2: [[15, 20]], 3: [[1, 31]], 4: [[1, 10], [15, 45]]}
-    assert spans(pv_easy(jobs, 8, predictions=too_short, single_head=True)) == one
+    assert worked(jobs, 8, Variant(single_head=True), predicted=too_short) == one
 
 
 def test_what_the_head_leaves_over_goes_to_the_shortest() -> None:
     jobs = [(0, 0, 3, 10, 10), (1, 1, 4, 5, 5), (2, 2, 2, 20, 20), (3, 2, 2, 15, 15)]
-    by_priority = {0: [[0, 10]], 1: [[10, 15]], 2: [[2, 22]], 3: [[15, 30]]}
-    assert spans(pv_easy(jobs, 6)) == by_priority
+    assert worked(jobs, 6) == {0: [[0, 10]], 1: [[10, 15]], 2: [[2, 22]], 3: [[15, 30]]}
     by_length = {0: [[0, 10]], 1: [[10, 15]], 2: [[10, 30]], 3: [[2, 10], [15, 30]]}
-    assert spans(pv_easy(jobs, 6, extra=True)) == by_length
+    assert worked(jobs, 6, Variant(extra=True)) == by_length
 
 
 def test_who_started_as_the_head_may_be_pinned() -> None:
     jobs = [(1, 0, 2, 9, 9), (2, 1, 2, 3, 3)]
-    assert spans(pv_easy(jobs, 2, order="sjf")) == {1: [[0, 1], [4, 13]], 2: [[1, 4]]}
-    assert spans(pv_easy(jobs, 2, order="sjf", pin_regular=True)) == {1: [[0, 9]], 2: [[9, 12]]}
+    assert worked(jobs, 2, Variant(order="sjf")) == {1: [[0, 1], [4, 13]], 2: [[1, 4]]}
+    assert worked(jobs, 2, Variant(order="sjf", pin_regular=True)) == {1: [[0, 9]], 2: [[9, 12]]}
 
 
 @pytest.mark.parametrize(
@@ -82,26 +99,28 @@ def test_who_started_as_the_head_may_be_pinned() -> None:
 def test_what_takes_the_place_of_an_expired_plan(expired: Expired, shorter: int, first: int) -> None:
     """Job 1 was planned until 40. At 50 the head is thought to start at 400, at 40 + 60, or at once."""
     jobs = [(1, 0, 3, 300, 400), (2, 1, 4, 5, 5), (3, 50, 1, 60, 60), (4, 50, 1, shorter, shorter)]
-    assert pv_easy(jobs, 4, predictions={1: 40}, expired=expired)[first][0].start == 50
+    assert worked(jobs, 4, Variant(expired=expired), predicted={1: 40})[first][0][0] == 50
 
 
 def test_checkpoints_are_kept_and_read_again() -> None:
-    """8 s of 20 are saved at 10 when two checkpoints have been taken; 12 s are left, with two more."""
+    """8 s of 20 are saved at 14, when two checkpoints have been taken; 12 s are left, with two more."""
     jobs = [(0, 0, 3, 12, 12), (1, 1, 4, 5, 5), (2, 2, 1, 20, 20)]
-    stays = pv_easy(jobs, 4, mode=Checkpoint(interval=4, cost=1, restart_cost=3))
-    assert spans(stays) == {0: [[0, 14]], 1: [[14, 20]], 2: [[2, 14], [20, 37]]}
+    words = {"interval": 4, "cost": 1, "restart_cost": 3}
+    modes = Checkpoint(**words), Preemption(mode="CHECKPOINT", **words)
+    assert worked(jobs, 4, of_both=modes) == {0: [[0, 14]], 1: [[14, 20]], 2: [[2, 14], [20, 37]]}
 
 
 def test_a_checkpoint_finished_just_then_counts() -> None:
-    jobs = [(0, 0, 3, 4, 4), (1, 0, 4, 4, 4), (2, 0, 1, 8, 8)]
-    stays = pv_easy(jobs, 4, mode=Checkpoint(interval=3, cost=1))
-    assert spans(stays) == {0: [[0, 5]], 1: [[5, 10]], 2: [[0, 5], [10, 16]]}
+    """Job 2 writes its second one from 8 to 9."""
+    jobs = [(0, 0, 3, 7, 7), (1, 0, 4, 4, 4), (2, 1, 1, 8, 8)]
+    modes = Checkpoint(3, 1), Preemption(mode="CHECKPOINT", interval=3, cost=1)
+    assert worked(jobs, 4, of_both=modes) == {0: [[0, 9]], 1: [[9, 14]], 2: [[1, 9], [14, 16]]}
 
 
 def test_who_resumes_pays_and_goes_on_slower() -> None:
     jobs = [(0, 0, 3, 5, 5), (1, 0, 4, 5, 5), (2, 0, 1, 10, 10)]
-    stays = pv_easy(jobs, 4, mode=Suspend(slowdown=1, cost=3))
-    assert spans(stays) == {0: [[0, 10]], 1: [[10, 20]], 2: [[0, 10], [20, 33]]}
+    modes = Suspend(slowdown=1, cost=3), Preemption(mode="SUSPEND", slowdown=1, cost=3)
+    assert worked(jobs, 4, of_both=modes) == {0: [[0, 10]], 1: [[10, 20]], 2: [[0, 10], [20, 33]]}
 
 
 PROCESSORS = 5
