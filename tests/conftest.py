@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ["pytester"]
+
 TRACES = Path(__file__).resolve().parents[1].parent / "shared" / "traces"
 
 settings.register_profile("dev", deadline=None)

@@ -7,12 +7,17 @@
 [3]
 """
 
-from slurm_sim_plugins.testing.builders import Cluster, JobSpec, cluster, job
-from slurm_sim_plugins.testing.calling import call
-from slurm_sim_plugins.testing.drawing import draw
-from slurm_sim_plugins.testing.playing import Played, play
-from slurm_sim_plugins.testing.recorder import HookCall, HookRecorder
-from slurm_sim_plugins.testing.scene import Scene
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from slurm_sim_plugins.testing.builders import Cluster, JobSpec, cluster, job
+    from slurm_sim_plugins.testing.calling import call
+    from slurm_sim_plugins.testing.drawing import draw
+    from slurm_sim_plugins.testing.playing import Played, play
+    from slurm_sim_plugins.testing.recorder import HookCall, HookRecorder
+    from slurm_sim_plugins.testing.scene import Scene
 
 __all__ = [
     "Cluster",
@@ -27,3 +32,26 @@ __all__ = [
     "job",
     "play",
 ]
+
+_HOMES = {
+    "Cluster": "builders",
+    "HookCall": "recorder",
+    "HookRecorder": "recorder",
+    "JobSpec": "builders",
+    "Played": "playing",
+    "Scene": "scene",
+    "call": "calling",
+    "cluster": "builders",
+    "draw": "drawing",
+    "job": "builders",
+    "play": "playing",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: pytest loads this package wherever it is installed."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from functools import cache
 from typing import Any, NoReturn
 
 from slurm_sim_plugins import answers
@@ -86,16 +85,21 @@ def fresh(plugin: Any) -> Any:
     return plugin() if inspect.isclass(plugin) else plugin
 
 
-@cache
+_DESCRIBED: dict[type, PluginInfo] = {}
+"""What is known of plugin classes whose hooks were found right, so that it is looked at once."""
+
+
 def described(factory: type) -> PluginInfo:
     """A plugin class whose hooks are as they must be.
 
     Raises:
         PluginError: it is no plugin, or a hook is wrong.
     """
-    info = PluginInfo.of(factory)
-    check_hooks(info)
-    return info
+    if factory not in _DESCRIBED:
+        info = PluginInfo.of(factory)
+        check_hooks(info)
+        _DESCRIBED[factory] = info
+    return _DESCRIBED[factory]
 
 
 def as_scene(situation: Cluster | Scene) -> Scene:

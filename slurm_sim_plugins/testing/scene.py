@@ -58,7 +58,7 @@ class Scene:
         self._changed = False
         self._sequence = 0
         given = _given(description)
-        ids = _ids([spec for spec, _ in given])
+        ids = numbered([spec for spec, _ in given])
         order = sorted(range(len(given)), key=lambda place: (given[place][1], ids[place]))
         specs = [given[place][0] for place in order]
         self._prioritised = any(spec.priority is not None for spec in specs)
@@ -132,7 +132,7 @@ class Scene:
             raise ConfigurationError(f"{spec} never fits: the cluster has {self.view.total} processors")
         if spec.priority is not None and self.jobs and not self._prioritised:
             raise ConfigurationError(f"{spec} has a priority, and the jobs that are here have none; give them theirs")
-        (new_id,) = _ids([spec], self.jobs)
+        (new_id,) = numbered([spec], self.jobs)
         self._facts.append(spec)
         self._true.append(_true_run(spec))
         submit = self.now if spec.submit is None else float(spec.submit)
@@ -274,7 +274,7 @@ def _given(description: Cluster) -> list[tuple[JobSpec, float]]:
     return given
 
 
-def _ids(specs: Sequence[JobSpec], taken: Collection[int] = ()) -> list[int]:
+def numbered(specs: Sequence[JobSpec], taken: Collection[int] = ()) -> list[int]:
     """Ids as stated; the other jobs get the next ones that are free, in their order."""
     used = set(taken)
     for stated in (spec.id for spec in specs if spec.id is not None):

@@ -20,6 +20,13 @@ def test_the_examples_in_the_text_run() -> None:
     assert doctest.testmod(builders).failed == 0
 
 
+@pytest.mark.parametrize("name", kit.__all__)
+def test_public_names_are_there(name: str) -> None:
+    assert getattr(kit, name).__name__ == name
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        kit.nothing  # noqa: B018
+
+
 def test_a_situation_in_one_line() -> None:
     view = HERE.scene().view
     assert (view.now, view.total, view.free, view.changed) == (0, 10, 6, True)

@@ -1,0 +1,55 @@
+"""Fixtures of pytest for small simulations; a test that fails shows their schedules.
+
+pytest finds this module by its entry point. Nothing heavy is imported before a test
+asks for it, and plugins that happen to be installed are never looked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from slurm_sim_plugins.testing.pytest_plugin import remember
+
+if TYPE_CHECKING:
+    from emulator.testing.simulating import Simulated
+    from slurm_sim_plugins.testing import HookCall, JobSpec
+
+_RECORDED = pytest.StashKey[list[Any]]()
+
+
+@pytest.fixture
+def hook_calls(request: pytest.FixtureRequest) -> list[HookCall]:
+    """What the hooks are asked and answer in the simulations of this test, in order.
+
+    It is filled by ``simulate_jobs``; see :class:`slurm_sim_plugins.testing.HookCall`.
+    """
+    calls: list[HookCall] = []
+    request.node.stash[_RECORDED] = calls
+    return calls
+
+
+@pytest.fixture
+def simulate_jobs(request: pytest.FixtureRequest) -> Callable[..., Simulated]:
+    """Simulates a few jobs, checks every invariant, and gives what became of them.
+
+    ``simulate_jobs([job(4, run=10), job(6, submit=1)], 10, plugins=[Mine], scheduler="sched/mine")``;
+    see :func:`emulator.testing.simulating.simulate_jobs`.
+    """
+    from emulator.testing.simulating import simulate_jobs
+    from slurm_sim_plugins.testing import HookRecorder
+
+    def simulated(
+        jobs: Iterable[JobSpec], processors: int = 10, *, plugins: Iterable[type] = (), **options: Any
+    ) -> Simulated:
+        calls = request.node.stash.get(_RECORDED, None)
+        recording = [HookRecorder] if calls is not None else []
+        done = simulate_jobs(jobs, processors, plugins=[*plugins, *recording], **options)
+        if calls is not None:
+            calls += done.plugins[HookRecorder.name].calls
+        remember(request, done.result)
+        return done
+
+    return simulated

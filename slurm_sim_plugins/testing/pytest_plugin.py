@@ -1,0 +1,88 @@
+"""Fixtures of pytest for the hooks of plugins; a test that fails shows the schedule.
+
+pytest finds this module by its entry point. Simulations have fixtures of their own,
+where the emulator is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from slurm_sim_plugins.testing import Cluster, JobSpec, Played, Scene
+
+MOST_DRAWN = 3
+"""A failing test shows so many schedules, the last ones."""
+_DRAWN = pytest.StashKey[list[Any]]()
+
+
+def remember(request: pytest.FixtureRequest, what: Any) -> None:
+    """Draw this, should the test fail."""
+    request.node.stash.setdefault(_DRAWN, []).append(what)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add the schedules of a test to the report of its failure."""
+    report = yield
+    if report.when == "call" and report.failed:
+        from slurm_sim_plugins.testing import draw
+
+        for what in item.stash.get(_DRAWN, [])[-MOST_DRAWN:]:
+            report.sections.append(("Schedule", draw(what)))
+    return report
+
+
+@pytest.fixture
+def cluster() -> Callable[..., Cluster]:
+    """Describes a situation: ``cluster(10).running(job(4), since=-20).waiting(job(6))``."""
+    from slurm_sim_plugins.testing import cluster
+
+    return cluster
+
+
+@pytest.fixture
+def job() -> Callable[..., JobSpec]:
+    """Describes a job: ``job(4, limit=60)``."""
+    from slurm_sim_plugins.testing import job
+
+    return job
+
+
+@pytest.fixture
+def call_hook(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """Calls one hook and checks its answer: ``call_hook(plugin, "priority_set", situation)``."""
+    from slurm_sim_plugins.testing import call
+
+    def call_hook(plugin: Any, hook: str, situation: Cluster | Scene, **about: Any) -> Any:
+        remember(request, situation)
+        return call(plugin, hook, situation, **about)
+
+    return call_hook
+
+
+@pytest.fixture
+def play(request: pytest.FixtureRequest) -> Callable[..., Played]:
+    """Plays one pass of a scheduler: ``play(plugin, situation).started``."""
+    from slurm_sim_plugins.testing import play
+    from slurm_sim_plugins.testing.calling import as_scene
+
+    def played(plugin: Any, situation: Cluster | Scene, *, preempt: Any = None, backfill: Any = None) -> Played:
+        scene = as_scene(situation)
+        remember(request, scene)
+        return play(plugin, scene, preempt=preempt, backfill=backfill)
+
+    return played
+
+
+@pytest.fixture
+def timeline() -> Callable[..., str]:
+    """Draws a situation, what a pass made of it, or a simulation, as text."""
+    from slurm_sim_plugins.testing import draw
+
+    return draw
