@@ -19,6 +19,9 @@ from emulator.slurmctld.nodes import Allocation, Mask
 from emulator.slurmctld.preempt import candidates, victims
 from emulator.slurmctld.queue import queue, still_waits
 
+FIRST_WINDOW = 30.0
+"""Seconds: runs that end within it of one another are thought away together while a start is sought; it doubles."""
+
 
 @dataclass(frozen=True, slots=True)
 class Slot:
@@ -99,23 +102,39 @@ class _Cycle:
             at = clash
         if start <= cluster.now:
             self._start(job, partition, allocation, limit)
+        elif self._share(job, partition, limit):
+            return
         elif start <= cluster.now + self._parameters.bf_window:
             self._reserve(job, partition, start, limit, allocation)
+
+    def _share(self, job: Job, partition: Partition, limit: float) -> bool:
+        """Start a job beside others on the resources that they share, if it may."""
+        cluster = self._cluster
+        usable = cluster.usable(job, partition) & self._controls.not_reserved(job) & ~self._kept(cluster.now, limit)
+        shared = self._controls.rows.select(job, partition, usable)
+        if shared is not None:
+            self._controls.start(job, partition, shared[1], limit, shared[0])
+        return shared is not None
+
+    def _kept(self, begin: float, limit: float) -> Mask:
+        """Nodes that slots keep from a run."""
+        kept = self._cluster.no_nodes()
+        for slot in self._slots:
+            if slot.begin < begin + limit and slot.end > begin:
+                kept |= slot.nodes
+        return kept
 
     def _earliest(self, job: Job, partition: Partition, at: float, limit: float) -> tuple[float, Allocation] | None:
         """The first start from ``at`` on, and the nodes, with the nodes that no slot keeps."""
         cluster = self._cluster
-        kept_until = [*(slot.end for slot in self._slots), *self._controls.reservations.ends()]
-        ends = sorted({end for end in kept_until if end > at})
-        for begin in [at, *ends]:
-            kept = cluster.no_nodes()
-            for slot in self._slots:
-                if slot.begin < begin + limit and slot.end > begin:
-                    kept |= slot.nodes
-            usable = cluster.usable(job, partition) & self._controls.not_reserved(job, begin, limit) & ~kept
+        bounds = [*self._bounds, *self._controls.reservations.bounds()]
+        changes = sorted({bound for bound in bounds if bound > at})
+        for begin in [at, *changes]:
+            usable = cluster.usable(job, partition) & self._controls.not_reserved(job, begin, limit)
+            usable &= ~self._kept(begin, limit)
             found = self._will_run(job, partition, begin, usable)
-            later = next((end for end in ends if end > begin), None)
-            if found is not None and (later is None or found[0] <= later):
+            later = next((change for change in changes if change > begin), None)
+            if found is not None and (later is None or found[0] < later):
                 return found
         return None
 
@@ -124,7 +143,8 @@ class _Cycle:
         cluster, want = self._cluster, job.wants[partition.name]
         free, ends = cluster.free.copy(), []
         for other in cluster.running.values():
-            assert other.run is not None
+            if other.run is None or other.run.row:
+                continue
             end = cluster.planned_end(other)
             if end <= begin and begin > cluster.now:
                 free.release(other.run.allocation)
@@ -141,17 +161,21 @@ class _Cycle:
                 return begin, now
         # Later on, whoever could be preempted is no obstacle either.
         for other in candidates(job, partition, cluster):
-            assert other.run is not None
+            if other.run is None or other.run.row:
+                continue
             ends = [entry for entry in ends if entry[1] != other.id]
             free.release(other.run.allocation)
         ends.sort(key=lambda entry: entry[:2])
-        for place, (end, _, allocation) in enumerate(ends):
-            free.release(allocation)
-            if place + 1 < len(ends) and ends[place + 1][0] == end:
-                continue
+        place, window = 0, FIRST_WINDOW
+        while place < len(ends):
+            until = ends[place][0] + window
+            while place < len(ends) and ends[place][0] <= until:
+                free.release(ends[place][2])
+                place += 1
             found = select_nodes(want, cluster.machine, free, usable)
             if found is not None:
-                return max(end, begin), found
+                return max(ends[place - 1][0], begin), found
+            window *= 2
         return None
 
     def _clash(self, start: float, limit: float, allocation: Allocation) -> float | None:

@@ -68,6 +68,7 @@ class Cluster:
             least_loaded=given.lln or self.parameters.least_loaded,
             default_memory_per_cpu=given.def_mem_per_cpu or self.parameters.def_mem_per_cpu,
             default_memory_per_node=given.def_mem_per_node or self.parameters.def_mem_per_node,
+            billing=given.tres_billing_weights,
         )
 
     def pending(self) -> Iterator[Job]:
@@ -93,18 +94,18 @@ class Cluster:
     def take(self, job: Job, allocation: Allocation) -> None:
         """A job comes to the machine."""
         self.free.take(allocation)
-        for name, count in job.request.licenses:
+        for name, count in job.options.licenses:
             self.licenses[name][1] += count
 
     def release(self, job: Job, allocation: Allocation) -> None:
         """A job leaves the machine."""
         self.free.release(allocation)
-        for name, count in job.request.licenses:
+        for name, count in job.options.licenses:
             self.licenses[name][1] -= count
 
     def licenses_free(self, job: Job) -> bool:
         """Whether the licences that a job wants are free."""
-        return all(self.licenses[name][1] + count <= self.licenses[name][0] for name, count in job.request.licenses)
+        return all(self.licenses[name][1] + count <= self.licenses[name][0] for name, count in job.options.licenses)
 
     def planned_end(self, job: Job) -> float:
         """When a running job is planned to end; of one past its limit see observation T5."""
@@ -122,7 +123,8 @@ class Cluster:
         free = self.free.copy()
         for job in jobs:
             assert job.run is not None
-            free.release(job.run.allocation)
+            if not job.run.row:
+                free.release(job.run.allocation)
         return free
 
     def no_nodes(self) -> Mask:

@@ -101,11 +101,11 @@ class Controller:
         now = self.cluster.now
         if limit is not None:
             job.limit = limit
-        job.run = Run(now, allocation, partition.name, job.limit)
+        job.run = Run(now, allocation, partition.name, job.limit, row)
         job.runs.append(job.run)
         job.state, job.reason, job.planned_start = State.RUNNING, "None", None
         self.cluster.running[job.id] = job
-        self.rows.take(job, row, allocation)
+        self.rows.take(job, job.run)
         job.left = job.request.run + self.timing.job_overhead
         self._go_on(job)
         self._take_turns()
@@ -123,7 +123,7 @@ class Controller:
             job.vacating = False
             self._halt(job)
             self.cluster.suspended[job.id] = self.cluster.running.pop(job.id)
-            self.rows.release(job, job.run.allocation)
+            self.rows.release(job, job.run)
         elif grace:
             job.end_limit = self.cluster.now + grace
         else:
@@ -163,7 +163,7 @@ class Controller:
         self._halt(job)
         job.suspended_by_operator = True
         self.cluster.suspended[job.id] = self.cluster.running.pop(job.id)
-        self.rows.release(job, job.run.allocation)
+        self.rows.release(job, job.run)
 
     def resume(self, job: Job) -> None:
         """Resume a suspended job, even onto nodes that are in use."""
@@ -171,7 +171,7 @@ class Controller:
             raise InputError(f"job {job.id} is not suspended")
         job.suspended_by_operator = False
         self.cluster.running[job.id] = self.cluster.suspended.pop(job.id)
-        self.rows.take(job, 0, job.run.allocation)
+        self.rows.take(job, job.run)
         self._go_on(job)
 
     def set_node(self, node: int, state: str) -> None:
@@ -221,8 +221,8 @@ class Controller:
         self.cluster.jobs[job.id] = job
         if job.held_by:
             job.priority = 0
-        elif request.priority is not None:
-            job.priority = request.priority
+        elif request.options.priority is not None:
+            job.priority = request.options.priority
         else:
             job.priority = self.priority.set(job, self.cluster)
         job.reason = "Priority"
@@ -264,7 +264,7 @@ class Controller:
         backfill(self.cluster, self)
 
     def _may_requeue(self, job: Job) -> bool:
-        return job.request.requeue if job.request.requeue is not None else self.parameters.job_requeue
+        return job.options.requeue if job.options.requeue is not None else self.parameters.job_requeue
 
     def _go_on(self, job: Job) -> None:
         """A job's work goes on, and will be done when what is left of it is."""
@@ -309,7 +309,7 @@ class Controller:
             nodes, units = list(job.run.allocation.nodes), job.run.allocation.units
             if not job.suspended_by_operator and bool((self.cluster.free.units[nodes] >= list(units)).all()):
                 self.cluster.running[job.id] = self.cluster.suspended.pop(job.id)
-                self.rows.take(job, 0, job.run.allocation)
+                self.rows.take(job, job.run)
                 self._go_on(job)
 
     def _work_done(self, job: Job, sequence: int) -> None:
@@ -360,7 +360,7 @@ class Controller:
         run, now = job.run, self.cluster.now
         assert run is not None
         run.end, run.outcome = now if run.end is None else run.end, outcome
-        self.rows.release(job, run.allocation)
+        self.rows.release(job, run)
         del self.cluster.running[job.id]
         job.run, job.vacating, job.end_limit = None, False, float("inf")
         job.sequence += 1
@@ -412,7 +412,7 @@ class Controller:
     def _may_start(self, job: Job) -> bool:
         if job.reason == "Dependency":
             # Nothing runs: only a delay after a start can still pass.
-            others = [self.cluster.jobs.get(one.job) for one in job.request.dependencies if one.kind == "after"]
+            others = [self.cluster.jobs.get(one.job) for one in job.options.dependencies if one.kind == "after"]
             return any(other is not None and other.runs for other in others)
         return job.reason not in ("PartitionTimeLimit", "PartitionNodeLimit", "PartitionDown")
 

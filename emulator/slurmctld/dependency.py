@@ -19,10 +19,10 @@ class Met(Enum):
 
 def dependencies_met(job: Job, cluster: Cluster) -> Met:
     """Whether the dependencies of a job are met: all of them, or with ``?`` one."""
-    found = [_met(dependency, job, cluster) for dependency in job.request.dependencies]
+    found = [_met(dependency, job, cluster) for dependency in job.options.dependencies]
     if not found:
         return Met.YES
-    if job.request.any_dependency:
+    if job.options.any_dependency:
         if Met.YES in found:
             return Met.YES
         return Met.NOT_YET if Met.NOT_YET in found else Met.NEVER

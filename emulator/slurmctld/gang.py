@@ -9,7 +9,7 @@ time slice each, on a tick that is common to all; without it all of them run.
 from __future__ import annotations
 
 from emulator.slurmctld.cluster import Cluster
-from emulator.slurmctld.job import Job, Partition
+from emulator.slurmctld.job import Job, Partition, Run
 from emulator.slurmctld.node_select import select_nodes
 from emulator.slurmctld.nodes import Allocation, Free, Mask
 
@@ -27,13 +27,13 @@ class Rows:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._free: list[Free] = []
-        self._row: dict[int, int] = {}
+        self._jobs: dict[int, Job] = {}
         self._active = 0
         self.slices = "GANG" in cluster.parameters.preempt_mode
 
     def depth(self, job: Job, partition: Partition) -> int:
         """How many jobs may be on the resources that this one takes there."""
-        if partition.oversubscribe == "FORCE" or (partition.oversubscribe == "YES" and job.request.share):
+        if partition.oversubscribe == "FORCE" or (partition.oversubscribe == "YES" and job.options.share):
             return partition.oversubscribe_jobs
         return 1
 
@@ -49,43 +49,43 @@ class Rows:
                 return row, found
         return None
 
-    def take(self, job: Job, row: int, allocation: Allocation) -> None:
-        """A job comes to a row."""
-        self._row[job.id] = row
-        if row:
-            self._free_of(row).take(allocation)
+    def take(self, job: Job, run: Run) -> None:
+        """A job comes to the row of its run."""
+        self._jobs[job.id] = job
+        if run.row:
+            self._free_of(run.row).take(run.allocation)
         else:
-            self._cluster.take(job, allocation)
+            self._cluster.take(job, run.allocation)
 
-    def release(self, job: Job, allocation: Allocation) -> None:
+    def release(self, job: Job, run: Run) -> None:
         """A job leaves its row."""
-        row = self._row.pop(job.id, 0)
-        if row:
-            self._free_of(row).release(allocation)
+        del self._jobs[job.id]
+        if run.row:
+            self._free_of(run.row).release(run.allocation)
         else:
-            self._cluster.release(job, allocation)
+            self._cluster.release(job, run.allocation)
 
-    def row_of(self, job: Job) -> int:
-        """The row of a job on the machine."""
-        return self._row.get(job.id, 0)
+    def _rows(self) -> list[int]:
+        """Rows that are not empty."""
+        return sorted({job.run.row for job in self._jobs.values() if job.run is not None})
 
     def next_slice(self) -> None:
         """Let the next row that is not empty have its turn."""
-        rows = sorted(set(self._row.values()))
+        rows = self._rows()
         if len(rows) > 1:
             self._active = next((row for row in rows if row > self._active), rows[0])
 
     def due(self, jobs: list[Job]) -> list[Job]:
         """Which of the jobs on the machine are to run now: the active row, and whoever fits beside it."""
-        rows = sorted(set(self._row.values()))
+        rows = self._rows()
+        if self._active not in rows:
+            self._active = rows[0] if rows else 0
         if not self.slices or len(rows) < 2:
             return jobs
-        if self._active not in rows:
-            self._active = rows[0]
         order = [row for row in rows if row >= self._active] + [row for row in rows if row < self._active]
         left, running = self._cluster.machine.free(), []
         for row in order:
-            for job in sorted((job for job in jobs if self.row_of(job) == row), key=lambda job: job.id):
+            for job in sorted((job for job in jobs if job.run and job.run.row == row), key=lambda job: job.id):
                 assert job.run is not None
                 nodes = list(job.run.allocation.nodes)
                 if all(left.units[node] >= units for node, units in zip(nodes, job.run.allocation.units, strict=True)):

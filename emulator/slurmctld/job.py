@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -37,6 +38,7 @@ class Run:
         allocation: what it has.
         partition: name of its partition.
         limit: its limit.
+        row: 0, or one above where it shares resources with others.
         end: when it ended, or None.
         outcome: the state that it ended with.
         suspensions: (from, to) of each; ``to`` is None while it lasts.
@@ -46,6 +48,7 @@ class Run:
     allocation: Allocation
     partition: str
     limit: float
+    row: int = 0
     end: float | None = None
     outcome: State | None = None
     suspensions: list[list[float | None]] = field(default_factory=list)
@@ -86,6 +89,7 @@ class Partition:
     least_loaded: bool
     default_memory_per_cpu: float | None
     default_memory_per_node: float | None
+    billing: Mapping[str, float]
 
     @property
     def takes_starts(self) -> bool:
@@ -108,6 +112,7 @@ class Job:
         wants: what it needs of the machine in each partition, by name.
         limit: its limit; infinite for none.
         priority: whole number; 0 is on hold.
+        priorities: those of a job in several partitions, by name of the partition.
         state, reason: as ``squeue`` shows them.
         eligible: when it became eligible, or None.
         begin: not before this.
@@ -125,6 +130,7 @@ class Job:
     limit: float
     time_min: float | None
     priority: int = 0
+    priorities: dict[str, int] = field(default_factory=dict)
     nice: int = 0
     state: State = State.PENDING
     reason: str = "None"

@@ -40,14 +40,14 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
         partitions=partitions,
         wants=wants,
         limit=_limit(request, partitions[0]),
-        time_min=_minutes(request.time_min) if request.time_min is not None else None,
-        nice=request.nice,
+        time_min=_minutes(request.options.time_min) if request.options.time_min is not None else None,
+        nice=request.options.nice,
         submitted=cluster.now,
     )
     _check_limits(job, partitions, cluster)
-    if request.held:
+    if request.options.held:
         job.held_by = "JobHeldUser"
-    job.begin = request.begin if request.begin is not None else cluster.now
+    job.begin = request.options.begin if request.options.begin is not None else cluster.now
     return job
 
 
@@ -57,7 +57,7 @@ def partition_reason(job: Job, partition: Partition) -> str | None:
     if partition.state in ("DOWN", "INACTIVE"):
         return "PartitionDown" if partition.state == "DOWN" else "PartitionInactive"
     limit = job.time_min if job.time_min is not None else job.limit
-    if limit > partition.max_time and job.request.time_limit is not None:
+    if limit > partition.max_time and job.options.time_limit is not None:
         return "PartitionTimeLimit"
     if partition.max_nodes is not None and want.min_nodes > partition.max_nodes:
         return "PartitionNodeLimit"
@@ -67,14 +67,14 @@ def partition_reason(job: Job, partition: Partition) -> str | None:
 
 
 def _partitions(request: JobRequest, cluster: Cluster) -> list[Partition]:
-    if not request.partitions:
+    if not request.options.partitions:
         if cluster.default is None:
             raise RejectedError("No partition specified or system default partition")
         return [cluster.default]
-    unknown = [name for name in request.partitions if name not in cluster.partitions]
+    unknown = [name for name in request.options.partitions if name not in cluster.partitions]
     if unknown:
         raise RejectedError("Invalid partition name specified")
-    found = [cluster.partitions[name] for name in request.partitions]
+    found = [cluster.partitions[name] for name in request.options.partitions]
     if not any(partition.takes_jobs for partition in found):
         raise RejectedError("Required partition not available (inactive or drain)")
     return found
@@ -83,28 +83,30 @@ def _partitions(request: JobRequest, cluster: Cluster) -> list[Partition]:
 def _want(request: JobRequest, partition: Partition, cluster: Cluster) -> Want:
     machine, parameters = cluster.machine, cluster.parameters
     threads = int(machine.threads[int(np.argmax(partition.nodes))]) if partition.nodes.any() else 1
-    nodes = request.min_nodes or max(1, len(request.nodelist) if request.tasks is None else 1)
-    most = request.max_nodes if request.max_nodes is not None else request.min_nodes
-    tasks = request.tasks if request.tasks is not None else nodes
-    if request.tasks is not None and request.tasks < nodes:
-        nodes = request.tasks if request.max_nodes != request.min_nodes else nodes
+    if request.one_thread:
+        threads = 1
+    nodes = request.options.min_nodes or max(1, len(request.options.node_list) if request.options.tasks is None else 1)
+    most = request.options.max_nodes if request.options.max_nodes is not None else request.options.min_nodes
+    tasks = request.options.tasks if request.options.tasks is not None else nodes
+    if request.options.tasks is not None and request.options.tasks < nodes:
+        nodes = request.options.tasks if request.options.max_nodes != request.options.min_nodes else nodes
     target = max(nodes, min(most or nodes, max(tasks, nodes)))
     memory_per_node, memory_per_unit, all_memory = _memory(request, partition, cluster, threads)
-    required = _known_nodes(request.nodelist, cluster) if request.nodelist else None
+    required = _known_nodes(request.options.node_list, cluster) if request.options.node_list else None
     return Want(
         min_nodes=max(nodes, partition.min_nodes),
         most_nodes=most,
         target_nodes=max(target, partition.min_nodes),
-        units=max(math.ceil(tasks * request.cpus_per_task / threads), nodes),
-        per_task=max(1, math.ceil(request.cpus_per_task / threads)),
+        units=max(math.ceil(tasks * request.options.cpus_per_task / threads), nodes),
+        per_task=max(1, math.ceil(request.options.cpus_per_task / threads)),
         choices=_choices(request, cluster),
         per_node=_per_node(request, threads),
-        whole=parameters.linear or request.exclusive or partition.oversubscribe == "EXCLUSIVE",
+        whole=parameters.linear or request.options.exclusive or partition.oversubscribe == "EXCLUSIVE",
         memory_per_node=memory_per_node,
         memory_per_unit=memory_per_unit,
         all_memory=all_memory,
-        gres=request.gres,
-        gres_total=request.gres_total,
+        gres=request.options.gres,
+        gres_total=request.options.gpus,
         required=required,
         least_loaded=partition.least_loaded,
         last_first=parameters.pack_serial_at_end,
@@ -112,18 +114,18 @@ def _want(request: JobRequest, partition: Partition, cluster: Cluster) -> Want:
 
 
 def _per_node(request: JobRequest, threads: int) -> int | None:
-    if request.tasks_per_node is None:
+    if request.options.tasks_per_node is None:
         return None
-    return math.ceil(request.tasks_per_node * request.cpus_per_task / threads)
+    return math.ceil(request.options.tasks_per_node * request.options.cpus_per_task / threads)
 
 
 def _memory(request: JobRequest, partition: Partition, cluster: Cluster, threads: int) -> tuple[int, int, bool]:
     """Mebibytes on each node, for each unit, and whether all of it is wanted."""
     if not cluster.parameters.memory:
         return 0, 0, False
-    if request.memory_per_node is not None:
-        return math.ceil(request.memory_per_node), 0, request.memory_per_node == 0
-    per_cpu = request.memory_per_cpu or partition.default_memory_per_cpu
+    if request.options.memory_per_node is not None:
+        return math.ceil(request.options.memory_per_node), 0, request.options.memory_per_node == 0
+    per_cpu = request.options.memory_per_cpu or partition.default_memory_per_cpu
     if per_cpu:
         return 0, math.ceil(per_cpu * threads), False
     if partition.default_memory_per_node:
@@ -133,12 +135,12 @@ def _memory(request: JobRequest, partition: Partition, cluster: Cluster, threads
 
 def _choices(request: JobRequest, cluster: Cluster) -> tuple[Choice, ...]:
     try:
-        found = choices(request.constraint, cluster.machine.features)
+        found = choices(request.options.constraint, cluster.machine.features)
     except InputError as error:
         raise RejectedError(str(error)) from error
-    if not request.exclude:
+    if not request.options.exclude:
         return tuple(found)
-    allowed = ~_known_nodes(request.exclude, cluster)
+    allowed = ~_known_nodes(request.options.exclude, cluster)
     return tuple(Choice(choice.mask & allowed, choice.counts) for choice in found)
 
 
@@ -149,14 +151,14 @@ def _known_nodes(names: tuple[str, ...], cluster: Cluster) -> Mask:
 
 
 def _check_licenses(request: JobRequest, cluster: Cluster) -> None:
-    for name, count in request.licenses:
+    for name, count in request.options.licenses:
         if name not in cluster.licenses or count > cluster.licenses[name][0]:
             raise RejectedError("Invalid license specification")
 
 
 def _limit(request: JobRequest, partition: Partition) -> float:
-    if request.time_limit is not None:
-        return _minutes(request.time_limit)
+    if request.options.time_limit is not None:
+        return _minutes(request.options.time_limit)
     return partition.default_time if partition.default_time is not None else partition.max_time
 
 

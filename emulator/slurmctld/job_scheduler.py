@@ -39,7 +39,7 @@ class _Pass:
     def __init__(self, cluster: Cluster, controls: Controls) -> None:
         self._cluster = cluster
         self._controls = controls
-        self._failed: set[str] = set()
+        self._failed: set[tuple[str, str]] = set()
         self._kept = cluster.no_nodes()
         self._tried: Counter[str] = Counter()
         self._blocked: set[int] = set()
@@ -51,7 +51,7 @@ class _Pass:
                 return
             if not still_waits(job) or self._over_depth(partition):
                 continue
-            if partition.name in self._failed:
+            if (partition.name, job.options.reservation) in self._failed:
                 self._behind(job)
                 continue
             self._try(job, partition)
@@ -78,7 +78,8 @@ class _Pass:
             self._blocked.add(job.id)
             return
         usable = cluster.usable(job, partition) & self._controls.not_reserved(job)
-        allowed = usable & ~self._kept
+        # Who runs in a reservation is not held up by who waits outside.
+        allowed = usable if job.options.reservation else usable & ~self._kept
         want = job.wants[partition.name]
         found = select_nodes(want, cluster.machine, cluster.free, allowed)
         if found is not None:
@@ -114,10 +115,11 @@ class _Pass:
         else:
             job.reason = MAY_BE_RESERVED
             return
-        picky = want.required is not None or bool(job.request.constraint) or bool(job.request.exclude)
+        picky = want.required is not None or bool(job.options.constraint) or bool(job.options.exclude)
         if picky:
             own = np.logical_or.reduce([choice.mask for choice in want.choices]) & usable
             self._kept |= own if want.required is None else want.required
         else:
-            self._failed.add(partition.name)
-            self._kept |= partition.nodes
+            self._failed.add((partition.name, job.options.reservation))
+            if not job.options.reservation:
+                self._kept |= partition.nodes

@@ -77,11 +77,44 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
         return None
     if np.count_nonzero(capacity) < want.min_nodes:
         return None
-    for count in range(want.target_nodes, want.min_nodes - 1, -1):
-        taken = _Picker(want, machine.weight, capacity, count, choice).pick()
-        if taken is not None:
-            return _allocate(want, machine, free, taken)
-    return None
+    picked = _Picker(want, machine.weight, capacity, choice).pick()
+    if picked is None:
+        return None
+    return _allocate(want, machine, free, _deal(want, capacity, picked))
+
+
+def _deal(want: Want, capacity: Ints, nodes: list[int]) -> dict[int, int]:
+    """Units by node: whole tasks, node after node, but one at least on each (observation C4).
+
+    Tasks that find no room are put onto the first nodes, whose tails they then take.
+    """
+    tasks = -(-want.units // want.per_task)
+    dealt = {}
+    for place, node in enumerate(nodes):
+        others = len(nodes) - place - 1
+        dealt[node] = max(1, min(int(capacity[node]) // want.per_task, tasks - others))
+        tasks -= dealt[node]
+    units = {node: count * want.per_task for node, count in dealt.items()}
+    for node in nodes:
+        if tasks <= 0:
+            break
+        tail = int(capacity[node]) - units[node]
+        if tail > 0:
+            units[node] += tail
+            tasks -= 1
+    _spread(want, capacity, units)
+    return units
+
+
+def _spread(want: Want, capacity: Ints, units: dict[int, int]) -> None:
+    """Where more nodes are welcome than needed, take tasks of the first node to further ones (observation C4)."""
+    others = [node for node in np.flatnonzero(capacity > 0).tolist() if node not in units]
+    while len(units) < want.target_nodes and others:
+        giving = next((node for node, count in units.items() if count > want.per_task), None)
+        if giving is None:
+            return
+        units[giving] -= want.per_task
+        units[others.pop(0)] = want.per_task
 
 
 def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
@@ -114,19 +147,19 @@ def _gres_free(free: Free, name: str, kind: str, nodes: int) -> Ints:
 
 
 class _Picker:
-    """Picks nodes for one number of nodes."""
+    """Picks nodes."""
 
-    def __init__(self, want: Want, weight: Ints, capacity: Ints, nodes: int, choice: Choice) -> None:
+    def __init__(self, want: Want, weight: Ints, capacity: Ints, choice: Choice) -> None:
         self._want = want
         self._weight = weight
         self._capacity = capacity
-        self._nodes = nodes
+        self._nodes = want.min_nodes
         self._missing = want.units
-        self._taken: dict[int, int] = {}
+        self._taken: list[int] = []
         self._counts = choice.counts
 
-    def pick(self) -> dict[int, int] | None:
-        """Units by node, or None."""
+    def pick(self) -> list[int] | None:
+        """Nodes in the order in which they are taken, or None."""
         want, left = self._want, self._capacity.copy()
         if want.required is not None:
             for node in np.flatnonzero(want.required).tolist():
@@ -161,13 +194,10 @@ class _Picker:
 
     def _take(self, node: int) -> None:
         """Take what the node has, but leave a task for each other node that is still wanted."""
-        per_task = self._want.per_task
         others = max(0, self._nodes - len(self._taken) - 1)
-        wanted = max(self._missing - others * per_task, per_task)
-        capacity = int(self._capacity[node])
-        self._missing -= min(capacity, wanted)
-        # The tail of a node that is too small for a task counts, but the last node gets whole tasks only (C4).
-        self._taken[node] = capacity if capacity < wanted else wanted // per_task * per_task
+        wanted = max(self._missing - others * self._want.per_task, self._want.per_task)
+        self._missing -= min(int(self._capacity[node]), wanted)
+        self._taken.append(node)
 
     def _by_load(self, left: Ints) -> None:
         nodes = np.flatnonzero(left > 0)
@@ -203,7 +233,7 @@ class _Picker:
         return 1 if members[-1] + 1 < len(required) and required[members[-1] + 1] else 2
 
     def _take_from(self, members: Ints, left: Ints) -> None:
-        if self._nodes - len(self._taken) <= 1:
+        if self._nodes - len(self._taken) <= 1 and self._beside_required(members) == 2:
             enough = [node for node in members.tolist() if left[node] >= self._missing]
             if enough and self._missing > 0:
                 self._take(min(enough, key=lambda node: (int(left[node]), node)))

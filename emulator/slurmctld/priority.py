@@ -45,8 +45,9 @@ class MultifactorPriority:
         self._favor_small = stated.flag("PriorityFavorSmall")
 
     def set(self, job: Job, cluster: Cluster) -> int:
-        """The priority of a job now; of one in several partitions, the highest."""
-        return max(self.in_partition(job, partition, cluster) for partition in job.partitions)
+        """The priority of a job now; of one in several partitions, the highest. Notes that in each."""
+        job.priorities = {partition.name: self.in_partition(job, partition, cluster) for partition in job.partitions}
+        return max(job.priorities.values())
 
     def in_partition(self, job: Job, partition: Partition, cluster: Cluster) -> int:
         """The priority of a job in one of its partitions."""
@@ -71,27 +72,39 @@ class MultifactorPriority:
         want, machine = job.wants[partition.name], cluster.machine
         nodes = want.min_nodes / len(machine)
         cpus = _cpus(job, partition, cluster) / float(machine.cpus.sum())
-        if self._relative_to_time:
-            return max(nodes, cpus) / max(job.plan_limit / MINUTE, 1.0)
-        size = (nodes + cpus) / 2
+        minutes = max(job.plan_limit / MINUTE, 1.0)
+        size = max(nodes, cpus) / minutes if self._relative_to_time else (nodes + cpus) / 2
         return 1 - size if self._favor_small else size
 
 
 def tres_shares(job: Job, partition: Partition, cluster: Cluster) -> Mapping[str, float]:
     """What a job wants of the partition's resources, as shares of their totals."""
     machine, want, nodes = cluster.machine, job.wants[partition.name], partition.nodes
-    cpus = _cpus(job, partition, cluster)
-    total_cpus = float(machine.cpus[nodes].sum())
-    memory = float(want.memory_per_node * want.min_nodes or want.memory_per_unit * want.units)
-    return {
-        "CPU": cpus / total_cpus,
-        "MEM": memory / max(float(machine.memory[nodes].sum()), 1.0),
-        "NODE": want.min_nodes / max(int(np.count_nonzero(nodes)), 1),
-        "BILLING": cpus / total_cpus,
+    cpus, memory = _cpus(job, partition, cluster), _memory(job, partition, cluster)
+    total = {
+        "CPU": float(machine.cpus[nodes].sum()),
+        "MEM": float(machine.memory[nodes].sum()),
+        "NODE": float(np.count_nonzero(nodes)),
     }
+    wanted = {"CPU": cpus, "MEM": memory, "NODE": float(want.min_nodes)}
+    weights = {name.upper(): weight for name, weight in partition.billing.items()} or {"CPU": 1.0}
+    wanted["BILLING"] = sum(weight * wanted.get(name, 0.0) for name, weight in weights.items())
+    total["BILLING"] = sum(weight * total.get(name, 0.0) for name, weight in weights.items())
+    return {name: wanted[name] / total[name] if total[name] else 0.0 for name in wanted}
+
+
+def _memory(job: Job, partition: Partition, cluster: Cluster) -> float:
+    """Mebibytes that a job asks for, or is given by default; whether memory is managed does not matter."""
+    request, want = job.request, job.wants[partition.name]
+    if request.options.memory_per_node is not None:
+        return float(request.options.memory_per_node * want.min_nodes)
+    per_cpu = request.options.memory_per_cpu or partition.default_memory_per_cpu
+    if per_cpu:
+        return float(per_cpu) * _cpus(job, partition, cluster)
+    return float(partition.default_memory_per_node or 0.0) * want.min_nodes
 
 
 def _cpus(job: Job, partition: Partition, cluster: Cluster) -> float:
     request, want = job.request, job.wants[partition.name]
-    tasks = request.tasks if request.tasks is not None else want.min_nodes
-    return float(tasks * request.cpus_per_task)
+    tasks = request.options.tasks if request.options.tasks is not None else want.min_nodes
+    return float(tasks * request.options.cpus_per_task)

@@ -15,7 +15,7 @@ def refresh_eligibility(cluster: Cluster, reservations: Reservations) -> list[Jo
     doomed = []
     for job in list(cluster.pending()):
         reason = _obstacle(job, cluster, reservations)
-        if reason == "DependencyNeverSatisfied" and job.request.kill_on_invalid_dependency:
+        if reason == "DependencyNeverSatisfied" and job.options.kill_on_invalid_dependency:
             doomed.append(job)
         if reason:
             job.reason = reason
@@ -50,7 +50,7 @@ def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     own = reservations.of(job)
     if own is not None and own.start > cluster.now:
         return "Reservation"
-    if job.request.array is not None and job.request.array_limit and _tasks_running(job, cluster):
+    if job.request.array is not None and job.options.array_limit and _tasks_running(job, cluster):
         return "JobArrayTaskLimit"
     return ""
 
@@ -58,7 +58,7 @@ def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
 def _tasks_running(job: Job, cluster: Cluster) -> bool:
     """Whether as many tasks of its array run as may."""
     running = sum(other.request.array == job.request.array for other in cluster.running.values())
-    return running >= job.request.array_limit
+    return running >= job.options.array_limit
 
 
 def queue(cluster: Cluster) -> list[Pair]:
@@ -75,7 +75,8 @@ def queue(cluster: Cluster) -> list[Pair]:
 
 def _rank(pair: Pair) -> tuple[int, int, int, int]:
     job, partition = pair
-    return -partition.tier, -job.priority, job.id, job.partitions.index(partition)
+    priority = job.priorities.get(partition.name, job.priority) if len(job.partitions) > 1 else job.priority
+    return -partition.tier, -priority, job.id, job.partitions.index(partition)
 
 
 def still_waits(job: Job) -> bool:

@@ -35,7 +35,7 @@ class Reservation:
     def admits(self, job: Job) -> bool:
         """Whether a job is of a user and an account that may use it."""
         user = not self.users or job.request.user in self.users
-        return user and (not self.accounts or job.request.account in self.accounts)
+        return user and (not self.accounts or job.options.account in self.accounts)
 
     def active(self, now: float) -> bool:
         """Whether it holds now."""
@@ -81,7 +81,7 @@ class Reservations:
 
     def of(self, job: Job) -> Reservation | None:
         """The reservation that a job asked for, or None."""
-        return self.by_name.get(job.request.reservation)
+        return self.by_name.get(job.options.reservation)
 
     def kept_from(self, job: Job, at: float, length: float) -> Mask:
         """Nodes that reservations keep from a job that runs from ``at`` on, for ``length`` seconds."""
@@ -94,9 +94,9 @@ class Reservations:
             kept |= ~own.nodes
         return kept
 
-    def ends(self) -> list[float]:
-        """When reservations end that have not ended yet."""
-        return sorted({one.end for one in self.by_name.values() if one.end > self._cluster.now})
+    def bounds(self) -> list[float]:
+        """When reservations begin and end."""
+        return [bound for one in self.by_name.values() for bound in (one.start, one.end)]
 
     def refresh(self) -> None:
         """Give reservations with REPLACE other nodes for those that jobs have taken."""
