@@ -23,6 +23,7 @@ class Venture:
         single_head: make room for one head in a pass, not for as many as can be served.
         extra: let jobs that take no more than the processors which the head will leave
             over go with those that are planned to end in time.
+        restart: let jobs that made room start again in the same pass, where they fit.
         pin_regular: runs that were not backfilled stay whatever their priority; for
             priorities that change in time. ``preempt/shadow_load`` must be given the same.
 
@@ -32,34 +33,53 @@ class Venture:
     name: ClassVar[str] = "sched/venture"
     only_starts: ClassVar[bool] = True
 
-    def __init__(self, single_head: bool = False, extra: bool = False, pin_regular: bool = False) -> None:
+    def __init__(
+        self, single_head: bool = False, extra: bool = False, restart: bool = True, pin_regular: bool = False
+    ) -> None:
         self._single_head = single_head
         self._extra = extra
+        self._restart = restart
         self._pin_regular = pin_regular
+        self._made_room: set[Job] = set()
         self._reserved: tuple[Job, float] | None = None
 
     @hookimpl
     def schedule(self, view: SchedulingView) -> Generator[Decision, bool, None]:
-        served = False
+        served, retry = False, view.changed or bool(self._made_room)
+        self._made_room.clear()
         while (head := view.head) is not None:
             if head.processors > view.free:
                 # While jobs were only submitted behind it, there is no more room than there was.
-                if not view.changed or (served and self._single_head) or not (yield MakeRoom(head)):
+                if not view.changed or (served and self._single_head) or not (yield from self._make_room(view, head)):
                     break
                 served = True
             yield Start(head)
         if head is None:
             return
 
+        candidates = view.candidates(retry)
+        if self._made_room:
+            candidates = [job for job in candidates if job not in self._made_room]
+        if not candidates and not view.changed:
+            return
         time, extra = view.fair_start(head, self._pin_regular)
         if view.changed and self._reserved != (head, time):
             self._reserved = (head, time)
             yield Reserve(head, time)
-        yield from self._fill(view, time, extra)
+        yield from self._fill(view, candidates, time, extra)
 
-    def _fill(self, view: SchedulingView, time: float, extra: int) -> Generator[Decision, bool, None]:
+    def _make_room(self, view: SchedulingView, head: Job) -> Generator[Decision, bool, bool]:
+        """Ask for room, and note who had to make it if it matters."""
+        shadow = [] if self._restart else list(view.running)
+        there_is = yield MakeRoom(head)
+        if shadow and there_is:
+            self._made_room.update({run.job for run in shadow}.difference(run.job for run in view.running))
+        return there_is
+
+    def _fill(
+        self, view: SchedulingView, candidates: list[Job], time: float, extra: int
+    ) -> Generator[Decision, bool, None]:
         """Start who is planned to end by ``time``, shortest first, then whoever fits."""
-        candidates = view.candidates(view.changed)
         in_time = [
             job for job in candidates if view.now + job.planned <= time or (self._extra and job.processors <= extra)
         ]
