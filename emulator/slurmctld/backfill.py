@@ -66,7 +66,7 @@ class _Cycle:
                 return
             if parameters.bf_max_job_start and self._started >= parameters.bf_max_job_start:
                 return
-            if not still_waits(job) or partition_reason(job, partition) is not None:
+            if not still_waits(job, self._cluster) or partition_reason(job, partition) is not None:
                 continue
             if self._enough_tested(job, partition):
                 continue

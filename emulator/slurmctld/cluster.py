@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -29,6 +30,7 @@ class Cluster:
         jobs: by id, all that were submitted.
         running: running jobs by id, those that are ending included.
         suspended: suspended jobs by id.
+        array_tasks: how many tasks of each array are on the machine, by its id.
         licenses: (total, in use) by name.
     """
 
@@ -46,6 +48,7 @@ class Cluster:
         self.jobs: dict[int, Job] = {}
         self.running: dict[int, Job] = {}
         self.suspended: dict[int, Job] = {}
+        self.array_tasks: Counter[int] = Counter()
         self.licenses = {name: [int(count), 0] for name, count in conf.parameters.numbers("Licenses").items()}
 
     def _partition(self, place: int, given: ConfiguredPartition) -> Partition:

@@ -7,10 +7,11 @@ in the order in which they were scheduled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from heapq import heappop, heappush
+from itertools import count
 
 from emulator.config.slurm.model import SlurmConf
 from emulator.slurmctld.backfill import backfill
@@ -71,6 +72,7 @@ class Controller:
         self._main_at: float | None = None
         self._last_main = -float("inf")
         self._to_come = len(requests) + len(actions)
+        self._ids = {request.id for request in requests}
         for request in requests:
             self._at(request.submit, partial(self._submit, request))
         for second, action in actions:
@@ -105,6 +107,7 @@ class Controller:
         job.runs.append(job.run)
         job.state, job.reason, job.planned_start = State.RUNNING, "None", None
         self.cluster.running[job.id] = job
+        self.cluster.array_tasks[job.request.array or 0] += 1
         self.rows.take(job, job.run)
         job.left = job.request.run + self.timing.job_overhead
         self._go_on(job)
@@ -187,7 +190,7 @@ class Controller:
 
     def move(self, job: Job, partitions: tuple[str, ...]) -> None:
         """Move a waiting job to other partitions."""
-        moved = make_job(replace(job.request, partitions=partitions), self.cluster)
+        moved = make_job(replace(job.request, options=replace(job.options, partitions=partitions)), self.cluster)
         job.partitions, job.wants = moved.partitions, moved.wants
 
     def reserve(
@@ -214,21 +217,31 @@ class Controller:
     def _submit(self, request: JobRequest) -> None:
         self._to_come -= 1
         try:
-            job = make_job(request, self.cluster)
+            jobs = [make_job(task, self.cluster) for task in request.tasks(self._free_ids(request.id))]
         except RejectedError as error:
             self.rejected.append((request, str(error)))
             return
-        self.cluster.jobs[job.id] = job
-        if job.held_by:
-            job.priority = 0
-        elif request.options.priority is not None:
-            job.priority = request.options.priority
-        else:
-            job.priority = self.priority.set(job, self.cluster)
-        job.reason = "Priority"
-        if job.begin > self.cluster.now:
-            self._at(job.begin, self._wake)
+        priority = self._first_priority(jobs[0])
+        for job in jobs:
+            job.priority, job.reason = priority, "Priority"
+            self.cluster.jobs[job.id] = job
+        if jobs[0].begin > self.cluster.now:
+            self._at(jobs[0].begin, self._wake)
         self._request_main(max(self.cluster.now + self.timing.submit_lag, self._not_before()))
+
+    def _free_ids(self, after: int) -> Iterator[int]:
+        """Ids that no submission has, for tasks of an array."""
+        for number in count(after + 1):
+            if number not in self._ids:
+                self._ids.add(number)
+                yield number
+
+    def _first_priority(self, job: Job) -> int:
+        if job.held_by:
+            return 0
+        if job.options.priority is not None:
+            return job.options.priority
+        return self.priority.set(job, self.cluster)
 
     def _not_before(self) -> float:
         """With ``defer``, submissions are answered by one pass in each ``batch_sched_delay`` (observation B5)."""
@@ -362,6 +375,7 @@ class Controller:
         run.end, run.outcome = now if run.end is None else run.end, outcome
         self.rows.release(job, run)
         del self.cluster.running[job.id]
+        self.cluster.array_tasks[job.request.array or 0] -= 1
         job.run, job.vacating, job.end_limit = None, False, float("inf")
         job.sequence += 1
         if job.requeue_after:

@@ -6,7 +6,7 @@ from enum import Enum, auto
 
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.job import Job, State
-from emulator.slurmctld.request import Dependency
+from emulator.workload.sbatch import Dependency
 
 
 class Met(Enum):
@@ -40,9 +40,11 @@ def _met(dependency: Dependency, job: Job, cluster: Cluster) -> Met:
     if not others:
         return Met.YES  # A job that is not known any more counts as done.
     found = [_one(dependency, other, cluster.now) for other in others]
-    if Met.NEVER in found:
-        return Met.NEVER
-    return Met.NOT_YET if Met.NOT_YET in found else Met.YES
+    if Met.NOT_YET in found:
+        return Met.NOT_YET
+    if dependency.kind == "afternotok":
+        return Met.YES if Met.YES in found else Met.NEVER
+    return Met.NEVER if Met.NEVER in found else Met.YES
 
 
 def _one(dependency: Dependency, other: Job, now: float) -> Met:
@@ -69,8 +71,9 @@ def _jobs_of(job: int, cluster: Cluster) -> list[Job]:
 
 
 def _partner(others: list[Job], job: Job) -> list[Job]:
-    index = job.request.facts.get("task")
-    return [other for other in others if other.request.facts.get("task") == index] or others
+    """The task of the same index, which is all that ``aftercorr`` waits for."""
+    tasks = [other for other in others if other.request.array is not None]
+    return [other for other in tasks if other.request.task == job.request.task] or others
 
 
 def _singleton(job: Job, cluster: Cluster) -> Met:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from emulator.slurmctld.node_select import Want
 from emulator.slurmctld.nodes import Allocation, Mask
 from emulator.slurmctld.request import UNLIMITED, JobRequest
+from emulator.workload.sbatch import BatchOptions
 
 YEAR = 365 * 86_400.0
 
@@ -159,9 +160,19 @@ class Job:
         return self.request.id
 
     @property
+    def options(self) -> BatchOptions:
+        """What it asks for."""
+        return self.request.options
+
+    @property
     def name(self) -> str:
         """Its name."""
         return self.request.name
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Its place among those of equal priority: by id, tasks of an array by index."""
+        return (self.id, 0) if self.request.array is None else (self.request.array, self.request.task)
 
     @property
     def over(self) -> bool:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from emulator.config.slurm.model import GresCount
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.features import Choice, choices
 from emulator.slurmctld.job import Job, Partition
@@ -47,7 +48,7 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
     _check_limits(job, partitions, cluster)
     if request.options.held:
         job.held_by = "JobHeldUser"
-    job.begin = request.options.begin if request.options.begin is not None else cluster.now
+    job.begin = cluster.now + (request.options.begin or 0.0)
     return job
 
 
@@ -81,42 +82,46 @@ def _partitions(request: JobRequest, cluster: Cluster) -> list[Partition]:
 
 
 def _want(request: JobRequest, partition: Partition, cluster: Cluster) -> Want:
-    machine, parameters = cluster.machine, cluster.parameters
+    machine, parameters, options = cluster.machine, cluster.parameters, request.options
     threads = int(machine.threads[int(np.argmax(partition.nodes))]) if partition.nodes.any() else 1
     if request.one_thread:
         threads = 1
-    nodes = request.options.min_nodes or max(1, len(request.options.node_list) if request.options.tasks is None else 1)
-    most = request.options.max_nodes if request.options.max_nodes is not None else request.options.min_nodes
-    tasks = request.options.tasks if request.options.tasks is not None else nodes
-    if request.options.tasks is not None and request.options.tasks < nodes:
-        nodes = request.options.tasks if request.options.max_nodes != request.options.min_nodes else nodes
+    nodes = options.min_nodes or max(1, len(options.node_list) if options.tasks is None else 1)
+    most = options.max_nodes if options.max_nodes is not None else options.min_nodes
+    tasks = options.tasks if options.tasks is not None else nodes
+    if options.tasks is not None and options.tasks < nodes:
+        nodes = options.tasks if options.max_nodes != options.min_nodes else nodes
     target = max(nodes, min(most or nodes, max(tasks, nodes)))
     memory_per_node, memory_per_unit, all_memory = _memory(request, partition, cluster, threads)
-    required = _known_nodes(request.options.node_list, cluster) if request.options.node_list else None
+    required = _known_nodes(options.node_list, cluster) if options.node_list else None
     return Want(
         min_nodes=max(nodes, partition.min_nodes),
         most_nodes=most,
         target_nodes=max(target, partition.min_nodes),
-        units=max(math.ceil(tasks * request.options.cpus_per_task / threads), nodes),
-        per_task=max(1, math.ceil(request.options.cpus_per_task / threads)),
+        units=max(math.ceil(tasks * request.cpus_per_task / threads), nodes),
+        per_task=max(1, math.ceil(request.cpus_per_task / threads)),
         choices=_choices(request, cluster),
         per_node=_per_node(request, threads),
-        whole=parameters.linear or request.options.exclusive or partition.oversubscribe == "EXCLUSIVE",
+        whole=parameters.linear or options.exclusive or partition.oversubscribe == "EXCLUSIVE",
         memory_per_node=memory_per_node,
         memory_per_unit=memory_per_unit,
         all_memory=all_memory,
-        gres=request.options.gres,
-        gres_total=request.options.gpus,
+        gres=_counts(options.gres),
+        gres_total=_counts(options.gpus),
         required=required,
         least_loaded=partition.least_loaded,
         last_first=parameters.pack_serial_at_end,
     )
 
 
+def _counts(gres: tuple[GresCount, ...]) -> tuple[tuple[str, str, int], ...]:
+    return tuple((one.name, one.type, one.count) for one in gres)
+
+
 def _per_node(request: JobRequest, threads: int) -> int | None:
     if request.options.tasks_per_node is None:
         return None
-    return math.ceil(request.options.tasks_per_node * request.options.cpus_per_task / threads)
+    return math.ceil(request.options.tasks_per_node * request.cpus_per_task / threads)
 
 
 def _memory(request: JobRequest, partition: Partition, cluster: Cluster, threads: int) -> tuple[int, int, bool]:

@@ -49,7 +49,7 @@ class _Pass:
         for tried, (job, partition) in enumerate(queue(self._cluster)):
             if tried > parameters.default_queue_depth:
                 return
-            if not still_waits(job) or self._over_depth(partition):
+            if not still_waits(job, self._cluster) or self._over_depth(partition):
                 continue
             if (partition.name, job.options.reservation) in self._failed:
                 self._behind(job)

@@ -107,4 +107,4 @@ def _memory(job: Job, partition: Partition, cluster: Cluster) -> float:
 def _cpus(job: Job, partition: Partition, cluster: Cluster) -> float:
     request, want = job.request, job.wants[partition.name]
     tasks = request.options.tasks if request.options.tasks is not None else want.min_nodes
-    return float(tasks * request.options.cpus_per_task)
+    return float(tasks * request.cpus_per_task)

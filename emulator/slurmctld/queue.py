@@ -50,15 +50,15 @@ def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     own = reservations.of(job)
     if own is not None and own.start > cluster.now:
         return "Reservation"
-    if job.request.array is not None and job.options.array_limit and _tasks_running(job, cluster):
+    if array_full(job, cluster):
         return "JobArrayTaskLimit"
     return ""
 
 
-def _tasks_running(job: Job, cluster: Cluster) -> bool:
-    """Whether as many tasks of its array run as may."""
-    running = sum(other.request.array == job.request.array for other in cluster.running.values())
-    return running >= job.options.array_limit
+def array_full(job: Job, cluster: Cluster) -> bool:
+    """Whether as many tasks of its array are on the machine as may be (observation Q11)."""
+    limit = job.options.array.limit if job.options.array is not None else 0
+    return limit > 0 and cluster.array_tasks[job.request.array or 0] >= limit
 
 
 def queue(cluster: Cluster) -> list[Pair]:
@@ -73,12 +73,12 @@ def queue(cluster: Cluster) -> list[Pair]:
     return pairs
 
 
-def _rank(pair: Pair) -> tuple[int, int, int, int]:
+def _rank(pair: Pair) -> tuple[int, ...]:
     job, partition = pair
     priority = job.priorities.get(partition.name, job.priority) if len(job.partitions) > 1 else job.priority
-    return -partition.tier, -priority, job.id, job.partitions.index(partition)
+    return -partition.tier, -priority, *job.place, job.partitions.index(partition)
 
 
-def still_waits(job: Job) -> bool:
-    """Whether it has not been started since the queue was made."""
-    return job.state is State.PENDING
+def still_waits(job: Job, cluster: Cluster) -> bool:
+    """Whether it has not been started since the queue was made, nor as many other tasks of its array as may be."""
+    return job.state is State.PENDING and not array_full(job, cluster)

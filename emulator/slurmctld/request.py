@@ -45,6 +45,11 @@ class JobRequest:
         return self.options.name
 
     @property
+    def cpus_per_task(self) -> int:
+        """CPUs of each task."""
+        return self.options.cpus_per_task or 1
+
+    @property
     def one_thread(self) -> bool:
         """Whether no two tasks may share a core."""
         return self.options.tasks_per_core == 1 or self.options.hint == "nomultithread"
