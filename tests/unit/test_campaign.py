@@ -1,0 +1,98 @@
+"""Lists of runs: order, processes, failures, and results that are kept."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator import Config
+from emulator.accounting.records import Records
+from emulator.campaign import Outcome, RunSpec, identity, run_all
+from emulator.metrics.summary import summarise
+from emulator.workload.models import lublin99
+from emulator.workload.swf import write_swf
+from slurm_sim_plugins import InputError
+
+
+def measure(records: Records) -> dict[str, float]:
+    return {key: float(value) for key, value in summarise(records).items()}
+
+
+def starts(records: Records) -> dict[str, float]:
+    return {str(job): float(start) for job, start in zip(records.jobs["job_id"], records.jobs["start"], strict=True)}
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("traces") / "jobs.swf"
+    write_swf(lublin99.generate(150, 64, 1, load=0.8), file)
+    return file
+
+
+def specs(trace: Path, **options: Any) -> list[RunSpec]:
+    schedulers = ["sched/easy", "sched/fcfs", "sched/conservative", "sched/venture"]
+    return [
+        RunSpec(name, trace, Config(processors=64, slots={"SchedulerType": name}), options.get("measure", measure))
+        for name in schedulers
+    ]
+
+
+def test_outcomes_come_in_the_order_of_the_runs_whatever_the_number_of_processes(trace: Path) -> None:
+    alone = run_all(specs(trace, measure=starts))
+    assert [outcome.name for outcome in alone] == [spec.name for spec in specs(trace)]
+    assert len({json.dumps(outcome.numbers) for outcome in alone[:3]}) == 3
+    assert run_all(specs(trace, measure=starts), processes=2) == alone
+
+
+def test_a_run_that_fails_does_not_keep_the_others(trace: Path) -> None:
+    wrong = replace(specs(trace)[0], name="wrong", config=Config(processors=64, slots={"SchedulerType": "sched/no"}))
+    outcomes = run_all([specs(trace)[1], wrong, specs(trace)[0]], processes=2)
+    assert [bool(outcome.error) for outcome in outcomes] == [False, True, False]
+    assert "sched/no" in outcomes[1].error
+    assert not outcomes[1].numbers
+
+
+def test_what_was_made_is_kept_and_not_made_again(trace: Path, tmp_path: Path) -> None:
+    told: list[Outcome] = []
+    first = run_all(specs(trace)[:2], keep=tmp_path / "kept", report=told.append)
+    assert [outcome.kept for outcome in told] == [False, False]
+    again = run_all(specs(trace)[:3], keep=tmp_path / "kept")
+    assert [outcome.kept for outcome in again] == [True, True, False]
+    assert [outcome.numbers for outcome in again[:2]] == [outcome.numbers for outcome in first]
+
+
+def test_a_damaged_result_is_made_again(trace: Path, tmp_path: Path) -> None:
+    spec = specs(trace)[0]
+    run_all([spec], keep=tmp_path)
+    (file,) = tmp_path.iterdir()
+    file.write_text('{"numbers": {"jobs"')
+    (outcome,) = run_all([spec], keep=tmp_path)
+    assert not outcome.kept
+    assert outcome.numbers["jobs"] == 150
+    assert run_all([spec], keep=tmp_path)[0].kept
+
+
+def test_any_option_is_another_run(trace: Path, tmp_path: Path) -> None:
+    spec = specs(trace)[0]
+    other_trace = tmp_path / "jobs.swf"
+    other_trace.write_text(trace.read_text() + ";\n")
+    others = [
+        replace(spec, config=replace(spec.config, kill_at_limit=False)),
+        replace(spec, config=replace(spec.config, seed=1)),
+        replace(spec, reading={"filter": "papers"}),
+        replace(spec, measure=starts),
+        replace(spec, trace=other_trace),
+    ]
+    assert len({identity(one) for one in [spec, *others]}) == len(others) + 1
+    assert identity(replace(spec, name="other")) == identity(spec)
+
+
+def test_a_trace_that_is_not_there_is_named(tmp_path: Path) -> None:
+    spec = RunSpec("run", tmp_path / "no.swf", Config(processors=8), measure)
+    with pytest.raises(InputError, match=r"no\.swf: cannot be read"):
+        run_all([spec], keep=tmp_path)
+    assert "no.swf" in run_all([spec])[0].error
