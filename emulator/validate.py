@@ -122,6 +122,16 @@ class Validator:
 
     def plan(self, answer: float | Plan, job: Job) -> Plan:
         """Planned seconds, one number for everything or three."""
+        limit = job.time_limit
+        # The many; whatever else it is, is looked at more closely.
+        if type(answer) is float:
+            if 0 < answer <= limit:
+                return Plan(answer, answer, answer)
+        elif type(answer) is Plan:
+            queue, waiting, running = answer
+            are_floats = type(queue) is type(waiting) is type(running) is float
+            if are_floats and 0 < queue <= limit and 0 < waiting <= limit and 0 < running <= limit:
+                return answer
         try:
             return answers.plan(answer, job)
         except Refused as refused:

@@ -126,7 +126,8 @@ def cobalt(values: Values, percentile: float) -> float:
     Source: the history manager of the Cobalt resource manager.
     """
     count = len(values)
-    return values[min(int(percentile * count // 100), count - 1)]
+    rank = int(percentile * count // 100)
+    return values[rank] if rank < count else values[count - 1]
 
 
 def nearest(values: Values, percentile: float) -> float:

@@ -14,11 +14,20 @@ class Witness:
     Args:
         log: the event log, or None.
         hooks: the observers' hooks among them.
+
+    Attributes:
+        of_submissions, of_starts, of_ends: the witness itself, or None if nobody wants to
+            know of them.
+        of_run_times: :meth:`learnt`, or None if nobody learns.
     """
 
     def __init__(self, log: EventLog | None, hooks: Hooks) -> None:
         self._log = log
         self._hooks = hooks
+        self.of_submissions = self if log is not None or hooks.job_submitted is not None else None
+        self.of_starts = self if log is not None or hooks.job_started is not None else None
+        self.of_ends = self if log is not None or hooks.job_ended is not None else None
+        self.of_run_times = self.learnt if hooks.walltime_learn is not None else None
 
     @staticmethod
     def needed(log: EventLog | None, hooks: Hooks) -> bool:
@@ -65,11 +74,18 @@ class Witness:
         if self._log is not None:
             self._log.reserve(now, job.id, time, reason)
 
-    def ended(self, now: int, run: Run, state: str, ran: float) -> None:
-        """A job left the machine for good, after ``ran`` seconds of work."""
+    def learnt(self, now: int, job: Job, ran: float) -> None:
+        """A job has ended for good, after ``ran`` seconds of work."""
+        time = now / MICROSECONDS
+        try:
+            self._hooks.walltime_learn(job, ran, time)  # type: ignore[misc]
+        except FAILURES as error:
+            self._hooks.fail("walltime_learn", error, time=time, job=job.id)
+
+    def ended(self, now: int, run: Run, state: str) -> None:
+        """A job left the machine for good."""
         if self._log is not None:
             self._log.end(now, run.job.id, state)
-        self._tell("walltime_learn", self._hooks.walltime_learn, now, run.job, run.job, ran)
         self._tell("job_ended", self._hooks.job_ended, now, run.job, run.job, run, state)
 
     def _tell(self, name: str, hook: Hook, now: int, job: Job, *values: object) -> None:

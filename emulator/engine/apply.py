@@ -23,6 +23,8 @@ from slurm_sim_plugins.decisions import Plan
 from slurm_sim_plugins.profile import RunEntry
 from slurm_sim_plugins.views import Job, Run, Situation
 
+_set = object.__setattr__
+"""Writes to a job, which refuses plain assignment."""
 NO_SEQUENCE = float("inf")
 """Comes after every number of a start."""
 
@@ -75,6 +77,10 @@ class Apply:
         self._plans: dict[int, Plan] = {}
         self._heap = heap
         self._witness = witness
+        self._submit_witness = witness.of_submissions if witness is not None else None
+        self._start_witness = witness.of_starts if witness is not None else None
+        self._end_witness = witness.of_ends if witness is not None else None
+        self._learnt = witness.of_run_times if witness is not None else None
         self._queue = JobQueue(situation)
         self._sequence = 0
         if progress.overhead:
@@ -89,18 +95,25 @@ class Apply:
 
     def plan(self, job: Job, plan: Plan) -> None:
         """Schedulers are to plan with this, in seconds of the job's own work."""
-        self._plans[job.index] = plan
-        self._table.planned[job.index] = plan.waiting
-        self._plan_next_run(job)
+        index = job.index
+        queue, waiting, running = plan
+        self._table.planned[index] = waiting
+        if self._progress.overhead:
+            self._plans[index] = plan
+            self._plan_next_run(job)
+            return
+        _set(job, "planned", waiting)
+        _set(job, "planned_queue", queue)
+        _set(job, "planned_running", running)
 
     def _plan_next_run(self, job: Job) -> None:
         """What schedulers read of the next run's length: the work that is left, and its overhead."""
         index, wall, limit = job.index, self._progress.wall, job.time_limit
         queue, waiting, running = self._plans.get(index, (limit, limit, limit))
-        object.__setattr__(job, "planned", wall(index, waiting))
-        object.__setattr__(job, "planned_queue", wall(index, queue))
-        object.__setattr__(job, "planned_running", wall(index, running))
-        object.__setattr__(job, "longest", wall(index, limit))
+        _set(job, "planned", wall(index, waiting))
+        _set(job, "planned_queue", wall(index, queue))
+        _set(job, "planned_running", wall(index, running))
+        _set(job, "longest", wall(index, limit))
 
     def submit(self, job: Job) -> None:
         """A job enters the queue."""
@@ -110,8 +123,8 @@ class Apply:
         self._situation._arrived.append(job)
         if job.processors <= self.free:
             self.hopeful = True
-        if self._witness is not None:
-            self._witness.submitted(self.now, job)
+        if self._submit_witness is not None:
+            self._submit_witness.submitted(self.now, job)
 
     def reorder(self) -> None:
         """The waiting jobs' priorities were set anew: the queue takes their order."""
@@ -143,22 +156,23 @@ class Apply:
         self._table.start[index] = now
         if not was_head:
             self._table.backfilled[index] = True
-            object.__setattr__(job, "backfilled", True)
+            _set(job, "backfilled", True)
         elif self._table.blocked[index] and self._table.could_start[index] == NEVER:
             self._table.could_start[index] = now
         if self.watch.head is not None:
             self.watch.started(job)
-        if self._witness is not None:
-            self._witness.started(now, Run._make(entry), not was_head, reason)
+        if self._start_witness is not None:
+            self._start_witness.started(now, Run._make(entry), not was_head, reason)
 
     def end(self, index: int, kind: int) -> None:
         """A run ends by itself or at its limit (``kind`` is FINISH or TIMEOUT)."""
         entry = self._leave(index)
         self.state[index] = COMPLETED if kind == FINISH else TIMEOUT
         self._table.end[index] = self.now
-        if self._witness is not None:
-            ran = self._progress.useful[index] / MICROSECONDS
-            self._witness.ended(self.now, Run._make(entry), "COMPLETED" if kind == FINISH else "TIMEOUT", ran)
+        if self._learnt is not None:
+            self._learnt(self.now, entry[4], self._progress.useful[index] / MICROSECONDS)
+        if self._end_witness is not None:
+            self._end_witness.ended(self.now, Run._make(entry), "COMPLETED" if kind == FINISH else "TIMEOUT")
 
     def preempt(self, run: Run, preemptor: Job, reason: str = "") -> None:
         """A run is ended by preemption; its job waits at its old place, with what progress the mode leaves it."""
@@ -172,8 +186,8 @@ class Apply:
         kept, away = self._progress.preempt(index, at_work)
         table.past_runs.append((index, start, self.now, table.backfilled[index], kept))
         table.backfilled[index] = False
-        object.__setattr__(job, "requeues", job.requeues + 1)
-        object.__setattr__(job, "backfilled", False)
+        _set(job, "requeues", job.requeues + 1)
+        _set(job, "backfilled", False)
         if self._progress.overhead:
             self._plan_next_run(job)
         if away:

@@ -92,7 +92,9 @@ class History:
             return None
         share = self._percentile_of(values, self._percentile)
         limit = job.time_limit
-        planned = adjusted(limit, share if share > self._threshold else self._threshold)
+        planned = limit * (share if share > self._threshold else self._threshold)
+        if planned < LEAST_PLANNED:
+            planned = min(LEAST_PLANNED, limit)
         if self._everywhere:
             return planned
         return Plan(
