@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from emulator import Result
 from emulator.config.preemption import Preemption
+from slurm_sim_plugins import Plan, WalltimeView, hookimpl
 from tests.helpers import column, run, run_rows, times
 
 SHARED = Path(os.environ.get("SLURM_SIM_SHARED") or Path(__file__).resolve().parents[2].parent / "shared")
@@ -42,11 +43,20 @@ def preemption(case: dict[str, Any]) -> Preemption:
     return Preemption()
 
 
-def obstacle(case: dict[str, Any]) -> str | None:
-    """Why a case cannot be simulated yet."""
-    if "t_sched" in case:
-        return "needs walltime/history: planned times that differ for waiting and running jobs"
-    return None
+def adjustment(case: dict[str, Any]) -> dict[str, Any]:
+    """The plugin that plans with the case's ``t_sched``; selective: not the planned ends of runs."""
+    if "t_sched" not in case:
+        return {}
+
+    class Adjusted:
+        name: ClassVar[str] = "walltime/adjusted"
+
+        @hookimpl
+        def walltime_submit(self, view: WalltimeView) -> float | Plan:
+            seconds = float(case["t_sched"][view.job.id])
+            return seconds if case["adjust"] == "regular" else Plan(seconds, seconds, view.job.time_limit)
+
+    return {"walltime": "walltime/adjusted", "plugins": [Adjusted]}
 
 
 def cases() -> list[Any]:
@@ -56,11 +66,9 @@ def cases() -> list[Any]:
     yaml = pytest.importorskip("yaml")
     found = []
     for case in yaml.safe_load(GOLDEN.read_text(encoding="utf-8"))["golden"]:
-        reason = obstacle(case)
-        marks = [pytest.mark.skip(reason=reason)] if reason else []
-        for options in [{}] if reason else POLICIES[case["policy"]]:
+        for options in POLICIES[case["policy"]]:
             label = "-".join([case["id"], *options.get("plugin_options", {}).get("sched/conservative", {}).values()])
-            found.append(pytest.param(case, options, id=label, marks=marks))
+            found.append(pytest.param(case, options, id=label))
     return found
 
 
@@ -79,7 +87,8 @@ def test_worked_case(case: dict[str, Any], options: dict[str, Any], dispatch: st
     jobs = [(job, *row[:4]) for job, row in case["jobs"].items()]
     predicted = {job: row[4] for job, row in case["jobs"].items()}
 
-    result = run(jobs, case["procs"], predicted=predicted, dispatch=dispatch, preemption=preemption(case), **options)
+    options = {"preemption": preemption(case), "dispatch": dispatch, **options, **adjustment(case)}
+    result = run(jobs, case["procs"], predicted=predicted, **options)
 
     assert times(result) == {job: tuple(runs[-1]) for job, runs in case["runs"].items()}
     assert all_runs(result) == case["runs"]
