@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.testing.capacity import Uses, check_capacity
-from emulator.testing.tables import NOWHEN, Instants, RunRows, instants, require, seconds
+from emulator.testing.tables import NOWHEN, Instants, Mask, RunRows, instants, require, seconds
 
 Options = Mapping[str, Any]
 """The table ``preemption`` of a run's description."""
@@ -114,18 +114,17 @@ def _check_expected(runs: RunRows, left: Instants, expected: _Expected) -> None:
 def _check_just_in_time(options: Options, runs: RunRows, left: Instants, total: int) -> None:
     reading, written = _reading(options, runs), ~runs.last & (runs.work > 0)
     writes = Uses(runs.id, runs.end, runs.end + _write(options, runs), runs.processors)
-    # Of a run that did nothing it is not known whether it was still waiting.
     at_work = runs.last | written
-    wait = np.where(at_work, runs.length - reading - np.where(runs.last, left, runs.work), 0)
-    _check_waits(runs, wait, Uses(*(column[written] for column in writes)))
+    wait = runs.length - reading - np.where(runs.last, left, runs.work)
+    # Of a run that did nothing it is not known when it began to read.
+    wait = np.where(at_work, wait, np.maximum(wait, 0))
+    _check_waits(runs, wait, at_work, Uses(*(column[written] for column in writes)))
     again = np.concatenate([runs.start[1:], np.zeros(min(len(runs.id), 1), dtype=np.int64)])
     require(
         ~written | (again >= writes.end),
         runs.id,
         runs.end,
-        lambda run: (
-            f"it starts again at {seconds(again[run])}, its checkpoint is written at {seconds(writes.end[run])}"
-        ),
+        lambda run: f"it starts again at {seconds(again[run])}, before its checkpoint, at {seconds(writes.end[run])}",
     )
     working = Uses(runs.id, runs.start + wait, runs.end, runs.processors)
     taken = [
@@ -135,13 +134,15 @@ def _check_just_in_time(options: Options, runs: RunRows, left: Instants, total: 
     check_capacity(Uses(*taken), total)
 
 
-def _check_waits(runs: RunRows, wait: Instants, writes: Uses) -> None:
+def _check_waits(runs: RunRows, wait: Instants, at_work: Mask, writes: Uses) -> None:
     """A run waits on its processors until a checkpoint is written that was being written when it started."""
     until = runs.start + wait
-    right = [
-        waits == 0 or (waits > 0 and bool(((writes.start <= start) & (writes.end == end)).any()))
-        for waits, start, end in zip(wait.tolist(), runs.start.tolist(), until.tolist(), strict=True)
-    ]
+
+    def is_written(run: int) -> bool:
+        ends = writes.end[writes.start <= runs.start[run]]
+        return bool((ends == until[run] if at_work[run] else ends >= until[run]).any())
+
+    right = [waits == 0 or (waits > 0 and is_written(run)) for run, waits in enumerate(wait.tolist())]
     require(
         np.array(right, dtype=bool),
         runs.id,

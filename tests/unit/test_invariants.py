@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 from emulator import Result, Workload, simulate
+from emulator.config.preemption import Preemption
 from emulator.testing.invariants import check_invariants
 from slurm_sim_plugins import Decision, MakeRoom, SchedulingView, Start, hookimpl
 from slurm_sim_plugins.manager import Catalogue
@@ -186,6 +187,117 @@ def test_a_run_of_no_length_needs_its_processors_too() -> None:
     check_invariants(*shifted([(1, 3, 4, 0, 9), (2, 0, 4, 0, 9)], {2: 3}))
     with pytest.raises(AssertionError, match="job 2, time 4 s: 5 processors are in use, the machine has 4"):
         check_invariants(*shifted([(1, 0, 3, 5, 9), (2, 0, 2, 0, 9)], {2: 4}))
+
+
+# Modes of preemption ---------------------------------------------------------------------
+
+PREEMPTED: list[tuple[int, float, int, float, float]] = [(1, 0, 3, 10, 12), (2, 1, 4, 5, 9), (3, 2, 1, 20, 30)]
+"""On four processors, 3 ventures ahead of 2, and has to make room for it when 1 has ended."""
+MODES = {
+    "requeue": Preemption(),
+    "interval": Preemption(mode="CHECKPOINT", interval=4, cost=1, restart_cost=3),
+    "share": Preemption(mode="CHECKPOINT", checkpoint="share", share=0.2, cost=2),
+    "jit": Preemption(mode="CHECKPOINT", checkpoint="jit", cost=3, restart_cost=2),
+    "suspend": Preemption(mode="SUSPEND", slowdown=0.05, cost=2),
+}
+
+
+def in_mode(mode: str) -> Result:
+    options: dict[str, Any] = {"scheduler": "sched/venture", "preempt": "preempt/shadow_load", "catalogue": Catalogue()}
+    return simulate(workload(PREEMPTED), processors=4, preemption=MODES[mode], **options)
+
+
+def ending(result: Result, job: int, later: float) -> Result:
+    """The last run of a job ends later, and all that follows from it."""
+    place = result.records.jobs["job_id"].tolist().index(job)
+    (rows,) = np.nonzero(result.records.runs["job_id"] == job)
+    for table, column, row in (("jobs", "end", place), ("jobs", "occupied", place), ("runs", "end", rows[-1])):
+        result = changed(result, table, column, row, getattr(result.records, table)[column][row] + later)
+    return result
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_mode_passes(mode: str) -> None:
+    check_invariants(in_mode(mode), workload(PREEMPTED))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("later", [-0.00001, 0.00001, 1])
+def test_a_last_run_of_another_length(mode: str, later: float) -> None:
+    with pytest.raises(AssertionError, match=r"job 3, time .*: run 2 (lasts|waits)"):
+        check_invariants(ending(in_mode(mode), 3, later), workload(PREEMPTED))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("more", [-1, -0.00001, 0.00001, 1])
+def test_work_that_was_not_kept(mode: str, more: float) -> None:
+    result = in_mode(mode)
+    work = result.records.runs["work"]
+    row = int(np.flatnonzero(result.records.runs["outcome"] == "PREEMPTED")[0])
+    last = int(np.flatnonzero(result.records.runs["job_id"] == 3)[-1])
+    wrong = changed(changed(result, "runs", "work", row, work[row] + more), "runs", "work", last, work[last] - more)
+    with pytest.raises(AssertionError, match="job 3, time "):
+        check_invariants(wrong, workload(PREEMPTED))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_runs_that_do_not_add_up(mode: str) -> None:
+    result = in_mode(mode)
+    for row, work in enumerate(result.records.runs["work"].tolist()):
+        with pytest.raises(AssertionError, match=r"job [123], time "):
+            check_invariants(changed(result, "runs", "work", row, work - 0.5), workload(PREEMPTED))
+    with pytest.raises(AssertionError, match="run 1 has no work"):
+        check_invariants(changed(result, "runs", "work", 0, NAN), workload(PREEMPTED))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_another_modes_options(mode: str) -> None:
+    result = in_mode(mode)
+    for other in MODES:
+        if other != mode:
+            wrong = replace(result, about={**result.about, "preemption": asdict(MODES[other])})
+            with pytest.raises(AssertionError, match=r"run [12] "):
+                check_invariants(wrong, workload(PREEMPTED))
+
+
+def waiting_on_processors(start: float, end: float, again: float) -> tuple[Result, Workload]:
+    """Job 1 is preempted at 10 and written until 13; 2 takes its place, and then it goes on."""
+    rows = [(1, 0, 1, 20, 30), (2, 10, 1, 5, 9)]
+    given = workload(rows)
+    good = simulate(given, processors=1, preemption=MODES["jit"], catalogue=Catalogue())
+    jobs, runs = dict(good.records.jobs), dict(good.records.runs)
+    jobs |= {"start": np.array([again, start]), "end": np.array([again + 12, end]), "requeues": np.array([1, 0])}
+    jobs |= {"first_start": np.array([0, start]), "occupied": np.array([22, end - start])}
+    order = [0, 1, 0]
+    runs = {name: column[order] for name, column in runs.items()}
+    runs |= {"run": np.array([1, 1, 2]), "start": np.array([0, start, again]), "work": np.array([10.0, 5, 10])}
+    runs |= {"end": np.array([10, end, again + 12])}
+    runs["outcome"] = np.array(["PREEMPTED", "COMPLETED", "COMPLETED"], dtype=object)
+    return replace(good, records=replace(good.records, jobs=jobs, runs=runs)), given
+
+
+def test_who_does_not_wait_for_a_checkpoint() -> None:
+    check_invariants(*waiting_on_processors(10.0, 18.0, 18.0))
+    check_invariants(*waiting_on_processors(13.0, 18.0, 18.0))
+    check_invariants(*waiting_on_processors(14.0, 19.0, 19.0))
+    with pytest.raises(AssertionError, match="job 2, time 10 s: 2 processors are in use, the machine has 1"):
+        check_invariants(*waiting_on_processors(10.0, 15.0, 15.0))
+    with pytest.raises(AssertionError, match="job 2, time 10 s: run 1 waits 2 s, and no checkpoint is complete then"):
+        check_invariants(*waiting_on_processors(10.0, 17.0, 17.0))
+    with pytest.raises(AssertionError, match="job 2, time 13 s: run 1 waits 3 s, and no checkpoint is complete then"):
+        check_invariants(*waiting_on_processors(13.0, 21.0, 21.0))
+
+
+def test_who_goes_on_before_its_checkpoint_is_written() -> None:
+    with pytest.raises(AssertionError, match="job 1, time 10 s: it starts again at 12, before its checkpoint, at 13"):
+        check_invariants(*waiting_on_processors(24.0, 29.0, 12.0))
+
+
+def test_columns_that_contradict_one_another(result: Result, given: Workload) -> None:
+    with pytest.raises(AssertionError, match=r"job 10, time 50 s: run is 50 s, it did 40 s of work"):
+        check_invariants(changed(result, "jobs", "run", 0, 50.0), given)
+    with pytest.raises(AssertionError, match=r"job 30, time 5 s: first_reserved is 7.0 and reserved is nan"):
+        check_invariants(changed(result, "jobs", "first_reserved", 2, 7.0), given)
 
 
 def test_of_no_jobs() -> None:
