@@ -32,6 +32,7 @@ class Easy:
     def __init__(self, reservation: Literal["recompute", "sticky"] = "recompute") -> None:
         self._sticky = reservation == "sticky"
         self._reserved: tuple[Job, float] | None = None
+        self._promised: tuple[Job, float] | None = None
 
     @hookimpl
     def schedule(self, view: SchedulingView) -> Generator[Decision, bool, None]:
@@ -58,7 +59,9 @@ class Easy:
     def _reservation(self, view: SchedulingView, head: Job) -> tuple[float, int]:
         """When the head is to start, and the extra processors then."""
         shadow_time, extra = view.earliest_start(head)
-        if self._sticky and self._reserved is not None and self._reserved[0] is head:
-            shadow_time = max(shadow_time, self._reserved[1])
-            extra = view.free_at(shadow_time) - head.processors
-        return shadow_time, extra
+        if not self._sticky:
+            return shadow_time, extra
+        if self._promised is None or self._promised[0] is not head:
+            self._promised = (head, shadow_time)
+        shadow_time = max(shadow_time, self._promised[1])
+        return shadow_time, view.free_at(shadow_time) - head.processors

@@ -20,7 +20,6 @@ STICKY = {"sched/easy": {"reservation": "sticky"}}
 PASSES = st.sampled_from(["batch", "event"])
 
 
-@pytest.mark.xfail(reason="sched/easy keeps the latest reservation that the head had, not the first")
 @settings(max_examples=60)
 @given(case=cases(), passes=PASSES, kill_at_limit=st.booleans())
 def test_a_sticky_reservation(case: Case, passes: Any, kill_at_limit: bool) -> None:
@@ -29,7 +28,6 @@ def test_a_sticky_reservation(case: Case, passes: Any, kill_at_limit: bool) -> N
     assert times(result) == expected
 
 
-@pytest.mark.xfail(reason="sched/easy keeps the latest reservation that the head had, not the first")
 def test_a_sticky_reservation_is_never_earlier_than_the_first_one() -> None:
     """Job 4 was to start at 20; at 12, job 1 being late, at 30; from 15 on at 20 again, so that job 5 has to wait."""
     jobs = [(1, 0, 1, 15, 30), (2, 0, 1, 20, 20), (3, 0, 1, 12, 12), (4, 1, 4, 5, 5), (5, 16, 1, 10, 10)]

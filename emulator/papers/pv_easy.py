@@ -1,0 +1,319 @@
+"""The papers on PV-EASY: their tables 1, 2 and 4 to 11, and the claims of their figures.
+
+Source: Yuan, Wu, Zheng and Li, Guarantee strict fairness and utilize prediction better in
+parallel job scheduling, IEEE TPDS 25(7), 2014 (journal); the same authors' conference paper
+of 2010, whose table 4 counts backfilled and blocked jobs.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from emulator.campaign import Numbers, Outcome, RunSpec
+from emulator.config.experiment import read_experiment
+from emulator.config.options import Config
+from emulator.config.preemption import Preemption
+from emulator.metrics import fairness, machine, preemption
+from emulator.metrics.averages import largest, mean, weighted
+from emulator.metrics.jobs import bounded_slowdown, column
+from emulator.papers.cells import Cell
+from emulator.papers.presets import FOLDER, preset
+from slurm_sim_plugins.errors import ConfigurationError, InputError
+
+if TYPE_CHECKING:
+    from emulator.accounting.records import Records
+
+COSTS = (60, 120, 180)
+BIG = 0.25
+"""Jobs with more than this share of the machine are big, in the papers' words."""
+EDGES = (0.0, 1 / 16, 1 / 8, BIG, 1 / 2, 1.0)
+"""Groups of blocked jobs by parallelism, as shares of the machine."""
+ERRORS = (0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
+"""Largest errors of the virtual predictor."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """A workload of the papers.
+
+    Attributes:
+        name: what they call it.
+        file: the trace in the Parallel Workloads Archive.
+        processors: of the machine as they have it.
+    """
+
+    name: str
+    file: str
+    processors: int
+
+
+STUDIES = (
+    Study("CTC", "CTC-SP2-1996-3.1-cln.swf.gz", 430),
+    Study("SDSC-BLUE", "SDSC-BLUE-2000-4.2-cln.swf.gz", 1152),
+    Study("SDSC-DS", "SDSC-DS-2004-2.1-cln.swf.gz", 1664),
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the papers do not say: one answer to each question. The defaults are those of the presets.
+
+    Attributes:
+        kill_at_limit: whether jobs are killed at their limits.
+        expired: with what a run is planned that outlives its prediction.
+        passes: what happens at one instant.
+        last: which job is a user's last.
+        refresh: whether a prediction is renewed.
+        trim: whether needless victims are spared.
+        single_head: whether room is made for one head in a pass.
+        extra: whether jobs beside the head's reservation go with those that end in time.
+        restart: whether a job that made room may start again in the same pass.
+        reservation: whether EASY's reservation is kept or recomputed.
+        restart_cost: whether a restart from a checkpoint costs as much as the checkpoint.
+    """
+
+    kill_at_limit: bool = True
+    expired: str = "limit"
+    passes: str = "batch"
+    last: str = "finished"
+    refresh: str = "submit"
+    trim: bool = False
+    single_head: bool = False
+    extra: bool = False
+    restart: bool = True
+    reservation: str = "sticky"
+    restart_cost: bool = False
+
+
+QUESTIONS: dict[str, tuple[Any, ...]] = {
+    "kill_at_limit": (True, False),
+    "expired": ("limit", "now", "tsafrir", "again"),
+    "passes": ("batch", "event"),
+    "last": ("finished", "submitted"),
+    "refresh": ("submit", "pass"),
+    "trim": (False, True),
+    "single_head": (False, True),
+    "extra": (False, True),
+    "restart": (True, False),
+    "reservation": ("sticky", "recompute"),
+    "restart_cost": (False, True),
+}
+"""The answers that are tried, the default's first."""
+
+
+def find_traces(folder: Path, names: Sequence[str] = ()) -> dict[str, Path]:
+    """The traces of the studies, in a folder or its subfolder ``swf``.
+
+    Args:
+        folder: where they lie.
+        names: of the studies wanted; all by default.
+
+    Raises:
+        ConfigurationError: a study that there is not.
+        InputError: a trace is not there.
+    """
+    known = {study.name for study in STUDIES}
+    for name in names:
+        if name not in known:
+            raise ConfigurationError(f"there is no workload {name!r}; the papers have {', '.join(sorted(known))}")
+    found = {}
+    for study in STUDIES:
+        if names and study.name not in names:
+            continue
+        places = [folder / study.file, folder / "swf" / study.file]
+        file = next((place for place in places if place.is_file()), None)
+        if file is None:
+            raise InputError(
+                f"{folder}: {study.file} is not there; it is one of the logs of the Parallel Workloads Archive. "
+                "Name their folder with --traces or SLURM_SIM_TRACES"
+            )
+        found[study.name] = file
+    return found
+
+
+def specs(traces: Mapping[str, Path], runs: Iterable[str], reading: Reading | None = None) -> list[RunSpec]:
+    """The runs to make.
+
+    Args:
+        traces: by name of the study.
+        runs: ``easy``, ``easy_last``, ``pv``, ``cp60`` ... as in the table of values, or
+            ``virtual:SCHEDULER:ERROR:REPETITION``.
+        reading: answers to what the papers leave open; by default as in the presets.
+    """
+    processors = {study.name: study.processors for study in STUDIES}
+    return [
+        RunSpec(f"{name}/{run}", trace, config_of(run, processors[name], reading), measure, reading_options(run))
+        for name, trace in traces.items()
+        for run in runs
+    ]
+
+
+def reading_options(run: str) -> dict[str, Any]:
+    """How the trace of a run is read."""
+    return dict(read_experiment(preset(_preset_of(run))).reading)
+
+
+def config_of(run: str, processors: int, reading: Reading | None = None) -> Config:
+    """The configuration of a run."""
+    study = read_experiment(preset(_preset_of(run)))
+    options = {name: dict(values) for name, values in study.plugins.items()}
+    preemption_options = dict(study.preemption)
+    if run[:2] in ("cp", "vm"):
+        preemption_options["cost"] = float(run[2:])
+    config = Config(
+        processors=processors,
+        slots=dict(study.slots),
+        plugin_options=options,
+        preemption=Preemption(**preemption_options),
+        **study.simulation,
+    )
+    if run.startswith("virtual:"):
+        _, scheduler, error, repetition = run.split(":")
+        config = _virtual(scheduler, float(error), int(repetition), processors)
+    return config if reading is None else _read_as(config, reading)
+
+
+def _preset_of(run: str) -> str:
+    name = {"pv": "pv_easy", "cp": "cp_pv_easy", "vm": "vm_pv_easy"}.get(run.rstrip("0123456789"), run)
+    return f"papers/{'pv_easy' if name.startswith('virtual:') else name}"
+
+
+def _virtual(scheduler: str, error: float, repetition: int, processors: int) -> Config:
+    """A scheduler with the virtual predictor, for figure 4."""
+    base = config_of("pv" if scheduler == "pv" else "easy", processors)
+    slots = {**base.slots, "WalltimeType": "walltime/virtual"}
+    if scheduler == "sjf":
+        slots["BackfillType"] = "backfill/sjf"
+    options = {name: values for name, values in base.plugin_options.items() if not name.startswith("walltime/")}
+    return replace(base, slots=slots, plugin_options={**options, "walltime/virtual": {"error": error}}, seed=repetition)
+
+
+def _read_as(config: Config, reading: Reading) -> Config:
+    """A configuration under another reading; options go to the plugins that are selected."""
+    answers: dict[str, dict[str, Any]] = {
+        "sched/easy": {"reservation": reading.reservation},
+        "sched/venture": {
+            "single_head": reading.single_head,
+            "extra": reading.extra,
+            "restart": reading.restart,
+        },
+        "preempt/shadow_load": {"trim": reading.trim},
+        "walltime/last_model": {"last": reading.last, "refresh": reading.refresh},
+    }
+    options = {name: dict(values) for name, values in config.plugin_options.items()}
+    for name in config.slots.values():
+        if name in answers:
+            options[name] = {**options.get(name, {}), **answers[name]}
+    changed = config.preemption
+    if changed.mode == "CHECKPOINT":
+        changed = replace(changed, restart_cost=changed.cost if reading.restart_cost else 0.0)
+    return replace(
+        config,
+        plugin_options=options,
+        preemption=changed,
+        kill_at_limit=reading.kill_at_limit,
+        expired=reading.expired,  # type: ignore[arg-type]
+        passes=reading.passes,  # type: ignore[arg-type]
+    )
+
+
+def measure(records: Records) -> Numbers:
+    """All that the papers' tables and figures show of a run; percent, minutes and hours as they print them."""
+    slowdown, processors = bounded_slowdown(records), column(records, "processors")
+    blocked = np.asarray(records.jobs["blocked"], dtype=bool)
+    delay, violated = fairness.unfair_delay(records), fairness.reservation_violated(records)
+    late = fairness.reservation_delay(records)
+    hit = preemption.preempted(records)
+    numbers = {
+        "jobs": float(len(records)),
+        "mbs": mean(slowdown),
+        "mwbs": weighted(slowdown, processors),
+        "blocked_jobs": float(np.sum(blocked)),
+        "backfilled_jobs": float(np.sum(records.jobs["backfilled"])),
+        "delayed_jobs": float(np.sum(~np.isnan(delay))),
+        "mean_delay_min": mean(delay) / 60,
+        "max_delay_h": largest(delay) / 3600,
+        "violated_jobs": float(np.sum(violated)),
+        "mean_violated_processors": mean(np.where(violated, processors, np.nan)),
+        "mean_dtr_min": mean(late) / 60,
+        "max_dtr_h": largest(late) / 3600,
+        "mean_si": mean(fairness.slowdown_increase(records)),
+        "max_si": largest(fairness.slowdown_increase(records)),
+        "total_load_pct": 100 * machine.total_load(records),
+        "wasted_load_pct": 100 * machine.wasted_load(records),
+        "preempted_jobs": float(np.sum(hit)),
+        "preempted_pct": 100 * float(np.mean(hit)),
+        "mkt": preemption.mean_requeues(records),
+        "mean_rtw_pct": 100 * mean(preemption.wasted_run(records)),
+    }
+    share = processors / records.processors
+    for low, high in pairwise(EDGES):
+        group = blocked & (share > low) & (share <= high)
+        numbers[f"blocked_mbs_{high:.4f}"] = mean(np.where(group, slowdown, np.nan))
+        numbers[f"blocked_mwbs_{high:.4f}"] = weighted(np.where(group, slowdown, np.nan), processors)
+    for size, group in (("big", blocked & (share > BIG)), ("small", blocked & (share <= BIG))):
+        numbers[f"blocked_mbs_{size}"] = mean(np.where(group, slowdown, np.nan))
+        numbers[f"blocked_mwbs_{size}"] = weighted(np.where(group, slowdown, np.nan), processors)
+    return {key: value for key, value in numbers.items() if math.isfinite(value)}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a table of the papers."""
+
+    paper: str
+    table: int
+    title: str
+    run: str
+    metric: str
+    values: Mapping[str, tuple[float, ...]]
+
+
+@cache
+def rows() -> tuple[Row, ...]:
+    """All rows that the papers print numbers in."""
+    data = tomllib.loads((FOLDER / "pv_easy_values.toml").read_text(encoding="utf-8"))
+    found = []
+    for table in data["table"]:
+        for row in table["rows"]:
+            printed = zip(row["values"], row.get("also", row["values"]), strict=True)
+            values = {
+                study.name: tuple(dict.fromkeys(map(float, pair))) for study, pair in zip(STUDIES, printed, strict=True)
+            }
+            found.append(Row(table["paper"], table["number"], table["title"], row["run"], row["metric"], values))
+    return tuple(found)
+
+
+def cells(outcomes: Iterable[Outcome], tables: Sequence[int] = ()) -> list[Cell]:
+    """The papers' cells beside ours, for the runs that were made.
+
+    Args:
+        outcomes: named ``STUDY/RUN``.
+        tables: of these tables only.
+    """
+    numbers = {outcome.name: outcome.numbers for outcome in outcomes}
+    found = []
+    for row in rows():
+        if tables and row.table not in tables:
+            continue
+        for study, printed in row.values.items():
+            made = numbers.get(f"{study}/{row.run}")
+            if made is not None:
+                ours = made.get(row.metric, 0.0 if row.metric.endswith("_jobs") else math.nan)
+                title = f"{row.run} {row.metric}"
+                found.append(Cell(row.paper, row.table, row.title, title, study, printed, ours))
+    return found
+
+
+def runs_of(tables: Sequence[int] = ()) -> list[str]:
+    """The runs that some tables need; those of all by default."""
+    return list(dict.fromkeys(row.run for row in rows() if not tables or row.table in tables))
