@@ -47,7 +47,6 @@ class Controller:
         cluster: the situation; after :meth:`run`, all jobs with their runs.
         rejected: (submission, Slurm's words) of what was refused.
         refused: (second, words) of operators' commands that could not be carried out.
-        changes: (second, job id, state, reason) of every change, in order.
     """
 
     def __init__(
@@ -66,7 +65,6 @@ class Controller:
         self.priority = MultifactorPriority(conf) if multifactor else BasicPriority()
         self.rejected: list[tuple[JobRequest, str]] = []
         self.refused: list[tuple[float, str]] = []
-        self.changes: list[tuple[float, int, str, str]] = []
         self._events: list[tuple[float, int, Action]] = []
         self._sequence = 0
         self._main_at: float | None = None
@@ -77,10 +75,27 @@ class Controller:
             self._at(request.submit, partial(self._submit, request))
         for second, action in actions:
             self._at(second, partial(self._act, action))
-        self._shown: dict[int, tuple[str, str]] = {}
+        self._begun = False
 
-    def run(self, until: float = float("inf")) -> None:
-        """Run until nothing more can happen, or to a second."""
+    def run(self, until: float = float("inf"), observe: Action | None = None) -> None:
+        """Run until nothing more can happen, or to a second; can go on from there later.
+
+        Args:
+            until: the last second.
+            observe: is called after every event.
+        """
+        if not self._begun:
+            self._begin()
+        while self._events and self._events[0][0] <= until and not self._idle():
+            at, _, action = heappop(self._events)
+            self.cluster.now = at
+            action()
+            if observe is not None:
+                observe()
+
+    def _begin(self) -> None:
+        """Set going what comes again and again."""
+        self._begun = True
         self._at(self.timing.sweep_phase % SWEEP, self._sweep)
         if self.parameters.backfill and self.parameters.bf_interval > 0:
             first = (-self.timing.backfill_phase) % self.parameters.bf_interval
@@ -88,11 +103,6 @@ class Controller:
         self._at(self.parameters.sched_interval, self._interval)
         if self.rows.slices:
             self._at(self.parameters.time_slice - 1, self._time_slice)
-        while self._events and self._events[0][0] <= until and not self._idle():
-            at, _, action = heappop(self._events)
-            self.cluster.now = at
-            action()
-            self._show()
 
     # What the loops ask for
 
@@ -429,10 +439,3 @@ class Controller:
             others = [self.cluster.jobs.get(one.job) for one in job.options.dependencies if one.kind == "after"]
             return any(other is not None and other.runs for other in others)
         return job.reason not in ("PartitionTimeLimit", "PartitionNodeLimit", "PartitionDown")
-
-    def _show(self) -> None:
-        for job in self.cluster.jobs.values():
-            now_shown = (job.state.value, job.reason)
-            if self._shown.get(job.id) != now_shown:
-                self._shown[job.id] = now_shown
-                self.changes.append((self.cluster.now, job.id, *now_shown))
