@@ -67,21 +67,15 @@ class Preemption:
         for option in ("gb_per_second_per_processor", "gb_per_second"):
             self._require(option, lambda value: value > 0, "more than 0")
         self._require("share", lambda value: 0 < value <= 1, "more than 0 and at most 1")
-        if self.mode == "CHECKPOINT" and not self.gb_per_processor:
-            self._check_cost()
-
-    def _check_cost(self) -> None:
-        """Refuse a cost with which the checkpoints make no sense; that of a size is what the machine makes it."""
-        if self.checkpoint == "share" and not self.cost:
-            raise ConfigurationError(
-                "preemption.cost is 0: any number of such checkpoints fits into a share of the limit; give a cost, or "
-                "checkpoint=jit, with which nothing is lost"
-            )
-        if self.checkpoint == "interval" and self.cost > self.interval:
+        if (self.mode, self.checkpoint) == ("CHECKPOINT", "interval") and self._costs_too_much():
             raise ConfigurationError(
                 f"preemption.cost of {self.cost:g} s is more than the interval of {self.interval:g} s: runs would "
                 "spend most of their time on checkpoints; give a longer interval"
             )
+
+    def _costs_too_much(self) -> bool:
+        """Whether a checkpoint takes longer than what it saves; the cost that follows from a size is what it is."""
+        return self.cost > self.interval and not self.gb_per_processor
 
     @property
     def overhead(self) -> bool:

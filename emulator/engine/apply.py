@@ -169,10 +169,10 @@ class Apply:
         entry = self._leave(index)
         self.state[index] = COMPLETED if kind == FINISH else TIMEOUT
         self._table.end[index] = self.now
-        if self._learnt is not None:
-            self._learnt(self.now, entry[4], self._progress.useful[index] / MICROSECONDS)
         if self._end_witness is not None:
             self._end_witness.ended(self.now, Run._make(entry), "COMPLETED" if kind == FINISH else "TIMEOUT")
+        if self._learnt is not None:
+            self._learnt(self.now, entry[4], self._progress.useful[index] / MICROSECONDS)
 
     def preempt(self, run: Run, preemptor: Job, reason: str = "") -> None:
         """A run is ended by preemption; its job waits at its old place, with what progress the mode leaves it."""

@@ -79,7 +79,8 @@ def spread_over_limit(limit: Sequence[int], write: Sequence[int], share: float) 
 
     As many checkpoints as fit into that share, evenly spaced over the limit; a job whose
     share holds none is never checkpointed. The share is taken as the decimal that it is
-    written as: 0.29 of 100 s holds 29 checkpoints of 1 s.
+    written as: 0.29 of 100 s holds 29 checkpoints of 1 s. One that takes no time counts as
+    a microsecond.
 
     Args:
         limit: microseconds, by job.
@@ -91,6 +92,6 @@ def spread_over_limit(limit: Sequence[int], write: Sequence[int], share: float) 
     part = Fraction(str(share))
     intervals = []
     for allowed, cost in zip(limit, write, strict=True):
-        count = allowed * part.numerator // (part.denominator * cost) if cost else 0
+        count = allowed * part.numerator // (part.denominator * max(cost, 1))
         intervals.append(-(-allowed // (count + 1)) if count else NEVER_WRITTEN)
     return intervals

@@ -162,7 +162,7 @@ def _interval(options: Options, limit: Instants, write: Instants) -> Instants:
 
 def _even(limit: int, cost: int, share: Fraction) -> int:
     """The interval with which as many checkpoints as fit into a share of the limit part it evenly."""
-    count = int(limit * share / cost)
+    count = int(limit * share / max(cost, 1))
     return -(-limit // (count + 1)) if count else ENDLESS
 
 

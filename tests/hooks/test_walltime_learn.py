@@ -109,7 +109,7 @@ def test_before_who_is_submitted_at_that_instant_if_the_end_comes_first(
     assert column(run([(1, 0, 1, 10, limit), (2, 10, 1, 50, 90)], 2, **options), "planned")[2] == planned
 
 
-def test_before_observers_and_after_the_log() -> None:
+def test_after_observers() -> None:
     calls: list[str] = []
 
     class Telling:
@@ -124,7 +124,7 @@ def test_before_observers_and_after_the_log() -> None:
             calls.append(f"end at {now:g}")
 
     run([(1, 0, 1, 3, 9), (2, 0, 1, 5, 9)], 2, plugins=[Telling], walltime="walltime/telling")
-    assert calls == ["learn at 3", "end at 3", "learn at 5", "end at 5"]
+    assert calls == ["end at 3", "learn at 3", "end at 5", "learn at 5"]
 
 
 def test_to_learn_alone_changes_nothing() -> None:
