@@ -166,7 +166,7 @@ OPTIONS = st.fixed_dictionaries(
     {
         "passes": st.sampled_from(["batch", "event"]),
         "kill_at_limit": st.booleans(),
-        "expired": st.sampled_from(["limit", "now", "tsafrir"]),
+        "expired": st.sampled_from(["limit", "now", "tsafrir", "again"]),
     }
 )
 

@@ -16,7 +16,7 @@ from emulator.config.preemption import Preemption
 from emulator.engine.clock import MICROSECONDS
 from emulator.execution.checkpoint import NEVER_WRITTEN, IntervalCheckpoint, JustInTimeCheckpoint, spread_over_limit
 from emulator.execution.handover import Handover
-from emulator.execution.overdue import at_limit, at_once, corrected
+from emulator.execution.overdue import at_limit, at_once, corrected, renewed
 from emulator.execution.progress import Progress
 from emulator.execution.requeue import Requeue
 from emulator.execution.suspend import Suspend
@@ -669,6 +669,12 @@ def test_the_limit_and_now() -> None:
     assert [at_once(job, 1000, now) for now in (1100, 1300)] == [1100, 1100]
 
 
+def test_the_limit_once_more() -> None:
+    job: Any = Known(100, 200)
+    ends = {1100: 1200, 1199: 1200, 1200: 1400, 1300: 1400, 1400: 1600, 1999: 2000}
+    assert {now: renewed(job, 1000, now) for now in ends} == ends
+
+
 @pytest.mark.parametrize(
     ("expired", "submit", "longest"),
     [
@@ -676,6 +682,7 @@ def test_the_limit_and_now() -> None:
         ("limit", 39, 1),
         ("limit", 50, 950),
         ("limit", 101, 899),
+        ("again", 50, 950),
         ("now", 39, 1),
         ("now", 50, 0),
         ("now", 101, 0),
@@ -696,6 +703,15 @@ def test_what_a_run_that_outlives_its_plan_leaves_to_others(
     for limit, starts_at in {longest: submit, longest + 1: 995}.items():
         if limit:
             assert starts(run([*jobs, (3, submit, 1, 1, limit)], 4, **options))[3] == starts_at
+
+
+@BOTH_PASSES
+@pytest.mark.parametrize(("submit", "longest"), [(30, 30), (40, 20), (59, 1), (60, 30), (70, 20)])
+def test_a_run_beyond_its_limit_may_be_planned_with_another_one(submit: float, longest: float, passes: str) -> None:
+    options: dict[str, Any] = {"expired": "again", "kill_at_limit": False, "passes": passes}
+    jobs = [(1, 0, 3, 95, 30), (2, 1, 4, 5, 5)]
+    for limit, starts_at in {longest: submit, longest + 1: 100}.items():
+        assert starts(run([*jobs, (3, submit, 1, 1, limit)], 4, **options))[3] == starts_at
 
 
 @pytest.mark.parametrize("expired", ["limit", "now", "tsafrir"])
