@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,7 +78,8 @@ def run_all(
 ) -> list[Outcome]:
     """Make all runs.
 
-    A run that fails does not keep the others from being made.
+    A run that fails does not keep the others from being made. Runs that are alike but for
+    their names are made once.
 
     Args:
         specs: the runs.
@@ -94,7 +95,13 @@ def run_all(
         make_folder(keep)
     found: dict[int, Outcome] = {}
     missing: list[tuple[int, RunSpec, Path | None]] = []
+    alike: dict[int, int] = {}
+    first: dict[str, int] = {}
     for place, spec in enumerate(specs):
+        same = first.setdefault(identity(spec), place)
+        if same != place:
+            alike[place] = same
+            continue
         file = keep / f"{identity(spec)}.json" if keep is not None else None
         outcome = _kept(spec, file)
         if outcome is None:
@@ -107,6 +114,8 @@ def run_all(
         found[place] = outcome
         if report is not None:
             report(outcome)
+    for place, same in alike.items():
+        found[place] = replace(found[same], name=specs[place].name)
     return [found[place] for place in range(len(specs))]
 
 

@@ -11,7 +11,7 @@ import sys
 
 import click
 
-from emulator.cli import compare, conf, demo, finished, plugins, run, trace, walltime
+from emulator.cli import compare, conf, demo, finished, plugins, reproduce, run, trace, walltime
 from slurm_sim_plugins.errors import OutputError, SlurmSimError
 
 INTERRUPTED = 130
@@ -56,6 +56,7 @@ for command in (
     finished.diff,
     finished.report,
     finished.fairness,
+    reproduce.reproduce,
     walltime.walltime,
 ):
     slurm_sim.add_command(command)

@@ -218,14 +218,15 @@ def print_json(data: Mapping[str, Any]) -> None:
     """Print data as JSON; what is not a number is null."""
     import json
 
-    click.echo(json.dumps(_plain(data), indent=2, allow_nan=False))
+    click.echo(json.dumps(plain(data), indent=2, allow_nan=False))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """As JSON has it: texts as keys, and null for what is not a number."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, float) and value - value != 0:
         return None
     return value

@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from emulator.config.preemption import Preemption
+from emulator.papers.presets import PREFIX, preset
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 from slurm_sim_plugins.manager import WORDS
 
@@ -78,12 +79,14 @@ class Experiment:
 
 
 def read_experiment(path: Path) -> Experiment:
-    """Read an experiment file.
+    """Read an experiment file, or the preset of a name such as ``papers/pv_easy``.
 
     Raises:
         InputError: it cannot be read, or is not TOML (with the line).
         ConfigurationError: an unknown table or key, or a value of another kind.
     """
+    if path.as_posix().startswith(PREFIX) and not path.exists():
+        path = preset(path.as_posix())
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -314,6 +314,13 @@ def cells(outcomes: Iterable[Outcome], tables: Sequence[int] = ()) -> list[Cell]
     return found
 
 
+def options() -> dict[str, Any]:
+    """How the presets read what the papers leave open, and how the traces are read."""
+    from dataclasses import asdict
+
+    return {"trace filter": "papers", "processors": "430, 1152, 1664", **asdict(Reading())}
+
+
 def runs_of(tables: Sequence[int] = ()) -> list[str]:
     """The runs that some tables need; those of all by default."""
     return list(dict.fromkeys(row.run for row in rows() if not tables or row.table in tables))

@@ -58,9 +58,9 @@ def test_a_run_that_fails_does_not_keep_the_others(trace: Path) -> None:
 
 def test_what_was_made_is_kept_and_not_made_again(trace: Path, tmp_path: Path) -> None:
     told: list[Outcome] = []
-    first = run_all(specs(trace)[:2], keep=tmp_path / "kept", report=told.append)
+    first = run_all(specs(trace, measure=starts)[:2], keep=tmp_path / "kept", report=told.append)
     assert [outcome.kept for outcome in told] == [False, False]
-    again = run_all(specs(trace)[:3], keep=tmp_path / "kept")
+    again = run_all(specs(trace, measure=starts)[:3], keep=tmp_path / "kept")
     assert [outcome.kept for outcome in again] == [True, True, False]
     assert [outcome.numbers for outcome in again[:2]] == [outcome.numbers for outcome in first]
 
@@ -94,5 +94,13 @@ def test_any_option_is_another_run(trace: Path, tmp_path: Path) -> None:
 def test_a_trace_that_is_not_there_is_named(tmp_path: Path) -> None:
     spec = RunSpec("run", tmp_path / "no.swf", Config(processors=8), measure)
     with pytest.raises(InputError, match=r"no\.swf: cannot be read"):
-        run_all([spec], keep=tmp_path)
-    assert "no.swf" in run_all([spec])[0].error
+        run_all([spec])
+
+
+def test_runs_that_are_alike_are_made_once(trace: Path) -> None:
+    told: list[Outcome] = []
+    one, other = specs(trace)[:2]
+    outcomes = run_all([one, replace(one, name="twin"), other], report=told.append)
+    assert [outcome.name for outcome in outcomes] == [one.name, "twin", other.name]
+    assert outcomes[1].numbers == outcomes[0].numbers
+    assert [outcome.name for outcome in told] == [one.name, other.name]

@@ -1,0 +1,141 @@
+"""``slurm-sim reproduce``: papers' tables and figures, beside ours."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from emulator.cli import shared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from emulator.campaign import Outcome
+
+
+@click.group()
+def reproduce() -> None:
+    """Make a paper's tables and figures again, and print them beside the paper's."""
+
+
+@reproduce.command("pv-easy")
+@click.option(
+    "--traces",
+    type=click.Path(path_type=Path),
+    envvar="SLURM_SIM_TRACES",
+    required=True,
+    help="Folder of the logs (CTC-SP2-1996-3.1-cln.swf.gz and so on).",
+)
+@click.option("--workload", "workloads", multiple=True, help="Only this one: CTC, SDSC-BLUE or SDSC-DS.")
+@click.option("--tables", default="", metavar="N,N...", help="Only these tables of the papers.  [default: all]")
+@click.option("--virtual", is_flag=True, help="Also figure 4, the virtual predictor: 183 runs for each workload.")
+@click.option("--search", is_flag=True, help="Also try other readings of what the papers leave open.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write Markdown, JSON and pictures into a folder.")
+@click.option("--keep", type=click.Path(path_type=Path), help="Keep results in a folder, to go on from there.")
+@click.option("--processes", type=click.IntRange(min=1), help="Runs side by side.  [default: one for each core]")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@click.option("--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]")
+def pv_easy(
+    traces: Path,
+    workloads: tuple[str, ...],
+    tables: str,
+    virtual: bool,
+    search: bool,
+    out: Path | None,
+    keep: Path | None,
+    processes: int | None,
+    as_json: bool,
+    progress: bool | None,
+) -> None:
+    """PV-EASY (Yuan, Wu, Zheng and Li, 2010 and 2014): tables 1, 2, 4 to 11, and the claims of figures 2 to 8.
+
+    For each cell the paper's value, ours and the difference. Where the papers are silent, the presets
+    papers/pv_easy and so on say how they are read here; --search tries other readings.
+    """
+    import os
+
+    from emulator.campaign import run_all
+    from emulator.files import make_folder
+    from emulator.papers import pv_easy as paper
+    from emulator.papers.claims import claims, virtual_claims, virtual_runs
+    from emulator.report import papers as report
+
+    if out is not None:
+        make_folder(out)
+    wanted = parse_tables(tables)
+    files = paper.find_traces(traces, workloads)
+    made = processes or os.cpu_count() or 1
+    runs = paper.runs_of(wanted) + (virtual_runs() if virtual else [])
+    specs = paper.specs(files, runs)
+    with progress_of("runs", len(specs), progress) as told:
+        outcomes = run_all(specs, processes=made, keep=keep, report=told)
+    for outcome in outcomes:
+        if outcome.error:
+            click.echo(f"{outcome.name}: {outcome.error}", err=True)
+    cells = paper.cells(outcomes, wanted)
+    found = claims(outcomes, list(files)) + virtual_claims(outcomes, list(files))
+    options = paper.options()
+    lines: list[str] = []
+    if search:
+        from emulator.papers.search import search as search_readings
+
+        with progress_of("readings", None, progress) as told:
+            tried = search_readings(files, paper.runs_of(wanted), processes=made, keep=keep, report=told)
+        lines = report.search_lines(tried, list(files))
+    data = report.data(cells, found, options)
+    if out is not None:
+        write(out, report.markdown(cells, found, options, lines), data)
+    if as_json:
+        shared.print_json(data)
+        return
+    shared.print_table(report.cells_table(cells, "PV-EASY: papers and ours"))
+    click.echo(report.summary(cells))
+    for claim in found:
+        click.echo(
+            f"{'holds' if claim.holds else 'FAILS'}  {claim.source}, {claim.column}: {claim.text} ({claim.figures})"
+        )
+    for line in lines:
+        click.echo(line)
+
+
+def parse_tables(text: str) -> tuple[int, ...]:
+    """``4,5`` to numbers.
+
+    Raises:
+        UsageError: it is not a list of numbers.
+    """
+    try:
+        return tuple(int(word) for word in text.split(",") if word.strip())
+    except ValueError as error:
+        raise click.UsageError(f"--tables {text}: write it as 4,5") from error
+
+
+def write(out: Path, markdown: str, data: dict[str, Any]) -> None:
+    """Write a reproduction into a folder, as Markdown and as JSON."""
+    import json
+
+    from emulator.files import write_atomically
+
+    text = json.dumps(shared.plain(data), indent=2, allow_nan=False) + "\n"
+    write_atomically(out / "tables.md", lambda stream: stream.write(markdown.encode()))
+    write_atomically(out / "tables.json", lambda stream: stream.write(text.encode()))
+
+
+@contextmanager
+def progress_of(label: str, total: int | None, wanted: bool | None) -> Iterator[Callable[[Outcome], None] | None]:
+    """A progress bar over runs, on a terminal."""
+    done = 0
+    with shared.progress(label, total or 0, wanted) as told:
+        if told is None:
+            yield None
+            return
+
+        def report(_: Outcome) -> None:
+            nonlocal done
+            done += 1
+            told(done)
+
+        yield report

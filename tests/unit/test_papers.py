@@ -1,0 +1,189 @@
+"""Papers' tables beside ours: cells, presets, claims, the search, and the command."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from emulator.campaign import Outcome
+from emulator.cli import slurm_sim
+from emulator.config.experiment import read_experiment
+from emulator.papers import pv_easy
+from emulator.papers.cells import Cell, beyond, mean_distance, within
+from emulator.papers.claims import claims, virtual_claims, virtual_means
+from emulator.papers.presets import preset, presets
+from emulator.papers.pv_easy import Reading
+from emulator.papers.search import effects, leave_one_out, search
+from emulator.report.papers import markdown, search_lines, summary
+from emulator.workload.models import lublin99
+from emulator.workload.swf import write_swf
+from slurm_sim_plugins import ConfigurationError, InputError
+
+
+def cell(ours: float, *printed: float, column: str = "CTC") -> Cell:
+    return Cell("journal", 4, "title", "row", column, printed, ours)
+
+
+def test_a_cell_is_set_against_the_nearest_value_that_the_paper_prints() -> None:
+    assert cell(104, 100).difference == pytest.approx(0.04)
+    assert cell(104, 90, 105).nearest == 105
+    assert cell(50, 100).distance == cell(200, 100).distance == pytest.approx(math.log(2))
+    assert cell(0, 100).distance == cell(math.nan, 100).distance == math.log(10)
+
+
+def test_cells_are_counted_by_how_near_they_are() -> None:
+    cells = [cell(100, 100), cell(104, 100), cell(113, 100), cell(math.nan, 100)]
+    assert within(cells, 0.05) == 0.5
+    assert beyond(cells) == [cells[3], cells[2]]
+    assert mean_distance(cells[:1]) == 0
+    assert summary(cells).startswith("4 cells: 50.0 % within 5 %, 2 beyond 12 %")
+
+
+def test_all_tables_are_there_with_their_conflicts() -> None:
+    rows = pv_easy.rows()
+    assert {(row.paper, row.table) for row in rows} == {("conference", 4)} | {
+        ("journal", table) for table in (1, 2, 4, 5, 6, 7, 8, 9, 10, 11)
+    }
+    conflict = next(row for row in rows if row.table == 6 and row.run == "pv")
+    assert conflict.values["SDSC-DS"] == (10433, 10294)
+    assert conflict.values["CTC"] == (10172,)
+    assert pv_easy.runs_of([7]) == ["pv", "cp60", "cp120", "cp180"]
+    assert len(pv_easy.runs_of()) == 9
+
+
+@pytest.mark.parametrize("name", presets())
+def test_every_preset_is_an_experiment(name: str) -> None:
+    assert read_experiment(Path(name)) == read_experiment(preset(name))
+    assert read_experiment(Path(name)).reading == {"filter": "papers"}
+
+
+def test_a_preset_that_there_is_not_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="papers/pv_easy"):
+        read_experiment(Path("papers/pv_easier"))
+
+
+@pytest.mark.parametrize("run", pv_easy.runs_of())
+def test_the_default_reading_is_that_of_the_presets(run: str) -> None:
+    plain, read = pv_easy.config_of(run, 10), pv_easy.config_of(run, 10, Reading())
+    assert (plain.kill_at_limit, plain.expired, plain.passes) == (read.kill_at_limit, read.expired, read.passes)
+    assert plain.preemption == read.preemption
+    for name, options in plain.plugin_options.items():
+        assert dict(options).items() <= dict(read.plugin_options[name]).items()
+
+
+def test_costs_and_draws_of_a_run() -> None:
+    assert pv_easy.config_of("cp120", 10).preemption.cost == 120
+    assert pv_easy.config_of("vm180", 10).preemption.mode == "SUSPEND"
+    assert pv_easy.config_of("cp60", 10, Reading(restart_cost=True)).preemption.restart_cost == 60
+    virtual = pv_easy.config_of("virtual:sjf:0.2:3", 10)
+    assert virtual.slots["BackfillType"] == "backfill/sjf"
+    assert virtual.plugin_options["walltime/virtual"] == {"error": 0.2}
+    assert virtual.seed == 3
+
+
+def outcome(run: str, **numbers: float) -> Outcome:
+    return Outcome(f"CTC/{run}", numbers)
+
+
+def test_claims_hold_or_do_not() -> None:
+    found = claims(
+        [
+            outcome("easy", mbs=10, mwbs=10, blocked_mbs_big=9, blocked_mbs_small=3),
+            outcome("easy_last", mbs=12, mwbs=9),
+            outcome("pv", mbs=10.4, mwbs=11, blocked_mbs_big=8, blocked_mbs_small=2, violated_jobs=1),
+            outcome("cp60", mbs=9),
+        ],
+        ["CTC"],
+    )
+    holding = {(claim.source, claim.text.partition(" under")[0]): claim.holds for claim in found}
+    assert holding["figure 2", "big blocked jobs are better off"]
+    assert not holding["figure 2", "small blocked jobs are not better off"]
+    assert [claim.holds for claim in found if "level" in claim.text] == [True, False]
+    assert [claim.holds for claim in found if "worst" in claim.text] == [True, False]
+    assert [claim.holds for claim in found if "violated" in claim.text] == [False]
+    assert [(claim.holds, claim.figures) for claim in found if claim.source == "figure 7"] == [
+        (True, "-13.5 %, printed -9.00 %")
+    ]
+
+
+def test_the_virtual_predictor_is_judged_on_means() -> None:
+    made = [
+        outcome(f"virtual:{scheduler}:{error}:{repetition}", mbs=base + error + repetition)
+        for scheduler, base in (("easy", 9), ("sjf", 7), ("pv", 6))
+        for error in (0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
+        for repetition in range(2)
+    ]
+    assert virtual_means(made, "CTC", "mbs")["sjf"][0.2] == pytest.approx(7.7)
+    assert [claim.holds for claim in virtual_claims(made, ["CTC"])] == [True, True]
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("traces")
+    for seed, study in enumerate(pv_easy.STUDIES):
+        write_swf(lublin99.generate(120, 100, seed, load=0.9), folder / study.file)
+    return folder
+
+
+def test_a_search_ranks_readings_and_judges_them_on_the_trace_left_out(traces: Path) -> None:
+    files = pv_easy.find_traces(traces)
+    questions = {"kill_at_limit": (True, False), "trim": (False, True), "restart_cost": (False, True)}
+    tried = search(files, ["pv", "easy"], questions=questions)
+    assert tried[0].reading == Reading()
+    assert sorted(one.distance() for one in tried[1:]) == [one.distance() for one in tried[1:]]
+    told = {name: matters for name, _, _, matters in effects(tried)}
+    assert set(told) == set(questions)
+    assert not told["restart_cost"]
+    left = leave_one_out(tried, list(files))
+    assert [one.column for one in left] == ["CTC", "SDSC-BLUE", "SDSC-DS"]
+    for one in left:
+        others = [name for name in files if name != one.column]
+        assert one.chosen.distance(others) == min(other.distance(others) for other in tried)
+    text = "\n".join(search_lines(tried, list(files)))
+    assert "restart_cost | True | changes nothing" in text
+
+
+def test_the_command_prints_and_writes_the_tables(traces: Path, tmp_path: Path) -> None:
+    words = [
+        "reproduce",
+        "pv-easy",
+        "--traces",
+        str(traces),
+        "--workload",
+        "CTC",
+        "--tables",
+        "4,5",
+        "--processes",
+        "1",
+    ]
+    done = CliRunner().invoke(slurm_sim, [*words, "--out", str(tmp_path / "out")], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "journal 5" in done.output
+    data = json.loads((tmp_path / "out" / "tables.json").read_text())
+    assert data["options"]["trace filter"] == "papers"
+    assert {(one["paper"], one["table"]) for one in data["cells"]} == {
+        ("journal", 4),
+        ("journal", 5),
+        ("conference", 4),
+    }
+    text = (tmp_path / "out" / "tables.md").read_text()
+    assert "## journal, table 5: Preempted jobs under PV-EASY" in text
+    assert "## Claims of the figures" in text
+
+
+def test_what_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--traces or SLURM_SIM_TRACES"):
+        pv_easy.find_traces(tmp_path)
+    with pytest.raises(ConfigurationError, match="no workload 'KTH'"):
+        pv_easy.find_traces(tmp_path, ["KTH"])
+    done = CliRunner().invoke(slurm_sim, ["reproduce", "pv-easy", "--traces", str(tmp_path), "--tables", "x"])
+    assert done.exit_code == 2
+    assert "write it as 4,5" in done.output
+
+
+def test_a_report_without_claims_has_no_heading_for_them() -> None:
+    assert "Claims" not in markdown([cell(1, 1)], [], {"filter": "papers"})
