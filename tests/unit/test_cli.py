@@ -35,6 +35,14 @@ TRACE = """\
 """
 """Under FCFS, SJF and EASY job 4 starts at 20; sizes 2, 2, 4, 1 on 4 processors."""
 
+PREEMPTED = """\
+; MaxProcs: 4
+1 0 -1 10 3 -1 -1 -1 12 -1 1 1 1 -1 1 -1 -1 -1
+2 1 -1 5 4 -1 -1 -1 9 -1 1 2 1 -1 1 -1 -1 -1
+3 2 -1 20 1 -1 -1 -1 30 -1 1 1 1 -1 1 -1 -1 -1
+"""
+"""Job 3 ventures ahead of 2, and has to make room for it when 1 has ended."""
+
 RAISING = """\
 from slurm_sim_plugins import hookimpl
 
@@ -283,10 +291,63 @@ def test_run_as_json(cli: Cli) -> None:
         "timing": "ideal",
         "passes": "batch",
         "kill_at_limit": True,
+        "expired": "limit",
+        "seed": 0,
         "dispatch": "resolved",
+    }
+    assert about["preemption"] == {
+        "mode": "REQUEUE",
+        "checkpoint": "interval",
+        "interval": 3600,
+        "share": 0.1,
+        "cost": 60,
+        "restart_cost": 0,
+        "gb_per_processor": 0,
+        "gb_per_second_per_processor": 0.03125,
+        "gb_per_second": 216,
+        "slowdown": 0.05,
     }
     assert about["workload"]["jobs"] == about["metrics"]["jobs"] == about["metrics"]["completed"] == 4
     assert about["metrics"]["mean_wait"] == (0 + 0 + 5 + 14) / 4
+
+
+VENTURE = ("--scheduler", "sched/venture", "--preempt", "preempt/shadow_load")
+
+
+def test_what_preemption_does_reaches_the_run(cli: Cli) -> None:
+    Path("trace.swf").write_text(PREEMPTED)
+    suspend = ("--preempt-mode", "suspend", "--preemption", "slowdown=0.5", "--preemption", "cost=2")
+    ends = {
+        (): [10, 15, 35],
+        ("--preempt-mode", "CHECKPOINT", "--preemption", "interval=4", "--preemption", "cost=1"): [12, 18, 32],
+        ("--preempt-mode", "checkpoint", "--preemption", "checkpoint=jit", "--preemption", "cost=3"): [10, 18, 30],
+        suspend: [15, 22.5, 41.5],
+    }
+    for words, expected in ends.items():
+        assert cli("run", "trace.swf", *VENTURE, *words, "--out", "out").code == 0
+        assert read_run(Path("out")).records.jobs["end"].tolist() == expected
+    about = cli("run", "trace.swf", *VENTURE, *suspend, "--expired", "tsafrir", "--seed", 7, "--json").json
+    assert (about["preemption"]["mode"], about["preemption"]["slowdown"]) == ("SUSPEND", 0.5)
+    assert (about["simulation"]["expired"], about["simulation"]["seed"]) == ("tsafrir", 7)
+
+
+def test_what_preemption_does_reaches_every_policy_that_is_compared(cli: Cli) -> None:
+    Path("trace.swf").write_text(PREEMPTED)
+    words = ("--policy", "sched/fcfs", "--policy", "PV=sched/venture,preempt/shadow_load", "--preempt-mode", "suspend")
+    compared = cli("compare", "trace.swf", *words, "--preemption", "slowdown=0.5", "--json").json
+    assert {about["preemption"]["mode"] for about in compared.values()} == {"SUSPEND"}
+    assert {about["preemption"]["slowdown"] for about in compared.values()} == {0.5}
+
+
+def test_the_seed_reaches_the_plugins(cli: Cli) -> None:
+    def logged(*words: object) -> bytes:
+        options = ("--walltime", "walltime/virtual", "--set", "walltime/virtual.error=0.5", "--out", "out")
+        assert cli("run", "many.swf", *options, *words).code == 0
+        return Path("out/records.parquet").read_bytes()
+
+    assert cli("trace", "generate", "many.swf", "--jobs", 50, "--processors", 8, "--load", 1).code == 0
+    first = logged()
+    assert first == logged("--seed", 0) != logged("--seed", 1)
 
 
 def test_what_is_not_a_number_is_null(cli: Cli) -> None:
@@ -353,7 +414,35 @@ def test_a_progress_bar_goes_to_standard_error(cli: Cli) -> None:
         ("run trace.swf --set sched/easy=3", "--set sched/easy=3: write it as PLUGIN.OPTION=VALUE"),
         ("run trace.swf --set sched/easy.x", "--set sched/easy.x: write it as PLUGIN.OPTION=VALUE"),
         ("run trace.swf --set .x=3", "--set .x=3: write it as PLUGIN.OPTION=VALUE"),
-        ("run trace.swf --set sched/easy.x=3", "sched/easy has no option 'x'; its options: none"),
+        ("run trace.swf --set sched/easy.x=3", "sched/easy has no option 'x'; its options: reservation"),
+        ("run trace.swf --set backfill/queue_order.x=3", "backfill/queue_order has no option 'x'; its options: none"),
+        ("run trace.swf --expired never", "'never' is not one of 'limit', 'now', 'tsafrir'"),
+        ("run trace.swf --seed -1", "-1 is not in the range x>=0"),
+        ("run trace.swf --seed 1.5", "'1.5' is not a valid integer"),
+        ("run trace.swf --preempt-mode cancel", "'--preempt-mode': 'cancel' is not one of"),
+        ("run trace.swf --preemption 60", "--preemption 60: write it as OPTION=VALUE; options are mode, checkpoint,"),
+        ("run trace.swf --preemption intervall=60", "--preemption intervall=60: write it as OPTION=VALUE"),
+        ("run trace.swf --preemption interval", "--preemption interval: write it as OPTION=VALUE"),
+        ("run trace.swf --preemption =60", "--preemption =60: write it as OPTION=VALUE"),
+        ("run trace.swf --preemption interval=often", "--preemption interval=often: interval takes a number"),
+        ("run trace.swf --preemption interval=true", "--preemption interval=true: interval takes a number"),
+        ("run trace.swf --preemption interval=[60]", "--preemption interval=[60]: interval takes a number"),
+        ("run trace.swf --preemption interval=", "--preemption interval=: interval takes a number"),
+        ("run trace.swf --preemption checkpoint=3", "--preemption checkpoint=3: checkpoint takes text"),
+        ("run trace.swf --preemption interval=0", "preemption.interval is 0; give a finite number, at least 0.000001"),
+        ("run trace.swf --preemption interval=nan", "preemption.interval is nan; give a finite number"),
+        (
+            "run trace.swf --preemption share=2",
+            "preemption.share is 2; give a finite number, more than 0 and at most 1",
+        ),
+        ("run trace.swf --preemption slowdown=-1", "preemption.slowdown is -1; give a finite number, 0 or more"),
+        ("run trace.swf --preemption checkpoint=late", "checkpoint is one of interval, share, jit, not 'late'"),
+        ("run trace.swf --preemption mode=suspend", "mode is one of REQUEUE, CHECKPOINT, SUSPEND, not 'suspend'"),
+        ("run trace.swf --preempt-mode checkpoint --preemption cost=4000", "is more than the interval of 3600 s"),
+        ("compare trace.swf --preempt-mode cancel", "'cancel' is not one of"),
+        ("compare trace.swf --preemption interval=0", "preemption.interval is 0"),
+        ("run trace.swf --walltime walltime/virtual --set walltime/virtual.error=-1", "walltime/virtual: error is -1"),
+        ("run trace.swf --walltime walltime/virtual --set walltime/virtual.rng=1", "has no option 'rng'"),
         ("run trace.swf --set sched/fcfs.x=3", "options are given for 'sched/fcfs', which is not selected"),
         ("compare trace.swf --policy easy", "'easy' is not the name of a plugin"),
         ("compare trace.swf --policy sched/esay", "(did you mean 'sched/easy'?)"),
@@ -423,6 +512,13 @@ compress = "never_later"
 processors = 8
 passes = "event"
 kill_at_limit = false
+expired = "tsafrir"
+seed = 3
+
+[preemption]
+mode = "CHECKPOINT"
+interval = 600
+cost = 20.5
 """
 
 
@@ -437,15 +533,20 @@ def test_an_experiment_says_what_to_run(cli: Cli) -> None:
     assert about["machine"]["processors"] == 8
     assert about["simulation"]["passes"] == "event"
     assert about["simulation"]["kill_at_limit"] is False
+    assert (about["simulation"]["expired"], about["simulation"]["seed"]) == ("tsafrir", 3)
+    assert [about["preemption"][name] for name in ("mode", "interval", "cost")] == ["CHECKPOINT", 600, 20.5]
     assert read_run(Path("out")).records.jobs["submit"].tolist() == [50, 50, 55, 56]
 
 
 def test_the_command_line_goes_over_an_experiment(cli: Cli) -> None:
     write("e.toml", EXPERIMENT)
     write("other.swf", TRACE.replace("\n1 0 ", "\n9 0 "))
-    words = ("--processors", 5, "--passes", "batch", "--kill-at-limit", "--priority", "priority/basic")
+    words = ("--processors", 5, "--passes", "batch", "--kill-at-limit", "--priority", "priority/basic", "--seed", 4)
     more = ("--set", "sched/conservative.compress=rebuild", "--first-submit", 7, "--out", "out")
+    more += ("--preempt-mode", "suspend", "--preemption", "interval=70", "--expired", "now")
     about = cli("run", "other.swf", "--experiment", "e.toml", "--json", *words, *more).json
+    assert (about["simulation"]["expired"], about["simulation"]["seed"]) == ("now", 4)
+    assert [about["preemption"][name] for name in ("mode", "interval", "cost")] == ["SUSPEND", 70, 20.5]
     assert about["workload"]["name"] == "other"
     assert about["machine"]["processors"] == 5
     assert about["simulation"]["passes"] == "batch"
@@ -470,6 +571,17 @@ def test_the_command_line_goes_over_an_experiment(cli: Cli) -> None:
         ("[simulation]\nprocessors = -1\n", 2, "-1 processors"),
         ("[workload]\ntrace = 3\n", 2, "workload.trace is a file name, not 3"),
         ("[workload]\nfilter = 'other'\n", 2, "other"),
+        ("[simulation]\nseed = -1\n", 2, "seed is -1; give a whole number, 0 or more"),
+        ("[simulation]\nseed = 1.5\n", 2, "simulation.seed takes a whole number, not 1.5"),
+        ("[simulation]\nexpired = 'never'\n", 2, "expired is one of limit, now, tsafrir"),
+        ("[preemption]\nmodus = 'x'\n", 2, "no key preemption.modus (did you mean 'mode'?)"),
+        ("[preemption]\nmode = 'CANCEL'\n", 2, "preemption.mode is one of REQUEUE, CHECKPOINT, SUSPEND, not 'CANCEL'"),
+        ("[preemption]\nmode = 3\n", 2, "preemption.mode takes text, not 3"),
+        ("[preemption]\ninterval = 0\n", 2, "preemption.interval is 0; give a finite number"),
+        ("[preemption]\ninterval = 'long'\n", 2, "preemption.interval takes a number, not 'long'"),
+        ("[preemption]\ninterval = true\n", 2, "preemption.interval takes a number, not True"),
+        ("[preemption]\nshare = inf\n", 2, "preemption.share is inf; give a finite number"),
+        ("preemption = 'SUSPEND'\n", 2, "e.toml: preemption is a table, [preemption], not 'SUSPEND'"),
         ("slots = 3\n", 2, "e.toml: slots is a table, [slots], not 3"),
         ("[slots]\nSchedulerType = 3\n", 2, "slots.SchedulerType takes text, not 3"),
         ("[slots]\nSchedulrType = 'sched/easy'\n", 2, "unknown slot 'SchedulrType' (did you mean 'SchedulerType'?)"),
