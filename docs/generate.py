@@ -14,7 +14,7 @@ from emulator.accounting.records import JOB_COLUMNS, RUN_COLUMNS
 from emulator.config.slurm.parameters import PARAMETERS
 from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
 from emulator.config.slurm.vocabulary import Status, Vocabulary, Word
-from emulator.metrics.catalogue import METRICS
+from emulator.metrics.catalogue import FURTHER, METRICS
 from slurm_sim_plugins.hookspecs import DEFAULTS, SLOTS, SPECS
 
 HERE = Path(__file__).parent
@@ -55,6 +55,8 @@ def metrics() -> str:
     for metric in METRICS.values():
         cells = (f"`{metric.key}`", metric.title, metric.unit, metric.definition, metric.source)
         lines.append("\n| " + " | ".join(cells) + " |")
+    lines.append("\n\nIn `emulator.metrics`, but in no summary:\n\n| function | what it gives |\n|---|---|")
+    lines += [f"\n| `{function}` | {meaning} |" for function, meaning in FURTHER.items()]
     return "".join(lines) + "\n"
 
 

@@ -161,8 +161,64 @@ _ALL = (
         "Jobs whose last start went ahead of the head of the queue.",
         _PAPERS,
     ),
-    Metric("requeues", "Queue", "requeues", "times", "How often a running job was sent back to the queue.", _OWN),
+    Metric(
+        "delayed",
+        "Fairness",
+        "delayed at the head",
+        "jobs",
+        "Jobs that were head of the queue, and did not start although idle processors and those of lower-priority "
+        "jobs sufficed.",
+        _PAPERS,
+        True,
+    ),
+    Metric("mean_delay", "Fairness", "mean delay of these", "s", "Mean time from when they sufficed.", _PAPERS, True),
+    Metric("max_delay", "Fairness", "longest delay", "s", "Longest such time.", _PAPERS, True),
+    Metric(
+        "violated",
+        "Fairness",
+        "reservations violated",
+        "jobs",
+        "Blocked jobs that started after their reservation, although idle and lower-priority processors sufficed by "
+        "then. It is the latest reservation before the last one ran out.",
+        _PAPERS,
+        True,
+    ),
+    Metric("requeues", "Preemption", "requeues", "times", "How often a running job was sent back to the queue.", _OWN),
+    Metric("preempted", "Preemption", "preempted", "jobs", "Jobs that were sent back at least once.", _PAPERS, True),
+    Metric("preemption_rate", "Preemption", "preempted", "share", "Share of the jobs that they are.", _PAPERS, True),
+    Metric(
+        "mkt",
+        "Preemption",
+        "preemptions of each (MKT)",
+        "ratio",
+        "How often a preempted job was preempted, on average.",
+        _PAPERS,
+        True,
+    ),
+    Metric(
+        "mean_rtw",
+        "Preemption",
+        "mean waste (RTW)",
+        "share",
+        "Mean of (seconds on processors - run) / run over preempted jobs that run more than 0 s.",
+        _PAPERS,
+        True,
+    ),
 )
 
 METRICS: dict[str, Metric] = {metric.key: metric for metric in _ALL}
 """All metrics of a summary, in its order."""
+
+FURTHER: dict[str, str] = {
+    "fairness.overtaken_delay": "Of each blocked job: its next start, less the time at which it would have fitted had "
+    "nobody been started past it since it was first left at the head. Jobs that were started before that do not count "
+    "against it. The rule that fits table 1 of the papers on PV-EASY.",
+    "fairness.blocked_after_end": "Jobs that were left at the head by a pass in which a run had ended; those that only "
+    "submissions left there do not count. The rule that fits the counts of blocked jobs in the papers on PV-EASY.",
+    "fairness.reservation_delay": "DTR: from reservation to start of each violated one; of the latest or of the first "
+    "reservation.",
+    "fairness.slowdown_increase": "SI: bounded slowdown, less what it would be had the job started at its reservation.",
+    "blocked.by_size": "MBS and MWBS of blocked jobs by their size.",
+    "machine.total_load": "With `since=0`: from the beginning of the log, not from the first job that is left of it.",
+}
+"""Measures that no summary holds: functions in ``emulator.metrics``, and what they give."""

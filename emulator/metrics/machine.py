@@ -53,18 +53,25 @@ def offered_load(records: Records) -> float:
     return _share(records, asked, float(np.ptp(submit)) if len(submit) else NAN)
 
 
-def total_load(records: Records) -> float:
-    """Share of the machine that ended jobs took over all their runs, between first submission and last end."""
+def total_load(records: Records, since: float | None = None) -> float:
+    """Share of the machine that ended jobs took over all their runs, until the last end.
+
+    Args:
+        records: what happened.
+        since: second on the trace's clock from which on the machine counts, such as 0 for
+            the log's own beginning; by default the first submission.
+    """
     done = ended(records)
     held = float(np.dot(column(records, "processors")[done], column(records, "occupied")[done]))
-    return _share(records, held, makespan(records))
+    return _share(records, held, _until_last_end(records, since))
 
 
-def wasted_load(records: Records) -> float:
+def wasted_load(records: Records, since: float | None = None) -> float:
     """The part of the total load that was not work: lost runs, checkpoints, slower progress."""
     done = ended(records)
     lost = column(records, "occupied")[done] - column(records, "run")[done]
-    return _share(records, float(np.dot(column(records, "processors")[done], lost)), makespan(records))
+    held = float(np.dot(column(records, "processors")[done], lost))
+    return _share(records, held, _until_last_end(records, since))
 
 
 def utilisation(records: Records) -> float:
@@ -104,6 +111,11 @@ def mean_queue_length(records: Records) -> float:
 def max_queue_length(records: Records) -> int:
     """Most jobs waiting at once; one that starts at once does not wait."""
     return int(jobs_waiting(records)[1].max(initial=0))
+
+
+def _until_last_end(records: Records, since: float | None) -> float:
+    first, last = span(records)
+    return last - (first if since is None else since)
 
 
 def _came(records: Records) -> Mask:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from emulator.metrics.averages import mean
-from emulator.metrics.jobs import Floats, Mask, column, ended
+from emulator.metrics.jobs import Floats, Mask, column, ended, in_state
 
 if TYPE_CHECKING:
     from emulator.accounting.records import Records
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 def preempted(records: Records) -> Mask:
     """Which jobs were sent back to the queue at least once."""
     return column(records, "requeues") > 0
+
+
+def preemption_rate(records: Records) -> float:
+    """Share of the jobs, without rejected ones, that were sent back at least once; NaN of none."""
+    taken = int(np.sum(~in_state(records, "REJECTED")))
+    return int(np.sum(preempted(records))) / taken if taken else float("nan")
 
 
 def mean_requeues(records: Records) -> float:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from emulator.metrics import machine
+from emulator.metrics import fairness, machine, preemption
 from emulator.metrics.averages import largest, mean, median, weighted
 from emulator.metrics.catalogue import METRICS, Metric
 from emulator.metrics.jobs import (
@@ -47,7 +47,13 @@ def summarise(records: Records, *, threshold: float = THRESHOLD, warm_up: float 
     """
     if not 0 <= threshold < float("inf"):
         raise ConfigurationError(f"the threshold of the bounded slowdown is {threshold} s; give 0 or more, such as 10")
-    return {**_counts(records), **_of_jobs(records, threshold, _first(records, warm_up)), **_of_machine(records)}
+    return {
+        **_counts(records),
+        **_of_jobs(records, threshold, _first(records, warm_up)),
+        **_of_machine(records),
+        **_of_fairness(records),
+        **_of_preemption(records),
+    }
 
 
 def _first(records: Records, warm_up: float) -> int:
@@ -97,5 +103,24 @@ def _of_machine(records: Records) -> Summary:
         "max_queue_length": machine.max_queue_length(records),
         "blocked": int(np.sum(records.jobs["blocked"])),
         "backfilled": int(np.sum(records.jobs["backfilled"])),
+    }
+
+
+def _of_fairness(records: Records) -> Summary:
+    delay = fairness.unfair_delay(records)
+    return {
+        "delayed": int(np.sum(~np.isnan(delay))),
+        "mean_delay": mean(delay),
+        "max_delay": largest(delay),
+        "violated": int(np.sum(fairness.reservation_violated(records))),
+    }
+
+
+def _of_preemption(records: Records) -> Summary:
+    return {
         "requeues": int(np.sum(column(records, "requeues"))),
+        "preempted": int(np.sum(preemption.preempted(records))),
+        "preemption_rate": preemption.preemption_rate(records),
+        "mkt": preemption.mean_requeues(records),
+        "mean_rtw": mean(preemption.wasted_run(records)),
     }

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Summary = Mapping[str, float]
 
+QUIET = {"Preemption": "requeues"}
+"""Groups that are left out where nothing of the kind happened, and the metric that says so."""
 BEST = "*"
 MINUTE = 60
 """From this many seconds on, a duration is shown as h:mm:ss too."""
@@ -108,8 +110,10 @@ def _texts(metric: Metric, values: Sequence[float]) -> list[str]:
 
 
 def _rows(summaries: Sequence[Summary]) -> list[tuple[Metric, bool]]:
-    """The metrics that all summaries have, and whether each is the last of its group."""
+    """The metrics that all summaries have and that say something, and whether each is the last of its group."""
     metrics = [metric for metric in METRICS.values() if all(metric.key in summary for summary in summaries)]
+    quiet = {group for group, key in QUIET.items() if not any(summary.get(key) for summary in summaries)}
+    metrics = [metric for metric in metrics if metric.group not in quiet]
     following = [*(metric.group for metric in metrics[1:]), None]
     return [(metric, metric.group != group) for metric, group in zip(metrics, following, strict=True)]
 
