@@ -1,4 +1,4 @@
-"""walltime_learn: how long a job ran; and what else a plugin may learn from, the truth and chance."""
+"""walltime_learn: how long a job ran; who learns from it, and who draws lots instead."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 
 from emulator import Workload, simulate
 from emulator.config.preemption import Preemption
-from slurm_sim_plugins import ConfigurationError, Job, Plan, PriorityView, WalltimeView, hookimpl
+from slurm_sim_plugins import ConfigurationError, Job, PriorityView, WalltimeView, hookimpl
 from slurm_sim_plugins.manager import Catalogue
-from tests.helpers import JobRow, column, failing, happenings, line_with, logged, run, starts, times, workload
+from tests.helpers import JobRow, column, failing, happenings, line_with, logged, run, workload
 
 BOTH_PASSES = pytest.mark.parametrize("passes", ["batch", "event"])
 JOBS: list[JobRow] = [(1, 0, 3, 10, 12), (2, 1, 4, 5, 9), (3, 2, 1, 20, 30)]
@@ -191,130 +191,6 @@ def test_last_model_has_a_killed_job_for_accurate_and_plans_a_second_at_least() 
 def test_last_model_cannot_refresh_what_it_is_told() -> None:
     with pytest.raises(ConfigurationError, match="refresh=pass has nothing to learn with last=submitted"):
         users(SAME_USER, {}, plugin_options={"walltime/last_model": {"last": "submitted", "refresh": "pass"}})
-
-
-# Plans
-
-
-def planning(plans: dict[int, Any]) -> dict[str, Any]:
-    class Planning:
-        name: ClassVar[str] = "walltime/planning"
-
-        @hookimpl
-        def walltime_submit(self, view: WalltimeView) -> Any:
-            return plans.get(view.job.id)
-
-    return {"plugins": [Planning, ShortestFirst], "walltime": "walltime/planning"}
-
-
-class ShortestFirst:
-    """In the order of what is planned for the queue."""
-
-    name: ClassVar[str] = "priority/shortest_first"
-
-    @hookimpl
-    def priority_set(self, view: PriorityView) -> list[float]:
-        return [-job.planned_queue for job in view.to_set]
-
-
-BACKFILL: list[JobRow] = [(1, 0, 3, 80, 100), (2, 1, 4, 40, 50), (3, 2, 1, 60, 120)]
-
-
-def test_a_plan_for_those_who_wait_decides_whether_they_fit_in() -> None:
-    assert starts(run(BACKFILL, 4, **planning({3: Plan(120, 98, 120)})))[3] == 2
-    assert starts(run(BACKFILL, 4, **planning({3: Plan(120, 98.5, 1)})))[3] == 120
-    assert column(run(BACKFILL, 4, **planning({3: Plan(120, 98, 1)})), "planned")[3] == 98
-
-
-def test_a_plan_for_those_who_run_decides_when_they_are_planned_to_end() -> None:
-    # The reservation of 2 is for 62 or 100; 3 wants to end by then.
-    jobs = [*BACKFILL[:2], (3, 2, 1, 60, 60)]
-    assert starts(run(jobs, 4, **planning({1: Plan(100, 100, 62)})))[3] == 2
-    assert starts(run(jobs, 4, **planning({1: Plan(100, 100, 61.9)})))[3] == 120
-    assert starts(run(jobs, 4, **planning({1: Plan(1, 1, 100)})))[3] == 2
-
-
-def test_a_plan_for_the_queue_decides_who_goes_first() -> None:
-    jobs = [(1, 0, 4, 10, 10), (2, 1, 4, 5, 20), (3, 2, 4, 5, 30)]
-    options = {"priority": "priority/shortest_first", "scheduler": "sched/fcfs"}
-    assert starts(run(jobs, 4, **options, **planning({}))) == {1: 0, 2: 10, 3: 15}
-    assert starts(run(jobs, 4, **options, **planning({3: Plan(19, 30, 30)}))) == {1: 0, 3: 10, 2: 15}
-    assert starts(run(jobs, 4, **options, **planning({3: Plan(21, 1, 1)}))) == {1: 0, 2: 10, 3: 15}
-
-
-@pytest.mark.parametrize("passes", ["batch", "event"])
-def test_a_plan_of_one_number_is_that_number(passes: str) -> None:
-    one, three = (run(BACKFILL, 4, passes=passes, **planning({3: answer})) for answer in (60, Plan(60, 60, 60)))
-    assert times(one) == times(three)
-
-
-@pytest.mark.parametrize("place", range(3))
-@pytest.mark.parametrize("seconds", [0, -1, 120.5, float("nan"), float("inf"), "60", None])
-def test_a_plan_with_any_other_number_is_refused(place: int, seconds: Any) -> None:
-    numbers: list[Any] = [60, 60, 60]
-    numbers[place] = seconds
-    error = failing(BACKFILL, 4, **planning({3: Plan(*numbers)}))
-    assert "a planned time is more than 0 s and at most the limit of 120 s" in error.message
-    assert (error.plugin, error.hook, error.job, error.time) == ("walltime/planning", "walltime_submit", 3, 2.0)
-
-
-def test_three_numbers_are_no_plan() -> None:
-    assert "answered (60, 60, 60)" in failing(BACKFILL, 4, **planning({3: (60, 60, 60)})).message
-
-
-# The truth
-
-
-def oracle(needed: bool | None) -> list[tuple[int, float | None]]:
-    seen: list[tuple[int, float | None]] = []
-
-    class Asking:
-        name: ClassVar[str] = "walltime/asking"
-
-        @hookimpl
-        def walltime_submit(self, view: WalltimeView) -> None:
-            seen.append((view.job.id, view.oracle.run_time(view.job) if view.oracle is not None else None))
-
-    if needed is not None:
-        Asking.needs_oracle = needed  # type: ignore[attr-defined]
-    result = run([*JOBS, (4, 3, 1, 99, 20)], 4, plugins=[Asking], walltime="walltime/asking")
-    assert result.about["run"]["oracle"] is bool(needed)
-    return seen
-
-
-def test_the_truth_is_told_to_those_who_say_that_they_need_it() -> None:
-    # What it would run if nobody killed it.
-    assert oracle(True) == [(1, 10), (2, 5), (3, 20), (4, 99)]
-
-
-@pytest.mark.parametrize("needed", [None, False])
-def test_and_to_nobody_else(needed: bool | None) -> None:
-    assert oracle(needed) == [(1, None), (2, None), (3, None), (4, None)]
-
-
-def test_another_plugin_that_says_so_is_told_nothing() -> None:
-    class Curious:
-        name: ClassVar[str] = "priority/curious"
-        needs_oracle: ClassVar[bool] = True
-
-        @hookimpl
-        def priority_set(self, view: PriorityView) -> list[float]:
-            return [view.oracle.run_time(job) for job in view.to_set]  # type: ignore[attr-defined]
-
-    error = failing(JOBS, 4, plugins=[Curious], priority="priority/curious", walltime="walltime/virtual")
-    assert "AttributeError: 'PriorityView' object has no attribute 'oracle'" in error.message
-
-
-def test_the_truth_cannot_be_changed() -> None:
-    class Lying:
-        name: ClassVar[str] = "walltime/lying"
-        needs_oracle: ClassVar[bool] = True
-
-        @hookimpl
-        def walltime_submit(self, view: WalltimeView) -> None:
-            view.oracle._run_times = []  # type: ignore[union-attr, misc]
-
-    assert "Oracle._run_times is read-only" in failing(JOBS, 4, plugins=[Lying], walltime="walltime/lying").message
 
 
 # Chance
