@@ -30,14 +30,18 @@ class MultifactorPriority:
     """A weighted sum of factors between 0 and 1, less nice; at least 1.
 
     Without accounting the age counts for nothing (observation M2).
+
+    Attributes:
+        weights: of the factors, by name.
+        tres_weights: of what a job wants of a partition's resources, by upper-case name.
     """
 
     def __init__(self, conf: SlurmConf) -> None:
         stated = conf.parameters
-        self._weights = {
+        self.weights = {
             name: float(stated.count(f"PriorityWeight{name}")) for name in ("Age", "JobSize", "Partition", "QOS")
         }
-        self._tres = {name.upper(): weight for name, weight in stated.numbers("PriorityWeightTRES").items()}
+        self.tres_weights = {name.upper(): weight for name, weight in stated.numbers("PriorityWeightTRES").items()}
         self._accounting = "slurmdbd" in stated.text("AccountingStorageType").lower()
         self._max_age = stated.amount("PriorityMaxAge") or 7 * 86_400.0
         flags = {flag.upper() for flag in stated.words("PriorityFlags")}
@@ -51,8 +55,9 @@ class MultifactorPriority:
 
     def in_partition(self, job: Job, partition: Partition, cluster: Cluster) -> int:
         """The priority of a job in one of its partitions."""
-        total = sum(self._weights[name] * factor for name, factor in self.factors(job, partition, cluster).items())
-        total += sum(self._tres.get(name, 0.0) * share for name, share in tres_shares(job, partition, cluster).items())
+        total = sum(self.weights[name] * factor for name, factor in self.factors(job, partition, cluster).items())
+        shares = self.tres_factors(job, partition, cluster)
+        total += sum(self.tres_weights[name] * share for name, share in shares.items())
         return max(1, int(total) - job.nice)
 
     def factors(self, job: Job, partition: Partition, cluster: Cluster) -> dict[str, float]:
@@ -67,6 +72,11 @@ class MultifactorPriority:
             "Partition": partition.job_factor / highest if highest else 0.0,
             "QOS": 0.0,
         }
+
+    def tres_factors(self, job: Job, partition: Partition, cluster: Cluster) -> dict[str, float]:
+        """Shares of the resources that have a weight."""
+        shares = tres_shares(job, partition, cluster)
+        return {name: share for name, share in shares.items() if name in self.tres_weights}
 
     def _job_size(self, job: Job, partition: Partition, cluster: Cluster) -> float:
         want, machine = job.wants[partition.name], cluster.machine

@@ -1,0 +1,140 @@
+"""What ``sprio``, ``squeue`` and ``scontrol show reservation`` would print of the emulated cluster."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+
+import numpy as np
+
+from emulator.config.slurm.hostlist import compress
+from emulator.slurmctld.controller import Controller
+from emulator.slurmctld.job import Job, Partition, State
+from emulator.slurmctld.priority import MultifactorPriority
+
+HIGHEST = 2.0**32
+"""``sprio -n`` shows priorities as shares of it."""
+FACTORS = ("Age", "Assoc", "Fairshare", "JobSize", "Partition", "QOS")
+WIDTH_OF_TRES = 20
+"""Characters of that column, as recorded."""
+_SHORT_STATES = {
+    State.PENDING: "PD",
+    State.RUNNING: "R",
+    State.SUSPENDED: "S",
+    State.COMPLETING: "CG",
+}
+
+
+def answer(command: str, controller: Controller) -> str | None:
+    """What a command prints now; None for one that is not known here."""
+    words = shlex.split(command)
+    if words[:1] == ["sprio"] and set(words[1:]) <= {"-l", "-n"}:
+        return _sprio(controller, "-n" in words)
+    if words[:1] == ["squeue"]:
+        return _squeue(controller, words[1:])
+    if [word for word in words if not word.startswith("-")] == ["scontrol", "show", "reservation"]:
+        return _reservations(controller)
+    return None
+
+
+def _sprio(controller: Controller, normalised: bool) -> str | None:
+    priority = controller.priority
+    if not isinstance(priority, MultifactorPriority):
+        return None
+    lines = [f"JOBID PARTITION USER {' '.join(_columns(normalised))}"]
+    for job in controller.cluster.pending():
+        if job.priority == 0 or job.eligible is None:
+            continue
+        for partition in job.partitions:
+            cells = _cells(priority, job, partition, controller, normalised)
+            lines.append(f"{job.id} {partition.name} {job.request.user} {' '.join(cells)}".rstrip())
+    return "\n".join(lines)
+
+
+def _columns(normalised: bool) -> tuple[str, ...]:
+    if normalised:
+        return "PRIORITY", "AGE", "ASSOC", "FAIRSHARE", "JOBSIZE", "PARTITION", "QOS", "TRES"
+    return "PRIORITY", "SITE", "AGE", "ASSOC", "FAIRSHARE", "JOBSIZE", "PARTITION", "QOS", "NICE", "TRES"
+
+
+def _cells(
+    priority: MultifactorPriority, job: Job, partition: Partition, controller: Controller, normalised: bool
+) -> list[str]:
+    cluster = controller.cluster
+    factors = priority.factors(job, partition, cluster)
+    shares = priority.tres_factors(job, partition, cluster)
+    total = priority.in_partition(job, partition, cluster)
+    if normalised:
+        return [
+            f"{total / HIGHEST:.8f}",
+            *(f"{factors.get(name, 0.0):.7f}" for name in FACTORS),
+            ",".join(f"{name.lower()}={share:.2f}" for name, share in shares.items())[:WIDTH_OF_TRES],
+        ]
+    weighted = {name: weight * factors.get(name, 0.0) for name, weight in priority.weights.items()}
+    tres = {name: priority.tres_weights[name] * share for name, share in shares.items()}
+    return [
+        str(total),
+        *(f"{weighted.get(name, 0.0):.0f}" for name in ("Site", *FACTORS)),
+        str(job.nice),
+        ",".join(f"{name.lower()}={int(value)}" for name, value in tres.items())[:WIDTH_OF_TRES],
+    ]
+
+
+Field = Callable[[Job, Controller], str]
+
+FIELDS: Mapping[str, tuple[str, Field]] = {
+    "%i": ("JOBID", lambda job, _: str(job.id)),
+    "%j": ("NAME", lambda job, _: job.name),
+    "%P": (
+        "PARTITION",
+        lambda job, _: _partition(job),
+    ),
+    "%Q": ("PRIORITY", lambda job, _: str(_priority(job))),
+    "%t": ("ST", lambda job, _: _SHORT_STATES[job.state]),
+    "%r": ("REASON", lambda job, _: job.reason.replace("_", " ")),
+    "%C": ("CPUS", lambda job, _: str(_cpus(job))),
+    "%D": ("NODES", lambda job, _: str(_nodes(job))),
+}
+"""Fields of ``squeue --format`` that are known here."""
+
+
+def _priority(job: Job) -> int:
+    """Of a job in several partitions that of the one that was tried last (observation P3 of partitions)."""
+    return min(job.priorities.values()) if len(job.priorities) > 1 else job.priority
+
+
+def _partition(job: Job) -> str:
+    return job.run.partition if job.run else ",".join(job.options.partitions) or job.partitions[0].name
+
+
+def _cpus(job: Job) -> int:
+    return (job.options.tasks or _nodes(job)) * job.request.cpus_per_task
+
+
+def _nodes(job: Job) -> int:
+    return job.wants[job.partitions[0].name].min_nodes
+
+
+def _squeue(controller: Controller, words: list[str]) -> str | None:
+    text = next((word for before, word in pairwise(words) if before == "-o"), "")
+    names = text.split()
+    if not names or any(name not in FIELDS for name in names):
+        return None
+    lines = [" ".join(FIELDS[name][0] for name in names)]
+    for job in controller.cluster.jobs.values():
+        shown = job.state in _SHORT_STATES and ("PD" not in words or job.state is State.PENDING)
+        if shown:
+            lines.append(" ".join(FIELDS[name][1](job, controller) for name in names))
+    return "\n".join(lines)
+
+
+def _reservations(controller: Controller) -> str:
+    cluster, lines = controller.cluster, []
+    for reservation in controller.reservations.by_name.values():
+        if reservation.end <= cluster.now:
+            continue
+        names = compress([cluster.machine.names[node] for node in np.flatnonzero(reservation.nodes)])
+        state = "ACTIVE" if reservation.active(cluster.now) else "INACTIVE"
+        lines.append(f"ReservationName={reservation.name} Nodes={names} State={state}")
+    return "\n".join(lines) or "No reservations in the system"

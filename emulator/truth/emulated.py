@@ -1,0 +1,109 @@
+"""The emulator's run of a scenario, told as histories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from emulator.slurmctld.controller import Controller
+from emulator.slurmctld.job import Job, Run
+from emulator.slurmctld.parameters import Timing
+from emulator.slurmctld.scontrol import scontrol
+from emulator.truth.commands import answer
+from emulator.truth.history import History, Share, Stint, history
+from emulator.truth.inputs import Inputs
+from emulator.truth.observer import Notes, Observer
+
+MODULO_OF_SWEEP = Timing().sweep_phase
+"""Where a scenario does not say when the sweep falls, it does not depend on it."""
+
+
+@dataclass(frozen=True)
+class Emulation:
+    """What the emulator did.
+
+    Attributes:
+        jobs: histories by name; a task of an array is called ``name_index``.
+        ids: the same by job id.
+        of_array: ids of the tasks of each array, by the array's id.
+        planned: by job id, (second, planned start or None) of each change.
+        rejected: Slurm's words by name of the submission.
+        refused: (second, words) of commands that could not be carried out.
+        answers: to the questions, in their order; None for a command that the emulator does not know.
+    """
+
+    ids: dict[int, History]
+    of_array: dict[int, tuple[int, ...]]
+    planned: dict[int, list[tuple[float, float | None]]]
+    rejected: dict[str, str]
+    refused: tuple[tuple[float, str], ...]
+    answers: tuple[str | None, ...]
+
+
+def emulate(inputs: Inputs, until: float, questions: Iterable[tuple[float, str]] = ()) -> Emulation:
+    """Run what was done.
+
+    Args:
+        inputs: what was done.
+        until: the last second.
+        questions: (second, command) that ask for something without changing anything, by time.
+    """
+    phase = MODULO_OF_SWEEP if inputs.sweep_phase is None else inputs.sweep_phase
+    controller = Controller(
+        inputs.conf,
+        inputs.requests,
+        [(at, partial(scontrol, command)) for at, command in inputs.actions],
+        Timing(sweep_phase=phase),
+    )
+    observer = Observer(controller.cluster)
+    answers = []
+    for at, question in questions:
+        controller.run(at, observer)
+        answers.append(answer(question, controller))
+    controller.run(until, observer)
+    return _told(controller, observer, tuple(answers))
+
+
+def _told(controller: Controller, observer: Observer, answers: tuple[str | None, ...]) -> Emulation:
+    jobs = controller.cluster.jobs
+    of_array: dict[int, tuple[int, ...]] = {}
+    for job in jobs.values():
+        if job.request.array is not None:
+            of_array[job.request.array] = (*of_array.get(job.request.array, ()), job.id)
+    return Emulation(
+        ids={job.id: _history(job, observer.notes[job.id], controller) for job in jobs.values()},
+        of_array=of_array,
+        planned={number: notes.planned for number, notes in observer.notes.items()},
+        rejected={request.name: words for request, words in controller.rejected},
+        refused=tuple(controller.refused),
+        answers=answers,
+    )
+
+
+def _history(job: Job, notes: Notes, controller: Controller) -> History:
+    name = job.name if job.request.array is None else f"{job.name}_{job.request.task}"
+    told = history(name, notes.sights)
+    told.priorities = notes.priorities
+    for stint, run in zip(told.runs, job.runs, strict=True):
+        _describe(stint, run, controller)
+    return told
+
+
+def _describe(stint: Stint, run: Run, controller: Controller) -> None:
+    machine, allocation = controller.cluster.machine, run.allocation
+    names = [machine.names[node] for node in allocation.nodes]
+    stint.nodes = frozenset(names)
+    stint.partition, stint.limit = run.partition, run.limit
+    stint.shares = {
+        name: Share(
+            allocation.units[place] * int(machine.threads[node]),
+            allocation.memory[place],
+            {
+                ":".join(filter(None, kind)): counts[place]
+                for kind, counts in sorted(allocation.gres.items())
+                if counts[place]
+            },
+        )
+        for place, (name, node) in enumerate(zip(names, allocation.nodes, strict=True))
+    }

@@ -1,0 +1,98 @@
+"""What was done to the real Slurm, and is to be done to the emulated one: nothing of what came of it.
+
+Of ``rejected`` only the submissions are taken, which stand nowhere else. What a recording
+leaves out although it was done is supplied by hand (:mod:`emulator.truth.known`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+
+from emulator.config.slurm.model import SlurmConf
+from emulator.slurmctld.request import JobRequest
+from emulator.truth.known import Known, Work
+from emulator.workload.scenario import Scenario, Submission
+from slurm_sim_plugins.errors import InputError
+
+DEFAULT_USER = "root"
+"""Who submits where a scenario does not say."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A configuration, submissions, an operator's commands.
+
+    Attributes:
+        conf: the configuration.
+        requests: the submissions.
+        actions: (second, command).
+        sweep_phase: when the sweep over time limits falls, in seconds modulo its period; None for any.
+    """
+
+    conf: SlurmConf
+    requests: tuple[JobRequest, ...]
+    actions: tuple[tuple[float, str], ...]
+    sweep_phase: float | None
+
+
+def inputs_of(scenario: Scenario, known: Known) -> Inputs:
+    """What was done in a scenario.
+
+    Args:
+        scenario: the scenario.
+        known: what is supplied by hand.
+
+    Raises:
+        InputError: of a job nobody says how long it works.
+    """
+    supplied = [(action.at, action.command) for action in known.actions_of(scenario.name)]
+    done = [(action.at, action.command.text) for action in scenario.actions or ()]
+    return Inputs(
+        scenario.configuration(),
+        tuple(sorted([*_jobs(scenario, known), *_refused(scenario)], key=lambda request: request.submit)),
+        tuple(sorted([*done, *supplied])),
+        scenario.sweep_phase,
+    )
+
+
+def _jobs(scenario: Scenario, known: Known) -> Iterator[JobRequest]:
+    for job in scenario.submissions:
+        if not job.made:
+            yield _request(job, known.work_of(scenario.name, job.name))
+
+
+def _request(job: Submission, work: Work | None) -> JobRequest:
+    if job.run is None and work is None:
+        raise InputError(
+            f"{job.place}: job {job.name!r} has no run: how long it works was not recorded; "
+            "say it under [[work]] in the list that --known names"
+        )
+    request = JobRequest(
+        id=job.id,
+        submit=job.submit,
+        run=float(job.run or 0),
+        options=replace(job.options, name=job.name),
+        user=job.user or DEFAULT_USER,
+        exit_code=job.exit_code or 0,
+        ignores_term=bool(job.ignores_term),
+    )
+    if work is None:
+        return request
+    return replace(request, run=work.runs[0], task_runs=work.runs, task_exits=work.exits)
+
+
+def _refused(scenario: Scenario) -> Iterator[JobRequest]:
+    """Submissions that were refused; Slurm made a job of some of them first, and it keeps its id."""
+    made = {job.name: job.id for job in scenario.submissions if job.made}
+    unused = count(1 + max((job.id for job in scenario.submissions), default=0))
+    for rejection in scenario.recorded.rejected or ():
+        if rejection.options is not None:
+            yield JobRequest(
+                id=made.pop(rejection.name, 0) or next(unused),
+                submit=rejection.at,
+                run=0.0,
+                options=replace(rejection.options, name=rejection.name),
+                user=rejection.user or DEFAULT_USER,
+            )

@@ -1,0 +1,197 @@
+"""What is known of recordings: noise that is visible in them, what they leave out, what the emulator gets wrong.
+
+A TOML file, each entry with its reason::
+
+    [[noise]]               # this one item is not held against the emulator; all else is compared
+    scenario = "b21_multipart"
+    job = "X"
+    what = "nodes"
+    reason = "n1 was still being cleared when X was placed: NodeList n1 at 5.9"
+
+    [[work]]                # seconds of work, where the submissions do not say it, or noise stretched it
+    scenario = "g_i1_array_deps"
+    job = "A"
+    runs = [6, 15, 26, 36]  # of each task; one number for a job
+    exits = [0, 0, 1, 0]
+    reason = "..."
+
+    [[action]]              # a command that was given, although it is not among the actions
+    scenario = "b13_tie_order"
+    at = 12.0
+    command = "scontrol release 1"
+    reason = "..."
+
+    [[open]]                # the emulator does not do this yet
+    scenario = "..."
+    reason = "..."
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from slurm_sim_plugins.errors import InputError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """A difference that cannot be told from chance.
+
+    Attributes:
+        scenario, job: where; an empty job is the scenario as a whole.
+        what: which item, as in a :class:`~emulator.truth.compare.Difference`.
+        reason: what shows it in the recording.
+    """
+
+    scenario: str
+    what: str
+    reason: str
+    job: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """How long a job's work took.
+
+    Attributes:
+        scenario, job: whose.
+        runs: seconds; of each task, if it is an array.
+        exits: exit codes, likewise; empty for those of the submission.
+        reason: where that is seen.
+    """
+
+    scenario: str
+    job: str
+    runs: tuple[float, ...]
+    reason: str
+    exits: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A command that was given and not recorded.
+
+    Attributes:
+        scenario: where.
+        at: seconds from the start.
+        command: as for ``scontrol``.
+        reason: what shows it in the recording.
+    """
+
+    scenario: str
+    at: float
+    command: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """What the emulator does otherwise than Slurm.
+
+    Attributes:
+        scenario: where.
+        reason: the cause.
+    """
+
+    scenario: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Known:
+    """All that is known.
+
+    Attributes:
+        noise, work, actions, open: the entries of each kind.
+    """
+
+    noise: tuple[Noise, ...] = ()
+    work: tuple[Work, ...] = ()
+    actions: tuple[Given, ...] = ()
+    open: tuple[Open, ...] = ()
+
+    def work_of(self, scenario: str, job: str) -> Work | None:
+        """How long a job's work took, if that is said here."""
+        return next((one for one in self.work if (one.scenario, one.job) == (scenario, job)), None)
+
+    def actions_of(self, scenario: str) -> tuple[Given, ...]:
+        """Commands that were given in a scenario."""
+        return tuple(one for one in self.actions if one.scenario == scenario)
+
+    def open_in(self, scenario: str) -> Open | None:
+        """What the emulator does otherwise in a scenario, if that is known."""
+        return next((one for one in self.open if one.scenario == scenario), None)
+
+    def noise_of(self, scenario: str, job: str, what: str) -> Noise | None:
+        """Why an item may differ, if it may."""
+        wanted = (scenario, job, what)
+        return next((one for one in self.noise if (one.scenario, one.job, one.what) == wanted), None)
+
+
+def read_known(path: str | os.PathLike[str]) -> Known:
+    """Read a list of what is known.
+
+    Raises:
+        InputError: it cannot be read, or an entry is not as it should be.
+    """
+    path = Path(path)
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: is not TOML: {error}") from error
+    unknown = sorted(set(content) - {"noise", "work", "action", "open"})
+    if unknown:
+        raise InputError(f"{path}: has no place for {unknown[0]!r}; known are noise, work, action, open")
+    return Known(
+        _entries(path, content, "noise", Noise, scenario=str, job=str, what=str, reason=str),
+        _entries(path, content, "work", Work, scenario=str, job=str, runs=_floats, exits=_wholes, reason=str),
+        _entries(path, content, "action", Given, scenario=str, at=float, command=str, reason=str),
+        _entries(path, content, "open", Open, scenario=str, reason=str),
+    )
+
+
+def _entries(
+    path: Path, content: Mapping[str, Any], kind: str, make: Callable[..., T], **types: Callable[[Any], object]
+) -> tuple[T, ...]:
+    made = []
+    for number, entry in enumerate(content.get(kind, ()), 1):
+        place = f"{path}: [[{kind}]] number {number}"
+        if not isinstance(entry, Mapping):
+            raise InputError(f"{place}: is no table")
+        unknown = sorted(set(entry) - set(types))
+        if unknown:
+            raise InputError(f"{place}: has no key {unknown[0]!r}; known are {', '.join(types)}")
+        needed = {item.name for item in fields(make) if item.default is item.default_factory}  # type: ignore[arg-type]
+        missing = sorted(needed - set(entry))
+        if missing:
+            raise InputError(f"{place}: needs {missing[0]!r}")
+        made.append(make(**{name: _value(place, name, types[name], value) for name, value in entry.items()}))
+    return tuple(made)
+
+
+def _value(place: str, name: str, read: Callable[[Any], object], value: Any) -> object:
+    try:
+        return read(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{place}: {name}: {value!r} cannot be taken: {error}") from error
+
+
+def _floats(values: Any) -> tuple[float, ...]:
+    if not isinstance(values, list) or not values:
+        raise ValueError("a list of numbers is needed")
+    return tuple(float(value) for value in values)
+
+
+def _wholes(values: Any) -> tuple[int, ...]:
+    if not isinstance(values, list):
+        raise ValueError("a list of whole numbers is needed")
+    return tuple(int(value) for value in values)

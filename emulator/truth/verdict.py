@@ -1,0 +1,144 @@
+"""One scenario: run it, compare it, and say whether the two agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from emulator.truth.compare import TOLERANCE, Difference, Pair, compare
+from emulator.truth.emulated import Emulation, emulate
+from emulator.truth.inputs import inputs_of
+from emulator.truth.known import Known, Noise
+from emulator.truth.queries import Question, asked, disagreements
+from emulator.truth.recorded import Recording, recording_of
+from emulator.workload.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of a comparison.
+
+    Attributes:
+        scenario: what was compared.
+        pairs: each recorded job with the emulated one.
+        differences: what counts.
+        excused: differences that are known as noise, with the reason.
+        supplied: reasons of what was supplied by hand.
+        not_compared: what of the recording is beyond the emulator.
+    """
+
+    scenario: Scenario
+    pairs: tuple[Pair, ...]
+    differences: tuple[Difference, ...]
+    excused: tuple[tuple[Difference, Noise], ...]
+    supplied: tuple[str, ...]
+    not_compared: tuple[str, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether nothing differs that counts."""
+        return not self.differences
+
+
+def needs_accounts(scenario: Scenario) -> bool:
+    """Whether a scenario is about accounts and limits, which the controller does not know yet."""
+    commands = [*(scenario.accounting or ()), *(action.command for action in scenario.actions or ())]
+    return any(command.program == "sacctmgr" for command in commands)
+
+
+def judge(scenario: Scenario, known: Known | None = None) -> Verdict:
+    """Run a scenario and compare.
+
+    Args:
+        scenario: a recording.
+        known: noise, and what the recording leaves out.
+
+    Raises:
+        InputError: the scenario cannot be run.
+    """
+    known = known or Known()
+    recording, questions = recording_of(scenario), asked(scenario)
+    inputs = inputs_of(scenario, known)
+    emulation = emulate(inputs, recording.end + TOLERANCE, [(one.at, one.command) for one in questions])
+    pairs = tuple(_pairs(scenario, recording, emulation))
+    found = [*_rejections(scenario, emulation), *compare(pairs, recording, emulation)]
+    found += disagreements(questions, emulation.answers)
+    excuses = [(difference, known.noise_of(scenario.name, difference.job, difference.what)) for difference in found]
+    return Verdict(
+        scenario,
+        pairs,
+        tuple(difference for difference, noise in excuses if noise is None),
+        tuple((difference, noise) for difference, noise in excuses if noise is not None),
+        tuple(_supplied(scenario, known)),
+        tuple(_not_compared(recording, questions, emulation)),
+    )
+
+
+def _supplied(scenario: Scenario, known: Known) -> Iterator[str]:
+    for work in known.work:
+        if work.scenario == scenario.name:
+            yield f"{work.job} works {', '.join(f'{run:g}' for run in work.runs)} s: {work.reason}"
+    for action in known.actions_of(scenario.name):
+        yield f"{action.command} at {action.at:g}: {action.reason}"
+
+
+def _not_compared(recording: Recording, questions: list[Question], emulation: Emulation) -> Iterator[str]:
+    yield from recording.unread
+    for question, answer in zip(questions, emulation.answers, strict=True):
+        if answer is None:
+            yield f"{question.command} at {question.at:g}"
+
+
+def _pairs(scenario: Scenario, recording: Recording, emulation: Emulation) -> Iterator[Pair]:
+    refused = {rejection.name for rejection in scenario.recorded.rejected or ()}
+    names = {str(job.id): job.name for job in scenario.submissions}
+    tasks = {history.job: number for number, history in emulation.ids.items() if _is_task(number, emulation)}
+    for key, recorded in recording.jobs.items():
+        name = names.get(key, recorded.job)
+        if name in refused and not recorded.runs:
+            continue
+        numbers = _numbers(key, name, scenario, recording, emulation, tasks)
+        histories = tuple(emulation.ids[number] for number in numbers if number in emulation.ids)
+        yield Pair(key, name, recorded, histories, _either(name, scenario))
+
+
+def _is_task(number: int, emulation: Emulation) -> bool:
+    return any(number in numbers for numbers in emulation.of_array.values())
+
+
+def _numbers(
+    key: str, name: str, scenario: Scenario, recording: Recording, emulation: Emulation, tasks: dict[str, int]
+) -> list[int]:
+    """The emulated jobs that a recorded history tells of."""
+    if name in tasks:
+        return [tasks[name]]
+    if not key.isdigit():
+        return []
+    if int(key) in emulation.of_array:
+        return list(emulation.of_array[int(key)])
+    others = [job.id for job in scenario.submissions if job.name == name and str(job.id) not in recording.jobs]
+    return [int(key), *others]
+
+
+def _either(name: str, scenario: Scenario) -> bool:
+    """Whether a job's work is as long as its limit (or as the least limit that it would do with)."""
+    for job in scenario.submissions:
+        if job.name == name and job.run is not None:
+            return float(job.run) in (job.options.time_limit, job.options.time_min)
+    return False
+
+
+def _rejections(scenario: Scenario, emulation: Emulation) -> Iterator[Difference]:
+    recorded = {rejection.name: _words(rejection.error) for rejection in scenario.recorded.rejected or ()}
+    for name, words in recorded.items():
+        mine = emulation.rejected.get(name)
+        if mine is None or _words(mine) != words:
+            yield Difference(name, "rejection", words, mine or "was accepted")
+    for name, words in emulation.rejected.items():
+        if name not in recorded:
+            yield Difference(name, "rejection", "was accepted", words)
+
+
+def _words(error: str) -> str:
+    lines = error.replace("sbatch: error: ", "").replace("Batch job submission failed: ", "").splitlines()
+    return "; ".join(line.strip() for line in lines)
