@@ -7,9 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from slurm_sim_plugins import Job, PriorityView, hookimpl
-from tests.helpers import column, failing, line_with, run, starts
+from tests.helpers import JobRow, column, failing, line_with, run, starts
 
 JOBS = [(1, 0, 4, 10, 10), (2, 1, 1, 5, 5), (3, 1, 2, 5, 5), (4, 1, 4, 5, 5), (5, 6, 3, 5, 5)]
 """On four processors: 1 runs until 10, the others wait for it."""
@@ -192,3 +194,118 @@ def test_the_true_run_time_is_not_to_be_had() -> None:
 
 def plugin(function: Any) -> type:
     return type("Writing", (), {"name": "priority/writing", "priority_set": hookimpl(function)})
+
+
+# Anew while they wait
+
+
+class Aging(Looking):
+    """A job is worth what the test says that it is worth at a time."""
+
+    name: ClassVar[str] = "priority/aging"
+    period: ClassVar[Any] = 0.0
+    worth: ClassVar[Any] = None
+
+    @hookimpl
+    def priority_set(self, view: PriorityView) -> list[float]:
+        super().priority_set(view)
+        return [type(self).worth(job.id, view.now) for job in view.to_set]
+
+
+def aging(worth: Any, period: Any = 0.0) -> dict[str, Any]:
+    plugin = type("Aging", (Aging,), {"worth": staticmethod(worth), "period": period})
+    return {"plugins": [plugin], "priority": "priority/aging", "scheduler": "sched/fcfs"}
+
+
+def turning(job: int, now: float) -> float:
+    """Before 10 the lower id is worth more, then the higher one."""
+    return job if now >= 10 else -job
+
+
+def asked(jobs: list[JobRow], **options: Any) -> list[tuple[float, list[int]]]:
+    return [seen[:2] for seen in run(jobs, 4, **options).plugins["priority/aging"].seen]
+
+
+FOUR = [(1, 0, 4, 10, 10), (3, 1, 4, 5, 5), (4, 2, 4, 5, 5), (2, 3, 4, 5, 5)]
+
+
+def test_before_each_pass_all_that_wait_are_asked_about_in_the_order_of_submission() -> None:
+    assert asked(FOUR, **aging(turning)) == [
+        (0, [1]),
+        (0, [1]),
+        (1, [3]),
+        (1, [3]),
+        (2, [4]),
+        (2, [3, 4]),
+        (3, [2]),
+        (3, [3, 4, 2]),
+        (10, [3, 4, 2]),
+        (15, [3, 2]),
+        (20, [2]),
+    ]
+
+
+@pytest.mark.parametrize("passes", ["batch", "event"])
+def test_the_queue_takes_the_new_order(passes: str) -> None:
+    assert starts(run(FOUR, 4, passes=passes, **aging(turning))) == {1: 0, 4: 10, 3: 15, 2: 20}
+    assert starts(run(FOUR, 4, passes=passes, **aging(turning, None))) == {1: 0, 2: 10, 3: 15, 4: 20}
+
+
+def test_the_number_at_the_start_is_the_last_one() -> None:
+    assert column(run(FOUR, 4, **aging(turning)), "priority_at_start") == {1: -1, 3: 3, 4: 4, 2: 2}
+
+
+def test_with_a_period_only_when_so_much_time_has_passed() -> None:
+    assert asked(FOUR, **aging(turning, 12)) == [
+        (0, [1]),
+        (0, [1]),
+        (1, [3]),
+        (2, [4]),
+        (3, [2]),
+        (15, [3, 4]),
+    ]
+
+
+def test_a_new_head_gets_its_own_reservation() -> None:
+    # 8 may go ahead of 3, which leaves over 2 of the 4 processors at 20, but not of 2, which takes them all.
+    jobs = [(1, 0, 3, 20, 20), (3, 1, 2, 5, 5), (2, 2, 4, 5, 5), (8, 3, 1, 99, 99)]
+    options: dict[str, Any] = {**aging(lambda job, now: -job), "scheduler": "sched/easy"}
+    assert starts(run(jobs, 4, **options)) == {1: 0, 2: 20, 3: 25, 8: 25}
+    options |= aging(lambda job, now: -job if now < 2 or job != 2 else -9) | {"scheduler": "sched/easy"}
+    assert starts(run(jobs, 4, **options)) == {1: 0, 3: 20, 2: 102, 8: 3}
+
+
+def test_a_new_order_lets_those_start_who_were_refused_before() -> None:
+    # At 10 comes 9, which does not fit; but 3 is the head now, and leaves over a processor for 8.
+    jobs = [(1, 0, 3, 20, 20), (2, 1, 4, 5, 5), (3, 2, 2, 5, 5), (8, 3, 1, 99, 99), (9, 10, 2, 5, 5)]
+    late = {2: -10.0}
+    options = aging(lambda job, now: late.get(job, -job) if now >= 10 else -job) | {"scheduler": "sched/easy"}
+    assert starts(run(jobs, 4, **options))[8] == 10
+    assert starts(run(jobs, 4, scheduler="sched/easy"))[8] == 25
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(1, 4), st.integers(0, 9), st.integers(1, 9)), max_size=12),
+    st.integers(0, 6),
+    st.sampled_from(["sched/fcfs", "sched/easy", "sched/conservative"]),
+    st.sampled_from(["batch", "event"]),
+)
+def test_constant_numbers_give_the_schedule_of_a_plugin_without_period(
+    rows: list[tuple[int, int, int, int]], period: int, scheduler: str, passes: str
+) -> None:
+    jobs = [(place, *row) for place, row in enumerate(rows, 1)]
+    options = {**aging(lambda job, now: job * 7 % 5, period), "scheduler": scheduler, "passes": passes}
+    once = {**aging(lambda job, now: job * 7 % 5, None), "scheduler": scheduler, "passes": passes}
+    assert starts(run(jobs, 4, **options)) == starts(run(jobs, 4, **once))
+
+
+@pytest.mark.parametrize("period", [-1, float("nan"), float("inf"), "often", True])
+def test_a_period_is_seconds(period: Any) -> None:
+    error = failing(FOUR, 4, **aging(turning, period))
+    assert "it is None (priorities stay) or seconds, 0 for before each pass" in error.message
+    assert error.plugin == "priority/aging"
+
+
+def test_whoever_fails_then_is_named_as_well() -> None:
+    error = failing(FOUR, 4, **aging(lambda job, now: job if now < 10 else 1 / 0))
+    assert (error.plugin, error.hook, error.job, error.time) == ("priority/aging", "priority_set", 3, 10.0)
