@@ -39,9 +39,10 @@ trace_options = options(
     ),
     click.option(
         "--filter",
-        type=click.Choice(["standard", "papers", "none"]),
+        type=click.Choice(["standard", "papers", "raised", "none"]),
         help="Which jobs of a trace to keep: standard cleans and cuts run times at the request; papers keeps runs of "
-        "0 s and cuts nothing; none drops only what cannot run.  [default: standard]",
+        "0 s and cuts nothing; raised also raises requests below the run time; none drops only what cannot run.  "
+        "[default: standard]",
     ),
     click.option(
         "--processors-field",

@@ -20,7 +20,8 @@ class Easy:
     Args:
         reservation: ``recompute`` makes the head's reservation anew in each pass;
             ``sticky`` never makes it earlier than it was when the head was first left
-            waiting.
+            waiting; ``ratchet`` never makes it earlier than it ever was, which differs
+            where runs outlive their planned ends.
 
     Source: Lifka 1995; Mu'alem and Feitelson 2001, section 2.1. Sticky reservations fit
     the papers on PV-EASY better, which do not say.
@@ -29,8 +30,8 @@ class Easy:
     name: ClassVar[str] = "sched/easy"
     only_starts: ClassVar[bool] = True
 
-    def __init__(self, reservation: Literal["recompute", "sticky"] = "recompute") -> None:
-        self._sticky = reservation == "sticky"
+    def __init__(self, reservation: Literal["recompute", "sticky", "ratchet"] = "recompute") -> None:
+        self._kept = reservation
         self._reserved: tuple[Job, float] | None = None
         self._promised: tuple[Job, float] | None = None
 
@@ -59,9 +60,11 @@ class Easy:
     def _reservation(self, view: SchedulingView, head: Job) -> tuple[float, int]:
         """When the head is to start, and the extra processors then."""
         shadow_time, extra = view.earliest_start(head)
-        if not self._sticky:
+        if self._kept == "recompute":
             return shadow_time, extra
         if self._promised is None or self._promised[0] is not head:
             self._promised = (head, shadow_time)
         shadow_time = max(shadow_time, self._promised[1])
+        if self._kept == "ratchet":
+            self._promised = (head, shadow_time)
         return shadow_time, view.free_at(shadow_time) - head.processors

@@ -190,3 +190,12 @@ def test_start_at_refuses_what_is_no_time() -> None:
 def test_start_at_without_a_job() -> None:
     empty = replace(some_workload(), id=np.array([], dtype=np.int64), submit=np.array([]))
     assert start_at(empty, 5) is empty
+
+
+def test_requests_below_the_run_time_are_raised_by_raised_only() -> None:
+    given_columns = columns((0, 10, 1, 20), (0, 30, 1, 20), (0, 7, 1, -1), (0, 0, 1, 0))
+    cleaned = clean(given_columns, FILTERS["raised"])
+    assert cleaned.columns["run"].tolist() == [10, 30, 7, 0]
+    assert cleaned.columns["time_limit"].tolist() == [20, 30, 7, 1]
+    assert cleaned.changed[-1] == Changed("run time beyond the request: request raised to it", 1, "job 2")
+    assert clean(given_columns, PAPERS).columns["time_limit"].tolist() == [20, 20, 7, 1]

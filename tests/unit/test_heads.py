@@ -260,3 +260,12 @@ def test_who_made_room_may_have_to_wait_for_the_next_pass(restart: bool, again: 
     runs = run(ROOM, 6, **PV, catalogue=Catalogue(), plugin_options=options).records.runs
     starts = [start for job, start in zip(runs["job_id"].tolist(), runs["start"].tolist(), strict=True) if job == 3]
     assert starts == [3.0, again]
+
+
+@pytest.mark.parametrize(("reservation", "fifth"), [("recompute", 25.0), ("sticky", 25.0), ("ratchet", 16.0)])
+def test_a_reservation_that_was_put_off_stays_put_off_under_ratchet(reservation: str, fifth: float) -> None:
+    """Job 4 was to start at 20; at 12, job 1 being late, at 30; from 15 on at 20 again. Job 5 asks at 16 for 10."""
+    jobs = [(1, 0, 1, 15, 30), (2, 0, 1, 20, 20), (3, 0, 1, 12, 12), (4, 1, 4, 5, 5), (5, 16, 1, 10, 10)]
+    options = {"sched/easy": {"reservation": reservation}}
+    result = run(jobs, 4, predicted={1: 10}, walltime="walltime/given", plugin_options=options)
+    assert result.records.jobs["start"].tolist()[-1] == fifth
