@@ -138,7 +138,7 @@ def test_columns_given_are_left_alone() -> None:
 
 def test_find_filter() -> None:
     assert find_filter("papers") is PAPERS
-    with pytest.raises(ConfigurationError, match="'paper'; choose one of standard, papers, none"):
+    with pytest.raises(ConfigurationError, match="'paper'; choose one of standard, papers, raised, none"):
         find_filter("paper")
 
 
