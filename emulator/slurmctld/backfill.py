@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
 
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.controls import Controls
+from emulator.slurmctld.future import Future
 from emulator.slurmctld.job import Job, Partition
 from emulator.slurmctld.job_mgr import partition_reason
 from emulator.slurmctld.node_select import select_nodes
@@ -19,17 +24,46 @@ from emulator.slurmctld.nodes import Allocation, Mask
 from emulator.slurmctld.preempt import candidates, victims
 from emulator.slurmctld.queue import queue, still_waits
 
-FIRST_WINDOW = 30.0
-"""Seconds: runs that end within it of one another are thought away together while a start is sought; it doubles."""
 
+class Slots:
+    """Nodes that are kept for jobs, each for a while.
 
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """Nodes that are kept for a job, in seconds."""
+    Args:
+        nodes: how many there are.
 
-    begin: float
-    end: float
-    nodes: Mask
+    Attributes:
+        bounds: times at which one begins or ends.
+    """
+
+    def __init__(self, nodes: int) -> None:
+        self.bounds: set[float] = set()
+        self._count = 0
+        self._begin = np.empty(64)
+        self._end = np.empty(64)
+        self._nodes: Mask = np.zeros((64, nodes), dtype=bool)
+
+    def add(self, begin: float, end: float, nodes: Mask) -> None:
+        """Keep nodes from ``begin`` to ``end`` (seconds)."""
+        if self._count == len(self._begin):
+            self._begin, self._end = np.resize(self._begin, 2 * self._count), np.resize(self._end, 2 * self._count)
+            self._nodes = np.concatenate([self._nodes, np.zeros_like(self._nodes)])
+        self._begin[self._count], self._end[self._count] = begin, end
+        self._nodes[self._count] = nodes
+        self._count += 1
+        self.bounds |= {begin, end}
+
+    def kept(self, begin: float, end: float) -> Mask:
+        """Nodes that are kept at some time between."""
+        return np.asarray(self._nodes[self._between(begin, end)].any(axis=0), dtype=bool)
+
+    def first_end(self, begin: float, end: float, nodes: Sequence[int]) -> float | None:
+        """When the first slot ends that keeps one of these nodes at some time between."""
+        those = self._between(begin, end)
+        those = those[self._nodes[np.ix_(those, np.asarray(nodes, dtype=np.intp))].any(axis=1)]
+        return float(self._end[those].min()) if len(those) else None
+
+    def _between(self, begin: float, end: float) -> NDArray[np.intp]:
+        return np.flatnonzero((self._begin[: self._count] < end) & (self._end[: self._count] > begin))
 
 
 def backfill(cluster: Cluster, controls: Controls) -> None:
@@ -47,15 +81,16 @@ class _Cycle:
         self._cluster = cluster
         self._controls = controls
         self._parameters = cluster.parameters
-        self._slots: list[Slot] = []
+        self._slots = Slots(len(cluster.machine))
         self._tested = self._started = 0
         self._by_partition: Counter[str] = Counter()
         self._by_user: Counter[str] = Counter()
         self._reserved_in: Counter[str] = Counter()
         self._reserved: set[int] = set()
-        self._bounds: set[float] = set()
         self._victims: list[Job] = []
         self._table_full = False
+        self._futures: dict[int, Future] = {}
+        self._futures_of = 0
 
     def run(self) -> None:
         parameters = self._parameters
@@ -118,75 +153,63 @@ class _Cycle:
 
     def _kept(self, begin: float, limit: float) -> Mask:
         """Nodes that slots keep from a run."""
-        kept = self._cluster.no_nodes()
-        for slot in self._slots:
-            if slot.begin < begin + limit and slot.end > begin:
-                kept |= slot.nodes
-        return kept
+        return self._slots.kept(begin, begin + limit)
 
     def _earliest(self, job: Job, partition: Partition, at: float, limit: float) -> tuple[float, Allocation] | None:
-        """The first start from ``at`` on, and the nodes, with the nodes that no slot keeps."""
+        """The first start from ``at`` on, and the nodes, with the nodes that no slot keeps.
+
+        Tried are ``at`` and each time at which a slot begins or ends. What would start when
+        the next of them has come is tried from there again: there may be more nodes then.
+        """
         cluster = self._cluster
-        bounds = [*self._bounds, *self._controls.reservations.bounds()]
-        changes = sorted({bound for bound in bounds if bound > at})
-        for begin in [at, *changes]:
+        bounds = [*self._slots.bounds, *self._controls.reservations.bounds()]
+        times = [at, *sorted({bound for bound in bounds if bound > at}), math.inf]
+        future = self._future(job, partition)
+        for begin, later in pairwise(times):
             usable = cluster.usable(job, partition) & self._controls.not_reserved(job, begin, limit)
             usable &= ~self._kept(begin, limit)
-            found = self._will_run(job, partition, begin, usable)
-            later = next((change for change in changes if change > begin), None)
-            if found is not None and (later is None or found[0] < later):
+            found = self._will_run(job, partition, begin, later, usable, future)
+            if found is not None:
                 return found
         return None
 
-    def _will_run(self, job: Job, partition: Partition, begin: float, usable: Mask) -> tuple[float, Allocation] | None:
-        """When the job fits on these nodes as running jobs end, from ``begin`` on."""
+    def _will_run(
+        self, job: Job, partition: Partition, begin: float, later: float, usable: Mask, future: Future
+    ) -> tuple[float, Allocation] | None:
+        """When the job fits on these nodes as running jobs end, from ``begin`` on and before ``later``."""
         cluster, want = self._cluster, job.wants[partition.name]
-        free, ends = cluster.free.copy(), []
-        for other in cluster.running.values():
-            if other.run is None or other.run.row:
-                continue
-            end = cluster.planned_end(other)
-            if end <= begin and begin > cluster.now:
-                free.release(other.run.allocation)
-            else:
-                ends.append((end, other.id, other.run.allocation))
-        found = select_nodes(want, cluster.machine, free, usable)
-        if found is not None:
-            return begin, found
-        if begin <= cluster.now:
-            chosen = victims(job, partition, usable, cluster)
-            now = select_nodes(want, cluster.machine, cluster.free_without(chosen), usable) if chosen else None
-            if now is not None:
-                self._victims = chosen
-                return begin, now
-        # Later on, whoever could be preempted is no obstacle either.
-        for other in candidates(job, partition, cluster):
-            if other.run is None or other.run.row:
-                continue
-            ends = [entry for entry in ends if entry[1] != other.id]
-            free.release(other.run.allocation)
-        ends.sort(key=lambda entry: entry[:2])
-        place, window = 0, FIRST_WINDOW
-        while place < len(ends):
-            until = ends[place][0] + window
-            while place < len(ends) and ends[place][0] <= until:
-                free.release(ends[place][2])
-                place += 1
+        preempting = begin <= cluster.now and bool(self._candidates(partition, job))
+        for place, (time, free) in enumerate(future.from_(begin)):
+            if time >= later:
+                return None
+            if place == 1 and preempting:
+                chosen = victims(job, partition, usable, cluster)
+                now = select_nodes(want, cluster.machine, cluster.free_without(chosen), usable) if chosen else None
+                if now is not None:
+                    self._victims = chosen
+                    return begin, now
+                continue  # Who could be preempted is no obstacle later on, but nobody is preempted in vain.
             found = select_nodes(want, cluster.machine, free, usable)
             if found is not None:
-                return max(ends[place - 1][0], begin), found
-            window *= 2
+                return time, found
         return None
+
+    def _future(self, job: Job, partition: Partition) -> Future:
+        """What will be free, for jobs of a partition; worked out anew when somebody has started."""
+        if self._futures_of != self._started:
+            self._futures, self._futures_of = {}, self._started
+        found = self._candidates(partition, job)
+        key = partition.tier if found else -1
+        if key not in self._futures:
+            self._futures[key] = Future(self._cluster, found)
+        return self._futures[key]
+
+    def _candidates(self, partition: Partition, job: Job) -> list[Job]:
+        return candidates(job, partition, self._cluster)
 
     def _clash(self, start: float, limit: float, allocation: Allocation) -> float | None:
         """When to try again because the nodes are kept for somebody during the run; None if they are not."""
-        nodes = list(allocation.nodes)
-        ends = [
-            slot.end
-            for slot in self._slots
-            if slot.begin < start + limit and slot.end > start and slot.nodes[nodes].any()
-        ]
-        return min(ends) if ends else None
+        return self._slots.first_end(start, start + limit, allocation.nodes)
 
     def _start(self, job: Job, partition: Partition, allocation: Allocation, limit: float) -> None:
         cluster, self._started = self._cluster, self._started + 1
@@ -211,7 +234,7 @@ class _Cycle:
             return
         if parameters.bf_one_resv_per_job and job.id in self._reserved:
             return
-        if len(self._bounds) + 1 >= parameters.bf_node_space_size:
+        if len(self._slots.bounds) + 1 >= parameters.bf_node_space_size:
             self._table_full = True
             return
         self._reserved.add(job.id)
@@ -220,5 +243,4 @@ class _Cycle:
         self._keep(math.floor(start / grain) * grain, math.ceil((start + limit) / grain) * grain, allocation)
 
     def _keep(self, begin: float, end: float, allocation: Allocation) -> None:
-        self._slots.append(Slot(begin, end, allocation.mask(len(self._cluster.machine))))
-        self._bounds |= {begin, end}
+        self._slots.add(begin, end, allocation.mask(len(self._cluster.machine)))

@@ -26,6 +26,7 @@ class Cluster:
         machine: the nodes.
         free: what is free of them; what suspended jobs have is not taken from it.
         partitions: by name, in the order of the configuration.
+        lowest_tier: of all partitions.
         default: the partition of jobs that name none.
         jobs: by id, all that were submitted.
         running: running jobs by id, those that are ending included.
@@ -43,6 +44,8 @@ class Cluster:
         self.partitions = {
             partition.name: self._partition(place, partition) for place, partition in enumerate(conf.partitions)
         }
+        self._exclusive_user = any(partition.exclusive_user for partition in conf.partitions)
+        self.lowest_tier = min((partition.priority_tier for partition in conf.partitions), default=0)
         stated = [partition.name for partition in conf.partitions if partition.default]
         self.default = self.partitions[stated[-1]] if stated else None
         self.jobs: dict[int, Job] = {}
@@ -81,9 +84,9 @@ class Cluster:
     def usable(self, job: Job, partition: Partition) -> Mask:
         """Nodes on which a job may start at all: up, and nobody else's (ExclusiveUser)."""
         usable = partition.nodes & self.machine.up
-        others = [other for other in self.running.values() if other.request.user != job.request.user and other.run]
-        for other in others:
-            assert other.run is not None
+        for other in self.running.values() if self._exclusive_user else ():
+            if other.run is None or other.request.user == job.request.user:
+                continue
             if partition.exclusive_user or self.partitions[other.run.partition].exclusive_user:
                 usable = usable & ~other.run.allocation.mask(len(self.machine))
         for other in self.suspended.values():
@@ -115,8 +118,11 @@ class Cluster:
         assert job.run is not None
         if job.vacating and job.end_limit == float("inf"):
             return self.now
-        end = job.run.start + min(job.run.limit, 365 * 86_400.0) + job.run.suspended(self.now)
-        end = min(end, job.end_limit)
+        end = job.run.start + min(job.run.limit, 365 * 86_400.0)
+        if job.run.suspensions:
+            end += job.run.suspended(self.now)
+        if end > job.end_limit:
+            end = job.end_limit
         if end > self.now:
             return end
         return max(end + self.parameters.over_time_limit + self.parameters.kill_wait, self.now)

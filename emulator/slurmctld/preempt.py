@@ -21,7 +21,7 @@ def preempt_mode(job: Job, cluster: Cluster) -> str:
 def candidates(job: Job, partition: Partition, cluster: Cluster) -> list[Job]:
     """Running jobs that may be preempted for a job in a partition, first to go first (P1 to P3)."""
     parameters = cluster.parameters
-    if parameters.preempt_type in ("", "preempt/none"):
+    if parameters.preempt_type in ("", "preempt/none") or partition.tier <= cluster.lowest_tier:
         return []
     found = [
         other

@@ -86,6 +86,8 @@ class Reservations:
     def kept_from(self, job: Job, at: float, length: float) -> Mask:
         """Nodes that reservations keep from a job that runs from ``at`` on, for ``length`` seconds."""
         kept = self._cluster.no_nodes()
+        if not self.by_name:
+            return kept
         own = self.of(job)
         for reservation in self.by_name.values():
             if reservation is not own and reservation.start < at + length and reservation.end > at:
