@@ -24,13 +24,15 @@ from emulator.slurmctld.nodes import Allocation, Mask
 from emulator.slurmctld.parameters import Timing, parameters_of
 from emulator.slurmctld.preempt import preempt_mode
 from emulator.slurmctld.priority import BasicPriority, MultifactorPriority
-from emulator.slurmctld.queue import refresh_eligibility
+from emulator.slurmctld.queue import first_reason, refresh_eligibility
 from emulator.slurmctld.request import JobRequest
 from emulator.slurmctld.reservation import Reservations
 from slurm_sim_plugins.errors import InputError
 
 SWEEP = 30.0
 """Seconds between two sweeps for exceeded limits (observation T2)."""
+WHY_IT_ENDED = {State.TIMEOUT: "TimeLimit", State.FAILED: "NonZeroExitCode", State.NODE_FAIL: "NodeDown"}
+"""Reasons that jobs show in the end."""
 Action = Callable[[], None]
 
 
@@ -233,7 +235,8 @@ class Controller:
             return
         priority = self._first_priority(jobs[0])
         for job in jobs:
-            job.priority, job.reason = priority, "Priority"
+            job.priority = priority
+            job.reason = first_reason(job, self.cluster, self.reservations)
             self.cluster.jobs[job.id] = job
         if jobs[0].begin > self.cluster.now:
             self._at(jobs[0].begin, self._wake)
@@ -374,6 +377,8 @@ class Controller:
         assert job.run is not None
         job.sequence += 1
         job.state = State.COMPLETING
+        if outcome is State.TIMEOUT:
+            job.reason = WHY_IT_ENDED[outcome]
         job.run.end = self.cluster.now
         delay = self.parameters.kill_wait if job.request.ignores_term else self.timing.job_overhead
         self._at(self.cluster.now + delay, lambda: self._over(job, outcome))
@@ -391,7 +396,7 @@ class Controller:
         if job.requeue_after:
             self._requeue(job)
         else:
-            job.state, job.reason = outcome, "None"
+            job.state, job.reason = outcome, WHY_IT_ENDED.get(outcome, "None")
         self._resume_preempted()
         self._take_turns()
         self._request_main(now + self.timing.end_lag)
@@ -428,7 +433,7 @@ class Controller:
 
     def _idle(self) -> bool:
         """Whether nothing more can happen: nobody is to come, nothing runs, and who waits waits for ever."""
-        if self._to_come or self.cluster.running or self.cluster.suspended:
+        if self._to_come or self.cluster.running or self.cluster.suspended or self._main_at is not None:
             return False
         waiting = [job for job in self.cluster.pending() if job.held_by == "" and "Never" not in job.reason]
         return not any(self._may_start(job) for job in waiting)

@@ -1,15 +1,14 @@
 """The main loop's pass: start the queue in order; what blocks a partition blocks it for those behind.
 
 A partition is left at its first job that does not fit; its nodes are then kept from jobs
-of other partitions, too. A job that wants particular nodes, features or licences blocks
-only its own nodes. (Observations Q1, Q6, Q7, B4, P2.)
+of other partitions, too. A job that names all nodes that it needs blocks only these; one
+that lacks licences, or whose nodes are not there, blocks nobody. (Observations Q1, Q6,
+Q7, B2, B4, P2.)
 """
 
 from __future__ import annotations
 
 from collections import Counter
-
-import numpy as np
 
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.controls import Controls
@@ -19,10 +18,7 @@ from emulator.slurmctld.node_select import select_nodes
 from emulator.slurmctld.nodes import Mask
 from emulator.slurmctld.preempt import victims
 from emulator.slurmctld.queue import queue, still_waits
-
-RESERVED_FOR_HIGHER = "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions"
-
-MAY_BE_RESERVED = "ReqNodeNotAvail,_May_be_reserved_for_other_job"
+from emulator.slurmctld.reasons import NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, reason_of_nodes
 
 
 def schedule(cluster: Cluster, controls: Controls) -> None:
@@ -42,7 +38,6 @@ class _Pass:
         self._failed: set[tuple[str, str]] = set()
         self._kept = cluster.no_nodes()
         self._tried: Counter[str] = Counter()
-        self._blocked: set[int] = set()
 
     def run(self) -> None:
         parameters = self._cluster.parameters
@@ -63,8 +58,9 @@ class _Pass:
         self._tried[partition.name] += 1
         return False
 
-    def _behind(self, job: Job) -> None:
-        if job.id not in self._blocked:
+    @staticmethod
+    def _behind(job: Job) -> None:
+        if job.reason in NOT_YET_TRIED:
             job.reason = "Priority"
 
     def _try(self, job: Job, partition: Partition) -> None:
@@ -75,7 +71,6 @@ class _Pass:
             return
         if not cluster.licenses_free(job):
             job.reason = "Licenses"
-            self._blocked.add(job.id)
             return
         usable = cluster.usable(job, partition) & self._controls.not_reserved(job)
         # Who runs in a reservation is not held up by who waits outside.
@@ -94,7 +89,7 @@ class _Pass:
             self._controls.preempt(victim, job)
         if chosen and self._start_at_once(job, partition, allowed):
             return
-        self._fail(job, partition, usable, allowed)
+        self._fail(job, partition)
 
     def _start_at_once(self, job: Job, partition: Partition, allowed: Mask) -> bool:
         """A suspended victim gives way at once."""
@@ -104,22 +99,21 @@ class _Pass:
         self._controls.start(job, partition, found)
         return True
 
-    def _fail(self, job: Job, partition: Partition, usable: Mask, allowed: Mask) -> None:
-        self._blocked.add(job.id)
-        cluster, want = self._cluster, job.wants[partition.name]
-        fits_when_idle = select_nodes(want, cluster.machine, cluster.machine.free(), allowed) is not None
-        if fits_when_idle:
-            job.reason = "Resources"
-        elif select_nodes(want, cluster.machine, cluster.machine.free(), usable) is not None:
-            job.reason = RESERVED_FOR_HIGHER
-        else:
-            job.reason = MAY_BE_RESERVED
-            return
-        picky = want.required is not None or bool(job.options.constraint) or bool(job.options.exclude)
-        if picky:
-            own = np.logical_or.reduce([choice.mask for choice in want.choices]) & usable
-            self._kept |= own if want.required is None else want.required
-        else:
+    def _fail(self, job: Job, partition: Partition) -> None:
+        """Say why it waits, and keep others off the nodes that it waits for."""
+        cluster, required = self._cluster, job.wants[partition.name].required
+        job.reason = reason_of_nodes(job, partition, cluster, self._controls.not_reserved(job), self._kept)
+        enough = required is not None and int(required.sum()) >= job.wants[partition.name].min_nodes
+        if required is not None and enough:
+            self._kept |= required
+        elif job.reason in (RESOURCES, RESERVED_FOR_HIGHER) and reserves(job, cluster):
             self._failed.add((partition.name, job.options.reservation))
             if not job.options.reservation:
                 self._kept |= partition.nodes
+
+
+def reserves(job: Job, cluster: Cluster) -> bool:
+    """Whether nodes are kept for a waiting job at all: not below some priority or age (observation B2)."""
+    parameters = cluster.parameters
+    waited = cluster.now - (job.submitted if job.eligible is None else job.eligible)
+    return job.priority >= parameters.bf_min_prio_reserve and waited >= parameters.bf_min_age_reserve

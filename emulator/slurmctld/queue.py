@@ -5,6 +5,8 @@ from __future__ import annotations
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.dependency import Met, dependencies_met
 from emulator.slurmctld.job import Job, Partition, State
+from emulator.slurmctld.job_mgr import partition_reason
+from emulator.slurmctld.reasons import RESOURCES, reason_of_nodes
 from emulator.slurmctld.reservation import Reservations
 
 Pair = tuple[Job, Partition]
@@ -14,18 +16,44 @@ def refresh_eligibility(cluster: Cluster, reservations: Reservations) -> list[Jo
     """Say of each waiting job whether it may be scheduled, and why not; returns those that never can be and must go."""
     doomed = []
     for job in list(cluster.pending()):
-        reason = _obstacle(job, cluster, reservations)
-        if reason == "DependencyNeverSatisfied" and job.options.kill_on_invalid_dependency:
+        refresh(job, cluster, reservations)
+        if job.reason == "DependencyNeverSatisfied" and job.options.kill_on_invalid_dependency:
             doomed.append(job)
-        if reason:
-            job.reason = reason
-            job.eligible = job.eligible if reason == "JobArrayTaskLimit" else None
-        elif job.eligible is None:
-            job.eligible = cluster.now
-            job.accrue = cluster.now if job.accrue is None else job.accrue
-            if job.reason in OBSTACLES:
-                job.reason = "None"
     return doomed
+
+
+def refresh(job: Job, cluster: Cluster, reservations: Reservations) -> None:
+    """Say of a waiting job whether it may be scheduled, and why not."""
+    reason = _obstacle(job, cluster, reservations)
+    if reason:
+        job.reason = reason
+        job.eligible = job.eligible if reason == "JobArrayTaskLimit" else None
+        return
+    if job.eligible is None:
+        job.eligible = cluster.now
+        job.accrue = cluster.now if job.accrue is None else job.accrue
+    bounds = [partition_reason(job, partition) for partition in job.partitions]
+    if bounds[0] is not None and all(bounds):
+        job.reason = bounds[0]
+    elif job.reason in (*OBSTACLES, *BOUNDS):
+        job.reason = "None"
+
+
+def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
+    """What a job shows that was just submitted, before it is tried."""
+    refresh(job, cluster, reservations)
+    if job.reason != "None":
+        return job.reason
+    unreserved = ~reservations.kept_from(job, cluster.now, job.plan_limit)
+    reason = reason_of_nodes(job, job.partitions[0], cluster, unreserved, cluster.no_nodes())
+    if reason != RESOURCES:
+        return reason
+    before = (
+        other
+        for other in cluster.pending()
+        if other.eligible is not None and other.priority > job.priority and other.partitions[0] is job.partitions[0]
+    )
+    return "Priority" if any(before) else "None"
 
 
 OBSTACLES = (
@@ -37,6 +65,7 @@ OBSTACLES = (
     "JobArrayTaskLimit",
     "Reservation",
 )
+BOUNDS = ("PartitionDown", "PartitionInactive", "PartitionTimeLimit", "PartitionNodeLimit")
 
 
 def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:

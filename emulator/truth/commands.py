@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Callable, Mapping
 from itertools import pairwise
@@ -67,8 +68,8 @@ def _cells(
     total = priority.in_partition(job, partition, cluster)
     if normalised:
         return [
-            f"{total / HIGHEST:.8f}",
-            *(f"{factors.get(name, 0.0):.7f}" for name in FACTORS),
+            f"{math.floor(total / HIGHEST * 1e8) / 1e8:.8f}",
+            *(f"{factors[name] if priority.weights.get(name) else 0.0:.7f}" for name in FACTORS),
             ",".join(f"{name.lower()}={share:.2f}" for name, share in shares.items())[:WIDTH_OF_TRES],
         ]
     weighted = {name: weight * factors.get(name, 0.0) for name, weight in priority.weights.items()}

@@ -24,8 +24,7 @@ class Emulation:
     """What the emulator did.
 
     Attributes:
-        jobs: histories by name; a task of an array is called ``name_index``.
-        ids: the same by job id.
+        ids: histories by job id; a task of an array is called ``name_index``.
         of_array: ids of the tasks of each array, by the array's id.
         planned: by job id, (second, planned start or None) of each change.
         rejected: Slurm's words by name of the submission.
@@ -62,10 +61,10 @@ def emulate(inputs: Inputs, until: float, questions: Iterable[tuple[float, str]]
         controller.run(at, observer)
         answers.append(answer(question, controller))
     controller.run(until, observer)
-    return _told(controller, observer, tuple(answers))
+    return _told(inputs, controller, observer, tuple(answers))
 
 
-def _told(controller: Controller, observer: Observer, answers: tuple[str | None, ...]) -> Emulation:
+def _told(inputs: Inputs, controller: Controller, observer: Observer, answers: tuple[str | None, ...]) -> Emulation:
     jobs = controller.cluster.jobs
     of_array: dict[int, tuple[int, ...]] = {}
     for job in jobs.values():
@@ -75,7 +74,7 @@ def _told(controller: Controller, observer: Observer, answers: tuple[str | None,
         ids={job.id: _history(job, observer.notes[job.id], controller) for job in jobs.values()},
         of_array=of_array,
         planned={number: notes.planned for number, notes in observer.notes.items()},
-        rejected={request.name: words for request, words in controller.rejected},
+        rejected={inputs.names[request.id]: words for request, words in controller.rejected},
         refused=tuple(controller.refused),
         answers=answers,
     )

@@ -6,7 +6,7 @@ leaves out although it was done is supplied by hand (:mod:`emulator.truth.known`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -29,12 +29,14 @@ class Inputs:
         requests: the submissions.
         actions: (second, command).
         sweep_phase: when the sweep over time limits falls, in seconds modulo its period; None for any.
+        names: of the jobs, by id.
     """
 
     conf: SlurmConf
     requests: tuple[JobRequest, ...]
     actions: tuple[tuple[float, str], ...]
     sweep_phase: float | None
+    names: Mapping[int, str]
 
 
 def inputs_of(scenario: Scenario, known: Known) -> Inputs:
@@ -49,18 +51,20 @@ def inputs_of(scenario: Scenario, known: Known) -> Inputs:
     """
     supplied = [(action.at, action.command) for action in known.actions_of(scenario.name)]
     done = [(action.at, action.command.text) for action in scenario.actions or ()]
+    jobs = [*_jobs(scenario, known), *_refused(scenario)]
     return Inputs(
         scenario.configuration(),
-        tuple(sorted([*_jobs(scenario, known), *_refused(scenario)], key=lambda request: request.submit)),
+        tuple(sorted((request for _, request in jobs), key=lambda request: request.submit)),
         tuple(sorted([*done, *supplied])),
         scenario.sweep_phase,
+        {request.id: name for name, request in jobs},
     )
 
 
-def _jobs(scenario: Scenario, known: Known) -> Iterator[JobRequest]:
+def _jobs(scenario: Scenario, known: Known) -> Iterator[tuple[str, JobRequest]]:
     for job in scenario.submissions:
         if not job.made:
-            yield _request(job, known.work_of(scenario.name, job.name))
+            yield job.name, _request(job, known.work_of(scenario.name, job.name))
 
 
 def _request(job: Submission, work: Work | None) -> JobRequest:
@@ -73,7 +77,7 @@ def _request(job: Submission, work: Work | None) -> JobRequest:
         id=job.id,
         submit=job.submit,
         run=float(job.run or 0),
-        options=replace(job.options, name=job.name),
+        options=replace(job.options, name=job.options.name or job.name),
         user=job.user or DEFAULT_USER,
         exit_code=job.exit_code or 0,
         ignores_term=bool(job.ignores_term),
@@ -83,16 +87,17 @@ def _request(job: Submission, work: Work | None) -> JobRequest:
     return replace(request, run=work.runs[0], task_runs=work.runs, task_exits=work.exits)
 
 
-def _refused(scenario: Scenario) -> Iterator[JobRequest]:
+def _refused(scenario: Scenario) -> Iterator[tuple[str, JobRequest]]:
     """Submissions that were refused; Slurm made a job of some of them first, and it keeps its id."""
     made = {job.name: job.id for job in scenario.submissions if job.made}
     unused = count(1 + max((job.id for job in scenario.submissions), default=0))
     for rejection in scenario.recorded.rejected or ():
         if rejection.options is not None:
-            yield JobRequest(
+            request = JobRequest(
                 id=made.pop(rejection.name, 0) or next(unused),
                 submit=rejection.at,
                 run=0.0,
-                options=replace(rejection.options, name=rejection.name),
+                options=replace(rejection.options, name=rejection.options.name or rejection.name),
                 user=rejection.user or DEFAULT_USER,
             )
+            yield rejection.name, request

@@ -13,6 +13,7 @@ from emulator.config.slurm.hostlist import expand
 from emulator.truth.history import History, Share, Sight, Standing, Stint, history
 from emulator.workload.scenario import Observation, Outcome, RecordedRun, Scenario
 
+SECOND = 1.0
 _SHARE = re.compile(r"(?P<hosts>[^:]+):cpu(?P<cpus>[0-9,-]+)(?::mem(?P<memory>[0-9]+))?(?::(?P<gres>.+))?")
 _GRES = re.compile(r"([a-z_]\w*(?::[a-z_]\w*)?):([0-9]+)\(IDX:[^)]*\)", re.I)
 
@@ -88,11 +89,12 @@ def _timeline(key: str, seen: Iterable[Observation]) -> History:
 
 
 def _sights(observations: Iterable[Observation]) -> Iterator[Sight]:
-    """States and reasons; that a reason is ``None`` (again) was not noted, but it is with another state."""
+    """States and reasons; that a reason is ``None`` (again) was not noted, but it is with a start."""
     state, reason = "", "None"
     for one in observations:
         new = one.fields.get("JobState", state)
-        reason = one.fields.get("Reason", reason if new == state else "None")
+        started = state == "PENDING" and new in ("RUNNING", "SUSPENDED")
+        reason = one.fields.get("Reason", "None" if started else reason)
         state = new
         yield Sight(one.at, state, reason)
 
@@ -151,12 +153,12 @@ def _states(outcome: Outcome, submitted: float) -> list[tuple[float, str]]:
 
 
 def _reasons(outcome: Outcome, submitted: float) -> Iterator[Standing]:
-    """Reasons while the job waited: each until the next one, or the next start."""
+    """Reasons while the job waited: each until the next one, or the next start, told in whole seconds."""
     noted = [(submitted, "None"), *(outcome.reasons or ())]
     starts = [run.start for run in outcome.runs]
     for (begin, reason), following in zip(noted, [*(at for at, _ in noted[1:]), float("inf")], strict=True):
-        end = min([following, *(start for start in starts if start >= begin)])
-        yield Standing(reason, begin, end)
+        end = min([following, *(start for start in starts if start > begin - SECOND)])
+        yield Standing(reason, begin, max(begin, end))
 
 
 def _shares(text: str) -> Mapping[str, Share] | None:

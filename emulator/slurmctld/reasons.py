@@ -1,0 +1,49 @@
+"""Why a job waits for nodes, in Slurm's words (observations Q7, Q12, N2, P2 of partitions)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from emulator.config.slurm.hostlist import compress
+from emulator.slurmctld.cluster import Cluster
+from emulator.slurmctld.job import Job, Partition
+from emulator.slurmctld.node_select import select_nodes
+from emulator.slurmctld.nodes import Mask
+
+RESOURCES = "Resources"
+RESERVED_FOR_HIGHER = "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions"
+MAY_BE_RESERVED = "ReqNodeNotAvail,_May_be_reserved_for_other_job"
+UNAVAILABLE = "ReqNodeNotAvail,_UnavailableNodes:"
+
+NOT_YET_TRIED = ("None", RESOURCES, RESERVED_FOR_HIGHER)
+"""What gives way to ``Priority`` where the queue is not followed as far as the job."""
+
+
+def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved: Mask, kept: Mask) -> str:
+    """Why the nodes of a partition do not do for a job now.
+
+    Args:
+        job: who waits.
+        partition: where.
+        cluster: the situation.
+        unreserved: nodes that no reservation keeps from it.
+        kept: nodes that are kept for jobs before it.
+    """
+    up = partition.nodes & cluster.machine.up
+    if fits_alone(job, partition, cluster, up & unreserved & ~kept):
+        return RESOURCES
+    reserved = not fits_alone(job, partition, cluster, up & unreserved) and fits_alone(job, partition, cluster, up)
+    wanted = job.wants[partition.name].required
+    if wanted is None and not reserved and not job.options.exclude:
+        return RESERVED_FOR_HIGHER
+    if wanted is None:
+        choices = job.wants[partition.name].choices
+        wanted = partition.nodes & np.logical_or.reduce([choice.mask for choice in choices])
+    away = np.flatnonzero(wanted & (~cluster.machine.up | kept))
+    return UNAVAILABLE + compress([cluster.machine.names[node] for node in away]) if len(away) else MAY_BE_RESERVED
+
+
+def fits_alone(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) -> bool:
+    """Whether a job would fit onto these nodes if nobody else was there."""
+    machine = cluster.machine
+    return select_nodes(job.wants[partition.name], machine, machine.free(), nodes) is not None
