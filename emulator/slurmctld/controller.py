@@ -27,6 +27,7 @@ from emulator.slurmctld.priority import BasicPriority, MultifactorPriority
 from emulator.slurmctld.queue import first_reason, refresh_eligibility
 from emulator.slurmctld.request import JobRequest
 from emulator.slurmctld.reservation import Reservations
+from emulator.workload.sbatch import Dependency
 from slurm_sim_plugins.errors import InputError
 
 SWEEP = 30.0
@@ -78,6 +79,10 @@ class Controller:
         for second, action in actions:
             self._at(second, partial(self._act, action))
         self._begun = False
+        self._version = 0
+        self._seen: dict[str, int] = {}
+        self._next_end = float("inf")
+        self._delays: dict[int, set[float]] = {}
 
     def run(self, until: float = float("inf"), observe: Action | None = None) -> None:
         """Run until nothing more can happen, or to a second; can go on from there later.
@@ -118,7 +123,10 @@ class Controller:
         job.run = Run(now, allocation, partition.name, job.limit, row)
         job.runs.append(job.run)
         job.state, job.reason, job.planned_start = State.RUNNING, "None", None
-        self.cluster.running[job.id] = job
+        self.cluster.running[job.id] = self.cluster.waiting.pop(job.id)
+        self._version += 1
+        for delay in self._delays.pop(job.id, ()):
+            self._at(now + delay, self._wake)
         self.cluster.array_tasks[job.request.array or 0] += 1
         self.rows.take(job, job.run)
         job.left = job.request.run + self.timing.job_overhead
@@ -203,7 +211,9 @@ class Controller:
     def move(self, job: Job, partitions: tuple[str, ...]) -> None:
         """Move a waiting job to other partitions."""
         moved = make_job(replace(job.request, options=replace(job.options, partitions=partitions)), self.cluster)
-        job.partitions, job.wants = moved.partitions, moved.wants
+        job.request, job.partitions, job.wants = moved.request, moved.partitions, moved.wants
+        if job.priority and isinstance(self.priority, MultifactorPriority):
+            job.priority = self.priority.set(job, self.cluster)
 
     def reserve(
         self,
@@ -237,10 +247,22 @@ class Controller:
         for job in jobs:
             job.priority = priority
             job.reason = first_reason(job, self.cluster, self.reservations)
-            self.cluster.jobs[job.id] = job
+            self.cluster.jobs[job.id] = self.cluster.waiting[job.id] = job
+            for dependency in job.options.dependencies:
+                self._wake_after(dependency)
+        self._version += 1
         if jobs[0].begin > self.cluster.now:
             self._at(jobs[0].begin, self._wake)
         self._request_main(max(self.cluster.now + self.timing.submit_lag, self._not_before()))
+
+    def _wake_after(self, dependency: Dependency) -> None:
+        """Have a pass when the delay after another job's start is over."""
+        if dependency.delay:
+            other = self.cluster.jobs.get(dependency.job)
+            if other is not None and other.runs:
+                self._at(max(self.cluster.now, other.runs[0].start + dependency.delay), self._wake)
+            else:
+                self._delays.setdefault(dependency.job, set()).add(dependency.delay)
 
     def _free_ids(self, after: int) -> Iterator[int]:
         """Ids that no submission has, for tasks of an array."""
@@ -261,6 +283,7 @@ class Controller:
         return self._last_main + self.parameters.batch_sched_delay if self.parameters.defer else 0.0
 
     def _wake(self) -> None:
+        self._version += 1
         self._request_main(self.cluster.now)
 
     def _request_main(self, at: float) -> None:
@@ -273,8 +296,10 @@ class Controller:
         if self._main_at != at:
             return
         self._main_at, self._last_main = None, at
+        before = self._version
         self._refresh()
         schedule(self.cluster, self)
+        self._seen["main"] = before
 
     def _refresh(self) -> None:
         for job in refresh_eligibility(self.cluster, self.reservations):
@@ -282,12 +307,29 @@ class Controller:
 
     def _interval(self) -> None:
         self._at(self.cluster.now + self.parameters.sched_interval, self._interval)
-        self._request_main(self.cluster.now)
+        if self._news("main"):
+            self._request_main(self.cluster.now)
 
     def _backfill_cycle(self) -> None:
         self._at(self.cluster.now + self.parameters.bf_interval, self._backfill_cycle)
-        self._refresh()
-        backfill(self.cluster, self)
+        if self._news("backfill"):
+            before = self._version
+            self._refresh()
+            backfill(self.cluster, self)
+            # Who started may have left room in the cycle's bounds for others.
+            self._seen["backfill"] = before
+            ends = [self.cluster.planned_end(job) for job in self.cluster.running.values()]
+            self._next_end = min(ends, default=float("inf"))
+
+    def _news(self, loop: str) -> bool:
+        """Whether a loop would find anything that it did not find the last time.
+
+        With time alone jobs that did not start do not become startable; but for
+        reservations, which begin and end, and for runs that outlive their limits.
+        """
+        if self._seen.get(loop) != self._version or self.reservations.by_name:
+            return True
+        return loop == "backfill" and self.cluster.now >= self._next_end
 
     def _may_requeue(self, job: Job) -> bool:
         return job.options.requeue if job.options.requeue is not None else self.parameters.job_requeue
@@ -311,6 +353,8 @@ class Controller:
 
     def _take_turns(self) -> None:
         """Let those run whose turn it is."""
+        if not self.rows.slices:
+            return
         jobs = [job for job in self.cluster.running.values() if job.state in (State.RUNNING, State.SUSPENDED)]
         due = set(map(id, self.rows.due(jobs)))
         for job in jobs:
@@ -361,6 +405,8 @@ class Controller:
         for job in list(self.cluster.running.values()):
             if job.run is None or job.state is not State.RUNNING:
                 continue
+            if not job.vacating and not self.reservations.by_name and self.cluster.now < job.run.start + job.run.limit:
+                continue
             graced = job.vacating and self.cluster.now >= job.end_limit
             reserved = self.reservations.of(job)
             if reserved is not None and self.cluster.now >= reserved.end > job.run.start:
@@ -393,6 +439,7 @@ class Controller:
         self.cluster.array_tasks[job.request.array or 0] -= 1
         job.run, job.vacating, job.end_limit = None, False, float("inf")
         job.sequence += 1
+        self._version += 1
         if job.requeue_after:
             self._requeue(job)
         else:
@@ -406,6 +453,7 @@ class Controller:
         job.restarts += 1
         job.state, job.reason = State.PENDING, "BeginTime"
         job.submitted = self.cluster.now
+        self.cluster.waiting[job.id] = job
         job.begin = self.cluster.now + self.parameters.requeue_hold
         job.eligible = job.accrue = None
         if job.hold_after:
@@ -414,11 +462,15 @@ class Controller:
         self._at(job.begin, self._wake)
 
     def _leave_queue(self, job: Job, state: State) -> None:
+        self._version += 1
+        del self.cluster.waiting[job.id]
         job.state = state
         self._request_main(self.cluster.now + self.timing.end_lag)
 
     def _act(self, action: Callable[[Controller], None]) -> None:
         self._to_come -= 1
+        self._version += 1
+        self.cluster.recheck = True
         try:
             action(self)
         except InputError as error:

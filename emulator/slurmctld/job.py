@@ -117,6 +117,7 @@ class Job:
         state, reason: as ``squeue`` shows them.
         eligible: when it became eligible, or None.
         begin: not before this.
+        lift: what ``scontrol top`` gave to its priority or took from it.
         restarts: how often it was requeued.
         held_by: ``JobHeldUser`` or ``JobHeldAdmin`` while on hold.
         run: the current run, or None.
@@ -133,6 +134,7 @@ class Job:
     priority: int = 0
     priorities: dict[str, int] = field(default_factory=dict)
     nice: int = 0
+    lift: int = 0
     state: State = State.PENDING
     reason: str = "None"
     submitted: float = 0.0
@@ -173,6 +175,11 @@ class Job:
     def place(self) -> tuple[int, int]:
         """Its place among those of equal priority: by id, tasks of an array by index."""
         return (self.id, 0) if self.request.array is None else (self.request.array, self.request.task)
+
+    def shift(self, amount: int) -> None:
+        """Raise its priority, but not below 1."""
+        self.priority = max(1, self.priority + amount)
+        self.priorities = {name: max(1, priority + amount) for name, priority in self.priorities.items()}
 
     @property
     def over(self) -> bool:

@@ -17,6 +17,7 @@ from slurm_sim_plugins.errors import InputError
 
 MINUTE = 60.0
 NOT_AVAILABLE = "Requested node configuration is not available"
+TOO_MUCH_MEMORY = "Memory specification can not be satisfied"
 
 
 class RejectedError(InputError):
@@ -29,12 +30,15 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
     Raises:
         RejectedError: Slurm would refuse it.
     """
+    _check_list(request)
     partitions = _partitions(request, cluster)
     wants = {partition.name: _want(request, partition, cluster) for partition in partitions}
     _check_licenses(request, cluster)
     empty = cluster.machine.free()
     if not any(select_nodes(wants[part.name], cluster.machine, empty, part.nodes) for part in partitions):
-        raise RejectedError(NOT_AVAILABLE)
+        memory = int(cluster.machine.memory.max(initial=0))
+        too_much = all(want.memory_per_node > memory for want in wants.values())
+        raise RejectedError(f"{TOO_MUCH_MEMORY}\n{NOT_AVAILABLE}" if too_much else NOT_AVAILABLE)
     partitions = sorted(partitions, key=lambda partition: -partition.tier)
     job = Job(
         request=request,
@@ -65,6 +69,13 @@ def partition_reason(job: Job, partition: Partition) -> str | None:
     if want.most_nodes is not None and want.most_nodes < partition.min_nodes:
         return "PartitionNodeLimit"
     return None
+
+
+def _check_list(request: JobRequest) -> None:
+    """What ``sbatch`` itself refuses: a list of more nodes than are wanted."""
+    listed, most = len(request.options.node_list), request.options.max_nodes
+    if most is not None and listed > most:
+        raise RejectedError(f"invalid number of nodes (-N {listed}-{most})")
 
 
 def _partitions(request: JobRequest, cluster: Cluster) -> list[Partition]:

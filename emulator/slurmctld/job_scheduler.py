@@ -102,7 +102,8 @@ class _Pass:
     def _fail(self, job: Job, partition: Partition) -> None:
         """Say why it waits, and keep others off the nodes that it waits for."""
         cluster, required = self._cluster, job.wants[partition.name].required
-        job.reason = reason_of_nodes(job, partition, cluster, self._controls.not_reserved(job), self._kept)
+        kept = cluster.no_nodes() if job.options.reservation else self._kept
+        job.reason = reason_of_nodes(job, partition, cluster, self._controls.not_reserved(job), kept)
         enough = required is not None and int(required.sum()) >= job.wants[partition.name].min_nodes
         if required is not None and enough:
             self._kept |= required

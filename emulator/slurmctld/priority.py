@@ -34,6 +34,7 @@ class MultifactorPriority:
     Attributes:
         weights: of the factors, by name.
         tres_weights: of what a job wants of a partition's resources, by upper-case name.
+        accrues_always: whether jobs age that are not eligible yet.
     """
 
     def __init__(self, conf: SlurmConf) -> None:
@@ -46,11 +47,15 @@ class MultifactorPriority:
         self._max_age = stated.amount("PriorityMaxAge") or 7 * 86_400.0
         flags = {flag.upper() for flag in stated.words("PriorityFlags")}
         self._relative_to_time = "SMALL_RELATIVE_TO_TIME" in flags
+        self.accrues_always = "ACCRUE_ALWAYS" in flags
         self._favor_small = stated.flag("PriorityFavorSmall")
 
     def set(self, job: Job, cluster: Cluster) -> int:
         """The priority of a job now; of one in several partitions, the highest. Notes that in each."""
-        job.priorities = {partition.name: self.in_partition(job, partition, cluster) for partition in job.partitions}
+        job.priorities = {
+            partition.name: max(1, self.in_partition(job, partition, cluster) + job.lift)
+            for partition in job.partitions
+        }
         return max(job.priorities.values())
 
     def in_partition(self, job: Job, partition: Partition, cluster: Cluster) -> int:
@@ -98,8 +103,9 @@ def tres_shares(job: Job, partition: Partition, cluster: Cluster) -> Mapping[str
     }
     wanted = {"CPU": cpus, "MEM": memory, "NODE": float(want.min_nodes)}
     weights = {name.upper(): weight for name, weight in partition.billing.items()} or {"CPU": 1.0}
-    wanted["BILLING"] = sum(weight * wanted.get(name, 0.0) for name, weight in weights.items())
-    total["BILLING"] = sum(weight * total.get(name, 0.0) for name, weight in weights.items())
+    # A bill is a whole number.
+    wanted["BILLING"] = float(int(sum(weight * wanted.get(name, 0.0) for name, weight in weights.items())))
+    total["BILLING"] = float(int(sum(weight * total.get(name, 0.0) for name, weight in weights.items())))
     return {name: wanted[name] / total[name] if total[name] else 0.0 for name in wanted}
 
 

@@ -59,11 +59,23 @@ def _jobs(words: list[str], controller: Controller) -> list[Job]:
             found += [job for job in controller.cluster.jobs.values() if job.name == value]
             continue
         for text in (value if equals else word).split(","):
-            job = controller.cluster.jobs.get(int(text)) if text.isdigit() else None
-            named = [other for other in controller.cluster.jobs.values() if other.name == text]
-            if job is None and not named:
-                raise InputError(f"there is no job {text!r}")
-            found += [job] if job is not None else named
+            found += _named(text, controller)
+    return found
+
+
+def _named(text: str, controller: Controller) -> list[Job]:
+    """A job by its id, all tasks of an array by its id, one of them as ``ID_INDEX``, or all jobs of a name."""
+    jobs = controller.cluster.jobs.values()
+    array, underscore, index = text.partition("_")
+    if text.isdigit():
+        found = [job for job in jobs if int(text) in (job.id, job.request.array)]
+    elif underscore and array.isdigit() and index.isdigit():
+        found = [job for job in jobs if (job.request.array, job.request.task) == (int(array), int(index))]
+    else:
+        found = []
+    found = found or [job for job in jobs if job.name == text]
+    if not found:
+        raise InputError(f"there is no job {text!r}")
     return found
 
 
@@ -98,18 +110,25 @@ def _resume(words: list[str], controller: Controller) -> None:
 
 
 def _top(words: list[str], controller: Controller) -> None:
-    """Each gets the highest priority of its user's jobs; the others lose as much in all (observation K3)."""
+    """Each gets the highest priority of its user's jobs in its partition; these lose as much (observation K3)."""
     for job in _jobs(words, controller):
         others = [
             other
             for other in controller.cluster.pending()
-            if other.request.user == job.request.user and other is not job and other.priority > 0
+            if other.request.user == job.request.user and other.partitions[0] is job.partitions[0]
+            if other is not job and other.priority > 0
         ]
-        highest = max([job.priority, *(other.priority for other in others)])
-        gain = highest - job.priority
-        job.priority = highest
-        for other in others:
-            other.priority = max(1, other.priority - gain // len(others))
+        gain = max(0, *(other.priority - job.priority for other in others)) if others else 0
+        _lift(job, gain)
+        for place, other in enumerate(others):
+            share = gain // (len(others) - place)
+            _lift(other, -share)
+            gain -= share
+
+
+def _lift(job: Job, amount: int) -> None:
+    job.lift += amount
+    job.shift(amount)
 
 
 def _update(words: list[str], controller: Controller) -> None:
@@ -161,7 +180,7 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
         else:
             job.priority, job.held_by = int(value), ""
     elif key == "nice":
-        job.priority = max(1, job.priority + job.nice - int(value))
+        job.shift(job.nice - int(value))
         job.nice = int(value)
     elif key == "timelimit":
         job.limit = limit_seconds(value)

@@ -45,7 +45,7 @@ def _sprio(controller: Controller, normalised: bool) -> str | None:
         return None
     lines = [f"JOBID PARTITION USER {' '.join(_columns(normalised))}"]
     for job in controller.cluster.pending():
-        if job.priority == 0 or job.eligible is None:
+        if job.priority == 0 or (job.eligible is None and not priority.accrues_always):
             continue
         for partition in job.partitions:
             cells = _cells(priority, job, partition, controller, normalised)
@@ -95,7 +95,7 @@ FIELDS: Mapping[str, tuple[str, Field]] = {
     "%t": ("ST", lambda job, _: _SHORT_STATES[job.state]),
     "%r": ("REASON", lambda job, _: job.reason.replace("_", " ")),
     "%C": ("CPUS", lambda job, _: str(_cpus(job))),
-    "%D": ("NODES", lambda job, _: str(_nodes(job))),
+    "%D": ("NODES", lambda job, controller: str(_nodes(job, controller))),
 }
 """Fields of ``squeue --format`` that are known here."""
 
@@ -110,11 +110,15 @@ def _partition(job: Job) -> str:
 
 
 def _cpus(job: Job) -> int:
-    return (job.options.tasks or _nodes(job)) * job.request.cpus_per_task
+    return (job.options.tasks or job.wants[job.partitions[0].name].min_nodes) * job.request.cpus_per_task
 
 
-def _nodes(job: Job) -> int:
-    return job.wants[job.partitions[0].name].min_nodes
+def _nodes(job: Job, controller: Controller) -> int:
+    """The most nodes that it would take, or as many as its CPUs fill."""
+    if job.run is not None:
+        return len(job.run.allocation.nodes)
+    want, cpus = job.wants[job.partitions[0].name], controller.cluster.machine.cpus[job.partitions[0].nodes]
+    return max(want.target_nodes, -(-_cpus(job) // int(cpus.max(initial=1))))
 
 
 def _squeue(controller: Controller, words: list[str]) -> str | None:

@@ -129,13 +129,13 @@ class _Jobs:
         return emulated is not None and close(recorded, emulated)
 
     def _turns(self, recorded: Stint, emulated: Stint) -> Iterator[Difference]:
-        mine = [turn for turn in emulated.turns if turn[0] <= self._end - TOLERANCE]
-        mine += [turn for turn in emulated.turns[len(mine) :] if len(recorded.turns) > len(mine)]
-        same = len(mine) == len(recorded.turns) and all(
-            one[1] == other[1] and close(one[0], other[0]) for one, other in zip(recorded.turns, mine, strict=True)
+        seen, mine = _lasting(recorded.turns), _lasting(emulated.turns)
+        mine = [turn for place, turn in enumerate(mine) if turn[0] <= self._end - TOLERANCE or place < len(seen)]
+        same = len(mine) == len(seen) and all(
+            one[1] == other[1] and close(one[0], other[0]) for one, other in zip(seen, mine, strict=True)
         )
         if not same:
-            yield self._difference("suspension", recorded.turns, mine)
+            yield self._difference("suspension", seen, mine)
 
     def _same_state(self, one: str, other: str) -> bool:
         return one == other or (self._pair.either and {one, other} <= EITHER)
@@ -189,6 +189,17 @@ def covered(standing: Standing, others: Iterable[Standing]) -> bool:
         if other.reason == standing.reason and other.begin - TOLERANCE <= at:
             at = max(at, other.end + TOLERANCE)
     return at >= standing.end
+
+
+def _lasting(turns: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
+    """Turns without those that were taken back within a tick, which need not have been seen."""
+    lasting: list[tuple[float, str]] = []
+    for turn in turns:
+        if lasting and turn[0] - lasting[-1][0] < TICK:
+            lasting.pop()
+        else:
+            lasting.append(turn)
+    return lasting
 
 
 def _cut(standing: Standing, end: float) -> Standing:
