@@ -163,12 +163,12 @@ def usable(log: Log, grid: Grid) -> tuple[list[str], list[str], list[str]]:
     """The keys and windows of a grid that make sense on a log, and why others do not."""
     keys = [key for key in grid.keys if key in log.groups]
     notes = [f"key {key} left out: {log.without[key]}" for key in grid.keys if key not in log.groups]
-    longest = min((window for window in WINDOWS if WINDOWS[window] >= log.span), key=lambda window: WINDOWS[window])
     windows = [window for window in grid.windows if WINDOWS[window] < log.span or window == "all"]
+    windows = windows or [min(grid.windows, key=lambda window: WINDOWS[window])]
     left = [window for window in grid.windows if window not in windows]
     if left:
         notes.append(f"windows {', '.join(left)} left out: the log spans {log.span / MONTH:.1f} months")
-    return keys, windows or [longest], notes
+    return keys, windows, notes
 
 
 def outcome(log: Log, scheme: Scheme, share: Floats) -> Outcome:

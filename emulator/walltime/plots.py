@@ -206,8 +206,8 @@ def _plots(figure: Figure, keys: Sequence[str]) -> list[Axes]:
 def _line(axes: Axes, chosen: Sequence[Outcome], value: Callable[[Outcome], float], number: int, label: str) -> None:
     heights = [value(outcome) for outcome in chosen]
     # Lines may lie one upon the other.
-    look = {"color": SERIES[number % len(SERIES)], "linestyle": DASHES[number % len(DASHES)]}
-    axes.plot(range(len(chosen)), heights, marker="o", markersize=4, label=label, **look)
+    colour, dashes = SERIES[number % len(SERIES)], DASHES[number % len(DASHES)]
+    axes.plot(range(len(chosen)), heights, color=colour, linestyle=dashes, marker="o", markersize=4, label=label)
 
 
 def _percentile_axis(axes: Axes, evaluation: Evaluation) -> None:
