@@ -295,7 +295,7 @@ def select(
     plugins = {}
     for name, info in infos.items():
         check_hooks(info)
-        plugin = _make(info, dict((options or {}).get(name, {})), seed)
+        plugin = make_plugin(info, dict((options or {}).get(name, {})), seed)
         try:
             manager.register(plugin, name=name)
         except pluggy.PluginValidationError as error:
@@ -492,7 +492,13 @@ def _check_arguments(info: PluginInfo, hook: str, where: str | None) -> None:
         )
 
 
-def _make(info: PluginInfo, options: dict[str, Any], seed: int) -> Any:
+def make_plugin(info: PluginInfo, options: dict[str, Any], seed: int) -> Any:
+    """Make a fresh instance.
+
+    Raises:
+        ConfigurationError: an option that there is not, or a value that it does not take.
+        PluginError: the class cannot be called with these options.
+    """
     parameters = info.options()
     hints = _types_of_options(info.factory) if parameters else {}
     for option, value in options.items():

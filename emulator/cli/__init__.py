@@ -11,7 +11,7 @@ import sys
 
 import click
 
-from emulator.cli import compare, conf, demo, finished, plugins, reproduce, run, trace, walltime
+from emulator.cli import check, compare, conf, demo, finished, plugins, reproduce, run, trace, walltime
 from slurm_sim_plugins.errors import OutputError, SlurmSimError
 
 INTERRUPTED = 130
@@ -53,6 +53,7 @@ for command in (
     trace.trace,
     conf.conf,
     plugins.plugins,
+    check.check,
     finished.diff,
     finished.report,
     finished.fairness,

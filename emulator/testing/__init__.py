@@ -1,1 +1,29 @@
 """For tests: of the emulator, and of plugins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from emulator.testing.conformance import CHECKS, check_plugin
+    from emulator.testing.invariants import check_invariants
+    from emulator.testing.simulating import Simulated, simulate_jobs
+
+__all__ = ["CHECKS", "Simulated", "check_invariants", "check_plugin", "simulate_jobs"]
+
+_HOMES = {
+    "CHECKS": "conformance",
+    "Simulated": "simulating",
+    "check_invariants": "invariants",
+    "check_plugin": "conformance",
+    "simulate_jobs": "simulating",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: pytest loads this package wherever it is installed."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from slurm_sim_plugins.decisions import Plan
-from slurm_sim_plugins.hookspecs import hookimpl
+from slurm_sim_plugins.hookspecs import PROJECT
+from slurm_sim_plugins.testing.interposing import Around, around_every_hook, hooks, jobs_of, steps, time_of
 from slurm_sim_plugins.views import Job, Run
+
+ANSWERED = frozenset(name for name, hook in hooks() if getattr(hook, f"{PROJECT}_spec")["firstresult"])
+"""Hooks whose answers count; the others are only told."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,7 @@ class HookCall:
             preemptor, the job.
         answer: what it answered, jobs and runs by the ids of the jobs; of ``schedule`` the
             decisions, in the order in which they were carried out. None where the plugin
-            answered None and where nobody implements the hook.
+            answered None, where nobody implements the hook, and where it is only told.
     """
 
     hook: str
@@ -31,6 +35,7 @@ class HookCall:
     answer: Any
 
 
+@around_every_hook
 class HookRecorder:
     """Observes every hook of a simulation, and changes nothing.
 
@@ -53,89 +58,29 @@ class HookRecorder:
     def __iter__(self) -> Iterator[HookCall]:
         return iter(self.calls)
 
-    @hookimpl(wrapper=True)
-    def priority_set(self, view: Any) -> Generator[None, Any, Any]:
-        """Record it."""
-        return (yield from self._note("priority_set", view.now, view.to_set))
-
-    @hookimpl(wrapper=True)
-    def backfill_candidates(self, view: Any) -> Generator[None, Any, Any]:
-        """Record it."""
-        return (yield from self._note("backfill_candidates", view.now, view.to_try))
-
-    @hookimpl(wrapper=True)
-    def preempt_candidates(self, view: Any) -> Generator[None, Any, Any]:
-        """Record it."""
-        return (yield from self._note("preempt_candidates", view.now, (view.preemptor,)))
-
-    @hookimpl(wrapper=True)
-    def walltime_submit(self, view: Any) -> Generator[None, Any, Any]:
-        """Record it."""
-        return (yield from self._note("walltime_submit", view.now, (view.job,)))
-
-    @hookimpl(wrapper=True)
-    def walltime_pending(self, view: Any) -> Generator[None, Any, Any]:
-        """Record it."""
-        return (yield from self._note("walltime_pending", view.now, view.waiting))
-
-    @hookimpl(wrapper=True)
-    def walltime_learn(self, job: Job, ran: float, now: float) -> Generator[None, Any, Any]:
-        """Record it."""
-        return (yield from self._note("walltime_learn", now, (job,), answers=False))
-
-    @hookimpl(wrapper=True)
-    def schedule(self, view: Any) -> Generator[None, Any, Any]:
-        """Record it, with the decisions as they are made."""
-        decisions: list[Any] = []
-        self.calls.append(HookCall("schedule", view.now, tuple(job.id for job in view.queue), decisions))
-        answer = yield
-        return answer if answer is None or not hasattr(answer, "send") else _recorded(answer, decisions)
-
-    @hookimpl(wrapper=True)
-    def job_submitted(self, job: Job, now: float) -> Generator[None, Any, Any]:
-        """Record it."""
-        return (yield from self._note("job_submitted", now, (job,), answers=False))
-
-    @hookimpl(wrapper=True)
-    def job_started(self, run: Run, now: float) -> Generator[None, Any, Any]:
-        """Record it."""
-        return (yield from self._note("job_started", now, (run.job,), answers=False))
-
-    @hookimpl(wrapper=True)
-    def job_requeued(self, job: Job, now: float) -> Generator[None, Any, Any]:
-        """Record it."""
-        return (yield from self._note("job_requeued", now, (job,), answers=False))
-
-    @hookimpl(wrapper=True)
-    def job_ended(self, job: Job, now: float) -> Generator[None, Any, Any]:
-        """Record it."""
-        return (yield from self._note("job_ended", now, (job,), answers=False))
-
-    @hookimpl(wrapper=True)
-    def pass_done(self, view: Any) -> Generator[None, Any, Any]:
-        """Record it."""
-        return (yield from self._note("pass_done", view.now, (), answers=False))
-
-    def _note(self, hook: str, time: float, jobs: Iterable[Job], answers: bool = True) -> Generator[None, Any, Any]:
-        place = len(self.calls)
-        about = tuple(job.id for job in jobs)
+    def around(self, hook: str, values: dict[str, Any]) -> Around:
+        """Record one call."""
+        place, time = len(self.calls), time_of(values)
+        about = tuple(job.id for job in jobs_of(hook, values))
         self.calls.append(HookCall(hook, time, about, None))
         answer = yield
-        if answers and answer is not None:
-            self.calls[place] = HookCall(hook, time, about, _plain(answer))
+        if hook not in ANSWERED or answer is None:
+            return answer
+        if hook == "schedule" and hasattr(answer, "send"):
+            decisions: list[Any] = []
+            self.calls[place] = HookCall(hook, time, about, decisions)
+            return steps(answer, _nothing, lambda decision: _keep(decisions, decision))
+        self.calls[place] = HookCall(hook, time, about, _plain(answer))
         return answer
 
 
-def _recorded(decisions: Any, into: list[Any]) -> Generator[Any, Any, None]:
-    """The same decisions, noted when the pass goes on after each."""
-    answer = None
-    while True:
-        try:
-            decision = decisions.send(answer)
-        except StopIteration:
-            return
-        into.append(decision)
-        answer = yield decision
+def _nothing() -> None:
+    """Before a decision there is nothing to record."""
+
+
+def _keep(decisions: list[Any], decision: Any) -> None:
+    if decision is not None:
+        decisions.append(decision)
 
 
 def _plain(answer: Any) -> Any:

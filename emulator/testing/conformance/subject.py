@@ -1,0 +1,172 @@
+"""The plugin that is checked, and simulations in which it takes part."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from emulator.accounting.eventlog import EventLog
+from emulator.accounting.records import collect
+from emulator.api import Result, describe
+from emulator.config.options import Config
+from emulator.engine.simulation import Simulation
+from emulator.testing.conformance.workloads import Case
+from emulator.testing.invariants import check_invariants
+from slurm_sim_plugins.hookspecs import DEFAULTS
+from slurm_sim_plugins.manager import Catalogue, PluginInfo, Selection, select, slots_for
+
+PV = ("sched/venture", "preempt/shadow_load", "priority/sjf")
+COMPANIONS: dict[str, list[tuple[str, ...]]] = {
+    "priority": [(), ("sched/conservative",), ("sched/venture", "preempt/shadow_load")],
+    "sched": [
+        (),
+        ("priority/sjf", "backfill/sjf", "walltime/given"),
+        ("preempt/shadow_load", "priority/sjf", "walltime/last_model"),
+    ],
+    "backfill": [(), ("sched/venture", "preempt/shadow_load")],
+    "preempt": [("sched/venture",), ("sched/venture", "priority/sjf")],
+    "walltime": [(), PV, ("sched/conservative",)],
+    "observer": [(), (*PV, "walltime/last_model")],
+}
+"""The plugins in the other slots with which one of each type is tried; the first ones with one pass for all that
+happens at an instant, the last ones with one after each event."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What a simulation runs under beside the plugin that is checked.
+
+    Attributes:
+        companions: names of the plugins in other slots.
+        passes: ``batch`` or ``event``.
+    """
+
+    companions: tuple[str, ...] = ()
+    passes: Any = "batch"
+
+    def __str__(self) -> str:
+        others = " with " + ", ".join(self.companions) if self.companions else ""
+        return f"passes={self.passes}{others}"
+
+    @property
+    def options(self) -> dict[str, str]:
+        """As options of ``simulate_jobs``."""
+        short = {"sched": "scheduler"}
+        slots = {short.get(name.partition("/")[0], name.partition("/")[0]): name for name in self.companions}
+        return slots | ({"passes": self.passes} if self.passes != "batch" else {})
+
+
+@dataclass
+class Trial:
+    """One simulation in which the plugin takes part.
+
+    Attributes:
+        simulation: not yet begun.
+        selection: its plugins.
+        case: what it simulates.
+    """
+
+    simulation: Simulation
+    selection: Selection
+    case: Case
+    config: Config
+    _stream: io.StringIO
+    _log: EventLog
+
+    def finish(self) -> Trial:
+        """Run to the end, and check every invariant."""
+        self.simulation.run()
+        workload, processors = self.case.workload, self.case.processors
+        records = collect(self.simulation.table, workload, processors)
+        about = describe(workload, processors, self.config, self.selection)
+        check_invariants(Result(records, about), workload)
+        self.records = records
+        return self
+
+    @property
+    def log(self) -> str:
+        """The event log until now."""
+        self._log.flush()
+        return self._stream.getvalue()
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A plugin class and the options with which it is checked."""
+
+    factory: Any
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def info(self) -> PluginInfo:
+        """What is known of it.
+
+        Raises:
+            PluginError: it is no plugin.
+        """
+        return PluginInfo.of(self.factory)
+
+    def policies(self) -> list[Policy]:
+        """All with which it is tried."""
+        companions = COMPANIONS.get(self.info.type, [()])
+        return [
+            Policy(names, "event" if 0 < place == len(companions) - 1 else "batch")
+            for place, names in enumerate(companions)
+        ]
+
+    def make(self) -> Any:
+        """A fresh instance, as a simulation makes it.
+
+        Raises:
+            PluginError: it cannot be made, or its hooks are wrong.
+            ConfigurationError: an option is wrong or missing.
+        """
+        return self._select(Policy()).plugins[self.info.name]
+
+    def trial(
+        self, case: Case, policy: Policy | None = None, *, observers: Iterable[type] = (), without: bool = False
+    ) -> Trial:
+        """A simulation that is ready to begin.
+
+        Args:
+            case: what to simulate.
+            policy: the other slots; the first policy.
+            observers: plugins that watch.
+            without: whether to leave the plugin out, so that its slot holds the default.
+        """
+        policy = policy or self.policies()[0]
+        config = Config(processors=case.processors, passes=policy.passes)
+        selection = self._select(policy, observers, without=without)
+        stream = io.StringIO()
+        log = EventLog(stream)
+        simulation = Simulation(case.workload, case.processors, config, selection, log)
+        return Trial(simulation, selection, case, config, stream, log)
+
+    def replaced(self, factory: type) -> Subject:
+        """The same with another class in its place."""
+        return Subject(factory, self.options)
+
+    def _select(self, policy: Policy, observers: Iterable[type] = (), *, without: bool = False) -> Selection:
+        info = self.info
+        catalogue = _catalogue([*observers, *([] if without else [self.factory])])
+        slots = slots_for(policy.companions)
+        mine: dict[str, Mapping[str, Any]] = {}
+        if not without:
+            mine = {info.name: self.options} if self.options else {}
+            if info.slot is not None:
+                slots[info.slot] = info.name
+        return select(catalogue, {**DEFAULTS, **slots}, mine)
+
+
+class _Own(Catalogue):
+    """A catalogue in which what is given stands in for what is bundled under the same name."""
+
+    def add(self, info: PluginInfo) -> None:
+        """Take in a plugin, instead of any other of its name."""
+        self._plugins[info.name] = info
+
+
+def _catalogue(factories: Iterable[type]) -> Catalogue:
+    return _Own(map(PluginInfo.of, factories))
