@@ -29,8 +29,10 @@ class Cluster:
         lowest_tier: of all partitions.
         default: the partition of jobs that name none.
         jobs: by id, all that were submitted.
+        waiting: waiting jobs by id.
         running: running jobs by id, those that are ending included.
         suspended: suspended jobs by id.
+        recheck: whether an operator may have changed what holds for jobs that were eligible.
         array_tasks: how many tasks of each array are on the machine, by its id.
         licenses: (total, in use) by name.
     """
@@ -49,8 +51,10 @@ class Cluster:
         stated = [partition.name for partition in conf.partitions if partition.default]
         self.default = self.partitions[stated[-1]] if stated else None
         self.jobs: dict[int, Job] = {}
+        self.waiting: dict[int, Job] = {}
         self.running: dict[int, Job] = {}
         self.suspended: dict[int, Job] = {}
+        self.recheck = True
         self.array_tasks: Counter[int] = Counter()
         self.licenses = {name: [int(count), 0] for name, count in conf.parameters.numbers("Licenses").items()}
 
@@ -79,7 +83,7 @@ class Cluster:
 
     def pending(self) -> Iterator[Job]:
         """Jobs that wait."""
-        return (job for job in self.jobs.values() if job.state is State.PENDING)
+        return (job for job in list(self.waiting.values()) if job.state is State.PENDING)
 
     def usable(self, job: Job, partition: Partition) -> Mask:
         """Nodes on which a job may start at all: up, and nobody else's (ExclusiveUser)."""

@@ -325,8 +325,11 @@ class Controller:
         """Whether a loop would find anything that it did not find the last time.
 
         With time alone jobs that did not start do not become startable; but for
-        reservations, which begin and end, and for runs that outlive their limits.
+        reservations, which begin and end, for runs that outlive their limits, and for victims
+        that are exempt for a while.
         """
+        if self.parameters.preempt_exempt_time:
+            return True
         if self._seen.get(loop) != self._version or self.reservations.by_name:
             return True
         return loop == "backfill" and self.cluster.now >= self._next_end

@@ -16,9 +16,12 @@ def refresh_eligibility(cluster: Cluster, reservations: Reservations) -> list[Jo
     """Say of each waiting job whether it may be scheduled, and why not; returns those that never can be and must go."""
     doomed = []
     for job in list(cluster.pending()):
+        if job.eligible is not None and job.options.array is None and not cluster.recheck:
+            continue
         refresh(job, cluster, reservations)
         if job.reason == "DependencyNeverSatisfied" and job.options.kill_on_invalid_dependency:
             doomed.append(job)
+    cluster.recheck = False
     return doomed
 
 
