@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 @click.option("--backfill", metavar="PLUGIN", help="BackfillType.  [default: backfill/queue_order]")
 @click.option("--preempt", metavar="PLUGIN", help="PreemptType.  [default: preempt/none]")
 @click.option("--walltime", metavar="PLUGIN", help="WalltimeType.  [default: walltime/none]")
+@click.option("--execution", metavar="PLUGIN", help="ExecutionType.  [default: execution/plain]")
+@click.option(
+    "--slurm-conf",
+    type=click.Path(path_type=Path),
+    help="Take machine and policy from a slurm.conf, and run in Slurm's timing.",
+)
 @shared.plugin_options
 @shared.trace_options
 @shared.machine_options
@@ -38,6 +44,7 @@ if TYPE_CHECKING:
 def run(
     trace: Path | None,
     experiment: Path | None,
+    slurm_conf: Path | None,
     files: tuple[Path, ...],
     folders: tuple[Path, ...],
     settings: tuple[str, ...],
@@ -68,6 +75,11 @@ def run(
         trace = study.trace if study is not None else None
     if trace is None:
         raise click.UsageError("Name a trace, or an experiment file that names one.")
+    if slurm_conf is not None:
+        from emulator.cli.slurm import run_slurm
+
+        run_slurm(trace, slurm_conf, given, files or folders or settings, out, records, threshold, warm_up, as_json)
+        return
     reading = {name: given.pop(name) for name in ("filter", "processors_field", "first_submit", "malformed")}
     config = configure(study, settings, given)
     workload = shared.read_workload(trace, study, processors=config.processors, **reading)

@@ -120,7 +120,7 @@ class Controller:
         now = self.cluster.now
         if limit is not None:
             job.limit = limit
-        job.run = Run(now, allocation, partition.name, job.limit, row)
+        job.run = Run(now, allocation, partition.name, job.limit, row, backfilled=limit is not None)
         job.runs.append(job.run)
         job.state, job.reason, job.planned_start = State.RUNNING, "None", None
         self.cluster.running[job.id] = self.cluster.waiting.pop(job.id)

@@ -40,6 +40,7 @@ class Run:
         partition: name of its partition.
         limit: its limit.
         row: 0, or one above where it shares resources with others.
+        backfilled: whether backfill started it.
         end: when it ended, or None.
         outcome: the state that it ended with.
         suspensions: (from, to) of each; ``to`` is None while it lasts.
@@ -50,6 +51,7 @@ class Run:
     partition: str
     limit: float
     row: int = 0
+    backfilled: bool = False
     end: float | None = None
     outcome: State | None = None
     suspensions: list[list[float | None]] = field(default_factory=list)

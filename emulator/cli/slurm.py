@@ -1,0 +1,91 @@
+"""``slurm-sim run --slurm-conf``: a workload on a site's own cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from emulator.cli import shared
+from slurm_sim_plugins.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from emulator.config.slurm.model import SlurmConf
+    from emulator.slurmctld.request import JobRequest
+
+READING = ("filter", "processors_field", "first_submit", "malformed")
+
+
+def run_slurm(
+    trace: Path,
+    slurm_conf: Path,
+    given: Mapping[str, Any],
+    plugins: Any,
+    out: Path | None,
+    records: Path | None,
+    threshold: float,
+    warm_up: float,
+    as_json: bool,
+) -> None:
+    """Run a trace on the cluster of a ``slurm.conf``; print metrics, and waits by partition and QOS."""
+    from emulator.config.slurm import read_slurm_conf
+    from emulator.metrics.summary import summarise
+    from emulator.slurmctld.simulate import simulate_slurm
+
+    _refuse_other_options(given, plugins)
+    conf = read_slurm_conf(slurm_conf)
+    for notice in conf.notices:
+        click.echo(f"{notice}", err=True)
+    requests, about, note, epoch = read_requests(trace, conf, {name: given.get(name) for name in READING})
+    result = simulate_slurm(requests, conf, name=trace.name.partition(".")[0], epoch=epoch, out=out, about=about)
+    summary = summarise(result.records, threshold=threshold, warm_up=warm_up)
+    if as_json:
+        shared.print_json({**result.about, "metrics": summary})
+    else:
+        from emulator.report.table import run_table
+        from emulator.report.waits import waits_table
+
+        notes = (shared.metric_note(threshold, warm_up), note, _rejected(result.about))
+        shared.print_table(run_table(summary, result.about, note="\n".join(filter(None, notes))))
+        shared.print_table(waits_table(result.records, ("partition", "qos")))
+    if records is not None:
+        from emulator.accounting.runfolder import write_jobs
+
+        write_jobs(records, result.records)
+
+
+def read_requests(
+    trace: Path, conf: SlurmConf, reading: Mapping[str, Any]
+) -> tuple[list[JobRequest], dict[str, Any], str, int | None]:
+    """The submissions of a trace: submission events, or any log; what was read, what was left out, and the epoch."""
+    from emulator.workload.events import ENDINGS, read_events
+
+    if trace.name.endswith(ENDINGS):
+        return read_events(trace), {}, "", None
+    from emulator.slurmctld.simulate import requests_of
+    from emulator.workload.swf import header_facts
+
+    processors = sum(node.cpus for node in conf.nodes)
+    workload = shared.read_workload(trace, processors=processors, **reading)
+    names = header_facts(workload.header).partitions
+    about = {"source_sha256": workload.source_hash, "read": workload.read}
+    return requests_of(workload, conf, names), about, shared.dropped_note(workload), workload.epoch
+
+
+def _refuse_other_options(given: Mapping[str, Any], plugins: Any) -> None:
+    """Options of ideal timing would be ignored: better to say so."""
+    stated = [name for name, value in given.items() if name not in READING and value not in (None, ())]
+    if plugins:
+        stated.append("plugins")
+    if stated:
+        raise ConfigurationError(
+            f"with --slurm-conf machine and policy come from that file; leave out {', '.join(sorted(stated))}, "
+            "or change the file"
+        )
+
+
+def _rejected(about: Mapping[str, Any]) -> str:
+    refused = about.get("rejected", {})
+    return "; ".join(f"{count:,} rejected: {words}" for words, count in refused.items())

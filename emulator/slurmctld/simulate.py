@@ -1,0 +1,238 @@
+"""A workload through a cluster in Slurm's timing: from submissions to the records of a run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from emulator.accounting.records import Columns, Records
+from emulator.accounting.runfolder import write_run
+from emulator.api import Result
+from emulator.config.slurm.model import SlurmConf
+from emulator.files import make_folder
+from emulator.slurmctld.controller import Controller
+from emulator.slurmctld.job import Job, State
+from emulator.slurmctld.parameters import Timing
+from emulator.slurmctld.request import JobRequest
+from emulator.version import version
+from emulator.workload.sbatch import BatchOptions
+from emulator.workload.workload import Workload
+
+SLOTS = ("SchedulerType", "PriorityType", "PreemptType", "SelectType")
+"""What a ``slurm.conf`` selects."""
+RECORDED = {
+    State.SUSPENDED: "RUNNING",
+    State.COMPLETING: "RUNNING",
+}
+"""States that a record shows by another word."""
+
+
+def simulate_slurm(
+    requests: Sequence[JobRequest],
+    conf: SlurmConf,
+    *,
+    name: str = "submissions",
+    epoch: int | None = None,
+    timing: Timing | None = None,
+    out: str | Path | None = None,
+    about: Mapping[str, Any] | None = None,
+) -> Result:
+    """Run submissions through the cluster of a ``slurm.conf``.
+
+    Args:
+        requests: the submissions.
+        conf: the configuration.
+        name: what to call the workload.
+        epoch: Unix time of second 0, or None.
+        timing: what real daemons take their time for.
+        out: folder for records and ``run.toml``.
+        about: what else is to stand under ``workload`` in ``run.toml``.
+
+    Raises:
+        OutputError: ``out`` cannot be written.
+    """
+    if out is not None:
+        make_folder(Path(out))
+    controller = Controller(conf, requests, timing=timing)
+    controller.run()
+    records = collect(controller, epoch)
+    described = describe(controller, conf, name, records, dict(about or {}))
+    if out is not None:
+        write_run(Path(out), records, described)
+    return Result(records, described)
+
+
+def requests_of(workload: Workload, conf: SlurmConf, names: Mapping[int, str] | None = None) -> list[JobRequest]:
+    """The submissions of a log that says how many processors each job took.
+
+    A job asks for so many tasks of one CPU. Its partition is the one that the log names:
+    by number, for which the header of the log has a name. A job whose partition the cluster
+    has not goes to the default partition.
+
+    Args:
+        workload: the log.
+        conf: the configuration.
+        names: names of the log's partitions by number.
+    """
+    known = set(conf.partition)
+    numbers = workload.facts.get("partition", workload.facts.get("queue"))
+    users = workload.facts.get("user")
+    found = []
+    for place in range(len(workload)):
+        stated = "" if numbers is None else (names or {}).get(int(numbers[place]), str(numbers[place]))
+        options = BatchOptions(
+            tasks=int(workload.processors[place]),
+            time_limit=float(workload.time_limit[place]),
+            partitions=(stated,) if stated in known else (),
+        )
+        user = "" if users is None else str(users[place])
+        found.append(
+            JobRequest(
+                int(workload.id[place]), float(workload.submit[place]), float(workload.run[place]), options, user
+            )
+        )
+    return found
+
+
+def collect(controller: Controller, epoch: int | None = None) -> Records:
+    """The records of a run: one row a job in the order of (submit, id), one row a run.
+
+    Besides the usual columns a job has its ``partition``, ``qos``, ``account``, ``user`` and
+    the ``nodes`` of its last run.
+    """
+    jobs = sorted(controller.cluster.jobs.values(), key=lambda job: (job.request.submit, job.id))
+    rejected = [request for request, _ in controller.rejected]
+    machine = controller.cluster.machine
+    rows = [_row(job, controller) for job in jobs] + [_refused(request) for request in rejected]
+    rows.sort(key=lambda row: (row["submit"], row["job_id"]))
+    runs = [row for job in jobs for row in _runs(job, controller)]
+    runs.sort(key=lambda row: (row["start"], row["job_id"]))
+    return Records(_columns(rows), _columns(runs), int(machine.cpus.sum()), epoch)
+
+
+def describe(
+    controller: Controller, conf: SlurmConf, name: str, records: Records, about: dict[str, Any]
+) -> dict[str, Any]:
+    """All that made the run what it is: the content of ``run.toml``."""
+    slots = {slot: conf.parameters.text(slot) for slot in SLOTS}
+    stated = "\n".join(f"{kind} {setting}" for kind, setting in conf.entries)
+    return {
+        "run": {
+            "label": " + ".join(slots[slot] for slot in SLOTS if not slots[slot].endswith("/none")),
+            "status": "finished",
+            "version": version(),
+            "oracle": False,
+        },
+        "machine": {
+            "processors": records.processors,
+            "nodes": len(controller.cluster.machine),
+            "cluster": conf.parameters.text("ClusterName"),
+        }
+        | ({"epoch": records.epoch} if records.epoch is not None else {}),
+        "simulation": {"timing": "slurm", "kill_at_limit": True},
+        "slots": slots,
+        "plugins": {},
+        "slurm_conf": {"name": Path(conf.source).name, "sha256": hashlib.sha256(stated.encode()).hexdigest()},
+        "workload": {"name": name, "jobs": len(records), **about},
+        "rejected": dict(Counter(words for _, words in controller.rejected)),
+    }
+
+
+def _row(job: Job, controller: Controller) -> dict[str, Any]:
+    last = job.runs[-1] if job.runs else None
+    cpus = _cpus(last.allocation, controller) if last is not None else (job.options.tasks or job.options.min_nodes or 1)
+    occupied = sum((run.end if run.end is not None else controller.cluster.now) - run.start for run in job.runs)
+    timed_out = job.state is State.TIMEOUT
+    limit = job.limit if job.limit != float("inf") else np.nan
+    return {
+        "job_id": job.id,
+        "submit": job.request.submit,
+        "start": last.start if last is not None else np.nan,
+        "end": last.end if last is not None and last.end is not None else np.nan,
+        "processors": cpus,
+        "state": RECORDED.get(job.state, job.state.value),
+        "run": min(job.request.run, limit) if timed_out else job.request.run,
+        "time_limit": limit,
+        "planned": limit,
+        "first_start": job.runs[0].start if job.runs else np.nan,
+        "requeues": job.restarts,
+        "occupied": occupied,
+        "backfilled": last is not None and last.backfilled,
+        "blocked": False,
+        "reserved": np.nan,
+        "first_reserved": np.nan,
+        "could_start": np.nan,
+        "priority_at_start": float(job.priority),
+        "partition": last.partition if last is not None else job.partitions[0].name,
+        "qos": job.options.qos,
+        "account": job.options.account,
+        "user": job.request.user,
+        "reason": job.reason,
+        "nodes": ",".join(controller.cluster.machine.names[node] for node in last.allocation.nodes) if last else "",
+    }
+
+
+def _refused(request: JobRequest) -> dict[str, Any]:
+    options = request.options
+    return {
+        "job_id": request.id,
+        "submit": request.submit,
+        "start": np.nan,
+        "end": np.nan,
+        "processors": options.tasks or options.min_nodes or 1,
+        "state": "REJECTED",
+        "run": request.run,
+        "time_limit": options.time_limit if options.time_limit is not None else np.nan,
+        "planned": np.nan,
+        "first_start": np.nan,
+        "requeues": 0,
+        "occupied": 0.0,
+        "backfilled": False,
+        "blocked": False,
+        "reserved": np.nan,
+        "first_reserved": np.nan,
+        "could_start": np.nan,
+        "priority_at_start": np.nan,
+        "partition": ",".join(options.partitions),
+        "qos": options.qos,
+        "account": options.account,
+        "user": request.user,
+        "reason": "",
+        "nodes": "",
+    }
+
+
+def _runs(job: Job, controller: Controller) -> list[dict[str, Any]]:
+    return [
+        {
+            "job_id": job.id,
+            "run": number,
+            "start": run.start,
+            "end": run.end if run.end is not None else np.nan,
+            "processors": _cpus(run.allocation, controller),
+            "work": np.nan if run.end is None else run.end - run.start - run.suspended(run.end),
+            "backfilled": run.backfilled,
+            "outcome": run.outcome.value if run.outcome is not None else "RUNNING",
+        }
+        for number, run in enumerate(job.runs, 1)
+    ]
+
+
+def _cpus(allocation: Any, controller: Controller) -> int:
+    threads = controller.cluster.machine.threads
+    return int(sum(units * int(threads[node]) for node, units in zip(allocation.nodes, allocation.units, strict=True)))
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
+    if not rows:
+        return {}
+    columns: Columns = {}
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        columns[name] = np.array(values, dtype=object if isinstance(values[0], str) else None)
+    return columns
