@@ -1,0 +1,144 @@
+"""A workload through the cluster of a slurm.conf: submissions, records, the command."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from emulator.accounting.runfolder import read_run
+from emulator.cli import slurm_sim
+from emulator.config.slurm import parse_slurm_conf
+from emulator.slurmctld.request import JobRequest
+from emulator.slurmctld.simulate import requests_of, simulate_slurm
+from emulator.workload.events import FOREVER, read_events
+from emulator.workload.sbatch import parse_sbatch
+from slurm_sim_plugins import InputError
+from tests.helpers import workload
+
+CONF = """
+ClusterName=small
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=10
+PriorityType=priority/basic
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+NodeName=n[1-4] CPUs=2
+PartitionName=lo Nodes=ALL Default=YES PriorityTier=1 MaxTime=2:00:00
+PartitionName=hi Nodes=ALL PriorityTier=5
+"""
+
+
+def request(number: int, submit: float, run: float, *words: str) -> JobRequest:
+    return JobRequest(number, submit, run, parse_sbatch(words), "me")
+
+
+def test_records_of_a_run_with_preemption_limits_and_refusals() -> None:
+    result = simulate_slurm(
+        [
+            request(1, 0, 600, "-n8", "-t60"),
+            request(2, 10, 100, "-n4", "-t5", "-phi"),
+            request(3, 20, 600, "-n1", "-t1", "-phi"),
+            request(4, 30, 10, "-n9", "-t5"),
+        ],
+        parse_slurm_conf(CONF),
+    )
+    jobs = result.records.jobs
+    assert jobs["job_id"].tolist() == [1, 2, 3, 4]
+    assert jobs["state"].tolist() == ["COMPLETED", "COMPLETED", "TIMEOUT", "REJECTED"]
+    assert jobs["partition"].tolist() == ["lo", "hi", "hi", ""]
+    assert jobs["processors"].tolist() == [8, 4, 1, 9]
+    assert jobs["requeues"].tolist() == [1, 0, 0, 0]
+    assert jobs["nodes"].tolist()[1] == "n1,n2"
+    assert jobs["first_start"][0] < 2
+    assert jobs["start"][0] > 130
+    runs = result.records.runs
+    assert list(zip(runs["job_id"].tolist(), runs["run"].tolist(), runs["outcome"].tolist(), strict=True)) == [
+        (1, 1, "PREEMPTED"),
+        (2, 1, "COMPLETED"),
+        (3, 1, "TIMEOUT"),
+        (1, 2, "COMPLETED"),
+    ]
+    assert result.about["rejected"] == {"Requested node configuration is not available": 1}
+    assert result.about["simulation"]["timing"] == "slurm"
+    summary = result.metrics()
+    assert (summary["completed"], summary["timeout"], summary["rejected"]) == (2, 1, 1)
+
+
+def test_the_same_submissions_give_the_same_records() -> None:
+    submissions = [request(number, number * 3, 50 + number, f"-n{number % 5 + 1}", "-t5") for number in range(1, 30)]
+    first, second = (simulate_slurm(submissions, parse_slurm_conf(CONF)).records for _ in range(2))
+    for name, column in first.jobs.items():
+        assert column.tolist() == second.jobs[name].tolist() or np.isnan(column.astype(float)).all()
+
+
+def test_a_log_names_partitions_by_number() -> None:
+    given = workload([(1, 0, 2, 10, 60), (2, 1, 3, 10, 60), (3, 2, 1, 10, 60)])
+    given.facts["partition"] = np.array([1, 2, 7])  # type: ignore[index]
+    found = requests_of(given, parse_slurm_conf(CONF), {1: "hi", 2: "elsewhere"})
+    assert [one.options.partitions for one in found] == [("hi",), (), ()]
+    assert [one.options.tasks for one in found] == [2, 3, 1]
+
+
+def test_submission_events(tmp_path: Path) -> None:
+    file = tmp_path / "jobs.events.gz"
+    file.write_bytes(
+        gzip.compress(
+            b"# a comment\n"
+            b"-dt 1.5 -e submit_batch_job | -sim-walltime 60.0 --uid=ann -J a -n 3 -t 5 -q fast pseudo.job\n"
+            b"-dt 2 -e submit_batch_job | -sim-walltime -1 --uid=bob -N 2 pseudo.job\n"
+        )
+    )
+    first, second = read_events(file)
+    assert (first.id, first.submit, first.run, first.user, first.name) == (1, 1.5, 60, "ann", "a")
+    assert (first.options.tasks, first.options.time_limit, first.options.qos) == (3, 300, "fast")
+    assert (second.run, second.options.min_nodes) == (FOREVER, 2)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("-dt 1 -e submit_batch_job -sim-walltime 6 a.job", "there is no | between"),
+        ("-dt 1 -e cancel_job | 5 x", "'cancel_job', not submit_batch_job"),
+        ("-dt soon -e submit_batch_job | -sim-walltime 6 a.job", "soon"),
+        ("-dt 1 -e submit_batch_job | -sim-walltime 6 --nodez=3 a.job", "nodez"),
+    ],
+)
+def test_a_line_that_is_no_submission_is_told(tmp_path: Path, line: str, words: str) -> None:
+    file = tmp_path / "jobs.events"
+    file.write_text(f"-dt 1 -e submit_batch_job | -sim-walltime 6 a.job\n{line}\n")
+    with pytest.raises(InputError, match=rf"jobs\.events:2: is no submission: .*{words}"):
+        read_events(file)
+
+
+def test_the_command_runs_a_site(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text(CONF)
+    (tmp_path / "jobs.events").write_text(
+        "".join(
+            f"-dt {number} -e submit_batch_job | -sim-walltime 30 --uid=u -n 2 -t 1 -p {part} a.job\n"
+            for number, part in enumerate(["lo", "hi"] * 5)
+        )
+    )
+    words = ["run", str(tmp_path / "jobs.events"), "--slurm-conf", str(tmp_path / "slurm.conf")]
+    done = CliRunner().invoke(slurm_sim, [*words, "--out", str(tmp_path / "run")], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "slurm timing" in done.output
+    assert "partition hi" in done.output
+    assert read_run(tmp_path / "run").records.jobs["job_id"].tolist() == list(range(1, 11))
+    report = CliRunner().invoke(slurm_sim, ["report", str(tmp_path / "run")], catch_exceptions=False)
+    assert report.exit_code == 0
+    told = CliRunner().invoke(slurm_sim, [*words, "--json"], catch_exceptions=False)
+    assert json.loads(told.stdout)["slots"]["SchedulerType"] == "sched/backfill"
+
+
+def test_options_of_ideal_timing_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text(CONF)
+    words = ["run", "jobs.swf", "--slurm-conf", str(tmp_path / "slurm.conf"), "--scheduler", "sched/fcfs"]
+    done = CliRunner().invoke(slurm_sim, words)
+    assert "leave out scheduler" in str(done.exception)
