@@ -36,6 +36,7 @@ def run_slurm(
 
     _refuse_other_options(given, plugins)
     conf = read_slurm_conf(slurm_conf)
+    check_plugins(conf)
     for notice in conf.notices:
         click.echo(f"{notice}", err=True)
     requests, about, note, epoch = read_requests(trace, conf, {name: given.get(name) for name in READING})
@@ -47,7 +48,7 @@ def run_slurm(
         from emulator.report.table import run_table
         from emulator.report.waits import waits_table
 
-        notes = (shared.metric_note(threshold, warm_up), note, _rejected(result.about))
+        notes = (shared.metric_note(threshold, warm_up), note, _rejected(result.about), _without_effect(conf))
         shared.print_table(run_table(summary, result.about, note="\n".join(filter(None, notes))))
         shared.print_table(waits_table(result.records, ("partition", "qos")))
     if records is not None:
@@ -89,3 +90,39 @@ def _refuse_other_options(given: Mapping[str, Any], plugins: Any) -> None:
 def _rejected(about: Mapping[str, Any]) -> str:
     refused = about.get("rejected", {})
     return "; ".join(f"{count:,} rejected: {words}" for words, count in refused.items())
+
+
+EMULATED = {
+    "SchedulerType": ("sched/backfill", "sched/builtin"),
+    "PriorityType": ("priority/basic", "priority/multifactor"),
+    "PreemptType": ("preempt/none", "preempt/partition_prio"),
+    "SelectType": ("select/cons_tres", "select/cons_res", "select/linear"),
+}
+"""Slurm's plugins that the controller knows."""
+
+
+def check_plugins(conf: SlurmConf) -> None:
+    """Refuse what would be another cluster without its plugin.
+
+    Raises:
+        ConfigurationError: the file selects a plugin that is not emulated.
+    """
+    for slot, known in EMULATED.items():
+        name = conf.parameters.text(slot).lower()
+        if name not in known:
+            place = conf.parameters.place(slot)
+            raise ConfigurationError(
+                f"{place or conf.source}: {slot}={name} is not emulated; change it to one of {', '.join(known)}"
+            )
+
+
+def _without_effect(conf: SlurmConf) -> str:
+    """Which stated keys have no effect yet."""
+    from emulator.config.slurm.vocabulary import Status
+    from emulator.report.slurmconf import keys
+
+    names = [key.name for key in keys(conf) if key.status is Status.NOT_YET]
+    if not names:
+        return ""
+    shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more (slurm-sim conf check)" if len(names) > 6 else "")
+    return f"stated without effect yet: {shown}"

@@ -142,3 +142,15 @@ def test_options_of_ideal_timing_are_refused(tmp_path: Path) -> None:
     words = ["run", "jobs.swf", "--slurm-conf", str(tmp_path / "slurm.conf"), "--scheduler", "sched/fcfs"]
     done = CliRunner().invoke(slurm_sim, words)
     assert "leave out scheduler" in str(done.exception)
+
+
+def test_plugins_and_keys_that_are_not_emulated_are_told(tmp_path: Path) -> None:
+    (tmp_path / "jobs.events").write_text("-dt 0 -e submit_batch_job | -sim-walltime 3 -n 1 a.job\n")
+    file = tmp_path / "slurm.conf"
+    words = ["run", str(tmp_path / "jobs.events"), "--slurm-conf", str(file)]
+    file.write_text(CONF + "PriorityWeightAge=10\n")
+    done = CliRunner().invoke(slurm_sim, words, catch_exceptions=False)
+    assert "stated without effect yet: PriorityWeightAge" in done.output
+    file.write_text(CONF.replace("preempt/partition_prio", "preempt/qos"))
+    refused = CliRunner().invoke(slurm_sim, words)
+    assert "slurm.conf:6: PreemptType=preempt/qos is not emulated" in str(refused.exception)

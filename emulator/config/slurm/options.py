@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from emulator.config.slurm.values import Kind
-from emulator.config.slurm.vocabulary import IGNORED, NOT_YET, Vocabulary, Word, ignored, vocabulary
+from emulator.config.slurm.vocabulary import HONOURED, IGNORED, NOT_YET, Vocabulary, Word, ignored, vocabulary
 
 _THREE_HOURS = 10800
 _MILLION = 1_000_000
@@ -18,30 +18,30 @@ _COUNT = Kind.COUNT
 _SECONDS = Kind.SECONDS
 
 _BACKFILL = (
-    Word("bf_interval", NOT_YET, "between two cycles", _SECONDS, "30", least=1, most=_THREE_HOURS, disabled=-1),
-    Word("bf_resolution", NOT_YET, "grain of time in the plan", _SECONDS, "60", least=1, most=3600),
-    Word("bf_window", NOT_YET, "how far ahead is planned", Kind.MINUTES, "1440", least=1, most=43200),
+    Word("bf_interval", HONOURED, "between two cycles", _SECONDS, "30", least=1, most=_THREE_HOURS, disabled=-1),
+    Word("bf_resolution", HONOURED, "grain of time in the plan", _SECONDS, "60", least=1, most=3600),
+    Word("bf_window", HONOURED, "how far ahead is planned", Kind.MINUTES, "1440", least=1, most=43200),
     Word("bf_continue", NOT_YET, "whether a cycle goes on after a pause", _FLAG, "NO"),
-    Word("bf_max_job_test", NOT_YET, "jobs tested in a cycle", _COUNT, "500", least=1, most=_MILLION),
-    Word("bf_max_job_part", NOT_YET, "jobs of a partition tested in a cycle; 0 is no limit", _COUNT, "0", least=0),
-    Word("bf_max_job_user", NOT_YET, "jobs of a user tested in a cycle; 0 is no limit", _COUNT, "0", least=0),
+    Word("bf_max_job_test", HONOURED, "jobs tested in a cycle", _COUNT, "500", least=1, most=_MILLION),
+    Word("bf_max_job_part", HONOURED, "jobs of a partition tested in a cycle; 0 is no limit", _COUNT, "0", least=0),
+    Word("bf_max_job_user", HONOURED, "jobs of a user tested in a cycle; 0 is no limit", _COUNT, "0", least=0),
     Word("bf_max_job_user_part", NOT_YET, "jobs of a user in a partition tested in a cycle", _COUNT, "0", least=0),
     Word("bf_max_job_assoc", NOT_YET, "jobs of an association tested in a cycle", _COUNT, "0", least=0),
-    Word("bf_max_job_start", NOT_YET, "jobs started in a cycle; 0 is no limit", _COUNT, "0", least=0, most=10000),
+    Word("bf_max_job_start", HONOURED, "jobs started in a cycle; 0 is no limit", _COUNT, "0", least=0, most=10000),
     Word("bf_max_job_array_resv", NOT_YET, "tasks of an array with a reservation", _COUNT, "20", least=0, most=1000),
     Word(
         "bf_job_part_count_reserve",
-        NOT_YET,
+        HONOURED,
         "jobs of a partition with a reservation; 0 is all",
         _COUNT,
         "0",
         least=0,
         most=100000,
     ),
-    Word("bf_min_prio_reserve", NOT_YET, "no reservation below this priority", _COUNT, "0", least=0),
-    Word("bf_min_age_reserve", NOT_YET, "no reservation before this age", _SECONDS, "0", least=0, most=2592000),
-    Word("bf_one_resv_per_job", NOT_YET, "one reservation for a job in several partitions", _FLAG, "NO"),
-    Word("bf_node_space_size", NOT_YET, "slots of the plan; bf_max_job_test if not stated", _COUNT, least=2),
+    Word("bf_min_prio_reserve", HONOURED, "no reservation below this priority", _COUNT, "0", least=0),
+    Word("bf_min_age_reserve", HONOURED, "no reservation before this age", _SECONDS, "0", least=0, most=2592000),
+    Word("bf_one_resv_per_job", HONOURED, "one reservation for a job in several partitions", _FLAG, "NO"),
+    Word("bf_node_space_size", HONOURED, "slots of the plan; bf_max_job_test if not stated", _COUNT, least=2),
     Word("bf_max_time", NOT_YET, "longest cycle; bf_interval if not stated", _SECONDS, least=1, most=3600),
     Word(
         "bf_yield_interval",
@@ -65,7 +65,7 @@ _BACKFILL = (
         choices=("MIN", "AVG", "MAX"),
     ),
     Word("bf_allow_magnetic_slot", NOT_YET, "whether magnetic reservations are planned", _FLAG, "NO"),
-    Word("max_job_bf", NOT_YET, "older name of bf_max_job_test", _COUNT, means="bf_max_job_test"),
+    Word("max_job_bf", HONOURED, "older name of bf_max_job_test", _COUNT, means="bf_max_job_test"),
     *ignored(
         "depends on the load of real daemons",
         "bf_yield_rpc_cnt bf_retry_count bf_ignore_newly_avail_nodes build_queue_timeout max_rpc_cnt max_sched_time",
@@ -74,24 +74,24 @@ _BACKFILL = (
 )
 
 _MAIN_LOOP = (
-    Word("default_queue_depth", NOT_YET, "jobs tested when something happens", _COUNT, "100", least=0),
-    Word("partition_job_depth", NOT_YET, "jobs of a partition tested in a pass; 0 is no limit", _COUNT, "0", least=0),
-    Word("sched_interval", NOT_YET, "between two passes over all jobs", _SECONDS, "60", least=0, disabled=-1),
+    Word("default_queue_depth", HONOURED, "jobs tested when something happens", _COUNT, "100", least=0),
+    Word("partition_job_depth", HONOURED, "jobs of a partition tested in a pass; 0 is no limit", _COUNT, "0", least=0),
+    Word("sched_interval", HONOURED, "between two passes over all jobs", _SECONDS, "60", least=0, disabled=-1),
     Word("sched_min_interval", NOT_YET, "shortest time between passes", Kind.MICROSECONDS, "2", least=0),
     Word("sched_max_job_start", NOT_YET, "jobs started in a pass; 0 is no limit", _COUNT, "0", least=0),
-    Word("batch_sched_delay", NOT_YET, "how long a submission may wait for its pass", _SECONDS, "3", least=0),
-    Word("defer", NOT_YET, "whether a submission has no pass of its own", _FLAG, "NO"),
+    Word("batch_sched_delay", HONOURED, "how long a submission may wait for its pass", _SECONDS, "3", least=0),
+    Word("defer", HONOURED, "whether a submission has no pass of its own", _FLAG, "NO"),
     Word("defer_batch", NOT_YET, "whether a batch job has no pass of its own", _FLAG, "NO"),
     Word("assoc_limit_stop", NOT_YET, "whether a job at its association's limit blocks its partition", _FLAG, "NO"),
-    Word("pack_serial_at_end", NOT_YET, "whether jobs of one CPU fill from the last node", _FLAG, "NO"),
+    Word("pack_serial_at_end", HONOURED, "whether jobs of one CPU fill from the last node", _FLAG, "NO"),
     Word("max_array_tasks", NOT_YET, "tasks of one array; MaxArraySize if not stated", _COUNT, least=0),
     Word("requeue_delay", NOT_YET, "how long a requeued job is held back; cred_expire if not stated", _SECONDS),
     Word("time_min_as_soft_limit", NOT_YET, "whether --time-min is only planned with", _FLAG, "NO"),
     Word("allow_zero_lic", NOT_YET, "whether a job may ask for more licences than there are", _FLAG, "NO"),
     Word("ignore_constraint_validation", NOT_YET, "whether unknown features are taken in", _FLAG, "NO"),
-    Word("preempt_reorder_count", NOT_YET, "older name", _COUNT, means="PreemptParameters.reorder_count"),
+    Word("preempt_reorder_count", HONOURED, "older name", _COUNT, means="PreemptParameters.reorder_count"),
     Word("preempt_strict_order", NOT_YET, "older name", _FLAG, means="PreemptParameters.strict_order"),
-    Word("preempt_youngest_first", NOT_YET, "older name", _FLAG, means="PreemptParameters.youngest_first"),
+    Word("preempt_youngest_first", HONOURED, "older name", _FLAG, means="PreemptParameters.youngest_first"),
     Word("preempt_send_user_signal", IGNORED, "no process is started"),
     Word("kill_invalid_depend", NOT_YET, "older place", _FLAG, means="DependencyParameters.kill_invalid_depend"),
     Word("max_depend_depth", NOT_YET, "older place", _COUNT, means="DependencyParameters.max_depend_depth"),
@@ -116,24 +116,24 @@ _MAIN_LOOP = (
 )
 
 _PREEMPT = (
-    Word("reorder_count", NOT_YET, "attempts to find fewer victims", _COUNT, "1", least=0),
+    Word("reorder_count", HONOURED, "attempts to find fewer victims", _COUNT, "1", least=0),
     Word("strict_order", NOT_YET, "whether attempts keep the order", _FLAG, "NO"),
-    Word("youngest_first", NOT_YET, "whether the latest start is the first victim", _FLAG, "NO"),
+    Word("youngest_first", HONOURED, "whether the latest start is the first victim", _FLAG, "NO"),
     Word("reclaim_licenses", NOT_YET, "whether jobs are preempted for licences", _FLAG, "NO"),
     Word("min_exempt_priority", NOT_YET, "from this priority on, no job is preempted", _COUNT, least=0),
     *ignored("no process is started", "send_user_signal suspend_grace_time"),
 )
 
 _SELECT = (
-    Word("CR_CPU", NOT_YET, "CPUs are counted", _FLAG, "NO"),
-    Word("CR_CPU_Memory", NOT_YET, "CPUs and memory are counted", _FLAG, "NO"),
-    Word("CR_Core", NOT_YET, "cores are counted", _FLAG, "NO"),
-    Word("CR_Core_Memory", NOT_YET, "cores and memory are counted", _FLAG, "NO"),
+    Word("CR_CPU", HONOURED, "CPUs are counted", _FLAG, "NO"),
+    Word("CR_CPU_Memory", HONOURED, "CPUs and memory are counted", _FLAG, "NO"),
+    Word("CR_Core", HONOURED, "cores are counted", _FLAG, "NO"),
+    Word("CR_Core_Memory", HONOURED, "cores and memory are counted", _FLAG, "NO"),
     Word("CR_Socket", NOT_YET, "sockets are counted", _FLAG, "NO"),
     Word("CR_Socket_Memory", NOT_YET, "sockets and memory are counted", _FLAG, "NO"),
     Word("CR_Memory", NOT_YET, "memory is counted", _FLAG, "NO"),
     Word("CR_ONE_TASK_PER_CORE", NOT_YET, "one task a core unless a job says otherwise", _FLAG, "NO"),
-    Word("CR_LLN", NOT_YET, "the least loaded nodes first", _FLAG, "NO"),
+    Word("CR_LLN", HONOURED, "the least loaded nodes first", _FLAG, "NO"),
     Word("CR_Pack_Nodes", NOT_YET, "tasks fill one node after the other", _FLAG, "NO"),
     Word("LL_SHARED_GRES", NOT_YET, "the least loaded shared device first", _FLAG, "NO"),
     Word("MULTIPLE_SHARING_GRES_PJ", NOT_YET, "a job may share several devices of a node", _FLAG, "NO"),
@@ -157,7 +157,7 @@ _PRIORITY_FLAGS = (
     Word("NO_NORMAL_PART", NOT_YET, "the partition's factor is not normalised", _FLAG, "NO"),
     Word("NO_NORMAL_QOS", NOT_YET, "the factor of the quality of service is not normalised", _FLAG, "NO"),
     Word("NO_NORMAL_TRES", NOT_YET, "the factor of resources is not normalised", _FLAG, "NO"),
-    Word("SMALL_RELATIVE_TO_TIME", NOT_YET, "size is divided by the time limit", _FLAG, "NO"),
+    Word("SMALL_RELATIVE_TO_TIME", HONOURED, "size is divided by the time limit", _FLAG, "NO"),
     *ignored("what Slurm does anyway", "FAIR_TREE"),
     *ignored("gone from Slurm", "LEVEL_BASED TICKET_BASED"),
 )
@@ -169,7 +169,7 @@ _DEPENDENCY = (
 )
 
 _AUTH = (
-    Word("cred_expire", NOT_YET, "a requeued job is held back for this and one second", _SECONDS, "120", least=1),
+    Word("cred_expire", HONOURED, "a requeued job is held back for this and one second", _SECONDS, "120", least=1),
     *ignored("security", "socket ttl use_client_ids"),
 )
 

@@ -12,36 +12,36 @@ from emulator.config.slurm.values import Kind
 from emulator.config.slurm.vocabulary import HONOURED, IGNORED, NOT_YET, Word, ignored, vocabulary
 
 _SCHEDULING = (
-    Word("SchedulerType", NOT_YET, "which scheduler plugin runs", default="sched/backfill"),
-    Word("SchedulerParameters", NOT_YET, "options of the two scheduling loops", Kind.WORDS),
-    Word("SchedulerTimeSlice", NOT_YET, "length of a gang's time slice", Kind.SECONDS, "30"),
-    Word("SelectType", NOT_YET, "what is allocated: cores and more, or whole nodes", default="select/cons_tres"),
-    Word("SelectTypeParameters", NOT_YET, "what is counted on a node, and how nodes are chosen", Kind.WORDS),
+    Word("SchedulerType", HONOURED, "which scheduler plugin runs", default="sched/backfill"),
+    Word("SchedulerParameters", HONOURED, "options of the two scheduling loops", Kind.WORDS),
+    Word("SchedulerTimeSlice", HONOURED, "length of a gang's time slice", Kind.SECONDS, "30"),
+    Word("SelectType", HONOURED, "what is allocated: cores and more, or whole nodes", default="select/cons_tres"),
+    Word("SelectTypeParameters", HONOURED, "what is counted on a node, and how nodes are chosen", Kind.WORDS),
     Word("DependencyParameters", NOT_YET, "what becomes of jobs whose dependency fails", Kind.WORDS),
-    Word("GresTypes", NOT_YET, "which generic resources there are", Kind.WORDS),
-    Word("Licenses", NOT_YET, "licences that jobs share", Kind.COUNTS),
+    Word("GresTypes", HONOURED, "which generic resources there are", Kind.WORDS),
+    Word("Licenses", HONOURED, "licences that jobs share", Kind.COUNTS),
     Word("ResvOverRun", NOT_YET, "how long a job may outlast its reservation", Kind.MINUTES, "0"),
 )
 
 _LIMITS = (
     Word(
         "EnforcePartLimits",
-        NOT_YET,
+        HONOURED,
         "whether a job beyond a partition's limits is refused at submission",
         default="NO",
         choices=("NO", "YES", "ALL", "ANY"),
     ),
-    Word("OverTimeLimit", NOT_YET, "how far a job may pass its limit", Kind.MINUTES, "0"),
-    Word("KillWait", NOT_YET, "from SIGTERM to SIGKILL at the limit", Kind.SECONDS, "30"),
-    Word("JobRequeue", NOT_YET, "whether batch jobs may be requeued", Kind.FLAG, "1"),
+    Word("OverTimeLimit", HONOURED, "how far a job may pass its limit", Kind.MINUTES, "0"),
+    Word("KillWait", HONOURED, "from SIGTERM to SIGKILL at the limit", Kind.SECONDS, "30"),
+    Word("JobRequeue", HONOURED, "whether batch jobs may be requeued", Kind.FLAG, "1"),
     Word("RequeueExit", NOT_YET, "exit codes that requeue a job"),
     Word("RequeueExitHold", NOT_YET, "exit codes that requeue and hold a job"),
     Word("MaxArraySize", NOT_YET, "one more than the largest index of an array", Kind.COUNT, "1001"),
     Word("MaxJobCount", NOT_YET, "so many jobs at a time", Kind.COUNT, "10000"),
     Word("DefCpuPerGPU", NOT_YET, "CPUs for each GPU where a job says nothing", Kind.COUNT, "0"),
-    Word("DefMemPerCPU", NOT_YET, "memory for each CPU where a job says nothing", Kind.MEMORY, "0"),
+    Word("DefMemPerCPU", HONOURED, "memory for each CPU where a job says nothing", Kind.MEMORY, "0"),
     Word("DefMemPerGPU", NOT_YET, "memory for each GPU where a job says nothing", Kind.MEMORY, "0"),
-    Word("DefMemPerNode", NOT_YET, "memory on each node where a job says nothing", Kind.MEMORY, "0"),
+    Word("DefMemPerNode", HONOURED, "memory on each node where a job says nothing", Kind.MEMORY, "0"),
     Word("MaxMemPerCPU", NOT_YET, "most memory for each CPU; 0 is no limit", Kind.MEMORY, "0"),
     Word("MaxMemPerNode", NOT_YET, "most memory on each node; 0 is no limit", Kind.MEMORY, "0"),
     Word("DisableRootJobs", NOT_YET, "whether root may run jobs", Kind.FLAG, "NO"),
@@ -49,17 +49,17 @@ _LIMITS = (
 )
 
 _PRIORITY = (
-    Word("PriorityType", NOT_YET, "which priority plugin runs", default="priority/multifactor"),
-    Word("PriorityFlags", NOT_YET, "how the factors are calculated", Kind.WORDS),
+    Word("PriorityType", HONOURED, "which priority plugin runs", default="priority/multifactor"),
+    Word("PriorityFlags", HONOURED, "how the factors are calculated", Kind.WORDS),
     Word("PriorityWeightAge", NOT_YET, "weight of the time in the queue", Kind.COUNT, "0"),
     Word("PriorityWeightAssoc", NOT_YET, "weight of the association", Kind.COUNT, "0"),
     Word("PriorityWeightFairshare", NOT_YET, "weight of the fair share", Kind.COUNT, "0"),
-    Word("PriorityWeightJobSize", NOT_YET, "weight of the job's size", Kind.COUNT, "0"),
-    Word("PriorityWeightPartition", NOT_YET, "weight of the partition", Kind.COUNT, "0"),
+    Word("PriorityWeightJobSize", HONOURED, "weight of the job's size", Kind.COUNT, "0"),
+    Word("PriorityWeightPartition", HONOURED, "weight of the partition", Kind.COUNT, "0"),
     Word("PriorityWeightQOS", NOT_YET, "weight of the quality of service", Kind.COUNT, "0"),
-    Word("PriorityWeightTRES", NOT_YET, "weight of each kind of resource", Kind.WEIGHTS),
+    Word("PriorityWeightTRES", HONOURED, "weight of each kind of resource", Kind.WEIGHTS),
     Word("PriorityMaxAge", NOT_YET, "age at which the age factor is 1", Kind.TIME, "7-0"),
-    Word("PriorityFavorSmall", NOT_YET, "whether small jobs go first", Kind.FLAG, "NO"),
+    Word("PriorityFavorSmall", HONOURED, "whether small jobs go first", Kind.FLAG, "NO"),
     Word("PriorityDecayHalfLife", NOT_YET, "half-life of past usage; 0 is none", Kind.TIME, "7-0"),
     Word("PriorityCalcPeriod", NOT_YET, "how often priorities are calculated", Kind.TIME, "5"),
     Word(
@@ -75,21 +75,21 @@ _PRIORITY = (
 )
 
 _PREEMPTION = (
-    Word("PreemptType", NOT_YET, "which preempt plugin runs", default="preempt/none"),
+    Word("PreemptType", HONOURED, "which preempt plugin runs", default="preempt/none"),
     Word(
         "PreemptMode",
-        NOT_YET,
+        HONOURED,
         "what becomes of a preempted job",
         Kind.WORDS,
         "OFF",
         choices=("OFF", "CANCEL", "GANG", "PRIORITY", "REQUEUE", "SUSPEND", "WITHIN"),
     ),
-    Word("PreemptParameters", NOT_YET, "how victims are chosen", Kind.WORDS),
-    Word("PreemptExemptTime", NOT_YET, "how long a job runs before it can be preempted", Kind.TIME, "0"),
+    Word("PreemptParameters", HONOURED, "how victims are chosen", Kind.WORDS),
+    Word("PreemptExemptTime", HONOURED, "how long a job runs before it can be preempted", Kind.TIME, "0"),
 )
 
 _ACCOUNTING = (
-    Word("ClusterName", NOT_YET, "name of the cluster, and %c in an Include"),
+    Word("ClusterName", HONOURED, "name of the cluster, and %c in an Include"),
     Word(
         "AccountingStorageType",
         NOT_YET,
@@ -117,7 +117,7 @@ _ACCOUNTING = (
 
 _FILES = (Word("Include", HONOURED, "a further file, read if it lies in the folder of the main file", several=True),)
 
-_AUTHENTICATION = (Word("AuthInfo", NOT_YET, "cred_expire holds requeued jobs back", Kind.WORDS),)
+_AUTHENTICATION = (Word("AuthInfo", HONOURED, "cred_expire holds requeued jobs back", Kind.WORDS),)
 
 _CODE_OF_THE_SITE = (
     *ignored(
@@ -189,10 +189,10 @@ _NOT_HERE = (
 )
 
 RECORDS = (
-    Word("NodeName", NOT_YET, "nodes", several=True),
-    Word("PartitionName", NOT_YET, "a partition", several=True),
-    Word("NodeSet", NOT_YET, "a name for nodes, to be used by partitions", several=True),
-    Word("DownNodes", NOT_YET, "nodes that are not to be used", several=True),
+    Word("NodeName", HONOURED, "nodes", several=True),
+    Word("PartitionName", HONOURED, "a partition", several=True),
+    Word("NodeSet", HONOURED, "a name for nodes, to be used by partitions", several=True),
+    Word("DownNodes", HONOURED, "nodes that are not to be used", several=True),
     Word("FrontendName", IGNORED, "front ends are gone from Slurm", several=True),
     Word("PowerAction", IGNORED, "code of the site: not run", several=True),
 )
