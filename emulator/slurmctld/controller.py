@@ -71,7 +71,8 @@ class Controller:
         self._events: list[tuple[float, int, Action]] = []
         self._sequence = 0
         self._main_at: float | None = None
-        self._last_main = -float("inf")
+        # The last pass before the first submission: half a delay ago, for want of better knowledge.
+        self._last_main = -self.parameters.batch_sched_delay / 2
         self._to_come = len(requests) + len(actions)
         self._ids = {request.id for request in requests}
         for request in requests:
@@ -253,6 +254,8 @@ class Controller:
         self._version += 1
         if jobs[0].begin > self.cluster.now:
             self._at(jobs[0].begin, self._wake)
+        if self.parameters.bf_min_age_reserve:
+            self._at(max(jobs[0].begin, self.cluster.now) + self.parameters.bf_min_age_reserve, self._wake)
         self._request_main(max(self.cluster.now + self.timing.submit_lag, self._not_before()))
 
     def _wake_after(self, dependency: Dependency) -> None:
@@ -279,8 +282,8 @@ class Controller:
         return self.priority.set(job, self.cluster)
 
     def _not_before(self) -> float:
-        """With ``defer``, submissions are answered by one pass in each ``batch_sched_delay`` (observation B5)."""
-        return self._last_main + self.parameters.batch_sched_delay if self.parameters.defer else 0.0
+        """Submissions are answered by one pass in each ``batch_sched_delay`` (observation B5)."""
+        return self._last_main + self.parameters.batch_sched_delay
 
     def _wake(self) -> None:
         self._version += 1

@@ -51,11 +51,7 @@ def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     reason = reason_of_nodes(job, job.partitions[0], cluster, unreserved, cluster.no_nodes())
     if reason != RESOURCES:
         return reason
-    before = (
-        other
-        for other in cluster.pending()
-        if other.eligible is not None and other.priority > job.priority and other.partitions[0] is job.partitions[0]
-    )
+    before = (other for other in cluster.pending() if other.eligible is not None and other.priority > job.priority)
     return "Priority" if any(before) else "None"
 
 
