@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -44,6 +45,15 @@ def needs_accounts(scenario: Scenario) -> bool:
     """Whether a scenario is about accounts and limits, which the controller does not know yet."""
     commands = [*(scenario.accounting or ()), *(action.command for action in scenario.actions or ())]
     return any(command.program == "sacctmgr" for command in commands)
+
+
+def why_not_compared(scenario: Scenario, known: Known) -> str:
+    """Why a scenario cannot be compared; empty if it can."""
+    if needs_accounts(scenario):
+        return "accounts and limits are not emulated yet"
+    lengths = [job for job in scenario.submissions if not job.made and job.run is None]
+    unknown = [job.name for job in lengths if known.work_of(scenario.name, job.name) is None]
+    return f"how long {', '.join(unknown)} works was not recorded" if unknown else ""
 
 
 def judge(scenario: Scenario, known: Known | None = None) -> Verdict:
@@ -91,7 +101,7 @@ def _not_compared(recording: Recording, questions: list[Question], emulation: Em
 
 def _pairs(scenario: Scenario, recording: Recording, emulation: Emulation) -> Iterator[Pair]:
     refused = {rejection.name for rejection in scenario.recorded.rejected or ()}
-    names = {str(job.id): job.name for job in scenario.submissions}
+    names = _names(scenario, recording)
     tasks = {history.job: number for number, history in emulation.ids.items() if _is_task(number, emulation)}
     for key, recorded in recording.jobs.items():
         name = names.get(key, recorded.job)
@@ -100,6 +110,13 @@ def _pairs(scenario: Scenario, recording: Recording, emulation: Emulation) -> It
         numbers = _numbers(key, name, scenario, recording, emulation, tasks)
         histories = tuple(emulation.ids[number] for number in numbers if number in emulation.ids)
         yield Pair(key, name, recorded, histories, _either(name, scenario))
+
+
+def _names(scenario: Scenario, recording: Recording) -> dict[str, str]:
+    """Names of the recorded jobs by key; where several have one, the key is added."""
+    names = {str(job.id): job.name for job in scenario.submissions if str(job.id) in recording.jobs}
+    counts = Counter(names.values())
+    return {key: name if counts[name] == 1 else f"{name} ({key})" for key, name in names.items()}
 
 
 def _is_task(number: int, emulation: Emulation) -> bool:
