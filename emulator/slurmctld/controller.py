@@ -15,6 +15,7 @@ from itertools import count
 
 from emulator.config.slurm.model import SlurmConf
 from emulator.slurmctld.backfill import backfill
+from emulator.slurmctld.builtin import predict
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.gang import Rows
 from emulator.slurmctld.job import Job, Partition, Run, State
@@ -302,6 +303,8 @@ class Controller:
         before = self._version
         self._refresh()
         schedule(self.cluster, self)
+        if not self.parameters.backfill:
+            predict(self.cluster)
         self._seen["main"] = before
 
     def _refresh(self) -> None:
