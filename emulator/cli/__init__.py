@@ -11,7 +11,7 @@ import sys
 
 import click
 
-from emulator.cli import check, compare, conf, demo, finished, plugins, reproduce, run, trace, walltime
+from emulator.cli import check, compare, conf, demo, finished, newplugin, plugins, reproduce, run, trace, walltime
 from slurm_sim_plugins.errors import OutputError, SlurmSimError
 
 INTERRUPTED = 130
@@ -54,6 +54,7 @@ for command in (
     conf.conf,
     plugins.plugins,
     check.check,
+    newplugin.new_plugin,
     finished.diff,
     finished.report,
     finished.fairness,
