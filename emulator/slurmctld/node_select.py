@@ -8,6 +8,7 @@ spare; else from the lowest index up. (Observations C1 to C6.)
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,22 +78,41 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
         return None
     if np.count_nonzero(capacity) < want.min_nodes:
         return None
-    picked = _Picker(want, machine.weight, capacity, choice).pick()
-    if picked is None:
-        return None
-    return _allocate(want, machine, free, _deal(want, capacity, picked))
+    for room in _rooms(want, machine, free, capacity):
+        picked = _Picker(want, machine.weight, room, choice).pick()
+        if picked is None:
+            continue
+        found = _allocate(want, machine, free, _deal(want, room, picked))
+        if found is not None:
+            return found
+    return None
 
 
-def _deal(want: Want, capacity: Ints, nodes: list[int]) -> dict[int, int]:
+def _rooms(want: Want, machine: Machine, free: Free, capacity: Ints) -> Iterator[Ints]:
+    """Capacities to try: all nodes; then, for resources wanted in all, the nodes with most of them, few at first."""
+    yield capacity
+    if not want.gres_total:
+        return
+    counts = np.sum([_gres_free(free, name, kind, len(machine)) for name, kind, _ in want.gres_total], axis=0)
+    richest = np.lexsort((np.arange(len(machine)), -counts))
+    richest = richest[(capacity[richest] > 0) & (counts[richest] > 0)]
+    most = len(richest) if want.most_nodes is None else min(want.most_nodes, len(richest))
+    for size in range(want.min_nodes, most + 1):
+        room = np.zeros_like(capacity)
+        room[richest[:size]] = capacity[richest[:size]]
+        yield room
+
+
+def _deal(want: Want, capacity: Ints, picked: dict[int, int]) -> dict[int, int]:
     """Units by node: whole tasks, node after node, but one at least on each (observation C4).
 
     Tasks that find no room are put onto the first nodes, whose tails they then take.
     """
-    tasks = -(-want.units // want.per_task)
+    tasks, nodes = -(-want.units // want.per_task), list(picked)
     dealt = {}
     for place, node in enumerate(nodes):
         others = len(nodes) - place - 1
-        dealt[node] = max(1, min(int(capacity[node]) // want.per_task, tasks - others))
+        dealt[node] = max(1, min(picked[node] // want.per_task, tasks - others))
         tasks -= dealt[node]
     units = {node: count * want.per_task for node, count in dealt.items()}
     for node in nodes:
@@ -155,11 +175,11 @@ class _Picker:
         self._capacity = capacity
         self._nodes = want.min_nodes
         self._missing = want.units
-        self._taken: list[int] = []
+        self._taken: dict[int, int] = {}
         self._counts = choice.counts
 
-    def pick(self) -> list[int] | None:
-        """Nodes in the order in which they are taken, or None."""
+    def pick(self) -> dict[int, int] | None:
+        """Units that are counted on, by node in the order in which they are taken; or None."""
         want, left = self._want, self._capacity.copy()
         if want.required is not None:
             for node in np.flatnonzero(want.required).tolist():
@@ -196,8 +216,8 @@ class _Picker:
         """Take what the node has, but leave a task for each other node that is still wanted."""
         others = max(0, self._nodes - len(self._taken) - 1)
         wanted = max(self._missing - others * self._want.per_task, self._want.per_task)
-        self._missing -= min(int(self._capacity[node]), wanted)
-        self._taken.append(node)
+        self._taken[node] = min(int(self._capacity[node]), wanted)
+        self._missing -= self._taken[node]
 
     def _by_load(self, left: Ints) -> None:
         nodes = np.flatnonzero(left > 0)

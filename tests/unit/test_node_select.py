@@ -1,0 +1,184 @@
+"""Which nodes a job gets, by hand: observations C1 to C6 and P1 of the recorded runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.config.slurm import parse_slurm_conf
+from emulator.slurmctld.cluster import Cluster
+from emulator.slurmctld.features import choices
+from emulator.slurmctld.job_mgr import RejectedError, make_job
+from emulator.slurmctld.node_select import select_nodes
+from emulator.slurmctld.nodes import Allocation
+from emulator.slurmctld.parameters import parameters_of
+from emulator.slurmctld.request import JobRequest
+from emulator.workload.sbatch import parse_sbatch
+from slurm_sim_plugins import InputError
+
+EIGHT_CORES = "CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=8000"
+
+
+def cluster(nodes: str = f"NodeName=n[1-4] {EIGHT_CORES}", select: str = "CR_Core", partition: str = "") -> Cluster:
+    conf = parse_slurm_conf(
+        f"SelectType=select/cons_tres\nSelectTypeParameters={select}\nPriorityType=priority/basic\nGresTypes=gpu\n"
+        f"{nodes}\nPartitionName=p Nodes=ALL Default=YES {partition}\n"
+    )
+    return Cluster(conf, parameters_of(conf))
+
+
+def given_to(of: Cluster, *words: str, free: tuple[int, ...] | None = None) -> dict[str, int] | None:
+    """Units by node that a job gets; ``free`` are the units that are free on each node."""
+    job = make_job(JobRequest(1, 0, 1, parse_sbatch(words)), of)
+    left = of.free.copy()
+    if free is not None:
+        left.units[:] = free
+        left.jobs[:] = np.array(free) < of.machine.units
+    found = select_nodes(job.wants["p"], of.machine, left, of.partitions["p"].nodes & of.machine.up)
+    return None if found is None else named(of, found)
+
+
+def named(of: Cluster, found: Allocation) -> dict[str, int]:
+    return {of.machine.names[node]: units for node, units in zip(found.nodes, found.units, strict=True)}
+
+
+def test_one_node_that_suffices_with_least_to_spare() -> None:
+    assert given_to(cluster(), "-n3", free=(5, 3, 8, 4)) == {"n2": 3}
+    assert given_to(cluster(), "-n3", free=(3, 3, 8, 4)) == {"n1": 3}
+
+
+def test_the_tightest_set_of_neighbours_that_suffices() -> None:
+    assert given_to(cluster(f"NodeName=n[1-6] {EIGHT_CORES}"), "-n3", free=(8, 8, 8, 8, 0, 4)) == {"n6": 3}
+
+
+def test_a_job_is_split_only_when_no_node_suffices() -> None:
+    assert given_to(cluster(), "-n4", free=(3, 0, 1, 0)) == {"n1": 3, "n3": 1}
+    assert given_to(cluster(), "-n9", free=(4, 8, 0, 0)) == {"n1": 4, "n2": 5}
+
+
+def test_light_nodes_first_even_if_that_splits_the_job() -> None:
+    nodes = "\n".join(
+        f"NodeName=n{number} {EIGHT_CORES} Weight={weight}" for number, weight in enumerate((1, 5, 1, 5), 1)
+    )
+    assert given_to(cluster(nodes), "-n2", free=(1, 8, 1, 8)) == {"n1": 1, "n3": 1}
+    assert given_to(cluster(nodes), "-N2", free=(8, 8, 8, 8)) == {"n1": 1, "n3": 1}
+
+
+def test_least_loaded_nodes_first_where_that_is_asked_for() -> None:
+    assert given_to(cluster(select="CR_Core,CR_LLN"), "-n7", free=(5, 3, 4, 0)) == {"n1": 5, "n3": 2}
+    assert given_to(cluster(partition="LLN=YES"), "-n1", free=(5, 8, 8, 0)) == {"n2": 1}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["-N2"], [1, 1]),
+        (["-N2", "-n5"], [4, 1]),
+        (["-N4", "-n6"], [3, 1, 1, 1]),
+        (["-N1-3", "-n10"], [7, 2, 1]),
+        (["-N2-4", "-n3"], [1, 1, 1]),
+        (["-n4", "-c3"], [8, 3]),
+        (["-n3", "-c5"], [8, 5]),
+        (["--exclusive", "-n1"], [8]),
+    ],
+)
+def test_shapes(words: list[str], expected: list[int]) -> None:
+    assert list((given_to(cluster(), *words) or {}).values()) == expected
+
+
+def test_whole_tasks_where_each_finds_room() -> None:
+    assert given_to(cluster(), "-n2", "-c4", free=(1, 6, 7, 0)) == {"n2": 4, "n3": 4}
+
+
+def test_threads_come_with_their_cores() -> None:
+    of = cluster("NodeName=n1 CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=4 ThreadsPerCore=2")
+    assert given_to(of, "-n1") == {"n1": 1}
+    assert given_to(of, "-n5") == {"n1": 3}
+    assert given_to(of, "-n1", "-c3") == {"n1": 2}
+    assert given_to(of, "-n2", "--ntasks-per-core=1") == {"n1": 2}
+
+
+def test_an_exclusive_job_wants_idle_nodes() -> None:
+    assert given_to(cluster(), "--exclusive", "-N1", free=(7, 8, 8, 8)) == {"n2": 8}
+    assert given_to(cluster(), "--exclusive", "-N4", free=(7, 8, 8, 8)) is None
+
+
+def test_wanted_and_unwanted_nodes() -> None:
+    of = cluster("NodeName=n[1-6] CPUs=1")
+    assert given_to(of, "-N2", "-wn4") == {"n4": 1, "n5": 1}
+    assert given_to(of, "-N3", "-wn[5-6]") == {"n4": 1, "n5": 1, "n6": 1}
+    assert given_to(of, "-N1", "-xn[1-2]") == {"n3": 1}
+    assert given_to(of, "-N1", "-wn4", free=(1, 1, 1, 0, 1, 1)) is None
+
+
+def test_memory_limits_what_a_node_can_give() -> None:
+    of = cluster(select="CR_Core_Memory", partition="DefMemPerCPU=2000")
+    assert given_to(of, "-n6") == {"n1": 4, "n2": 2}
+    assert given_to(of, "-n1", "--mem=0") == {"n1": 1}
+    assert given_to(of, "-n2", "--mem-per-cpu=4001") == {"n1": 1, "n2": 1}
+    with pytest.raises(RejectedError, match="Requested node configuration is not available"):
+        given_to(of, "-n1", "--mem=8001")
+
+
+def test_generic_resources_by_node_and_by_job() -> None:
+    nodes = "\n".join(
+        f"NodeName=n{number} {EIGHT_CORES} Gres={gres}"
+        for number, gres in enumerate(("gpu:a:2", "gpu:a:1,gpu:b:2", "gpu:b:4"), 1)
+    )
+    of = cluster(nodes)
+    assert given_to(of, "-n1", "--gres=gpu:b:3") == {"n3": 1}
+    assert given_to(of, "-n1", "--gres=gpu:3") == {"n2": 1}
+    assert given_to(of, "-N2", "--gpus=6") is not None
+    with pytest.raises(RejectedError):
+        given_to(of, "-n1", "--gres=gpu:b:5")
+
+
+FEATURES = [frozenset(words.split(",")) for words in ("a,b", "a", "b", "c", "a,c", "b,d")]
+
+
+@pytest.mark.parametrize(
+    ("constraint", "expected"),
+    [
+        ("a&b", [[0]]),
+        ("a|c", [[0, 1, 3, 4]]),
+        ("[a|b]", [[0, 1, 4], [0, 2, 5]]),
+        ("(a&c)|(b&d)", [[4, 5]]),
+        ("", [[0, 1, 2, 3, 4, 5]]),
+    ],
+)
+def test_constraints(constraint: str, expected: list[list[int]]) -> None:
+    assert [np.flatnonzero(choice.mask).tolist() for choice in choices(constraint, FEATURES)] == expected
+
+
+def test_counts_of_features() -> None:
+    (choice,) = choices("[a*1&b*2]", FEATURES)
+    assert [(np.flatnonzero(mask).tolist(), count) for mask, count in choice.counts] == [([0, 1, 4], 1), ([0, 2, 5], 2)]
+
+
+@pytest.mark.parametrize("constraint", ["a&", "(a", "[a|b", "a*0", "a)b", "z"])
+def test_a_constraint_that_cannot_be_is_refused(constraint: str) -> None:
+    with pytest.raises(InputError, match="Invalid feature specification"):
+        choices(constraint, FEATURES)
+
+
+@given(
+    free=st.lists(st.integers(0, 8), min_size=4, max_size=4),
+    tasks=st.integers(1, 40),
+    per_task=st.integers(1, 3),
+    nodes=st.integers(1, 4),
+)
+def test_nobody_gets_more_than_there_is_and_who_fits_plainly_gets_it(
+    free: list[int], tasks: int, per_task: int, nodes: int
+) -> None:
+    if tasks < nodes or tasks * per_task > 32:
+        return
+    words = [f"-N{nodes}-4", f"-n{tasks}", f"-c{per_task}"]
+    got = given_to(cluster(), *words, free=(free[0], free[1], free[2], free[3]))
+    room = [units // per_task for units in free]
+    if got is None:
+        assert sum(room) < tasks or sum(units > 0 for units in room) < nodes
+    else:
+        assert all(0 < units <= free[int(name[1:]) - 1] for name, units in got.items())
+        assert len(got) >= nodes
