@@ -23,6 +23,7 @@ from emulator.slurmctld.job_mgr import RejectedError, make_job
 from emulator.slurmctld.job_scheduler import schedule
 from emulator.slurmctld.nodes import Allocation, Mask
 from emulator.slurmctld.parameters import Timing, parameters_of
+from emulator.slurmctld.policies import Policies
 from emulator.slurmctld.preempt import preempt_mode
 from emulator.slurmctld.priority import BasicPriority, MultifactorPriority
 from emulator.slurmctld.queue import first_reason, refresh_eligibility
@@ -30,6 +31,7 @@ from emulator.slurmctld.request import JobRequest
 from emulator.slurmctld.reservation import Reservations
 from emulator.workload.sbatch import Dependency
 from slurm_sim_plugins.errors import InputError
+from slurm_sim_plugins.manager import Selection
 
 SWEEP = 30.0
 """Seconds between two sweeps for exceeded limits (observation T2)."""
@@ -46,6 +48,7 @@ class Controller:
         requests: the submissions.
         actions: operators' commands: (second, function of the controller).
         timing: what real daemons take their time for.
+        selection: plugins in the place of those that the configuration names.
 
     Attributes:
         cluster: the situation; after :meth:`run`, all jobs with their runs.
@@ -59,6 +62,7 @@ class Controller:
         requests: Sequence[JobRequest],
         actions: Sequence[tuple[float, Callable[[Controller], None]]] = (),
         timing: Timing | None = None,
+        selection: Selection | None = None,
     ) -> None:
         self.parameters = parameters_of(conf)
         self.cluster = Cluster(conf, self.parameters)
@@ -67,6 +71,8 @@ class Controller:
         self.rows = Rows(self.cluster)
         self.reservations = Reservations(self.cluster)
         self.priority = MultifactorPriority(conf) if multifactor else BasicPriority()
+        cpus = int(self.cluster.machine.cpus.sum())
+        self.cluster.policies = Policies(selection, cpus) if selection is not None else None
         self.rejected: list[tuple[JobRequest, str]] = []
         self.refused: list[tuple[float, str]] = []
         self._events: list[tuple[float, int, Action]] = []
@@ -126,6 +132,8 @@ class Controller:
         job.runs.append(job.run)
         job.state, job.reason, job.planned_start = State.RUNNING, "None", None
         self.cluster.running[job.id] = self.cluster.waiting.pop(job.id)
+        if self.cluster.policies is not None:
+            self.cluster.policies.started(job, now, self._cpus(allocation))
         self._version += 1
         for delay in self._delays.pop(job.id, ()):
             self._at(now + delay, self._wake)
@@ -252,6 +260,8 @@ class Controller:
             self.cluster.jobs[job.id] = self.cluster.waiting[job.id] = job
             for dependency in job.options.dependencies:
                 self._wake_after(dependency)
+            if self.cluster.policies is not None:
+                self.cluster.policies.arrived(job, self.cluster.now)
         self._version += 1
         if jobs[0].begin > self.cluster.now:
             self._at(jobs[0].begin, self._wake)
@@ -436,6 +446,8 @@ class Controller:
             job.reason = WHY_IT_ENDED[outcome]
         job.run.end = self.cluster.now
         delay = self.parameters.kill_wait if job.request.ignores_term else self.timing.job_overhead
+        if job.request.dies_in is not None:
+            delay = job.request.dies_in
         self._at(self.cluster.now + delay, lambda: self._over(job, outcome))
 
     def _over(self, job: Job, outcome: State) -> None:
@@ -449,6 +461,9 @@ class Controller:
         job.run, job.vacating, job.end_limit = None, False, float("inf")
         job.sequence += 1
         self._version += 1
+        if self.cluster.policies is not None:
+            worked = None if job.requeue_after else run.end - run.start - run.suspended(run.end)
+            self.cluster.policies.stopped(job, now, worked)
         if job.requeue_after:
             self._requeue(job)
         else:
@@ -463,6 +478,8 @@ class Controller:
         job.state, job.reason = State.PENDING, "BeginTime"
         job.submitted = self.cluster.now
         self.cluster.waiting[job.id] = job
+        if self.cluster.policies is not None:
+            self.cluster.policies.arrived(job, self.cluster.now)
         job.begin = self.cluster.now + self.parameters.requeue_hold
         job.eligible = job.accrue = None
         if job.hold_after:
@@ -470,8 +487,14 @@ class Controller:
             self.hold(job, "job_requeued_in_held_state")
         self._at(job.begin, self._wake)
 
+    def _cpus(self, allocation: Allocation) -> int:
+        threads = self.cluster.machine.threads[list(allocation.nodes)]
+        return int((threads * list(allocation.units)).sum())
+
     def _leave_queue(self, job: Job, state: State) -> None:
         self._version += 1
+        if self.cluster.policies is not None:
+            self.cluster.policies.left(job)
         del self.cluster.waiting[job.id]
         job.state = state
         self._request_main(self.cluster.now + self.timing.end_lag)

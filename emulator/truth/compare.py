@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TypeVar
 
-from emulator.truth.emulated import Emulation
 from emulator.truth.history import History, Share, Standing, Stint
-from emulator.truth.recorded import Planned, Recording
+from emulator.truth.recorded import Recording
+
+T = TypeVar("T")
 
 TOLERANCE = 2.0
 """Seconds by which an instant may differ, and for which a reason must have stood to count."""
@@ -57,13 +59,12 @@ class Pair:
     either: bool
 
 
-def compare(pairs: Sequence[Pair], recording: Recording, emulation: Emulation) -> list[Difference]:
+def compare(pairs: Sequence[Pair], recording: Recording) -> list[Difference]:
     """All differences in what became of the jobs.
 
     Args:
         pairs: the jobs that were recorded.
         recording: what a real Slurm did.
-        emulation: what the emulator did.
     """
     found: list[Difference] = []
     for pair in pairs:
@@ -74,7 +75,6 @@ def compare(pairs: Sequence[Pair], recording: Recording, emulation: Emulation) -
         else:
             found += _Jobs(pair, recording).differences()
     found += _order(pairs)
-    found += _planned(pairs, recording, emulation)
     return found
 
 
@@ -142,9 +142,9 @@ class _Jobs:
 
     def _state(self) -> Iterator[Difference]:
         """The last state that was recorded is the emulated one about then."""
-        states = _during(self._emulated.states, self._end)
+        states = near(self._emulated.states, self._end)
         if not any(self._same_state(self._recorded.state, state) for state in states):
-            yield self._difference("state", self._recorded.state, " or ".join(sorted(states)))
+            yield self._difference("state", self._recorded.state, " or ".join(states))
 
     def _reasons(self) -> Iterator[Difference]:
         recorded, emulated = self._recorded.reasons, self._emulated.reasons or []
@@ -161,9 +161,9 @@ class _Jobs:
 
     def _priority(self) -> Iterator[Difference]:
         for at, priority in self._recorded.priorities:
-            near = {value for _, value in _near(self._emulated.priorities, at)}
-            if priority not in near:
-                yield self._difference("priority", f"{priority} at {at:g}", ", ".join(map(str, sorted(near))))
+            mine = near(self._emulated.priorities, at)
+            if priority not in mine:
+                yield self._difference("priority", f"{priority} at {at:g}", ", ".join(map(str, mine)))
                 return
 
 
@@ -221,21 +221,13 @@ def _about(standings: Sequence[Standing], others: Iterable[Standing]) -> list[St
     return [other for other in others if any(other.begin < one.end and other.end > one.begin for one in standings)]
 
 
-def _near(values: Sequence[tuple[float, int]], at: float) -> list[tuple[float, int]]:
-    """Values that held at some time within the tolerance."""
+def near(values: Sequence[tuple[float, T]], at: float) -> list[T]:
+    """Values of which each held from a time on, that held at some time within the tolerance."""
     return [
         value
-        for place, value in enumerate(values)
-        if value[0] <= at + TOLERANCE and (place + 1 == len(values) or values[place + 1][0] >= at - TOLERANCE)
+        for place, (begin, value) in enumerate(values)
+        if begin <= at + TOLERANCE and (place + 1 == len(values) or values[place + 1][0] >= at - TOLERANCE)
     ]
-
-
-def _during(states: Sequence[tuple[float, str]], at: float) -> set[str]:
-    return {
-        state
-        for place, (begin, state) in enumerate(states)
-        if begin <= at + TOLERANCE and (place + 1 == len(states) or states[place + 1][0] >= at - TOLERANCE)
-    }
 
 
 def _shared(pair: Pair, recording: Recording) -> Iterator[Difference]:
@@ -276,34 +268,6 @@ def _order(pairs: Iterable[Pair]) -> Iterator[Difference]:
                 f"{one[1]:g}, before {other[0]} at {other[1]:g}",
                 f"{one[2]:g}, after {other[0]} at {other[2]:g}",
             )
-
-
-def _planned(pairs: Sequence[Pair], recording: Recording, emulation: Emulation) -> Iterator[Difference]:
-    names = {pair.key: pair.name for pair in pairs}
-    for planned in recording.planned:
-        if not _planned_alike(planned, emulation):
-            mine = [value for _, value in _values_near(emulation.planned.get(int(planned.job), []), planned.at)]
-            yield Difference(
-                names.get(planned.job, planned.job), "planned", f"{_text(planned.start)} at {planned.at:g}", _text(mine)
-            )
-
-
-def _planned_alike(planned: Planned, emulation: Emulation) -> bool:
-    for _, start in _values_near(emulation.planned.get(int(planned.job), []), planned.at):
-        if planned.start is None or start is None:
-            if planned.start is start:
-                return True
-        elif close(planned.start, start):
-            return True
-    return False
-
-
-def _values_near(values: Sequence[tuple[float, float | None]], at: float) -> list[tuple[float, float | None]]:
-    return [
-        value
-        for place, value in enumerate(values)
-        if value[0] <= at + TOLERANCE and (place + 1 == len(values) or values[place + 1][0] >= at - TOLERANCE)
-    ]
 
 
 def _starts(runs: Sequence[Stint]) -> str:

@@ -68,7 +68,7 @@ def _jobs(scenario: Scenario, known: Known) -> Iterator[tuple[str, JobRequest]]:
 
 
 def _request(job: Submission, work: Work | None) -> JobRequest:
-    if job.run is None and work is None:
+    if job.run is None and (work is None or not work.runs):
         raise InputError(
             f"{job.place}: job {job.name!r} has no run: how long it works was not recorded; "
             "say it under [[work]] in the list that --known names"
@@ -83,6 +83,9 @@ def _request(job: Submission, work: Work | None) -> JobRequest:
         ignores_term=bool(job.ignores_term),
     )
     if work is None:
+        return request
+    request = replace(request, dies_in=work.dies_in)
+    if not work.runs:
         return request
     return replace(request, run=work.runs[0], task_runs=work.runs, task_exits=work.exits)
 

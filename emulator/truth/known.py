@@ -13,6 +13,7 @@ A TOML file, each entry with its reason::
     job = "A"
     runs = [6, 15, 26, 36]  # of each task; one number for a job
     exits = [0, 0, 1, 0]
+    dies_in = 7             # seconds from SIGTERM to the end, if it is killed
     reason = "..."
 
     [[action]]              # a command that was given, although it is not among the actions
@@ -62,16 +63,18 @@ class Work:
 
     Attributes:
         scenario, job: whose.
-        runs: seconds; of each task, if it is an array.
-        exits: exit codes, likewise; empty for those of the submission.
         reason: where that is seen.
+        runs: seconds; of each task, if it is an array; empty for what the submission says.
+        exits: exit codes, likewise.
+        dies_in: seconds from SIGTERM to its end; None for what the submission says.
     """
 
     scenario: str
     job: str
-    runs: tuple[float, ...]
     reason: str
+    runs: tuple[float, ...] = ()
     exits: tuple[int, ...] = ()
+    dies_in: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +154,10 @@ def read_known(path: str | os.PathLike[str]) -> Known:
     unknown = sorted(set(content) - {"noise", "work", "action", "open"})
     if unknown:
         raise InputError(f"{path}: has no place for {unknown[0]!r}; known are noise, work, action, open")
+    work = {"runs": _floats, "exits": _wholes, "dies_in": float}
     return Known(
         _entries(path, content, "noise", Noise, scenario=str, job=str, what=str, reason=str),
-        _entries(path, content, "work", Work, scenario=str, job=str, runs=_floats, exits=_wholes, reason=str),
+        _entries(path, content, "work", Work, scenario=str, job=str, reason=str, **work),
         _entries(path, content, "action", Given, scenario=str, at=float, command=str, reason=str),
         _entries(path, content, "open", Open, scenario=str, reason=str),
     )

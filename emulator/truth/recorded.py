@@ -23,12 +23,12 @@ class Planned:
     """When a waiting job was to start.
 
     Attributes:
-        job: its id, as text.
+        job: its id.
         at: when that was seen.
         start: the planned start; None for ``Unknown``.
     """
 
-    job: str
+    job: int
     at: float
     start: float | None
 
@@ -195,7 +195,7 @@ def _planned(timeline: Mapping[str, tuple[Observation, ...]]) -> Iterator[Planne
             fields = json.loads(one.note.removeprefix("INFO "))
             if fields["JobState"] == "PENDING":
                 start = fields["StartTime"]
-                yield Planned(key, one.at, float(start) if isinstance(start, int | float) else None)
+                yield Planned(int(key), one.at, float(start) if isinstance(start, int | float) else None)
 
 
 def _unread(expected: Mapping[str, Outcome]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from emulator.truth.inputs import inputs_of
 from emulator.truth.known import Known, Noise
 from emulator.truth.queries import Question, asked, disagreements
 from emulator.truth.recorded import Recording, recording_of
+from emulator.truth.starts import differences_of_starts
 from emulator.workload.scenario import Scenario
 
 
@@ -52,7 +53,8 @@ def why_not_compared(scenario: Scenario, known: Known) -> str:
     if needs_accounts(scenario):
         return "accounts and limits are not emulated yet"
     lengths = [job for job in scenario.submissions if not job.made and job.run is None]
-    unknown = [job.name for job in lengths if known.work_of(scenario.name, job.name) is None]
+    works = {job.name: known.work_of(scenario.name, job.name) for job in lengths}
+    unknown = [name for name, work in works.items() if work is None or not work.runs]
     return f"how long {', '.join(unknown)} works was not recorded" if unknown else ""
 
 
@@ -71,7 +73,8 @@ def judge(scenario: Scenario, known: Known | None = None) -> Verdict:
     inputs = inputs_of(scenario, known)
     emulation = emulate(inputs, recording.end + TOLERANCE, [(one.at, one.command) for one in questions])
     pairs = tuple(_pairs(scenario, recording, emulation))
-    found = [*_rejections(scenario, emulation), *compare(pairs, recording, emulation)]
+    found = [*_rejections(scenario, emulation), *compare(pairs, recording)]
+    found += differences_of_starts(scenario, recording.planned, emulation.planned)
     found += disagreements(questions, emulation.answers)
     excuses = [(difference, known.noise_of(scenario.name, difference.job, difference.what)) for difference in found]
     return Verdict(
@@ -87,7 +90,9 @@ def judge(scenario: Scenario, known: Known | None = None) -> Verdict:
 def _supplied(scenario: Scenario, known: Known) -> Iterator[str]:
     for work in known.work:
         if work.scenario == scenario.name:
-            yield f"{work.job} works {', '.join(f'{run:g}' for run in work.runs)} s: {work.reason}"
+            said = [f"works {', '.join(f'{run:g}' for run in work.runs)} s"] if work.runs else []
+            said += [f"ends {work.dies_in:g} s after SIGTERM"] if work.dies_in is not None else []
+            yield f"{work.job} {' and '.join(said)}: {work.reason}"
     for action in known.actions_of(scenario.name):
         yield f"{action.command} at {action.at:g}: {action.reason}"
 
