@@ -78,7 +78,8 @@ def run(
     if slurm_conf is not None:
         from emulator.cli.slurm import run_slurm
 
-        run_slurm(trace, slurm_conf, given, files or folders or settings, out, records, threshold, warm_up, as_json)
+        catalogue = shared.find_plugins(files, folders)
+        run_slurm(trace, slurm_conf, given, settings, catalogue, out, records, threshold, warm_up, as_json)
         return
     reading = {name: given.pop(name) for name in ("filter", "processors_field", "first_submit", "malformed")}
     config = configure(study, settings, given)

@@ -14,6 +14,7 @@ from slurm_sim_plugins.errors import ConfigurationError
 if TYPE_CHECKING:
     from emulator.config.slurm.model import SlurmConf
     from emulator.slurmctld.request import JobRequest
+    from slurm_sim_plugins.manager import Catalogue
 
 READING = ("filter", "processors_field", "first_submit", "malformed")
 
@@ -22,7 +23,8 @@ def run_slurm(
     trace: Path,
     slurm_conf: Path,
     given: Mapping[str, Any],
-    plugins: Any,
+    settings: tuple[str, ...],
+    catalogue: Catalogue,
     out: Path | None,
     records: Path | None,
     threshold: float,
@@ -34,13 +36,24 @@ def run_slurm(
     from emulator.metrics.summary import summarise
     from emulator.slurmctld.simulate import simulate_slurm
 
-    _refuse_other_options(given, plugins)
+    slots, seed = _slots(given)
     conf = read_slurm_conf(slurm_conf)
     check_plugins(conf)
     for notice in conf.notices:
         click.echo(f"{notice}", err=True)
     requests, about, note, epoch = read_requests(trace, conf, {name: given.get(name) for name in READING})
-    result = simulate_slurm(requests, conf, name=trace.name.partition(".")[0], epoch=epoch, out=out, about=about)
+    result = simulate_slurm(
+        requests,
+        conf,
+        name=trace.name.partition(".")[0],
+        epoch=epoch,
+        out=out,
+        about=about,
+        slots=slots,
+        plugin_options=shared.plugin_settings(settings),
+        catalogue=catalogue,
+        seed=seed,
+    )
     summary = summarise(result.records, threshold=threshold, warm_up=warm_up)
     if as_json:
         shared.print_json({**result.about, "metrics": summary})
@@ -75,16 +88,19 @@ def read_requests(
     return requests_of(workload, conf, names), about, shared.dropped_note(workload), workload.epoch
 
 
-def _refuse_other_options(given: Mapping[str, Any], plugins: Any) -> None:
-    """Options of ideal timing would be ignored: better to say so."""
-    stated = [name for name, value in given.items() if name not in READING and value not in (None, ())]
-    if plugins:
-        stated.append("plugins")
+def _slots(given: Mapping[str, Any]) -> tuple[dict[str, str], int]:
+    """Plugins that take the places of Slurm's, and the seed; other options of ideal timing would be ignored."""
+    from emulator.config.options import resolve_slots
+
+    slots, rest = resolve_slots({name: value for name, value in given.items() if name not in READING})
+    seed = rest.pop("seed", None)
+    stated = [name for name, value in rest.items() if value not in (None, ())]
     if stated:
         raise ConfigurationError(
             f"with --slurm-conf machine and policy come from that file; leave out {', '.join(sorted(stated))}, "
             "or change the file"
         )
+    return slots, seed or 0
 
 
 def _rejected(about: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from emulator.config.slurm.model import SlurmConf
 from emulator.slurmctld.job import Job, Partition, State
 from emulator.slurmctld.nodes import Allocation, Free, Machine, Mask
 from emulator.slurmctld.parameters import Parameters
+
+if TYPE_CHECKING:
+    from emulator.slurmctld.policies import Policies
 
 
 class Cluster:
@@ -32,6 +36,7 @@ class Cluster:
         waiting: waiting jobs by id.
         running: running jobs by id, those that are ending included.
         suspended: suspended jobs by id.
+        policies: plugins in the place of Slurm's, or None.
         recheck: whether an operator may have changed what holds for jobs that were eligible.
         array_tasks: how many tasks of each array are on the machine, by its id.
         licenses: (total, in use) by name.
@@ -55,6 +60,7 @@ class Cluster:
         self.running: dict[int, Job] = {}
         self.suspended: dict[int, Job] = {}
         self.recheck = True
+        self.policies: Policies | None = None
         self.array_tasks: Counter[int] = Counter()
         self.licenses = {name: [int(count), 0] for name, count in conf.parameters.numbers("Licenses").items()}
 
@@ -122,7 +128,10 @@ class Cluster:
         assert job.run is not None
         if job.vacating and job.end_limit == float("inf"):
             return self.now
-        end = job.run.start + min(job.run.limit, 365 * 86_400.0)
+        length = min(job.run.limit, 365 * 86_400.0)
+        if job.plan is not None and job.run.start + job.plan.running > self.now:
+            length = min(length, job.plan.running)
+        end = job.run.start + length
         if job.run.suspensions:
             end += job.run.suspended(self.now)
         if end > job.end_limit:

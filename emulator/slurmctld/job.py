@@ -10,6 +10,7 @@ from emulator.slurmctld.node_select import Want
 from emulator.slurmctld.nodes import Allocation, Mask
 from emulator.slurmctld.request import UNLIMITED, JobRequest
 from emulator.workload.sbatch import BatchOptions
+from slurm_sim_plugins.decisions import Plan
 
 YEAR = 365 * 86_400.0
 
@@ -115,6 +116,8 @@ class Job:
         wants: what it needs of the machine in each partition, by name.
         limit: its limit; infinite for none.
         priority: whole number; 0 is on hold.
+        number: what a priority plugin gave it, which then orders the queue; or None.
+        plan: with what a walltime plugin plans it, or None.
         priorities: those of a job in several partitions, by name of the partition.
         state, reason: as ``squeue`` shows them.
         eligible: when it became eligible, or None.
@@ -134,6 +137,8 @@ class Job:
     limit: float
     time_min: float | None
     priority: int = 0
+    number: float | None = None
+    plan: Plan | None = None
     priorities: dict[str, int] = field(default_factory=dict)
     nice: int = 0
     lift: int = 0
@@ -190,5 +195,6 @@ class Job:
 
     @property
     def plan_limit(self) -> float:
-        """The limit to plan with: a year stands for none."""
-        return min(self.limit, YEAR)
+        """The length to plan with: the limit, for which a year stands if there is none; less if a plugin says so."""
+        limit = min(self.limit, YEAR)
+        return limit if self.plan is None else min(self.plan.waiting, limit)

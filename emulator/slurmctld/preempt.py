@@ -20,7 +20,9 @@ def preempt_mode(job: Job, cluster: Cluster) -> str:
 
 def candidates(job: Job, partition: Partition, cluster: Cluster) -> list[Job]:
     """Running jobs that may be preempted for a job in a partition, first to go first (P1 to P3)."""
-    parameters = cluster.parameters
+    parameters, policies = cluster.parameters, cluster.policies
+    if policies is not None and policies.names_victims:
+        return [other for other in policies.candidates(job, cluster.now) if _can_go(other, cluster)]
     if parameters.preempt_type in ("", "preempt/none") or partition.tier <= cluster.lowest_tier:
         return []
     found = [
@@ -34,6 +36,12 @@ def candidates(job: Job, partition: Partition, cluster: Cluster) -> list[Job]:
     if parameters.preempt_youngest_first:
         return sorted(found, key=lambda other: (-other.run.start, other.id) if other.run else (0.0, 0))
     return sorted(found, key=lambda other: _rank(other, cluster))
+
+
+def _can_go(job: Job, cluster: Cluster) -> bool:
+    return (
+        job.state is State.RUNNING and job.run is not None and not job.vacating and preempt_mode(job, cluster) != "OFF"
+    )
 
 
 def _rank(job: Job, cluster: Cluster) -> tuple[int, int, int]:

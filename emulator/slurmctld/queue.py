@@ -94,16 +94,18 @@ def queue(cluster: Cluster) -> list[Pair]:
     pairs = [
         (job, partition)
         for job in cluster.pending()
-        if job.eligible is not None and job.priority > 0
+        if job.eligible is not None and job.priority != 0
         for partition in job.partitions
     ]
     pairs.sort(key=_rank)
     return pairs
 
 
-def _rank(pair: Pair) -> tuple[int, ...]:
+def _rank(pair: Pair) -> tuple[float, ...]:
     job, partition = pair
-    priority = job.priorities.get(partition.name, job.priority) if len(job.partitions) > 1 else job.priority
+    priority: float = job.priorities.get(partition.name, job.priority) if len(job.partitions) > 1 else job.priority
+    if job.number is not None:
+        priority = job.number
     return -partition.tier, -priority, *job.place, job.partitions.index(partition)
 
 

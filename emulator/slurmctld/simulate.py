@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from emulator.accounting.records import Columns, Records
 from emulator.accounting.runfolder import write_run
-from emulator.api import Result
+from emulator.api import Result, source_hash
 from emulator.config.slurm.model import SlurmConf
 from emulator.files import make_folder
 from emulator.slurmctld.controller import Controller
@@ -22,9 +22,13 @@ from emulator.slurmctld.request import JobRequest
 from emulator.version import version
 from emulator.workload.sbatch import BatchOptions
 from emulator.workload.workload import Workload
+from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_plugins.manager import Catalogue, PluginInfo, Selection, discover, select
 
 SLOTS = ("SchedulerType", "PriorityType", "PreemptType", "SelectType")
 """What a ``slurm.conf`` selects."""
+PLUGGED = ("PriorityType", "PreemptType", "WalltimeType")
+"""What plugins can take in Slurm's timing."""
 RECORDED = {
     State.SUSPENDED: "RUNNING",
     State.COMPLETING: "RUNNING",
@@ -41,6 +45,11 @@ def simulate_slurm(
     timing: Timing | None = None,
     out: str | Path | None = None,
     about: Mapping[str, Any] | None = None,
+    slots: Mapping[str, str] | None = None,
+    plugin_options: Mapping[str, Mapping[str, Any]] | None = None,
+    plugins: Iterable[type] = (),
+    catalogue: Catalogue | None = None,
+    seed: int = 0,
 ) -> Result:
     """Run submissions through the cluster of a ``slurm.conf``.
 
@@ -52,19 +61,53 @@ def simulate_slurm(
         timing: what real daemons take their time for.
         out: folder for records and ``run.toml``.
         about: what else is to stand under ``workload`` in ``run.toml``.
+        slots: plugins in the place of those of the file, by ``PriorityType``, ``PreemptType``
+            or ``WalltimeType``; the loops stay Slurm's.
+        plugin_options: options by plugin name.
+        plugins: plugin classes of your own, to be named in ``slots``.
+        catalogue: plugins that were found; by default the bundled and the installed ones.
+        seed: of the random numbers that plugins draw.
 
     Raises:
+        ConfigurationError: a slot that stays Slurm's, or a plugin or option that there is not.
+        PluginError: a plugin failed.
         OutputError: ``out`` cannot be written.
     """
+    selection = _select(dict(slots or {}), plugin_options or {}, plugins, catalogue, seed)
     if out is not None:
         make_folder(Path(out))
-    controller = Controller(conf, requests, timing=timing)
+    controller = Controller(conf, requests, timing=timing, selection=selection)
     controller.run()
     records = collect(controller, epoch)
-    described = describe(controller, conf, name, records, dict(about or {}))
+    described = describe(controller, conf, name, records, dict(about or {}), selection, slots or {})
     if out is not None:
         write_run(Path(out), records, described)
-    return Result(records, described)
+    return Result(records, described, selection.plugins if selection is not None else {})
+
+
+def _select(
+    slots: dict[str, str],
+    options: Mapping[str, Mapping[str, Any]],
+    plugins: Iterable[type],
+    catalogue: Catalogue | None,
+    seed: int,
+) -> Selection | None:
+    """The plugins that take the places of Slurm's; None if there are none."""
+    for slot in slots:
+        if slot not in PLUGGED:
+            raise ConfigurationError(
+                f"{slot}={slots[slot]}: in Slurm's timing plugins can take {', '.join(PLUGGED)}; the rest is Slurm's"
+            )
+    if not slots and not options:
+        return None
+    catalogue = catalogue.copy() if catalogue is not None else discover()
+    for factory in plugins:
+        catalogue.add(PluginInfo.of(factory))
+    selection = select(catalogue, slots, options, seed)
+    walltime = selection.plugins[selection.slots["WalltimeType"]]
+    if getattr(walltime, "needs_oracle", False):
+        raise ConfigurationError(f"{selection.slots['WalltimeType']} needs an oracle; that is for ideal timing")
+    return selection
 
 
 def requests_of(workload: Workload, conf: SlurmConf, names: Mapping[int, str] | None = None) -> list[JobRequest]:
@@ -116,14 +159,20 @@ def collect(controller: Controller, epoch: int | None = None) -> Records:
 
 
 def describe(
-    controller: Controller, conf: SlurmConf, name: str, records: Records, about: dict[str, Any]
+    controller: Controller,
+    conf: SlurmConf,
+    name: str,
+    records: Records,
+    about: dict[str, Any],
+    selection: Selection | None,
+    plugged: Mapping[str, str],
 ) -> dict[str, Any]:
     """All that made the run what it is: the content of ``run.toml``."""
-    slots = {slot: conf.parameters.text(slot) for slot in SLOTS}
+    slots = {slot: conf.parameters.text(slot) for slot in SLOTS} | dict(plugged)
     stated = "\n".join(f"{kind} {setting}" for kind, setting in conf.entries)
     return {
         "run": {
-            "label": " + ".join(slots[slot] for slot in SLOTS if not slots[slot].endswith("/none")),
+            "label": " + ".join(plugin for plugin in slots.values() if not plugin.endswith("/none")),
             "status": "finished",
             "version": version(),
             "oracle": False,
@@ -136,7 +185,11 @@ def describe(
         | ({"epoch": records.epoch} if records.epoch is not None else {}),
         "simulation": {"timing": "slurm", "kill_at_limit": True},
         "slots": slots,
-        "plugins": {},
+        "plugins": {
+            name: {"origin": info.origin, "sha256": source_hash(info)}
+            for name, info in (selection.infos.items() if selection is not None else ())
+            if name in plugged.values()
+        },
         "slurm_conf": {"name": Path(conf.source).name, "sha256": hashlib.sha256(stated.encode()).hexdigest()},
         "workload": {"name": name, "jobs": len(records), **about},
         "rejected": dict(Counter(words for _, words in controller.rejected)),

@@ -17,7 +17,7 @@ from emulator.slurmctld.request import JobRequest
 from emulator.slurmctld.simulate import requests_of, simulate_slurm
 from emulator.workload.events import FOREVER, read_events
 from emulator.workload.sbatch import parse_sbatch
-from slurm_sim_plugins import InputError
+from slurm_sim_plugins import InputError, PluginError, PreemptView, PriorityView, Run, hookimpl
 from tests.helpers import workload
 
 CONF = """
@@ -139,9 +139,88 @@ def test_the_command_runs_a_site(tmp_path: Path) -> None:
 
 def test_options_of_ideal_timing_are_refused(tmp_path: Path) -> None:
     (tmp_path / "slurm.conf").write_text(CONF)
-    words = ["run", "jobs.swf", "--slurm-conf", str(tmp_path / "slurm.conf"), "--scheduler", "sched/fcfs"]
-    done = CliRunner().invoke(slurm_sim, words)
-    assert "leave out scheduler" in str(done.exception)
+    (tmp_path / "jobs.events").write_text("-dt 0 -e submit_batch_job | -sim-walltime 3 -n 1 a.job\n")
+    words = ["run", str(tmp_path / "jobs.events"), "--slurm-conf", str(tmp_path / "slurm.conf")]
+    done = CliRunner().invoke(slurm_sim, [*words, "--passes", "event"])
+    assert "leave out passes" in str(done.exception)
+    done = CliRunner().invoke(slurm_sim, [*words, "--scheduler", "sched/fcfs"])
+    assert "plugins can take PriorityType, PreemptType, WalltimeType" in str(done.exception)
+
+
+class Shortest:
+    name = "priority/shortest"
+
+    @hookimpl
+    def priority_set(self, view: PriorityView) -> list[float]:
+        return [-job.time_limit for job in view.to_set]
+
+
+class Widest:
+    """Who is wider makes room for who is narrower, whatever the partitions."""
+
+    name = "preempt/widest"
+
+    @hookimpl
+    def preempt_candidates(self, view: PreemptView) -> list[Run]:
+        return [run for run in view.running if run.processors > view.preemptor.processors]
+
+
+def test_a_priority_plugin_orders_the_queue() -> None:
+    submissions = [
+        request(1, 0, 100, "-n8", "-t2"),
+        request(2, 1, 50, "-n8", "-t30"),
+        request(3, 2, 50, "-n8", "-t20"),
+        request(4, 3, 50, "-n8", "-t10"),
+    ]
+    plain = simulate_slurm(submissions, parse_slurm_conf(CONF)).records.jobs["start"]
+    shortest = simulate_slurm(
+        submissions, parse_slurm_conf(CONF), slots={"PriorityType": "priority/shortest"}, plugins=[Shortest]
+    )
+    starts = shortest.records.jobs["start"]
+    assert np.argsort(plain).tolist() == [0, 1, 2, 3]
+    assert np.argsort(starts).tolist() == [0, 3, 2, 1]
+    assert shortest.about["slots"]["PriorityType"] == "priority/shortest"
+
+
+def test_a_preempt_plugin_names_the_victims() -> None:
+    submissions = [request(1, 0, 600, "-n8", "-t60"), request(2, 60, 30, "-n2", "-t5")]
+    slots = {"PreemptType": "preempt/widest"}
+    jobs = simulate_slurm(submissions, parse_slurm_conf(CONF), slots=slots, plugins=[Widest]).records.jobs
+    assert jobs["requeues"].tolist() == [1, 0]
+    assert jobs["start"][1] < 65
+
+
+def test_planned_times_let_backfill_do_more() -> None:
+    submissions = [
+        request(1, 0, 40, "-n2", "-t1", "-N1"),
+        request(2, 50, 600, "-n6", "-N3", "-t10"),
+        request(3, 55, 600, "-n8", "-t10"),
+        request(4, 60, 40, "-n2", "-N1", "-t60"),
+    ]
+    plain = simulate_slurm(submissions, parse_slurm_conf(CONF)).records.jobs["start"]
+    planned = simulate_slurm(submissions, parse_slurm_conf(CONF), slots={"WalltimeType": "walltime/last_model"})
+    assert plain[3] > 600
+    assert planned.records.jobs["start"][3] > 600  # two thirds of an hour are still too long for the hole
+    same_user = [request(1, 0, 4, "-n2", "-t1", "-N1"), *submissions[1:]]
+    helped = simulate_slurm(same_user, parse_slurm_conf(CONF), slots={"WalltimeType": "walltime/last_model"})
+    assert helped.records.jobs["start"][3] < 110
+
+
+def test_a_plugin_that_fails_is_named() -> None:
+    class Broken(Shortest):
+        name = "priority/broken"
+
+        @hookimpl
+        def priority_set(self, view: PriorityView) -> list[float]:
+            return [float("nan") for _ in view.to_set]
+
+    with pytest.raises(PluginError, match=r"priority/broken.*priority_set.*nan"):
+        simulate_slurm(
+            [request(1, 0, 3, "-n1", "-t1")],
+            parse_slurm_conf(CONF),
+            slots={"PriorityType": "priority/broken"},
+            plugins=[Broken],
+        )
 
 
 def test_plugins_and_keys_that_are_not_emulated_are_told(tmp_path: Path) -> None:
