@@ -61,6 +61,7 @@ def pv_easy(
     from emulator.files import make_folder
     from emulator.papers import pv_easy as paper
     from emulator.papers.claims import claims, virtual_claims, virtual_runs
+    from emulator.papers.readings import Reading
     from emulator.report import papers as report
 
     if out is not None:
@@ -69,7 +70,7 @@ def pv_easy(
     files = paper.find_traces(traces, workloads)
     made = processes or os.cpu_count() or 1
     runs = paper.runs_of(wanted) + (virtual_runs() if virtual else [])
-    specs = paper.specs(files, runs)
+    specs = paper.specs(files, runs, Reading())
     with progress_of("runs", len(specs), progress) as told:
         outcomes = run_all(specs, processes=made, keep=keep, report=told)
     for outcome in outcomes:
@@ -80,11 +81,8 @@ def pv_easy(
     options = paper.options()
     lines: list[str] = []
     if search:
-        from emulator.papers.search import search as search_readings
-
         with progress_of("readings", None, progress) as told:
-            tried = search_readings(files, paper.runs_of(wanted), processes=made, keep=keep, report=told)
-        lines = report.search_lines(tried, list(files))
+            lines = search_lines(files, wanted, made, keep, told)
     data = report.data(cells, found, options)
     if out is not None:
         write(out, report.markdown(cells, found, options, lines), data)
@@ -99,6 +97,31 @@ def pv_easy(
         )
     for line in lines:
         click.echo(line)
+
+
+def search_lines(
+    files: dict[str, Path],
+    tables: tuple[int, ...],
+    processes: int,
+    keep: Path | None,
+    told: Callable[[Outcome], None] | None,
+) -> list[str]:
+    """Search for the reading, and for the rules by which tables 1 and 2 count; what was found, as Markdown."""
+    from emulator.papers.pv_easy import runs_of
+    from emulator.papers.readings import QUESTIONS, RULES_OF
+    from emulator.papers.search import search, search_rules
+    from emulator.report import papers as report
+
+    options: dict[str, Any] = {"processes": processes, "keep": keep, "report": told}
+    others = [table for table in tables or range(3, 12) if table not in RULES_OF]
+    lines = report.search_lines(search(files, runs_of(others), **options), list(files)) if others else []
+    for table, names in RULES_OF.items():
+        if table in (tables or RULES_OF):
+            questions = {name: QUESTIONS[name] for name in names}
+            lines += report.rules_lines(
+                search_rules(files, table, runs_of([table]), questions, **options), table, names
+            )
+    return lines
 
 
 def parse_tables(text: str) -> tuple[int, ...]:

@@ -116,11 +116,11 @@ def _easy_and_pv(column: str, of: Mapping[str, Numbers]) -> list[Claim]:
         text = f"PV-EASY is level with or better than EASY in {metric.upper()}"
         holds = pv[metric] <= easy[metric] * (1 + LEVEL)
         found.append(Claim(source, text, column, holds, f"{pv[metric]:.2f} to {easy[metric]:.2f}"))
-    violated = pv.get("violated_jobs", 0.0)
+    violated = pv.get("violated_jobs:latest", 0.0)
     found.append(
         Claim("section 4", "no reservation is violated under PV-EASY", column, violated == 0, f"{violated:.0f} jobs")
     )
-    delayed = pv.get("delayed_jobs", 0.0)
+    delayed = pv.get("delayed_jobs:could_start", 0.0)
     found.append(
         Claim("section 4", "no head of the queue is delayed under PV-EASY", column, delayed == 0, f"{delayed:.0f} jobs")
     )

@@ -10,33 +10,22 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-from emulator.campaign import Numbers, Outcome, RunSpec
+from emulator.campaign import Outcome, RunSpec
 from emulator.config.experiment import read_experiment
 from emulator.config.options import Config
 from emulator.config.preemption import Preemption
-from emulator.metrics import fairness, machine, preemption
-from emulator.metrics.averages import largest, mean, weighted
-from emulator.metrics.jobs import bounded_slowdown, column
 from emulator.papers.cells import Cell
+from emulator.papers.measure import measure
 from emulator.papers.presets import FOLDER, preset
+from emulator.papers.readings import Reading, key_of
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
-if TYPE_CHECKING:
-    from emulator.accounting.records import Records
-
 COSTS = (60, 120, 180)
-BIG = 0.25
-"""Jobs with more than this share of the machine are big, in the papers' words."""
-EDGES = (0.0, 1 / 16, 1 / 8, BIG, 1 / 2, 1.0)
-"""Groups of blocked jobs by parallelism, as shares of the machine."""
 ERRORS = (0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 """Largest errors of the virtual predictor."""
 
@@ -61,53 +50,6 @@ STUDIES = (
     Study("SDSC-BLUE", "SDSC-BLUE-2000-4.2-cln.swf.gz", 1152),
     Study("SDSC-DS", "SDSC-DS-2004-2.1-cln.swf.gz", 1664),
 )
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What the papers do not say: one answer to each question. The defaults are those of the presets.
-
-    Attributes:
-        kill_at_limit: whether jobs are killed at their limits.
-        expired: with what a run is planned that outlives its prediction.
-        passes: what happens at one instant.
-        last: which job is a user's last.
-        refresh: whether a prediction is renewed.
-        trim: whether needless victims are spared.
-        single_head: whether room is made for one head in a pass.
-        extra: whether jobs beside the head's reservation go with those that end in time.
-        restart: whether a job that made room may start again in the same pass.
-        reservation: whether EASY's reservation is kept or recomputed.
-        restart_cost: whether a restart from a checkpoint costs as much as the checkpoint.
-    """
-
-    kill_at_limit: bool = True
-    expired: str = "limit"
-    passes: str = "batch"
-    last: str = "finished"
-    refresh: str = "submit"
-    trim: bool = False
-    single_head: bool = False
-    extra: bool = False
-    restart: bool = True
-    reservation: str = "sticky"
-    restart_cost: bool = False
-
-
-QUESTIONS: dict[str, tuple[Any, ...]] = {
-    "kill_at_limit": (True, False),
-    "expired": ("limit", "now", "tsafrir", "again"),
-    "passes": ("batch", "event"),
-    "last": ("finished", "submitted"),
-    "refresh": ("submit", "pass"),
-    "trim": (False, True),
-    "single_head": (False, True),
-    "extra": (False, True),
-    "restart": (True, False),
-    "reservation": ("sticky", "recompute"),
-    "restart_cost": (False, True),
-}
-"""The answers that are tried, the default's first."""
 
 
 def find_traces(folder: Path, names: Sequence[str] = ()) -> dict[str, Path]:
@@ -151,15 +93,18 @@ def specs(traces: Mapping[str, Path], runs: Iterable[str], reading: Reading | No
     """
     processors = {study.name: study.processors for study in STUDIES}
     return [
-        RunSpec(f"{name}/{run}", trace, config_of(run, processors[name], reading), measure, reading_options(run))
+        RunSpec(
+            f"{name}/{run}", trace, config_of(run, processors[name], reading), measure, reading_options(run, reading)
+        )
         for name, trace in traces.items()
         for run in runs
     ]
 
 
-def reading_options(run: str) -> dict[str, Any]:
+def reading_options(run: str, reading: Reading | None = None) -> dict[str, Any]:
     """How the trace of a run is read."""
-    return dict(read_experiment(preset(_preset_of(run))).reading)
+    stated = dict(read_experiment(preset(_preset_of(run))).reading)
+    return stated if reading is None else {**stated, "filter": reading.filter}
 
 
 def config_of(run: str, processors: int, reading: Reading | None = None) -> Config:
@@ -226,46 +171,6 @@ def _read_as(config: Config, reading: Reading) -> Config:
     )
 
 
-def measure(records: Records) -> Numbers:
-    """All that the papers' tables and figures show of a run; percent, minutes and hours as they print them."""
-    slowdown, processors = bounded_slowdown(records), column(records, "processors")
-    blocked = np.asarray(records.jobs["blocked"], dtype=bool)
-    delay, violated = fairness.unfair_delay(records), fairness.reservation_violated(records)
-    late = fairness.reservation_delay(records)
-    hit = preemption.preempted(records)
-    numbers = {
-        "jobs": float(len(records)),
-        "mbs": mean(slowdown),
-        "mwbs": weighted(slowdown, processors),
-        "blocked_jobs": float(np.sum(blocked)),
-        "backfilled_jobs": float(np.sum(records.jobs["backfilled"])),
-        "delayed_jobs": float(np.sum(~np.isnan(delay))),
-        "mean_delay_min": mean(delay) / 60,
-        "max_delay_h": largest(delay) / 3600,
-        "violated_jobs": float(np.sum(violated)),
-        "mean_violated_processors": mean(np.where(violated, processors, np.nan)),
-        "mean_dtr_min": mean(late) / 60,
-        "max_dtr_h": largest(late) / 3600,
-        "mean_si": mean(fairness.slowdown_increase(records)),
-        "max_si": largest(fairness.slowdown_increase(records)),
-        "total_load_pct": 100 * machine.total_load(records),
-        "wasted_load_pct": 100 * machine.wasted_load(records),
-        "preempted_jobs": float(np.sum(hit)),
-        "preempted_pct": 100 * float(np.mean(hit)),
-        "mkt": preemption.mean_requeues(records),
-        "mean_rtw_pct": 100 * mean(preemption.wasted_run(records)),
-    }
-    share = processors / records.processors
-    for low, high in pairwise(EDGES):
-        group = blocked & (share > low) & (share <= high)
-        numbers[f"blocked_mbs_{high:.4f}"] = mean(np.where(group, slowdown, np.nan))
-        numbers[f"blocked_mwbs_{high:.4f}"] = weighted(np.where(group, slowdown, np.nan), processors)
-    for size, group in (("big", blocked & (share > BIG)), ("small", blocked & (share <= BIG))):
-        numbers[f"blocked_mbs_{size}"] = mean(np.where(group, slowdown, np.nan))
-        numbers[f"blocked_mwbs_{size}"] = weighted(np.where(group, slowdown, np.nan), processors)
-    return {key: value for key, value in numbers.items() if math.isfinite(value)}
-
-
 @dataclass(frozen=True)
 class Row:
     """One row of a table of the papers."""
@@ -293,13 +198,15 @@ def rows() -> tuple[Row, ...]:
     return tuple(found)
 
 
-def cells(outcomes: Iterable[Outcome], tables: Sequence[int] = ()) -> list[Cell]:
+def cells(outcomes: Iterable[Outcome], tables: Sequence[int] = (), reading: Reading | None = None) -> list[Cell]:
     """The papers' cells beside ours, for the runs that were made.
 
     Args:
         outcomes: named ``STUDY/RUN``.
         tables: of these tables only.
+        reading: how to count; by default as :class:`Reading` does.
     """
+    reading = reading or Reading()
     numbers = {outcome.name: outcome.numbers for outcome in outcomes}
     found = []
     for row in rows():
@@ -308,7 +215,8 @@ def cells(outcomes: Iterable[Outcome], tables: Sequence[int] = ()) -> list[Cell]
         for study, printed in row.values.items():
             made = numbers.get(f"{study}/{row.run}")
             if made is not None:
-                ours = made.get(row.metric, 0.0 if row.metric.endswith("_jobs") else math.nan)
+                missing = 0.0 if row.metric.endswith("_jobs") else math.nan
+                ours = made.get(key_of(row.metric, reading), missing)
                 title = f"{row.run} {row.metric}"
                 found.append(Cell(row.paper, row.table, row.title, title, study, printed, ours))
     return found
@@ -316,9 +224,7 @@ def cells(outcomes: Iterable[Outcome], tables: Sequence[int] = ()) -> list[Cell]
 
 def options() -> dict[str, Any]:
     """How the presets read what the papers leave open, and how the traces are read."""
-    from dataclasses import asdict
-
-    return {"trace filter": "papers", "processors": "430, 1152, 1664", **asdict(Reading())}
+    return {"processors": "430, 1152, 1664", **asdict(Reading())}
 
 
 def runs_of(tables: Sequence[int] = ()) -> list[str]:

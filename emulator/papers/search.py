@@ -1,8 +1,10 @@
 """The search for the reading: which answers to open questions do a paper's numbers support?
 
-First each question alone, the others at the answers of the presets; then, together, those
-that matter. Readings are ranked by the mean distance over the cells (see
-:class:`emulator.papers.cells.Cell`). A reading is chosen on all traces but one, and judged
+First each question alone, the others at the answers that a user would get who gives no
+option. Then, together, those that brought the numbers nearer. Then again each alone, the
+others at the best answers so far. Readings are ranked by the mean distance over the cells
+(see :class:`emulator.papers.cells.Cell`) of all tables but 1 and 2, whose rules of
+counting are a search of their own. A reading is chosen on all traces but one, and judged
 on that one, for each in turn.
 """
 
@@ -15,13 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from emulator.campaign import Outcome, run_all
-from emulator.papers.cells import Cell, mean_distance
-from emulator.papers.pv_easy import QUESTIONS, Reading, cells, specs
+from emulator.papers.cells import COUNTING_RULES, Cell, mean_distance
+from emulator.papers.pv_easy import cells, specs
+from emulator.papers.readings import COUNTING, QUESTIONS, Reading, possible
 
-MATTERS = 0.001
-"""A question whose answers change the mean distance by less than this stays at its default."""
-MOST_TOGETHER = 8
-"""Readings tried together, at most."""
+MATTERS = 0.0005
+"""A question whose answers bring the mean distance down by less than this stays where it is."""
+MOST_TOGETHER = 16
+"""Readings tried together, at most; those that differ in counting alone are counted as one."""
+
+Report = Callable[[Outcome], None]
 
 
 @dataclass(frozen=True)
@@ -41,13 +46,33 @@ class Tried:
 
 
 @dataclass(frozen=True)
+class Search:
+    """What a search found.
+
+    Attributes:
+        presets: the reading of the presets.
+        start: where the search began.
+        tried: all readings, the nearest first.
+    """
+
+    presets: Tried
+    start: Tried
+    tried: tuple[Tried, ...]
+
+    @property
+    def best(self) -> Tried:
+        """The nearest of all."""
+        return self.tried[0]
+
+
+@dataclass(frozen=True)
 class LeftOut:
     """What was chosen without one trace, and how it does on that one."""
 
     column: str
     chosen: Tried
     distance: float
-    default_distance: float
+    presets_distance: float
 
 
 def answer(tried: Tried, question: str) -> Any:
@@ -62,67 +87,107 @@ def search(
     questions: Mapping[str, Sequence[Any]] = QUESTIONS,
     processes: int = 1,
     keep: Path | None = None,
-    report: Callable[[Outcome], None] | None = None,
-) -> list[Tried]:
-    """Try readings; the first is the default's, the others follow by distance.
+    report: Report | None = None,
+) -> Search:
+    """Try readings.
 
     Args:
         traces: by name of the study.
         runs: the runs whose cells count.
-        questions: the answers to try, the default's first.
+        questions: the answers to try; the search starts from the first of each.
         processes: as for :func:`emulator.campaign.run_all`.
         keep: as there.
         report: as there.
     """
+    found: dict[Reading, Tried] = {}
 
-    def tried(readings: Sequence[Reading]) -> list[Tried]:
-        return _try(readings, traces, runs, processes, keep, report)
+    def try_all(readings: Sequence[Reading]) -> None:
+        new = [reading for reading in dict.fromkeys(readings) if reading not in found and possible(reading)]
+        for one in _try(new, traces, runs, processes, keep, report):
+            apart = tuple(cell for cell in one.cells if cell.table not in COUNTING_RULES)
+            found[one.reading] = Tried(one.reading, apart)
 
-    default = Reading(**{name: answers[0] for name, answers in questions.items()})
-    alone = [replace(default, **{name: other}) for name, answers in questions.items() for other in answers[1:]]
-    first = tried([default, *alone])
-    together = [reading for reading in _together(first, questions) if reading not in [one.reading for one in first]]
-    rest = sorted([*first[1:], *tried(together)], key=lambda one: one.distance())
-    return [first[0], *rest]
+    presets = Reading()
+    start = replace(presets, **{name: answers[0] for name, answers in questions.items()})
+    try_all([presets, start, *neighbours(start, questions)])
+    try_all(_together(found[start], list(found.values()), questions))
+    best = min(found.values(), key=Tried.distance)
+    try_all(neighbours(best.reading, questions))
+    return Search(found[presets], found[start], tuple(sorted(found.values(), key=Tried.distance)))
 
 
-def leave_one_out(tried: Sequence[Tried], columns: Sequence[str]) -> list[LeftOut]:
+def search_rules(
+    traces: Mapping[str, Path],
+    table: int,
+    runs: Sequence[str],
+    questions: Mapping[str, Sequence[Any]],
+    *,
+    processes: int = 1,
+    keep: Path | None = None,
+    report: Report | None = None,
+) -> Search:
+    """Try all combinations of some answers on one table alone; arguments as above."""
+    presets = Reading()
+    readings = [
+        replace(presets, **dict(zip(questions, values, strict=True))) for values in product(*questions.values())
+    ]
+    start = readings[0]
+    wanted = [reading for reading in dict.fromkeys([presets, *readings]) if possible(reading)]
+    tried = _try(wanted, traces, runs, processes, keep, report)
+    of_table = [Tried(one.reading, tuple(cell for cell in one.cells if _is_of(cell, table))) for one in tried]
+    by_reading = {one.reading: one for one in of_table}
+    return Search(by_reading[presets], by_reading[start], tuple(sorted(of_table, key=Tried.distance)))
+
+
+def neighbours(reading: Reading, questions: Mapping[str, Sequence[Any]]) -> list[Reading]:
+    """The readings that answer one question otherwise."""
+    changed = [replace(reading, **{name: other}) for name, answers in questions.items() for other in answers]
+    return [other for other in changed if other != reading]
+
+
+def leave_one_out(found: Search, columns: Sequence[str]) -> list[LeftOut]:
     """For each trace: the reading that is best on the others, and its distance on this one."""
-    found = []
+    left = []
     for column in columns:
         others = [other for other in columns if other != column]
-        chosen = min(tried, key=lambda one: one.distance(others))
-        found.append(LeftOut(column, chosen, chosen.distance([column]), tried[0].distance([column])))
-    return found
+        chosen = min(found.tried, key=lambda one: one.distance(others))
+        left.append(LeftOut(column, chosen, chosen.distance([column]), found.presets.distance([column])))
+    return left
 
 
-def effects(tried: Sequence[Tried]) -> Iterator[tuple[str, Any, float, bool]]:
-    """Of each answer that was tried alone: question, answer, change of the distance, and whether anything changed."""
-    default = tried[0]
-    for one in tried[1:]:
-        changed = one.differs(default.reading)
-        if len(changed) == 1:
-            ((name, value),) = changed.items()
-            same = [cell.ours for cell in one.cells] == [cell.ours for cell in default.cells]
-            yield name, value, one.distance() - default.distance(), not same
+def effects(tried: Sequence[Tried], of: Tried) -> Iterator[tuple[str, Any, float, bool]]:
+    """Of each answer that alone differs from a reading.
+
+    Yields:
+        Question, answer, change of the distance, and whether any cell changed.
+    """
+    for name in QUESTIONS:
+        for one in tried:
+            changed = one.differs(of.reading)
+            if list(changed) == [name]:
+                same = [cell.ours for cell in one.cells] == [cell.ours for cell in of.cells]
+                yield name, changed[name], one.distance() - of.distance(), not same
 
 
-def _together(first: Sequence[Tried], questions: Mapping[str, Sequence[Any]]) -> list[Reading]:
+def _together(start: Tried, tried: Sequence[Tried], questions: Mapping[str, Sequence[Any]]) -> list[Reading]:
     """All combinations of the answers that alone bring the numbers nearer, the best questions first."""
     gains: dict[str, list[tuple[float, Any]]] = {}
-    for name, value, change, _ in effects(first):
+    for name, value, change, _ in effects(tried, start):
         if change < -MATTERS:
             gains.setdefault(name, []).append((change, value))
-    order = sorted(gains, key=lambda name: min(gains[name])[0])
     chosen: dict[str, list[Any]] = {}
     size = 1
-    for name in order:
-        answers = [questions[name][0], *(value for _, value in sorted(gains[name], key=lambda pair: pair[0]))]
-        if size * len(answers) > MOST_TOGETHER:
-            continue
-        chosen[name], size = answers, size * len(answers)
-    default = first[0].reading
-    return [replace(default, **dict(zip(chosen, values, strict=True))) for values in product(*chosen.values())]
+    for name in sorted(gains, key=lambda name: min(gains[name])[0]):
+        better = [value for _, value in sorted(gains[name], key=lambda pair: pair[0])]
+        answers = [questions[name][0], *better]
+        grown = size * (1 if name in COUNTING else len(answers))
+        if grown <= MOST_TOGETHER:
+            chosen[name], size = answers, grown
+    return [replace(start.reading, **dict(zip(chosen, values, strict=True))) for values in product(*chosen.values())]
+
+
+def _is_of(cell: Cell, table: int) -> bool:
+    return cell.paper == "journal" and cell.table == table
 
 
 def _try(
@@ -131,8 +196,9 @@ def _try(
     runs: Sequence[str],
     processes: int,
     keep: Path | None,
-    report: Callable[[Outcome], None] | None,
+    report: Report | None,
 ) -> list[Tried]:
+    """Make the runs of all readings, those that are alike once, and count their cells."""
     all_specs = [
         replace(spec, name=f"{place}:{spec.name}")
         for place, reading in enumerate(readings)
@@ -143,4 +209,6 @@ def _try(
     for outcome in outcomes:
         number, _, name = outcome.name.partition(":")
         by_reading.setdefault(int(number), []).append(replace(outcome, name=name))
-    return [Tried(reading, tuple(cells(by_reading.get(place, [])))) for place, reading in enumerate(readings)]
+    return [
+        Tried(reading, tuple(cells(by_reading.get(place, []), (), reading))) for place, reading in enumerate(readings)
+    ]

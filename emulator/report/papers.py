@@ -7,13 +7,13 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from emulator.papers.cells import FAR, NEAR, Cell, beyond, mean_distance, within
+from emulator.papers.cells import COUNTING_RULES, FAR, NEAR, Cell, beyond, mean_distance, within
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from emulator.papers.claims import Claim
-    from emulator.papers.search import Tried
+    from emulator.papers.search import Search, Tried
 
 
 def number(value: float) -> str:
@@ -26,10 +26,16 @@ def number(value: float) -> str:
 
 
 def summary(cells: Sequence[Cell]) -> str:
-    """How near the cells are, in a sentence."""
+    """How near the cells are; those of tables 1 and 2, whose rules the papers do not state, on a line of their own."""
+    parts = {
+        "Tables 4 to 11": [cell for cell in cells if cell.table not in COUNTING_RULES],
+        "Tables 1 and 2": [cell for cell in cells if cell.table in COUNTING_RULES],
+    }
+    return "\n".join(f"{name}: {_summary(members)}" for name, members in parts.items() if members) or "No cells."
+
+
+def _summary(cells: Sequence[Cell]) -> str:
     far = beyond(cells)
-    if not cells:
-        return "No cells."
     worst = max(cells, key=lambda cell: cell.distance)
     return (
         f"{len(cells)} cells: {100 * within(cells, NEAR):.1f} % within {100 * NEAR:.0f} %, {len(far)} beyond "
@@ -91,75 +97,114 @@ def markdown(
     return "\n".join([*lines, *search])
 
 
-def search_lines(tried: Sequence[Tried], columns: Sequence[str]) -> list[str]:
+def search_lines(found: Search, columns: Sequence[str]) -> list[str]:
     """What the search found, as Markdown."""
     from emulator.papers.search import effects, leave_one_out
 
-    default = tried[0]
     lines = [
         "## The search for the reading",
         "",
-        f"{len(tried)} readings. As in the presets: {default.distance():.4f}.",
+        f"{len(found.tried)} readings, ranked by the mean absolute logarithm of ours over the paper's, over all cells "
+        "but those of tables 1 and 2.",
+        "",
+        *_READINGS,
+        _reading_row("start", found.start, found.presets),
+        _reading_row("presets", found.presets, found.presets),
+        _reading_row("nearest", found.best, found.presets),
         "",
     ]
-    lines += ["Each answer alone:", "", "| question | answer | change of the mean distance |", "|---|---|---:|"]
-    for name, value, change, matters in effects(tried):
-        lines.append(f"| {name} | {value} | {f'{change:+.4f}' if matters else 'changes nothing'} |")
-    lines += [
-        "",
-        "The best readings:",
-        "",
-        "| distance | within 5 % | differs from the presets in |",
-        "|---:|---:|---|",
-    ]
-    for one in sorted(tried, key=lambda one: one.distance())[:10]:
-        changed = ", ".join(f"{name}={value}" for name, value in one.differs(default.reading).items()) or "nothing"
-        lines.append(f"| {one.distance():.4f} | {100 * within(one.cells, NEAR):.0f} % | {changed} |")
+    for title, of in (("the start", found.start), ("the nearest", found.best)):
+        lines += [f"Each other answer alone, from {title}:", ""]
+        lines += ["| question | answer | change of the distance | the numbers are |", "|---|---|---:|---|"]
+        lines += [_effect_row(*effect) for effect in effects(found.tried, of)] + [""]
+    lines += ["The nearest readings, and in what they differ from the presets:", "", *_READINGS]
+    lines += [_reading_row(str(place), one, found.presets) for place, one in enumerate(found.tried[:10], 1)]
     lines += ["", "Chosen on the other traces, judged on this one:", ""]
-    lines += ["| trace | distance | of the presets | chosen |", "|---|---:|---:|---|"]
-    for found in leave_one_out(tried, columns):
-        changed = ", ".join(f"{name}={value}" for name, value in found.chosen.differs(default.reading).items())
-        lines.append(
-            f"| {found.column} | {found.distance:.4f} | {found.default_distance:.4f} | {changed or 'the presets'} |"
-        )
-    lines += ["", *_far_lines(tried)]
-    return lines
+    lines += ["| trace | distance | of the presets | chosen: differs from the presets in |", "|---|---:|---:|---|"]
+    for left in leave_one_out(found, columns):
+        changed = _answers(left.chosen, found.presets)
+        lines.append(f"| {left.column} | {left.distance:.4f} | {left.presets_distance:.4f} | {changed} |")
+    return [*lines, "", *_far_lines(found), ""]
 
 
-def _far_lines(tried: Sequence[Tried]) -> Iterator[str]:
-    """For each cell that the first reading misses by far, the nearest that any reading comes."""
-    far = beyond(tried[0].cells)
+_READINGS = ("| reading | distance | within 5 % | answers |", "|---|---:|---:|---|")
+
+
+def rules_lines(found: Search, table: int, questions: Sequence[str], most: int = 12) -> list[str]:
+    """What the search for the rule of one table found, as Markdown."""
+    rows = list(dict.fromkeys(cell.row for cell in found.presets.cells))
+    lines = [
+        f"### The rule of table {table}",
+        "",
+        f"{len(found.tried)} candidates; the nearest, and the presets:",
+        "",
+        "| " + " | ".join([*questions, "distance", *(row.partition(" ")[2] for row in rows)]) + " |",
+        "|" + "---|" * len(questions) + "---:|" * (1 + len(rows)),
+    ]
+    for one in dict.fromkeys([*found.tried[:most], found.presets]):
+        answers = [str(getattr(one.reading, question)) for question in questions]
+        cells = [", ".join(f"{100 * cell.difference:+.0f} %" for cell in one.cells if cell.row == row) for row in rows]
+        lines.append("| " + " | ".join([*answers, f"{one.distance():.3f}", *cells]) + " |")
+    lines += ["", "The nearest that each answer comes, whatever the others are:", ""]
+    lines += ["| question | answer | distance |", "|---|---|---:|"]
+    for question in questions:
+        nearest: dict[str, float] = {}
+        for one in found.tried:
+            nearest.setdefault(str(getattr(one.reading, question)), one.distance())
+        lines += [f"| {question} | {value} | {distance:.3f} |" for value, distance in nearest.items()]
+    return [*lines, ""]
+
+
+def _reading_row(name: str, one: Tried, presets: Tried) -> str:
+    return f"| {name} | {one.distance():.4f} | {100 * within(one.cells, NEAR):.0f} % | {_answers(one, presets)} |"
+
+
+def _effect_row(question: str, value: object, change: float, matters: bool) -> str:
+    verdict = "blind to it" if not matters else "against it" if change > 0 else "for it"
+    return f"| {question} | {value} | {change:+.4f} | {verdict} |"
+
+
+def _answers(one: Tried, presets: Tried) -> str:
+    return ", ".join(f"{name}={value}" for name, value in one.differs(presets.reading).items()) or "the presets"
+
+
+def _far_lines(found: Search) -> Iterator[str]:
+    """For each cell that the presets miss by far, how near the other readings come."""
+    far = beyond(found.presets.cells)
     if not far:
+        yield f"No cell of the presets is beyond {100 * FAR:.0f} %."
         return
-    yield f"Cells beyond {100 * FAR:.0f} % in the presets, and the nearest that any reading comes:"
+    yield f"Cells beyond {100 * FAR:.0f} % in the presets, and what the other readings make of them, nearest first:"
     yield ""
-    yield "| table | row | workload | paper | presets | nearest | reading |"
-    yield "|---|---|---|---:|---:|---:|---|"
+    yield "| table | row | workload | paper | presets | others |"
+    yield "|---|---|---|---:|---:|---|"
     for cell in far:
-        key = (cell.paper, cell.table, cell.row, cell.column)
-        found = [
-            (other.distance, other, one)
-            for one in tried
-            for other in one.cells
-            if (other.paper, other.table, other.row, other.column) == key
-        ]
-        _, nearest, reading = min(found, key=lambda entry: entry[0])
-        changed = ", ".join(f"{name}={value}" for name, value in reading.differs(tried[0].reading).items())
+        others = sorted(
+            ((other.distance, other.ours, one) for one in found.tried for other in one.cells if _same(cell, other)),
+            key=lambda entry: entry[0],
+        )
+        texts = [f"{number(ours)} ({_answers(one, found.presets)})" for _, ours, one in others]
         yield (
             f"| {cell.table} | {cell.row} | {cell.column} | {number(cell.nearest)} | {number(cell.ours)} | "
-            f"{number(nearest.ours)} | {changed or 'the presets'} |"
+            f"{'; '.join(dict.fromkeys(texts))} |"
         )
+
+
+def _same(cell: Cell, other: Cell) -> bool:
+    keys = [(one.paper, one.table, one.row, one.column) for one in (cell, other)]
+    return keys[0] == keys[1]
 
 
 def data(cells: Sequence[Cell], claims: Sequence[Claim], options: Mapping[str, Any]) -> dict[str, Any]:
     """The whole reproduction for JSON."""
+    counted = [cell for cell in cells if cell.table not in COUNTING_RULES]
     return {
         "options": dict(options),
         "summary": {
-            "cells": len(cells),
-            "within_5_percent": within(cells, NEAR),
-            "beyond_12_percent": len(beyond(cells)),
-            "mean_distance": mean_distance(cells),
+            "cells": len(counted),
+            "within_5_percent": within(counted, NEAR),
+            "beyond_12_percent": len(beyond(counted)),
+            "mean_distance": mean_distance(counted),
         },
         "cells": [cell.data() for cell in cells],
         "claims": [asdict(claim) for claim in claims],

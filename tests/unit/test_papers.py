@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from emulator.campaign import Outcome
+from emulator.campaign import Outcome, run_all
 from emulator.cli import slurm_sim
 from emulator.config.experiment import read_experiment
 from emulator.papers import pv_easy
 from emulator.papers.cells import Cell, beyond, mean_distance, within
 from emulator.papers.claims import claims, virtual_claims, virtual_means
 from emulator.papers.presets import preset, presets
-from emulator.papers.pv_easy import Reading
-from emulator.papers.search import effects, leave_one_out, search
-from emulator.report.papers import markdown, search_lines, summary
+from emulator.papers.readings import COUNTING, QUESTIONS, RULED, Reading, key_of, possible
+from emulator.papers.search import effects, leave_one_out, neighbours, search, search_rules
+from emulator.report.papers import markdown, rules_lines, search_lines, summary
 from emulator.workload.models import lublin99
 from emulator.workload.swf import write_swf
 from slurm_sim_plugins import ConfigurationError, InputError
@@ -40,7 +40,10 @@ def test_cells_are_counted_by_how_near_they_are() -> None:
     assert within(cells, 0.05) == 0.5
     assert beyond(cells) == [cells[3], cells[2]]
     assert mean_distance(cells[:1]) == 0
-    assert summary(cells).startswith("4 cells: 50.0 % within 5 %, 2 beyond 12 %")
+    assert summary(cells).startswith("Tables 4 to 11: 4 cells: 50.0 % within 5 %, 2 beyond 12 %")
+    apart = Cell("journal", 1, "title", "row", "CTC", (10,), 20)
+    assert summary([*cells, apart]).splitlines()[1].startswith("Tables 1 and 2: 1 cells: 0.0 % within 5 %")
+    assert summary([]) == "No cells."
 
 
 def test_all_tables_are_there_with_their_conflicts() -> None:
@@ -94,7 +97,7 @@ def test_claims_hold_or_do_not() -> None:
         [
             outcome("easy", mbs=10, mwbs=10, blocked_mbs_big=9, blocked_mbs_small=3),
             outcome("easy_last", mbs=12, mwbs=9),
-            outcome("pv", mbs=10.4, mwbs=11, blocked_mbs_big=8, blocked_mbs_small=2, violated_jobs=1),
+            outcome("pv", mbs=10.4, mwbs=11, blocked_mbs_big=8, blocked_mbs_small=2, **{"violated_jobs:latest": 1}),
             outcome("cp60", mbs=9),
         ],
         ["CTC"],
@@ -129,22 +132,63 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_every_question_is_a_field_and_every_way_of_counting_is_measured(traces: Path) -> None:
+    assert list(Reading.__dataclass_fields__) == list(QUESTIONS)
+    assert set(RULED.values()) == set(COUNTING)
+    assert all(getattr(Reading(), question) in answers for question, answers in QUESTIONS.items())
+    files = pv_easy.find_traces(traces, ["CTC"])
+    (made,) = run_all(pv_easy.specs(files, ["easy_last"], Reading()))
+    for metric in ("total_load_pct", "blocked_jobs", "delayed_jobs", "violated_jobs"):
+        for reading in [Reading(), *neighbours(Reading(), QUESTIONS)]:
+            assert key_of(metric, reading) in made.numbers
+
+
+def test_readings_whose_answers_exclude_each_other_are_not_tried() -> None:
+    assert not possible(Reading(last="submitted", refresh="pass"))
+    assert possible(Reading())
+
+
 def test_a_search_ranks_readings_and_judges_them_on_the_trace_left_out(traces: Path) -> None:
     files = pv_easy.find_traces(traces)
     questions = {"kill_at_limit": (True, False), "trim": (False, True), "restart_cost": (False, True)}
-    tried = search(files, ["pv", "easy"], questions=questions)
-    assert tried[0].reading == Reading()
-    assert sorted(one.distance() for one in tried[1:]) == [one.distance() for one in tried[1:]]
-    told = {name: matters for name, _, _, matters in effects(tried)}
+    found = search(files, ["pv", "easy"], questions=questions)
+    assert found.presets.reading == Reading()
+    assert found.start.reading == Reading(kill_at_limit=True)
+    assert sorted(one.distance() for one in found.tried) == [one.distance() for one in found.tried]
+    assert found.best == found.tried[0]
+    assert {found.presets, found.start} <= set(found.tried)
+    told = {name: matters for name, _, _, matters in effects(found.tried, found.start)}
     assert set(told) == set(questions)
     assert not told["restart_cost"]
-    left = leave_one_out(tried, list(files))
+    left = leave_one_out(found, list(files))
     assert [one.column for one in left] == ["CTC", "SDSC-BLUE", "SDSC-DS"]
     for one in left:
         others = [name for name in files if name != one.column]
-        assert one.chosen.distance(others) == min(other.distance(others) for other in tried)
-    text = "\n".join(search_lines(tried, list(files)))
-    assert "restart_cost | True | changes nothing" in text
+        assert one.chosen.distance(others) == min(other.distance(others) for other in found.tried)
+        assert one.presets_distance == found.presets.distance([one.column])
+    text = "\n".join(search_lines(found, list(files)))
+    assert "| restart_cost | True | +0.0000 | blind to it |" in text
+    assert "Cells beyond 12 % in the presets" in text
+
+
+def test_no_single_answer_is_nearer_than_the_nearest(traces: Path) -> None:
+    files = pv_easy.find_traces(traces)
+    questions = {"kill_at_limit": (True, False), "restart": (True, False), "blocked": ("any", "after_end")}
+    found = search(files, ["pv", "easy"], questions=questions)
+    changes = list(effects(found.tried, found.best))
+    assert {name for name, *_ in changes} == set(questions)
+    assert all(change >= 0 for _, _, change, _ in changes)
+
+
+def test_rules_of_counting_are_searched_on_one_table(traces: Path) -> None:
+    files = pv_easy.find_traces(traces, ["CTC"])
+    questions = {"delay": ("could_start", "overtaken"), "reservation": ("recompute", "ratchet")}
+    found = search_rules(files, 1, ["easy"], questions)
+    assert len(found.tried) == 4
+    assert {(cell.paper, cell.table) for one in found.tried for cell in one.cells} == {("journal", 1)}
+    text = "\n".join(rules_lines(found, 1, list(questions)))
+    assert "### The rule of table 1" in text
+    assert "| delay | could_start |" in text and "| reservation | ratchet |" in text
 
 
 def test_the_command_prints_and_writes_the_tables(traces: Path, tmp_path: Path) -> None:
@@ -164,7 +208,7 @@ def test_the_command_prints_and_writes_the_tables(traces: Path, tmp_path: Path) 
     assert done.exit_code == 0
     assert "journal 5" in done.output
     data = json.loads((tmp_path / "out" / "tables.json").read_text())
-    assert data["options"]["trace filter"] == "papers"
+    assert data["options"]["filter"] == "papers"
     assert {(one["paper"], one["table"]) for one in data["cells"]} == {
         ("journal", 4),
         ("journal", 5),
