@@ -47,10 +47,11 @@ def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     refresh(job, cluster, reservations)
     if job.reason != "None":
         return job.reason
-    unreserved = ~reservations.kept_from(job, cluster.now, job.plan_limit)
-    reason = reason_of_nodes(job, job.partitions[0], cluster, unreserved, cluster.no_nodes())
-    if reason != RESOURCES:
-        return reason
+    if reservations.by_name or not cluster.machine.up.all():
+        unreserved = ~reservations.kept_from(job, cluster.now, job.plan_limit)
+        reason = reason_of_nodes(job, job.partitions[0], cluster, unreserved, cluster.no_nodes())
+        if reason != RESOURCES:
+            return reason
     before = (other for other in cluster.pending() if other.eligible is not None and other.priority > job.priority)
     return "Priority" if any(before) else "None"
 

@@ -243,6 +243,15 @@ def _shared(pair: Pair, recording: Recording) -> Iterator[Difference]:
         )
         if not same_instants(recorded, emulated):
             yield Difference(pair.name, what, _text(recorded), _text(emulated))
+    shown = [standing for one in pair.emulated for standing in one.reasons or ()]
+    for standing in pair.recorded.reasons or ():
+        same = (one for one in shown if one.reason == standing.reason)
+        if (
+            standing.reason != "None"
+            and lasts(standing)
+            and not any(one.begin - TOLERANCE <= standing.begin <= one.end + TOLERANCE for one in same)
+        ):
+            yield Difference(pair.name, "reason", _text(standing), _text(_about([standing], shown)))
 
 
 def same_instants(recorded: Sequence[float], emulated: Sequence[float]) -> bool:

@@ -154,7 +154,7 @@ def read_known(path: str | os.PathLike[str]) -> Known:
     unknown = sorted(set(content) - {"noise", "work", "action", "open"})
     if unknown:
         raise InputError(f"{path}: has no place for {unknown[0]!r}; known are noise, work, action, open")
-    work = {"runs": _floats, "exits": _wholes, "dies_in": float}
+    work: dict[str, Callable[[Any], object]] = {"runs": _floats, "exits": _wholes, "dies_in": float}
     return Known(
         _entries(path, content, "noise", Noise, scenario=str, job=str, what=str, reason=str),
         _entries(path, content, "work", Work, scenario=str, job=str, reason=str, **work),

@@ -57,7 +57,7 @@ def recording_of(scenario: Scenario) -> Recording:
     recorded = scenario.recorded
     if recorded.expected is not None:
         submitted = {str(job.id): job.submit for job in scenario.submissions}
-        jobs = {key: _outcome(outcome, submitted.get(key, 0.0)) for key, outcome in recorded.expected.items()}
+        jobs = {key: _outcome(outcome, submitted.get(key)) for key, outcome in recorded.expected.items()}
         return Recording(jobs, _last(jobs.values()), (), waiting_only=True, unread=tuple(_unread(recorded.expected)))
     timeline = recorded.timeline or {}
     end = max((seen.at for job in timeline.values() for seen in job), default=0.0)
@@ -120,7 +120,10 @@ def _limits(told: History, observations: list[Observation]) -> None:
         run.limit = limit_seconds(stated[-1]) if stated else None
 
 
-def _outcome(outcome: Outcome, submitted: float) -> History:
+def _outcome(outcome: Outcome, submitted: float | None) -> History:
+    if submitted is None:
+        # A task that has no id of its own: it was there when something was first seen of it.
+        submitted = min([*(at for at, _ in outcome.reasons or ()), *(run.start for run in outcome.runs)], default=0.0)
     runs = [_run(run) for run in outcome.runs]
     told = History(outcome.name, runs, states=_states(outcome, submitted))
     if outcome.reasons is not None:
@@ -189,7 +192,7 @@ def _last(jobs: Iterable[History]) -> float:
 
 def _planned(timeline: Mapping[str, tuple[Observation, ...]]) -> Iterator[Planned]:
     for key, seen in timeline.items():
-        for one in seen:
+        for one in seen if key.isdigit() else ():
             if not one.note.startswith("INFO "):
                 continue
             fields = json.loads(one.note.removeprefix("INFO "))

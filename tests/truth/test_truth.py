@@ -6,6 +6,7 @@ They are looked for in ``SLURM_SIM_TRUTH``, or beside the folder of logs.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -60,6 +61,20 @@ def test_nothing_is_excused_that_need_not_be(path):
     excused = [noise for _, noise in verdict_on(path).excused]
     for noise in KNOWN.noise:
         assert noise.scenario != scenario.name or noise in excused, f"{noise} excuses nothing"
+
+
+@pytest.mark.parametrize("entry", [*KNOWN.work, *KNOWN.actions], ids=lambda entry: entry.scenario)
+def test_nothing_is_supplied_that_need_not_be(entry):
+    path = FOLDER / f"{entry.scenario}.yaml"
+    if not path.is_file():
+        pytest.skip(f"there is no {path}")
+    without = replace(
+        KNOWN,
+        work=tuple(one for one in KNOWN.work if one != entry),
+        actions=tuple(one for one in KNOWN.actions if one != entry),
+    )
+    scenario = scenario_in(path)
+    assert why_not_compared(scenario, without) or not judge(scenario, without).agrees
 
 
 def test_there_are_recordings():
