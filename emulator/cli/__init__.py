@@ -11,7 +11,20 @@ import sys
 
 import click
 
-from emulator.cli import check, compare, conf, demo, finished, newplugin, plugins, reproduce, run, trace, walltime
+from emulator.cli import (
+    check,
+    compare,
+    conf,
+    demo,
+    finished,
+    newplugin,
+    plugins,
+    reproduce,
+    run,
+    trace,
+    truth,
+    walltime,
+)
 from slurm_sim_plugins.errors import OutputError, SlurmSimError
 
 INTERRUPTED = 130
@@ -60,6 +73,7 @@ for command in (
     finished.fairness,
     reproduce.reproduce,
     walltime.walltime,
+    truth.truth,
 ):
     slurm_sim.add_command(command)
 
