@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as slurm-sim does, before numpy is imported
@@ -18,6 +19,8 @@ import click
 
 from emulator import Config, Workload, read_swf, simulate
 from emulator.engine.simulation import Simulation
+from emulator.walltime.evaluate import evaluate
+from emulator.walltime.log import read_log
 from emulator.workload.models import lublin99
 from slurm_sim_plugins.manager import Catalogue, select
 
@@ -175,7 +178,50 @@ def million() -> None:
         before = seconds
 
 
-PARTS = {part.__name__: part for part in (agreement, process, engine, conservative, million)}
+def walltime() -> None:
+    curie = TRACES / "CEA-Curie-2011-2.1-cln.swf.gz"
+    if curie.exists():
+        click.echo("walltime: the paper's 336 schemes on CEA-Curie (those of 12 months are the same as of all time)")
+        log_of_curie = read_log(read_swf(curie, filter="papers", processors_field="either"))
+        for compiled in (False, True):
+            found: list[int] = []
+            seconds = cpu(
+                lambda compiled=compiled, found=found: found.append(
+                    len(evaluate(log_of_curie, compiled=compiled).outcomes)
+                ),
+                runs=1,
+            )
+            name = "compiled" if compiled else "plain"
+            click.echo(f"  {name:9} {len(log_of_curie):8,} jobs  {found[0]} schemes  {seconds:6.2f} CPU s")
+    if "SDSC-BLUE" in available():
+        click.echo(
+            "walltime: SDSC-BLUE, EASY with a walltime plugin, against without: the simulation; the whole process"
+        )
+        workload, processors = log("SDSC-BLUE")
+        without: tuple[float, float] | None = None
+        for name, options in ADJUSTMENTS.items():
+            plugin = {"walltime/history": {"key": "user", **options}} if name else {}
+            config = Config(processors=processors, slots={"WalltimeType": next(iter(plugin), "walltime/none")})
+            config = replace(config, plugin_options=plugin)
+            seconds = cpu(lambda config=config: simulate(workload, config))
+            words = [
+                f"--set=walltime/history.{option}={value}"
+                for option, value in plugin.get("walltime/history", {}).items()
+            ]
+            command = [str(Path(sys.executable).with_name("slurm-sim")), "run", str(TRACES / LOGS["SDSC-BLUE"][0])]
+            command += ["--processors", str(processors), "--json", "--no-progress"]
+            command += ["--walltime", "walltime/history", *words] if plugin else []
+            whole = min(measure(command) for _ in range(3))[0]
+            without = without or (seconds, whole)
+            click.echo(
+                f"  {name or 'without':10} {seconds:6.2f} CPU s  ratio {seconds / without[0]:.2f}   "
+                f"process {whole:6.2f} CPU s  ratio {whole / without[1]:.2f}"
+            )
+
+
+ADJUSTMENTS: dict[str, dict[str, str]] = {"": {}, "selective": {}, "regular": {"adjust": "regular"}}
+
+PARTS = {part.__name__: part for part in (agreement, process, engine, conservative, million, walltime)}
 
 
 @click.command()
