@@ -199,3 +199,29 @@ def summary_table(verdicts: Sequence[Verdict], known: Known, skipped: Sequence[t
     table.caption = f"{sum(verdict.agrees for verdict in verdicts)} of {len(verdicts)} agree"
     table.caption_justify = "left"
     return table
+
+
+def markdown(verdicts: Sequence[Verdict], known: Known, skipped: Sequence[tuple[str, str]] = ()) -> str:
+    """The same as a table in Markdown, and the reasons of what is excused and supplied.
+
+    Args:
+        verdicts: of the scenarios that were compared.
+        known: causes that are known.
+        skipped: (name, why) of those that were not.
+    """
+    agree = sum(verdict.agrees for verdict in verdicts)
+    lines = [f"{agree} of {len(verdicts)} agree; {len(skipped)} are not compared.", ""]
+    lines += ["| scenario | state | remark |", "|---|---|---|"]
+    told = {verdict.scenario.name: (state_of(verdict, known)[0], _remark(verdict, known)) for verdict in verdicts}
+    told |= {name: ("not compared", why) for name, why in skipped}
+    lines += [f"| `{name}` | {state} | {remark} |" for name, (state, remark) in sorted(told.items())]
+    return "\n".join(lines)
+
+
+def _remark(verdict: Verdict, known: Known) -> str:
+    open_cause = known.open_in(verdict.scenario.name)
+    parts = [open_cause.reason] if open_cause else []
+    parts += [f"noise, {one.job} {one.what}: {why.reason}" for one, why in verdict.excused]
+    parts += [f"supplied, {text}" for text in verdict.supplied]
+    parts += [f"not compared: `{text}`" for text in verdict.not_compared]
+    return "; ".join(parts).replace("|", "\\|")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.report.truth import notes
+from emulator.report.truth import markdown, notes
 from emulator.truth import judge, read_known
 from emulator.truth.verdict import Verdict, why_not_compared
 from emulator.workload.scenario import Scenario, read_scenario
@@ -75,6 +75,15 @@ def test_nothing_is_supplied_that_need_not_be(entry):
     )
     scenario = scenario_in(path)
     assert why_not_compared(scenario, without) or not judge(scenario, without).agrees
+
+
+@pytest.mark.skipif(FOLDER != BESIDE_THE_LOGS or not FOLDER.is_dir(), reason="not the recordings of the documentation")
+def test_the_list_in_the_documentation_is_so():
+    paths = sorted(FOLDER.glob("*.yaml"))
+    skipped = [(scenario_in(path).name, why) for path in paths if (why := why_not_compared(scenario_in(path), KNOWN))]
+    verdicts = [verdict_on(path) for path in paths if not why_not_compared(scenario_in(path), KNOWN)]
+    page = Path(__file__).parents[2] / "docs" / "truth.md"
+    assert markdown(verdicts, KNOWN, skipped) in page.read_text(encoding="utf-8"), "run python docs/generate_truth.py"
 
 
 def test_there_are_recordings():
