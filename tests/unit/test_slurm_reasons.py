@@ -1,0 +1,154 @@
+"""Why jobs wait in Slurm's timing, in Slurm's words; and what sprio, squeue and scontrol would print."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from emulator.config.slurm import parse_slurm_conf
+from emulator.slurmctld.controller import Controller
+from emulator.slurmctld.reasons import MAY_BE_RESERVED, RESERVED_FOR_HIGHER
+from emulator.slurmctld.request import JobRequest
+from emulator.slurmctld.scontrol import scontrol
+from emulator.truth.commands import answer
+from emulator.workload.sbatch import parse_sbatch
+
+LOOPS = "SchedulerParameters=bf_interval=1,sched_interval=1,batch_sched_delay=0"
+CONF = """\
+SchedulerType=sched/backfill
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+PriorityType=priority/multifactor
+PriorityWeightJobSize=1000
+PriorityWeightPartition=400
+PriorityWeightTRES=CPU=100
+Licenses=foo:1
+NodeName=n[1-4] CPUs=1 RealMemory=100
+PartitionName=p Nodes=ALL Default=YES MaxTime=60 MaxNodes=3 PriorityJobFactor=1 State=UP
+PartitionName=q Nodes=ALL PriorityJobFactor=2
+PartitionName=hi Nodes=ALL PriorityTier=5
+"""
+
+
+def job(number: int, *arguments: str, at: float = 0.0, run: float = 100.0, user: str = "u") -> JobRequest:
+    return JobRequest(number, at, run, parse_sbatch(["-t10", *arguments]), user)
+
+
+def cluster(*jobs: JobRequest, actions: tuple[tuple[float, str], ...] = (), until: float = 20.0) -> Controller:
+    conf = parse_slurm_conf(f"{LOOPS}\n{CONF}")
+    controller = Controller(conf, jobs, [(at, partial(scontrol, text)) for at, text in actions])
+    controller.run(until)
+    return controller
+
+
+def reasons(*jobs: JobRequest, actions: tuple[tuple[float, str], ...] = (), until: float = 20.0) -> dict[int, str]:
+    jobs_now = cluster(*jobs, actions=actions, until=until).cluster.jobs
+    return {number: job.reason for number, job in jobs_now.items()}
+
+
+ALL = job(1, "-N4", "-pq")
+
+
+def test_the_first_of_a_partition_waits_for_resources_and_those_behind_for_their_turn():
+    told = reasons(ALL, job(2, "-N2", at=2), job(3, "-N1", at=3))
+    assert told == {1: "None", 2: "Resources", 3: "Priority"}
+
+
+def test_nodes_are_kept_from_lower_partitions():
+    told = reasons(ALL, job(2, "-N2", "-phi", at=2), job(3, "-N1", at=3))
+    assert told == {1: "None", 2: "Resources", 3: RESERVED_FOR_HIGHER}
+
+
+def test_a_job_that_names_its_nodes_blocks_only_these():
+    told = reasons(job(1, "-N1", "-wn2"), job(2, "-N1", "-wn2", at=2), job(3, "-N1", "-xn1,n3,n4", at=3), job(4, at=4))
+    assert told == {1: "None", 2: "Resources", 3: "ReqNodeNotAvail,_UnavailableNodes:n2", 4: "None"}
+
+
+def test_nodes_that_are_down_are_named_where_the_job_names_nodes():
+    told = reasons(
+        job(1, "-wn3", at=2), job(2, "-N4", "-pq", at=3), actions=((1.0, "scontrol update NodeName=n3 State=DRAIN"),)
+    )
+    assert told == {1: "ReqNodeNotAvail,_UnavailableNodes:n3", 2: RESERVED_FOR_HIGHER}
+
+
+def test_a_reservation_is_named_as_what_it_is():
+    reserve = "scontrol create reservation ReservationName=r StartTime=now+60 Duration=10 Nodes=n[1-4] Users=root"
+    told = reasons(job(1, at=2), job(2, "--reservation=r", at=3, user="root"), actions=((1.0, reserve),))
+    assert told == {1: MAY_BE_RESERVED, 2: "Reservation"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["-t90"], "PartitionTimeLimit"),
+        (["-N4"], "PartitionNodeLimit"),
+        (["-H"], "JobHeldUser"),
+        (["-bnow+60"], "BeginTime"),
+        (["-dafterok:1"], "Dependency"),
+        (["-Lfoo"], "Licenses"),
+    ],
+)
+def test_other_obstacles(arguments, reason):
+    running = job(1, "-N1", "-Lfoo")
+    assert reasons(running, job(2, *arguments, at=2))[2] == reason
+
+
+def test_what_an_operator_takes_away_and_gives_back():
+    down, up = "scontrol update PartitionName=p State=DOWN", "scontrol update PartitionName=p State=UP"
+    jobs = (ALL, job(2, "-N2", at=2))
+    assert reasons(*jobs, actions=((5.0, down),))[2] == "PartitionDown"
+    assert reasons(*jobs, actions=((5.0, down), (8.0, up)))[2] == "Resources"
+    assert reasons(*jobs, actions=((5.0, "scontrol hold 2"),))[2] == "JobHeldAdmin"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "run", "exit_code", "reason"),
+    [(["-t1"], 200.0, 0, "TimeLimit"), ([], 5.0, 3, "NonZeroExitCode"), ([], 5.0, 0, "None")],
+)
+def test_the_reason_of_an_end(arguments, run, exit_code, reason):
+    ended = JobRequest(1, 0.0, run, parse_sbatch(["-t10", *arguments]), "u", exit_code)
+    assert reasons(ended, until=200.0) == {1: reason}
+
+
+def test_young_jobs_keep_no_nodes_from_those_behind(monkeypatch):
+    jobs = (ALL, job(2, "-N2", at=2), job(3, "-N1", at=3))
+    monkeypatch.setattr(f"{__name__}.LOOPS", f"{LOOPS},bf_min_age_reserve=30")
+    assert reasons(*jobs, until=20.0)[3] == "Resources"
+    assert reasons(*jobs, until=40.0)[3] == "Priority"
+
+
+def test_top_takes_from_the_others_of_the_user_in_equal_parts():
+    jobs = (ALL, *(job(number, f"-N{number - 1}", at=2) for number in (2, 3, 4)), job(5, "-N1", at=2, user="v"))
+    before = cluster(*jobs).cluster.jobs
+    after = cluster(*jobs, actions=((5.0, "scontrol top 2"),)).cluster.jobs
+    change = {number: after[number].priority - before[number].priority for number in range(2, 6)}
+    assert after[2].priority == before[4].priority
+    assert sum(change.values()) == 0
+    assert change[5] == 0
+    assert abs(change[3] - change[4]) <= 1
+
+
+def test_sprio_and_squeue():
+    controller = cluster(ALL, job(2, "-N2", "--nice=50", at=2), job(3, "-N1", "-H", at=3))
+    assert answer("sprio -l", controller) == (
+        "JOBID PARTITION USER PRIORITY SITE AGE ASSOC FAIRSHARE JOBSIZE PARTITION QOS NICE TRES\n"
+        "2 p u 700 0 0 0 0 500 200 0 50 cpu=50"
+    )
+    assert answer("sprio -n -l", controller) == (
+        "JOBID PARTITION USER PRIORITY AGE ASSOC FAIRSHARE JOBSIZE PARTITION QOS TRES\n"
+        "2 p u 0.00000016 0.0000000 0.0000000 0.0000000 0.5000000 0.5000000 0.0000000 cpu=0.50"
+    )
+    assert answer("squeue -t PD -o '%i %P %Q %t %r %C %D'", controller) == (
+        "JOBID PARTITION PRIORITY ST REASON CPUS NODES\n2 p 700 PD Resources 2 2\n3 p 0 PD JobHeldUser 1 1"
+    )
+    assert answer("squeue --json", controller) is None
+    assert answer("sinfo", controller) is None
+
+
+def test_reservations_are_shown_with_their_nodes_and_state():
+    reserve = "scontrol create reservation ReservationName=r StartTime=now+8 Duration=1 NodeCnt=2 Users=root"
+    for until, state in ((5.0, "INACTIVE"), (20.0, "ACTIVE")):
+        controller = cluster(job(1, "-wn1"), actions=((1.0, reserve),), until=until)
+        told = answer("scontrol -o show reservation", controller)
+        assert told == f"ReservationName=r Nodes=n[2-3] State={state}"
