@@ -10,11 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import multiprocessing
+import os
+import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,12 +67,14 @@ class Outcome:
         numbers: what was measured; empty if it failed.
         error: why it failed; empty if it did not.
         kept: whether it was made before and read from the folder of results.
+        note: what is to be known besides: a kept result was damaged, and was made again.
     """
 
     name: str
     numbers: Numbers
     error: str = ""
     kept: bool = False
+    note: str = ""
 
 
 def run_all(
@@ -79,7 +87,8 @@ def run_all(
     """Make all runs.
 
     A run that fails does not keep the others from being made. Runs that are alike but for
-    their names are made once.
+    their names are made once. An interrupt from the keyboard ends the workers; what was
+    finished by then is kept.
 
     Args:
         specs: the runs.
@@ -91,6 +100,7 @@ def run_all(
         InputError: a trace is not there.
         OutputError: ``keep`` cannot be written.
     """
+    damaged: dict[int, str] = {}
     if keep is not None:
         make_folder(keep)
     found: dict[int, Outcome] = {}
@@ -103,7 +113,9 @@ def run_all(
             alike[place] = same
             continue
         file = keep / f"{identity(spec)}.json" if keep is not None else None
-        outcome = _kept(spec, file)
+        outcome, note = _kept(spec, file)
+        if note:
+            damaged[place] = note
         if outcome is None:
             missing.append((place, spec, file))
         else:
@@ -111,9 +123,9 @@ def run_all(
             if report is not None:
                 report(outcome)
     for place, outcome in _made(missing, processes):
-        found[place] = outcome
+        found[place] = replace(outcome, note=damaged.get(place, ""))
         if report is not None:
-            report(outcome)
+            report(found[place])
     for place, same in alike.items():
         found[place] = replace(found[same], name=specs[place].name)
     return [found[place] for place in range(len(specs))]
@@ -141,22 +153,55 @@ def _made(missing: Sequence[tuple[int, RunSpec, Path | None]], processes: int) -
         for place, spec, file in missing:
             yield place, _make(spec, file)
         return
+    left = {place: (spec, file) for place, spec, file in missing}
+    for place, outcome in _side_by_side(left, processes):
+        del left[place]
+        yield place, outcome
+    # A worker died, and took with it what the others were at. One by one it shows which run it was.
+    for place, (spec, file) in left.items():
+        died = Outcome(spec.name, {}, "its process was ended from outside; is there enough memory?")
+        yield place, next((outcome for _, outcome in _side_by_side({place: (spec, file)}, 1)), died)
+
+
+def _side_by_side(missing: Mapping[int, tuple[RunSpec, Path | None]], processes: int) -> Iterator[tuple[int, Outcome]]:
+    """Make runs in processes of their own, until all are made or a process dies."""
     with _workers(processes) as pool:
-        pending: dict[Future[Outcome], int] = {pool.submit(_make, spec, file): place for place, spec, file in missing}
-        for done in as_completed(pending):
-            yield pending[done], done.result()
+        pending: dict[Future[Outcome], int] = {pool.submit(_make, *given): place for place, given in missing.items()}
+        try:
+            for done in as_completed(pending):
+                yield pending[done], done.result()
+        except BrokenProcessPool:
+            return
 
 
 @contextmanager
 def _workers(processes: int) -> Iterator[ProcessPoolExecutor]:
-    """Workers that drop what has not begun when somebody interrupts."""
-    pool = ProcessPoolExecutor(processes)
+    """Workers that are ended, with what they are at, when somebody interrupts."""
+    others = set(multiprocessing.active_children())
+    # A new interpreter each: to copy one that has threads is not safe.
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_follow_the_parent)
     try:
         yield pool
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in set(multiprocessing.active_children()) - others:
+            worker.terminate()
         raise
-    pool.shutdown()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _follow_the_parent() -> None:
+    """Leave interrupts from the keyboard to the parent, and end when it is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "this is for workers"
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _make(spec: RunSpec, file: Path | None) -> Outcome:
@@ -165,24 +210,33 @@ def _make(spec: RunSpec, file: Path | None) -> Outcome:
 
     try:
         workload = _workload(spec.trace, spec.config.processors, tuple(sorted(spec.reading.items())))
-        numbers = spec.measure(simulate(workload, spec.config).records)
+        numbers = {key: float(value) for key, value in spec.measure(simulate(workload, spec.config).records).items()}
     except SlurmSimError as error:
         return Outcome(spec.name, {}, str(error))
+    except Exception as error:  # A defect in one run is not the others' affair.
+        return Outcome(spec.name, {}, f"{type(error).__name__}: {error}")
     if file is not None:
-        text = json.dumps({"name": spec.name, "numbers": numbers}, sort_keys=True)
+        text = json.dumps({"name": spec.name, "numbers": numbers, "sha256": _digest(numbers)}, sort_keys=True)
         write_atomically(file, lambda stream: stream.write(text.encode()))
     return Outcome(spec.name, numbers)
 
 
-def _kept(spec: RunSpec, file: Path | None) -> Outcome | None:
-    """The outcome of an earlier run; a file that cannot be read counts as none."""
-    if file is None:
-        return None
+def _kept(spec: RunSpec, file: Path | None) -> tuple[Outcome | None, str]:
+    """The outcome of an earlier run, if there is one, and what is wrong with its file."""
+    if file is None or not file.exists():
+        return None, ""
     try:
-        numbers = json.loads(file.read_text(encoding="utf-8"))["numbers"]
-        return Outcome(spec.name, {str(key): float(value) for key, value in numbers.items()}, kept=True)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
+        entry = json.loads(file.read_text(encoding="utf-8"))
+        numbers = {str(key): float(value) for key, value in entry["numbers"].items()}
+        if entry["sha256"] != _digest(numbers):
+            raise ValueError("it is not what was written")
+        return Outcome(spec.name, numbers, kept=True), ""
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return None, f"{file}: the kept result is damaged ({error}), and was made again"
+
+
+def _digest(numbers: Numbers) -> str:
+    return hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()
 
 
 @cache

@@ -2,10 +2,11 @@
 
 First each question alone, the others at the answers that a user would get who gives no
 option. Then, together, those that brought the numbers nearer. Then again each alone, the
-others at the best answers so far. Readings are ranked by the mean distance over the cells
-(see :class:`emulator.papers.cells.Cell`) of all tables but 1 and 2, whose rules of
-counting are a search of their own. A reading is chosen on all traces but one, and judged
-on that one, for each in turn.
+others at the best answers so far. For this the runs of :data:`CORE` are made, whose cells
+are least alike; then all runs for the best of these readings. Readings are ranked by the
+mean distance over the cells (see :class:`emulator.papers.cells.Cell`) of all tables but 1
+and 2, whose rules of counting are a search of their own. A reading is chosen on all
+traces but one, and judged on that one, for each in turn.
 """
 
 from __future__ import annotations
@@ -23,6 +24,11 @@ from emulator.papers.readings import COUNTING, QUESTIONS, Reading, possible
 
 MATTERS = 0.0005
 """A question whose answers bring the mean distance down by less than this stays where it is."""
+CORE = ("pv", "easy")
+"""Runs whose cells a reading is first judged by."""
+FINALISTS = 3
+"""So many of the nearest readings are judged by all runs; besides them the presets, the start, and the nearest
+without each trace."""
 MOST_TOGETHER = 16
 """Readings tried together, at most; those that differ in counting alone are counted as one."""
 
@@ -52,12 +58,14 @@ class Search:
     Attributes:
         presets: the reading of the presets.
         start: where the search began.
-        tried: all readings, the nearest first.
+        tried: all readings, the nearest first, with the cells of the runs that each was made of.
+        finals: the best of them, the nearest first, with the cells of all runs.
     """
 
     presets: Tried
     start: Tried
     tried: tuple[Tried, ...]
+    finals: tuple[Tried, ...] = ()
 
     @property
     def best(self) -> Tried:
@@ -100,12 +108,17 @@ def search(
         report: as there.
     """
     found: dict[Reading, Tried] = {}
+    core = [run for run in runs if run in CORE] or runs
+
+    def made(readings: Sequence[Reading], of: Sequence[str]) -> list[Tried]:
+        tried = _try(readings, traces, of, processes, keep, report)
+        return [
+            Tried(one.reading, tuple(cell for cell in one.cells if cell.table not in COUNTING_RULES)) for one in tried
+        ]
 
     def try_all(readings: Sequence[Reading]) -> None:
         new = [reading for reading in dict.fromkeys(readings) if reading not in found and possible(reading)]
-        for one in _try(new, traces, runs, processes, keep, report):
-            apart = tuple(cell for cell in one.cells if cell.table not in COUNTING_RULES)
-            found[one.reading] = Tried(one.reading, apart)
+        found.update({one.reading: one for one in made(new, core)})
 
     presets = Reading()
     start = replace(presets, **{name: answers[0] for name, answers in questions.items()})
@@ -113,7 +126,11 @@ def search(
     try_all(_together(found[start], list(found.values()), questions))
     best = min(found.values(), key=Tried.distance)
     try_all(neighbours(best.reading, questions))
-    return Search(found[presets], found[start], tuple(sorted(found.values(), key=Tried.distance)))
+    ranked = Search(found[presets], found[start], tuple(sorted(found.values(), key=Tried.distance)))
+    finalists = [one.reading for one in ranked.tried[:FINALISTS]]
+    finalists += [left.chosen.reading for left in leave_one_out(ranked, list(traces))]
+    finals = made(list(dict.fromkeys([presets, start, *finalists])), runs)
+    return replace(ranked, finals=tuple(sorted(finals, key=Tried.distance)))
 
 
 def search_rules(
@@ -146,12 +163,17 @@ def neighbours(reading: Reading, questions: Mapping[str, Sequence[Any]]) -> list
 
 
 def leave_one_out(found: Search, columns: Sequence[str]) -> list[LeftOut]:
-    """For each trace: the reading that is best on the others, and its distance on this one."""
+    """For each trace: the reading that is best on the others, and its distance on this one.
+
+    If there are finals, out of them, and by the cells of all runs.
+    """
+    readings = found.finals or found.tried
+    (presets,) = (one for one in readings if one.reading == found.presets.reading)
     left = []
     for column in columns:
         others = [other for other in columns if other != column]
-        chosen = min(found.tried, key=lambda one: one.distance(others))
-        left.append(LeftOut(column, chosen, chosen.distance([column]), found.presets.distance([column])))
+        chosen = min(readings, key=lambda one: one.distance(others))
+        left.append(LeftOut(column, chosen, chosen.distance([column]), presets.distance([column])))
     return left
 
 

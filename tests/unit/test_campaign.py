@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -104,3 +109,93 @@ def test_runs_that_are_alike_are_made_once(trace: Path) -> None:
     assert [outcome.name for outcome in outcomes] == [one.name, "twin", other.name]
     assert outcomes[1].numbers == outcomes[0].numbers
     assert [outcome.name for outcome in told] == [one.name, other.name]
+
+
+def failing(records: Records) -> dict[str, float]:
+    raise ZeroDivisionError("nothing to divide by")
+
+
+def dying(records: Records) -> dict[str, float]:
+    os._exit(1)
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_defect_in_one_run_is_not_the_others_affair(trace: Path, processes: int) -> None:
+    one, other = specs(trace)[:2]
+    outcomes = run_all([one, replace(other, measure=failing)], processes=processes)
+    assert outcomes[0].numbers["jobs"] == 150
+    assert outcomes[1].error == "ZeroDivisionError: nothing to divide by"
+
+
+def test_a_worker_that_dies_costs_only_its_own_run(trace: Path) -> None:
+    given = specs(trace)[:3]
+    given[1] = replace(given[1], measure=dying)
+    outcomes = run_all(given, processes=2)
+    assert [outcome.name for outcome in outcomes] == [spec.name for spec in given]
+    assert "its process was ended from outside" in outcomes[1].error
+    assert [outcome.numbers.get("jobs") for outcome in outcomes] == [150, None, 150]
+
+
+def test_a_kept_result_that_was_altered_is_made_again_and_said(trace: Path, tmp_path: Path) -> None:
+    spec = specs(trace, measure=starts)[0]
+    run_all([spec], keep=tmp_path)
+    (file,) = tmp_path.iterdir()
+    text = file.read_text()
+    file.write_text(text.replace('"1": 0.0', '"1": 1.0').replace('"2": ', '"2": 9'))
+    assert file.read_text() != text
+    (outcome,) = run_all([spec], keep=tmp_path)
+    assert not outcome.kept
+    assert str(file) in outcome.note and "damaged" in outcome.note and "made again" in outcome.note
+    assert file.read_text() == text
+    assert not run_all([spec], keep=tmp_path)[0].note
+
+
+LONG = """
+import sys
+from pathlib import Path
+from emulator import Config
+from emulator.campaign import RunSpec, run_all
+from tests.unit.test_campaign import waiting
+
+if __name__ == "__main__":
+    specs = [RunSpec(str(n), Path(sys.argv[1]), Config(processors=64, seed=n), waiting) for n in range(8)]
+    run_all(specs, processes=2)
+"""
+
+
+def waiting(records: Records) -> dict[str, float]:
+    Path(os.environ["CAMPAIGN_SIGNS"], str(os.getpid())).touch()
+    time.sleep(120)
+    return {}
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_whoever_stops_a_campaign_stops_its_workers(trace: Path, tmp_path: Path, how: signal.Signals) -> None:
+    signs, script = tmp_path / "signs", tmp_path / "long.py"
+    signs.mkdir()
+    script.write_text(LONG)
+    environment = {**os.environ, "CAMPAIGN_SIGNS": str(signs), "PYTHONPATH": str(Path(__file__).parents[2])}
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen([sys.executable, str(script), str(trace)], env=environment, stderr=subprocess.PIPE)
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    try:
+        until = time.monotonic() + 60
+        while len(list(signs.iterdir())) < 2 and time.monotonic() < until:
+            time.sleep(0.05)
+        workers = [int(sign.name) for sign in signs.iterdir()]
+        assert len(workers) == 2
+        process.send_signal(how)
+        process.communicate(timeout=60)
+    finally:
+        process.kill()
+    until = time.monotonic() + 30
+    while any(_runs(worker) for worker in workers) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(_runs(worker) for worker in workers)
+
+
+def _runs(process: int) -> bool:
+    stat = Path("/proc") / str(process) / "stat"
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
