@@ -30,21 +30,26 @@ def truth(paths: tuple[Path, ...], known_file: Path | None, as_json: bool) -> No
     """Run recorded scenarios through the emulator, and show both timelines side by side.
 
     A scenario is a YAML file with a configuration, submissions, and what a real Slurm made of them. Exit code 1 if
-    they differ in something that counts.
+    they differ in something that counts, or if one of them cannot be run.
     """
     from emulator.report import truth as report
     from emulator.truth import Known, judge, read_known
     from emulator.truth.verdict import why_not_compared
+    from slurm_sim_plugins.errors import InputError
 
     known = read_known(known_file) if known_file is not None else Known()
-    verdicts, skipped = [], []
+    verdicts, skipped, failed = [], [], []
     for scenario in _scenarios(paths):
         why = why_not_compared(scenario, known)
         if why:
             skipped.append((scenario.name, why))
-        else:
+            continue
+        try:
             verdicts.append(judge(scenario, known))
-    agree = all(verdict.agrees for verdict in verdicts)
+        except InputError as error:
+            failed.append((scenario.name, f"cannot be run: {error}"))
+    agree = not failed and all(verdict.agrees for verdict in verdicts)
+    skipped += failed
     if as_json:
         described = [report.describe(verdict, known) for verdict in verdicts]
         shared.print_json({"agree": agree, "scenarios": described, "not_compared": dict(skipped)})

@@ -26,7 +26,7 @@ class Verdict:
         differences: what counts.
         excused: differences that are known as noise, with the reason.
         supplied: reasons of what was supplied by hand.
-        not_compared: what of the recording is beyond the emulator.
+        not_compared: what of the recording is beyond the emulator, and commands that only it refused.
     """
 
     scenario: Scenario
@@ -83,7 +83,7 @@ def judge(scenario: Scenario, known: Known | None = None) -> Verdict:
         tuple(difference for difference, noise in excuses if noise is None),
         tuple((difference, noise) for difference, noise in excuses if noise is not None),
         tuple(_supplied(scenario, known)),
-        tuple(_not_compared(recording, questions, emulation)),
+        tuple(_not_compared(scenario, recording, questions, emulation)),
     )
 
 
@@ -97,11 +97,17 @@ def _supplied(scenario: Scenario, known: Known) -> Iterator[str]:
         yield f"{action.command} at {action.at:g}: {action.reason}"
 
 
-def _not_compared(recording: Recording, questions: list[Question], emulation: Emulation) -> Iterator[str]:
+def _not_compared(
+    scenario: Scenario, recording: Recording, questions: list[Question], emulation: Emulation
+) -> Iterator[str]:
     yield from recording.unread
     for question, answer in zip(questions, emulation.answers, strict=True):
         if answer is None:
             yield f"{question.command} at {question.at:g}"
+    answers = [(action.at, action.output or "") for action in scenario.actions or ()]
+    for at, words in emulation.refused:
+        if not any(at == second and words in output for second, output in answers):
+            yield f"a command at {at:g}, which the emulator refuses: {words}"
 
 
 def _pairs(scenario: Scenario, recording: Recording, emulation: Emulation) -> Iterator[Pair]:

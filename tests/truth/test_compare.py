@@ -297,6 +297,22 @@ def test_the_command_prints_json(tmp_path, monkeypatch, capsys):
     ]
 
 
+def test_one_that_cannot_be_run_does_not_hide_the_others(tmp_path, monkeypatch, capsys):
+    (tmp_path / "broken.yaml").write_text(TIMELINE.replace("n[1-2] CPUs=1", "n[1-2] CPUs=x"), encoding="utf-8")
+    scenario(tmp_path, TIMELINE)
+    code, out = run_truth(monkeypatch, capsys, str(tmp_path))
+    assert code == 1
+    assert "1 of 1 agree" in out
+    assert "cannot be run" in out
+
+
+def test_a_command_that_the_emulator_refuses_is_told(tmp_path):
+    text = TIMELINE.replace("timeline:", "actions:\n- [5.0, scontrol ping]\ntimeline:")
+    (note,) = judge(scenario(tmp_path, text)).not_compared
+    assert "at 5" in note
+    assert "ping" in note
+
+
 def test_a_scenario_of_accounts_is_not_compared(tmp_path, monkeypatch, capsys):
     scenario(tmp_path, TIMELINE.replace("jobs:\n", "sacctmgr: [sacctmgr -i add account a]\njobs:\n"))
     code, out = run_truth(monkeypatch, capsys, str(tmp_path))
