@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -74,8 +75,8 @@ def pv_easy(
     with progress_of("runs", len(specs), progress) as told:
         outcomes = run_all(specs, processes=made, keep=keep, report=told)
     for outcome in outcomes:
-        if outcome.error:
-            click.echo(f"{outcome.name}: {outcome.error}", err=True)
+        for trouble in filter(None, (outcome.error, outcome.note)):
+            click.echo(f"{outcome.name}: {trouble}", err=True)
     cells = paper.cells(outcomes, wanted)
     found = claims(outcomes, list(files)) + virtual_claims(outcomes, list(files))
     options = paper.options()
@@ -86,6 +87,7 @@ def pv_easy(
     data = report.data(cells, found, options)
     if out is not None:
         write(out, report.markdown(cells, found, options, lines), data)
+        draw(out, outcomes, list(files))
     if as_json:
         shared.print_json(data)
         return
@@ -145,6 +147,20 @@ def write(out: Path, markdown: str, data: dict[str, Any]) -> None:
     text = json.dumps(shared.plain(data), indent=2, allow_nan=False) + "\n"
     write_atomically(out / "tables.md", lambda stream: stream.write(markdown.encode()))
     write_atomically(out / "tables.json", lambda stream: stream.write(text.encode()))
+
+
+def draw(out: Path, outcomes: list[Outcome], columns: list[str]) -> None:
+    """Draw the figures that the runs suffice for into a folder."""
+    from emulator.files import write_atomically
+    from emulator.report.paperfigures import figures
+    from emulator.report.style import picture_bytes
+
+    for name, figure in figures(outcomes, columns).items():
+        write_atomically(out / f"{name}.png", partial(_write, picture_bytes(figure, "png")))
+
+
+def _write(data: bytes, stream: IO[bytes]) -> None:
+    stream.write(data)
 
 
 @contextmanager

@@ -18,7 +18,9 @@ from emulator.papers.claims import claims, virtual_claims, virtual_means
 from emulator.papers.presets import preset, presets
 from emulator.papers.readings import COUNTING, QUESTIONS, RULED, Reading, key_of, possible
 from emulator.papers.search import effects, leave_one_out, neighbours, search, search_rules
+from emulator.report.paperfigures import figures
 from emulator.report.papers import markdown, rules_lines, search_lines, summary
+from emulator.report.style import picture_bytes
 from emulator.workload.models import lublin99
 from emulator.workload.swf import write_swf
 from slurm_sim_plugins import ConfigurationError, InputError
@@ -214,9 +216,32 @@ def test_the_command_prints_and_writes_the_tables(traces: Path, tmp_path: Path) 
         ("journal", 5),
         ("conference", 4),
     }
+    assert sorted(path.name for path in (tmp_path / "out").glob("*.png")) == ["figure-2.png", "figure-3.png"]
     text = (tmp_path / "out" / "tables.md").read_text()
     assert "## journal, table 5: Preempted jobs under PV-EASY" in text
     assert "## Claims of the figures" in text
+
+
+def test_figures_are_drawn_where_the_runs_suffice(traces: Path, tmp_path: Path) -> None:
+    files = pv_easy.find_traces(traces)
+    outcomes = run_all(pv_easy.specs(files, pv_easy.runs_of(), Reading()))
+    drawn = figures(outcomes, list(files))
+    assert list(drawn) == [f"figure-{number}" for number in (2, 3, 5, 6, 7, 8)]
+    bars = [patch.get_height() for patch in drawn["figure-5"].axes[0].patches]
+    expected = [
+        made.numbers["mbs"] for run in ("easy", "easy_last", "pv") for made in outcomes if made.name.endswith(f"/{run}")
+    ]
+    assert bars == expected
+    assert picture_bytes(drawn["figure-7"], "png").startswith(b"\x89PNG")
+    assert not figures([made for made in outcomes if made.name != "CTC/pv"], list(files))
+    virtual = [
+        outcome(f"virtual:{run}:{error}:{repetition}", mbs=5 + repetition, mwbs=9)
+        for run in ("easy", "sjf", "pv")
+        for error in (0.0, 0.4)
+        for repetition in range(2)
+    ]
+    (lines, *_rest) = figures(virtual, ["CTC"])["figure-4"].axes
+    assert [line.get_ydata().tolist() for line in lines.lines] == [[5.5, 5.5]] * 3
 
 
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
