@@ -161,23 +161,26 @@ class _Cycle:
         Tried are ``at`` and each time at which a slot begins or ends. What would start when
         the next of them has come is tried from there again: there may be more nodes then.
         """
-        cluster = self._cluster
         bounds = [*self._slots.bounds, *self._controls.reservations.bounds()]
         times = [at, *sorted({bound for bound in bounds if bound > at}), math.inf]
         future = self._future(job, partition)
         for begin, later in pairwise(times):
-            usable = cluster.usable(job, partition) & self._controls.not_reserved(job, begin, limit)
-            usable &= ~self._kept(begin, limit)
-            found = self._will_run(job, partition, begin, later, usable, future)
+            free = self._controls.not_reserved(job, begin, limit) & ~self._kept(begin, limit)
+            found = self._will_run(job, partition, begin, later, free, future)
             if found is not None:
                 return found
         return None
 
     def _will_run(
-        self, job: Job, partition: Partition, begin: float, later: float, usable: Mask, future: Future
+        self, job: Job, partition: Partition, begin: float, later: float, unkept: Mask, future: Future
     ) -> tuple[float, Allocation] | None:
-        """When the job fits on these nodes as running jobs end, from ``begin`` on and before ``later``."""
+        """When the job fits on these nodes as running jobs end, from ``begin`` on and before ``later``.
+
+        Suspended jobs keep their nodes now, but are left out of plans (observation P11).
+        """
         cluster, want = self._cluster, job.wants[partition.name]
+        usable = cluster.usable(job, partition) & unkept
+        planned = usable if not cluster.suspended else cluster.usable(job, partition, planned=True) & unkept
         preempting = begin <= cluster.now and bool(self._candidates(partition, job))
         for place, (time, free) in enumerate(future.from_(begin)):
             if time >= later:
@@ -189,7 +192,7 @@ class _Cycle:
                     self._victims = chosen
                     return begin, now
                 continue  # Who could be preempted is no obstacle later on, but nobody is preempted in vain.
-            found = select_nodes(want, cluster.machine, free, usable)
+            found = select_nodes(want, cluster.machine, free, usable if time <= cluster.now else planned)
             if found is not None:
                 return time, found
         return None
@@ -240,7 +243,9 @@ class _Cycle:
         self._reserved.add(job.id)
         self._reserved_in[partition.name] += 1
         grain = parameters.bf_resolution
-        self._keep(math.floor(start / grain) * grain, math.ceil((start + limit) / grain) * grain, allocation)
+        begin = math.floor(start / grain) * grain
+        end = math.floor((start + limit) / grain) * grain
+        self._keep(begin, max(end, begin + grain), allocation)
 
     def _keep(self, begin: float, end: float, allocation: Allocation) -> None:
         self._slots.add(begin, end, allocation.mask(len(self._cluster.machine)))

@@ -91,15 +91,15 @@ class Cluster:
         """Jobs that wait."""
         return (job for job in list(self.waiting.values()) if job.state is State.PENDING)
 
-    def usable(self, job: Job, partition: Partition) -> Mask:
-        """Nodes on which a job may start at all: up, and nobody else's (ExclusiveUser)."""
+    def usable(self, job: Job, partition: Partition, *, planned: bool = False) -> Mask:
+        """Nodes on which a job may start at all: up, and nobody else's; ``planned`` if not now but some time."""
         usable = partition.nodes & self.machine.up
         for other in self.running.values() if self._exclusive_user else ():
             if other.run is None or other.request.user == job.request.user:
                 continue
             if partition.exclusive_user or self.partitions[other.run.partition].exclusive_user:
                 usable = usable & ~other.run.allocation.mask(len(self.machine))
-        for other in self.suspended.values():
+        for other in () if planned else self.suspended.values():
             # A suspended job keeps its nodes from its own tier and those below.
             if other.run is None or other.suspended_by_operator:
                 continue

@@ -16,10 +16,13 @@ SITUATION = {"free", "head", "_waiting", "_runs", "_arrived", "_reservation"}
 """Attributes of a situation that only engine/apply, and the queue that it keeps, may assign."""
 WRITERS = {
     "emulator/engine/apply.py",
+    "emulator/engine/apply_tiers.py",
     "emulator/scheduling/queue.py",
     "slurm_sim_plugins/views.py",
     # The situations of unit tests, which no simulation has a part in.
     "slurm_sim_plugins/testing/scene.py",
+    # What plugins see of a cluster in Slurm's timing; the controller has a state of its own.
+    "emulator/slurmctld/policies.py",
 }
 
 
@@ -90,20 +93,25 @@ def test_public_names_are_pinned():
         "InputError",
         "Job",
         "MakeRoom",
+        "Move",
         "Oracle",
         "OutputError",
         "PendingView",
         "Plan",
         "PluginError",
+        "Preempt",
         "PreemptView",
         "PriorityView",
         "Profile",
+        "RateView",
         "Reserve",
         "Run",
         "SchedulingView",
         "Situation",
         "SlurmSimError",
         "Start",
+        "Stay",
+        "Tiers",
         "View",
         "Wake",
         "WalltimeView",
