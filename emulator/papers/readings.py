@@ -80,8 +80,8 @@ COUNTING = ("span", "blocked", "delay", "violation")
 """Questions whose answers need no other run."""
 
 RULES_OF: dict[int, tuple[str, ...]] = {
-    1: ("delay", "blocked", "reservation", "expired", "kill_at_limit", "filter"),
-    2: ("violation", "reservation", "expired", "last"),
+    1: ("delay", "blocked", "reservation", "expired"),
+    2: ("violation", "reservation", "expired"),
 }
 """The questions on which tables 1 and 2 depend, whose rules the papers do not state."""
 
