@@ -26,6 +26,8 @@ from slurm_sim_plugins.manager import Catalogue, PluginInfo, Selection, discover
 if TYPE_CHECKING:
     import pandas as pd
 
+    from emulator.explain.recording import Explainer
+
 
 @dataclass(frozen=True)
 class Result:
@@ -130,7 +132,10 @@ def _simulate(
     folder: Path | None = None,
 ) -> Result:
     with _collector_at_rest():
+        explainer = _explainer(config, selection, log)
         simulation = Simulation(workload, processors, config, selection, log)
+        if explainer is not None:
+            explainer.watch(simulation.situation)
         try:
             simulation.run(report)
         except (PluginError, KeyboardInterrupt) as error:
@@ -141,6 +146,17 @@ def _simulate(
             raise
         records = collect(simulation.table, workload, processors)
     return Result(records, describe(workload, processors, config, selection), selection.plugins)
+
+
+def _explainer(config: Config, selection: Selection, log: EventLog | None) -> Explainer | None:
+    """Who records the decisions, if that is wanted."""
+    if not config.explain:
+        return None
+    if log is None:
+        raise ConfigurationError("explain records decisions in the event log, and there is none; give out or events")
+    from emulator.explain.recording import explain
+
+    return explain(selection, log)
 
 
 def describe(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, Any
 
 from emulator.engine.clock import MICROSECONDS
 from slurm_sim_plugins.errors import OutputError
@@ -29,7 +29,8 @@ class EventLog:
     end       ``state`` is COMPLETED or TIMEOUT
     ========  ==========================================================
 
-    A decision's ``reason`` is kept where the plugin gave one.
+    A decision's ``reason`` is kept where the plugin gave one. If the run is to be explained,
+    there are further events: see :mod:`emulator.explain.recording`.
 
     Args:
         stream: where to write.
@@ -70,6 +71,10 @@ class EventLog:
     def end(self, now: int, job: int, state: str) -> None:
         """A job left the machine for good."""
         self._add(f'{{"time":{seconds(now)},"event":"end","job":{job},"state":"{state}"}}\n')
+
+    def note(self, now: int, event: str, facts: Mapping[str, Any]) -> None:
+        """What was decided, by whom and why, if the run is to be explained."""
+        self._add(f'{{"time":{seconds(now)},"event":"{event}",{json.dumps(facts, separators=(",", ":"))[1:]}\n')
 
     def flush(self) -> None:
         """Write what is buffered.

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(path_type=Path), help="Leave the whole run in a folder.")
 @click.option("--records", type=click.Path(path_type=Path), help="Write job records, as Parquet or (*.csv) CSV.")
 @click.option("--events", type=click.Path(path_type=Path), help="Write the event log, as JSON lines.")
+@click.option(
+    "--explain/--no-explain", default=None, help="Record who decided what, for slurm-sim explain.  [default: no]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the metrics as JSON.")
 @click.option("--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]")
 def run(

@@ -50,6 +50,7 @@ SIMULATION = {
     "seed": int,
     "dispatch": str,
     "compiled": bool,
+    "explain": bool,
 }
 """Keys of ``[simulation]``: fields of :class:`emulator.config.options.Config`."""
 PREEMPTION: dict[str, type] = get_type_hints(Preemption) | {"mode": str, "checkpoint": str}

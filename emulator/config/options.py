@@ -46,6 +46,8 @@ class Config:
             always goes through pluggy. The schedule is the same; for debugging.
         compiled: use compiled kernels (the extra ``compiled``) where there are some. The
             schedule is the same. The default: if numba is installed.
+        explain: whether to record, in the event log, who decided what and why, for
+            ``slurm-sim explain``. The schedule is the same; the run takes longer.
     """
 
     processors: int | None = None
@@ -59,6 +61,7 @@ class Config:
     seed: int = 0
     dispatch: Literal["resolved", "pluggy"] = "resolved"
     compiled: bool = field(default_factory=lambda: importlib.util.find_spec("numba") is not None)
+    explain: bool = False
 
     def __post_init__(self) -> None:
         self._one_of("timing", ("ideal",))

@@ -68,6 +68,11 @@ class Simulation:
         if self._situation.head is not None:
             self._validate.stalled()
 
+    @property
+    def situation(self) -> SchedulingView:
+        """The current state, as schedulers see it."""
+        return self._situation
+
     def advance(self, until: int) -> None:
         """Run up to an instant (microseconds), but not what happens at it.
 

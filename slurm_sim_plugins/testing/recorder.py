@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from slurm_sim_plugins.decisions import Plan
 from slurm_sim_plugins.hookspecs import PROJECT
-from slurm_sim_plugins.testing.interposing import Around, around_every_hook, hooks, jobs_of, steps, time_of
+from slurm_sim_plugins.interposing import Around, around_every_hook, hooks, jobs_of, steps, time_of
 from slurm_sim_plugins.views import Job, Run
 
 ANSWERED = frozenset(name for name, hook in hooks() if getattr(hook, f"{PROJECT}_spec")["firstresult"])

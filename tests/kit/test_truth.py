@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from slurm_sim_plugins.interposing import Around, around_every_hook, hooks
 from slurm_sim_plugins.testing import HookRecorder
-from slurm_sim_plugins.testing.interposing import Around, around_every_hook, hooks
 from tests.helpers import JobRow, run
 
 TRUE = [100.000003, 200.000007, 300.000011, 400.000013, 500.000017, 250.000019, 50.000023]

@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 from slurm_sim_plugins.hookspecs import hookimpl
-from slurm_sim_plugins.testing.interposing import Around, around_every_hook, jobs_of, steps
+from slurm_sim_plugins.interposing import Around, around_every_hook, jobs_of, steps
 from slurm_sim_plugins.views import Job, JobFields, Situation, View
 
 Snapshot = dict[Any, Any]
