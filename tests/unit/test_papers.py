@@ -256,3 +256,22 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_a_report_without_claims_has_no_heading_for_them() -> None:
     assert "Claims" not in markdown([cell(1, 1)], [], {"filter": "papers"})
+
+
+@pytest.mark.parametrize("option", ["--config", "--experiment"])
+def test_a_preset_runs_by_its_name(option: str, traces: Path) -> None:
+    words = ["run", str(traces / pv_easy.STUDIES[0].file), option, "papers/pv_easy", "--json", "--processors", "100"]
+    done = CliRunner().invoke(slurm_sim, words, catch_exceptions=False)
+    assert done.exit_code == 0
+    about = json.loads(done.output)
+    assert about["slots"]["PreemptType"] == "preempt/shadow_load"
+    assert about["plugins"]["sched/venture"]["options"] == {"restart": False}
+    assert about["simulation"]["expired"] == "again"
+
+
+def test_help_and_documentation_name_every_preset() -> None:
+    options = (Path(__file__).parents[2] / "docs" / "options.md").read_text()
+    words = CliRunner().invoke(slurm_sim, ["run", "--help"]).output
+    for name in presets():
+        assert f"| `{name}` |" in options
+        assert name.removeprefix("papers/") in words
