@@ -8,33 +8,38 @@ from pathlib import Path
 from typing import Any
 
 from emulator.workload.alcf import GZIP_MAGIC, looks_like_alcf, read_alcf
+from emulator.workload.cobalt import looks_like_cobalt, read_cobalt
 from emulator.workload.swf import read_swf
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import ConfigurationError
 
 ENDINGS = (".csv", ".csv.gz")
+COBALT_ENDINGS = (".cobalt.log", ".cobalt.log.gz")
 HEAD_BYTES = 4096
 """So much of a file is looked at."""
 
 
 def read_trace(path: str | os.PathLike[str], **options: Any) -> Workload:
-    """Read a trace: CSV of ALCF, by its ending or its first line; anything else as SWF.
+    """Read a trace: CSV of ALCF or a log of Cobalt, by ending or first line; anything else as SWF.
 
     Args:
         path: the file, plain or compressed with gzip.
-        options: of :func:`emulator.workload.swf.read_swf` or
-            :func:`emulator.workload.alcf.read_alcf`.
+        options: of :func:`emulator.workload.swf.read_swf`,
+            :func:`emulator.workload.alcf.read_alcf` or
+            :func:`emulator.workload.cobalt.read_cobalt`.
 
     Raises:
         InputError: the file cannot be read as what it seems to be.
         ConfigurationError: an option that cannot be used, or not for this format.
     """
     file = os.fspath(path)
-    if not (file.lower().endswith(ENDINGS) or looks_like_alcf(_head(file))):
+    head = _head(file)
+    cobalt = file.lower().endswith(COBALT_ENDINGS) or looks_like_cobalt(head)
+    if not (cobalt or file.lower().endswith(ENDINGS) or looks_like_alcf(head)):
         return read_swf(file, **options)
     if options.pop("processors_field", None) is not None:
-        raise ConfigurationError(f"{file}: processors_field is for traces in SWF; this one has only node_num")
-    return read_alcf(file, **options)
+        raise ConfigurationError(f"{file}: processors_field is for traces in SWF; this one has only nodes")
+    return read_cobalt(file, **options) if cobalt else read_alcf(file, **options)
 
 
 def _head(file: str) -> str:
