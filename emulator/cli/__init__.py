@@ -21,6 +21,7 @@ from emulator.cli import (
     newplugin,
     plugins,
     reproduce,
+    reproduce_walltime,
     run,
     trace,
     truth,
@@ -78,6 +79,7 @@ for command in (
     truth.truth,
 ):
     slurm_sim.add_command(command)
+reproduce.reproduce.add_command(reproduce_walltime.walltime)
 
 
 def main() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -64,7 +63,7 @@ def evaluate(
     slurm-sim walltime evaluate CEA-Curie.swf.gz
     slurm-sim walltime evaluate KTH-SP2.swf.gz --keys user --windows 1m,all --percentiles 95,85,70
     """
-    from emulator.files import check_place, make_folder, write_atomically
+    from emulator.files import check_place, make_folder
     from emulator.walltime.table import evaluation_table
 
     grid = make_grid(given)
@@ -76,8 +75,7 @@ def evaluate(
         make_folder(plots)
     log, evaluation, note = evaluated(trace, grid, project, compiled, progress, given)
     if csv_file is not None:
-        data = evaluation.frame().to_csv(index=False, lineterminator="\n").encode()
-        write_atomically(csv_file, lambda stream: stream.write(data))
+        put(csv_file, evaluation.frame().to_csv(index=False, lineterminator="\n").encode())
     if as_json:
         shared.print_json(described(evaluation))
     else:
@@ -189,7 +187,6 @@ def described(evaluation: Evaluation) -> dict[str, Any]:
 
 def draw(log: Log, evaluation: Evaluation, grid: Grid, compiled: bool | None, folder: Path) -> None:
     """Draw all figures into a folder."""
-    from emulator.files import write_atomically
     from emulator.report.style import picture_bytes
     from emulator.walltime.evaluate import distributions
     from emulator.walltime.plots import all_figures
@@ -197,7 +194,7 @@ def draw(log: Log, evaluation: Evaluation, grid: Grid, compiled: bool | None, fo
     figures = all_figures(evaluation, distributions(log, grid, compiled))
     pictures = {name: picture_bytes(figure, "png") for name, figure in figures.items()}
     for name, data in pictures.items():
-        write_atomically(folder / f"{name}.png", partial(_put, data))
+        put(folder / f"{name}.png", data)
         click.echo(f"Picture: {folder / name}.png", err=True)
 
 
@@ -217,8 +214,11 @@ def write_experiment(
     write_atomically(file, lambda stream: tomli_w.dump(content, stream))
 
 
-def _put(data: bytes, stream: IO[bytes]) -> None:
-    stream.write(data)
+def put(file: Path, data: bytes) -> None:
+    """Write a file."""
+    from emulator.files import write_atomically
+
+    write_atomically(file, lambda stream: stream.write(data))
 
 
 def _listed(text: str | None, kind: Callable[[str], Value], option: str) -> Sequence[Value] | None:
