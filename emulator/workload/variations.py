@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from emulator.workload.cobalt import logged_span
 from emulator.workload.models import common
-from emulator.workload.workload import Changed, Floats, Ints, Workload
+from emulator.workload.workload import LARGEST_SECONDS, Changed, Floats, Ints, Workload
 from slurm_sim_plugins.blocks import MIRA_SIZES
 from slurm_sim_plugins.errors import ConfigurationError
 
@@ -143,6 +143,7 @@ def aps(
     runs: Sequence[float] | None = None,
     mean_nodes: float = APS_MEAN_NODES,
     limit_factor: float = APS_LIMIT_FACTOR,
+    between: tuple[float, float] | None = None,
 ) -> Workload:
     """Add real-time jobs like those of a beamline; all jobs of the log are batch jobs.
 
@@ -150,7 +151,7 @@ def aps(
     and had either run times or sizes. These are drawn: run times in whole seconds, uniform
     between :data:`APS_RUNS`, or from those given; limits the run time times a uniform factor,
     in whole seconds; sizes exponential, rounded up to a size that the machine has; submissions
-    uniform between the log's first and last. Facts of these jobs are unknown, and so is what
+    uniform between the log's first and last, unless stated. Facts of these jobs are unknown, and so is what
     happened to them in the log. They are numbered from the log's largest number on.
 
     Args:
@@ -161,6 +162,9 @@ def aps(
         runs: run times to choose from, in seconds, more than 0.
         mean_nodes: of the sizes, before they are rounded.
         limit_factor: the largest, 1 or more.
+        between: seconds on the workload's clock of the first and the last possible submission.
+            A log that begins with jobs that had waited for weeks needs it: the first
+            submission in that of Mira's week is six weeks before the week.
 
     Raises:
         ConfigurationError: an argument out of its range, or a workload without a job.
@@ -168,6 +172,7 @@ def aps(
     count, seed = _how_many(len(workload), percent), common.whole("seed", seed, 0)
     steps = _steps(sizes)
     _check_aps(workload, runs, mean_nodes, limit_factor)
+    first, last = _span(workload, between)
     # A stream for each column: the first jobs are the same whatever their number.
     run = _aps_runs(count, seed, runs)
     factor = common.stream(seed, "aps limit").uniform(1.0, limit_factor, count)
@@ -175,12 +180,11 @@ def aps(
     share = common.stream(seed, "aps submit").uniform(0.0, 1.0, count)
     added = {
         "id": int(workload.id.max()) + 1 + np.arange(count, dtype=np.int64),
-        "submit": np.floor(workload.submit[0] + share * (workload.submit[-1] - workload.submit[0])),
+        "submit": np.maximum(np.floor(first + share * (last - first)), first),
         "processors": _up_to_step(np.minimum(np.ceil(drawn), steps[-1]).astype(np.int64), steps),
         "run": run,
         "time_limit": np.ceil(run * factor),
     }
-    added["submit"] = np.maximum(added["submit"], workload.submit[0])
     lines = (
         "aps",
         f"seed={seed}",
@@ -189,6 +193,7 @@ def aps(
         f"runs={None if runs is None else list(map(float, runs))!r}",
         f"mean_nodes={float(mean_nodes)!r}",
         f"limit_factor={float(limit_factor)!r}",
+        f"between={first!r} {last!r}",
     )
     return _joined(workload, added, lines)
 
@@ -265,6 +270,15 @@ def _check_aps(workload: Workload, runs: Sequence[float] | None, mean_nodes: flo
         raise ConfigurationError(f"mean_nodes is {mean_nodes}; it must be more than 0")
     if not (math.isfinite(limit_factor) and limit_factor >= 1):
         raise ConfigurationError(f"limit_factor is {limit_factor}; it must be 1 or more")
+
+
+def _span(workload: Workload, between: tuple[float, float] | None) -> tuple[float, float]:
+    if between is None:
+        return float(workload.submit[0]), float(workload.submit[-1])
+    first, last = map(float, between)
+    if not 0 <= first <= last <= LARGEST_SECONDS:
+        raise ConfigurationError(f"between is {first:g} to {last:g} s; give two times from 0 on, in this order")
+    return first, last
 
 
 def _aps_runs(count: int, seed: int, runs: Sequence[float] | None) -> Floats:

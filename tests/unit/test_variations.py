@@ -168,6 +168,8 @@ def test_run_times_and_sizes_can_be_given() -> None:
     assert set(new.run.tolist()) == {61.5, 90}
     assert set(new.processors.tolist()) == {10, 1000}
     assert set(new.time_limit.tolist()) == {62, 90}
+    late = aps(LOG, 20, 0, between=(5000.5, 5003))
+    assert set(late.submit[realtime(late)].tolist()) == {5000.5, 5001, 5002}
 
 
 @pytest.mark.parametrize(
@@ -181,6 +183,9 @@ def test_run_times_and_sizes_can_be_given() -> None:
         ({"runs": []}, "runs must be seconds"),
         ({"runs": [0]}, "runs must be seconds, more than 0"),
         ({"mean_nodes": 0}, "mean_nodes is 0; it must be more than 0"),
+        ({"between": (5, 4)}, "between is 5 to 4 s; give two times from 0 on, in this order"),
+        ({"between": (-1, 4)}, "between is -1 to 4 s"),
+        ({"between": (0, float("nan"))}, "between is 0 to nan s"),
         ({"limit_factor": 0.9}, "limit_factor is 0.9; it must be 1 or more"),
         ({"sizes": []}, "there is no size of a block"),
         ({"sizes": [0]}, "a size is 0; it must be 1 or more"),
