@@ -24,16 +24,14 @@ if TYPE_CHECKING:
 @click.option(
     "--expect", "expected", multiple=True, metavar="CHECK=REASON", help="This check is known to fail, for a reason."
 )
-@click.option(
-    "--examples", type=click.IntRange(min=1), default=60, show_default=True, help="How many random workloads to try."
-)
+@click.option("--examples", type=click.IntRange(min=1), help="How many random workloads to try.  [default: 60]")
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 def check(
     plugin: str,
     settings: tuple[str, ...],
     checks: tuple[str, ...],
     expected: tuple[str, ...],
-    examples: int,
+    examples: int | None,
     as_json: bool,
 ) -> None:
     r"""Check a plugin: its name, a file, or a folder of files.

@@ -13,7 +13,7 @@ from typing import Any
 
 from emulator.testing.conformance import honesty, running, state, structure
 from emulator.testing.conformance.report import DoesNotApply, Nonconformity, Outcome, Report
-from emulator.testing.conformance.running import EXAMPLES, in_words
+from emulator.testing.conformance.running import in_words
 from emulator.testing.conformance.subject import Subject
 from slurm_sim_plugins.errors import ConfigurationError
 
@@ -48,7 +48,7 @@ def check_plugin(
     options: Mapping[str, Any] | None = None,
     expected_failures: Mapping[str, str] | None = None,
     checks: Iterable[str] | None = None,
-    examples: int = EXAMPLES,
+    examples: int | None = None,
 ) -> Report:
     """Run all checks on a plugin class, and fail with all that is wrong.
 
@@ -58,7 +58,7 @@ def check_plugin(
         expected_failures: checks that it is known to fail, each with the reason; one that
             passes all the same is wrong, too.
         checks: names of :data:`CHECKS`, if not all.
-        examples: how many random workloads.
+        examples: how many random workloads; 60.
 
     Raises:
         AssertionError: a check failed; the message lists every failure and what to do.
@@ -76,7 +76,7 @@ def run_checks(
     options: Mapping[str, Any] | None = None,
     expected_failures: Mapping[str, str] | None = None,
     checks: Iterable[str] | None = None,
-    examples: int = EXAMPLES,
+    examples: int | None = None,
     told: Callable[[Outcome], None] | None = None,
 ) -> Report:
     """As :func:`check_plugin`, but say what was found instead of failing.
@@ -86,7 +86,7 @@ def run_checks(
         options: as there, and so are the others.
         expected_failures: checks that it is known to fail, each with the reason.
         checks: names of checks, if not all.
-        examples: how many random workloads.
+        examples: how many random workloads; 60.
         told: is told of each outcome as it is known.
 
     Raises:
@@ -112,10 +112,12 @@ def run_checks(
     return Report(str(getattr(plugin, "name", plugin)), tuple(outcomes))
 
 
-def _outcome(name: str, check: Callable[..., None], subject: Subject, reason: str | None, examples: int) -> Outcome:
+def _outcome(
+    name: str, check: Callable[..., None], subject: Subject, reason: str | None, examples: int | None
+) -> Outcome:
     promise = (inspect.getdoc(check) or "").partition("\n\n")[0].replace("\n", " ")
     if name == running.random_workloads.__name__:
-        check = partial(check, examples=examples)
+        check = partial(check, examples=running.EXAMPLES if examples is None else examples)
     try:
         check(subject)
     except DoesNotApply as why:

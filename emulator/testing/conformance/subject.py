@@ -137,7 +137,7 @@ class Subject:
             without: whether to leave the plugin out, so that its slot holds the default.
         """
         policy = policy or self.policies()[0]
-        config = Config(processors=case.processors, passes=policy.passes)
+        config = Config(processors=case.processors, passes=policy.passes, compiled=False)
         selection = self._select(policy, observers, without=without)
         stream = io.StringIO()
         log = EventLog(stream)

@@ -1,0 +1,151 @@
+"""The pages beyond the README: complete, in the site, and their code runs."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from emulator.cli import slurm_sim
+from emulator.testing import CHECKS, simulate_jobs
+from emulator.testing.conformance import running
+from slurm_sim_plugins.hookspecs import SPECS
+from slurm_sim_plugins.manager import bundled_names
+from tests.docs import run_tutorial
+from tests.docs.pages import DOCS, blocks
+
+assert simulate_jobs, "imported here once for all, so that the runs within this process do not each import numpy anew"
+
+PAGES = ("testing.md", "howto-priority.md", "howto-predictor.md", "howto-preemption.md", "explain.md")
+"""Pages whose blocks run one after the other, in one folder."""
+FIXTURES = (
+    *("-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:hypothesispytest", "--rootdir", "."),
+    *("-p", "slurm_sim_plugins.testing.pytest_plugin", "-p", "emulator.testing.pytest_plugin"),
+)
+
+
+def text(page: str) -> str:
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def short_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "LONG", 200)
+    monkeypatch.setattr(running, "EXAMPLES", 3)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_page_shows_runs(page: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(pytester.path))
+    done = 0
+    for block in blocks(page):
+        done += 1
+        if block.kind in ("file", "test"):
+            (pytester.path / block.name).write_text(block.text, encoding="utf-8")
+        if block.kind == "test":
+            outcome = pytester.runpytest_inprocess(block.name, *FIXTURES).parseoutcomes()
+            assert set(outcome) == {"passed"}
+        if block.kind == "command":
+            for command in block.commands:
+                program, *arguments = shlex.split(command)
+                assert program == "slurm-sim"
+                ran = CliRunner().invoke(slurm_sim, arguments, catch_exceptions=False)
+                assert ran.exit_code == 0, ran.output
+    assert done
+
+
+def test_the_tutorial_does_what_it_says(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcomes = []
+
+    def do(command: str, folder: Path) -> None:
+        monkeypatch.chdir(folder)
+        program, *arguments = shlex.split(command)
+        if program == "pip":
+            # What installing leaves behind: the module on the path, and its entry point.
+            assert arguments == ["install", "-e", ".[test]"]
+            project = (folder / "pyproject.toml").read_text()
+            points = re.search(r"\[project\.entry-points\.(\w+)\]\n(.*?)\n\n", project, re.DOTALL)
+            assert points
+            about = folder / "small_first-0.1.0.dist-info"
+            about.mkdir()
+            (about / "METADATA").write_text("Metadata-Version: 2.1\nName: small-first\nVersion: 0.1.0\n")
+            (about / "entry_points.txt").write_text(f"[{points.group(1)}]\n{points.group(2).replace(chr(34), '')}\n")
+            monkeypatch.syspath_prepend(str(folder))
+        elif program == "pytest":
+            assert not arguments
+            outcomes.append(pytester.runpytest_inprocess(*FIXTURES).parseoutcomes())
+        else:
+            sys.modules.pop("small_first", None)
+            ran = CliRunner().invoke(slurm_sim, arguments, catch_exceptions=False)
+            assert ran.exit_code == 0, ran.output
+
+    commands, lines = run_tutorial.run(pytester.path, do)
+    assert (commands, lines) == (9, 3)
+    assert outcomes == [{"passed": 3}, {"passed": 3}]
+
+
+def test_every_page_is_in_the_site() -> None:
+    named = re.findall(r"^   ([\w-]+)$", text("index.rst"), re.MULTILINE)
+    assert len(named) == len(set(named))
+    assert set(named) == {page.stem for page in DOCS.glob("*.md")} - {"README"}
+
+
+def test_every_bundled_plugin_has_a_page_that_names_it() -> None:
+    rows = re.findall(r"\| `([\w/]+)` \| [^|]+ \| \[[^]]+\]\(([\w-]+\.md)\) \|", text("algorithms.md"))
+    assert {name for name, _ in rows} == set(bundled_names())
+    for name, page in rows:
+        assert f"`{name}`" in text(page) or f"={name}" in text(page) or f"# {name}" in text(page), (name, page)
+
+
+@pytest.mark.parametrize("page", ["fcfs.md", "easy.md", "conservative.md"])
+def test_a_page_about_an_algorithm_gives_its_source(page: str) -> None:
+    assert "Source: " in text(page)
+
+
+def hooks() -> list[str]:
+    return [name for spec in SPECS.values() for name in vars(spec) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("hook", hooks())
+def test_every_hook_is_in_the_porting_guide_with_its_class(hook: str) -> None:
+    spec = next(spec for spec in SPECS.values() if hook in vars(spec))
+    found = re.search(r"Port class: ([AIN])", vars(spec)[hook].__doc__)
+    assert found
+    guide = text("porting.md")
+    row = next(line for line in guide.splitlines() if line.startswith("| [") and hook in line)
+    assert row.split("|")[2].strip() == found.group(1)
+    section = re.search(rf"^## {hook}\n\nClass ([AIN])[:.,]", guide, re.MULTILINE)
+    if spec is not SPECS["observer"]:
+        assert section
+        assert section.group(1) == found.group(1)
+    else:
+        assert f"`{hook}`" in guide.partition("## Observers")[2]
+
+
+def test_every_check_is_explained() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", text("testing.md").partition("## What every")[2], re.MULTILINE))
+    promises = {name: (inspect.getdoc(check) or "").partition("\n\n")[0] for name, check in CHECKS.items()}
+    assert {name: rows.get(name) for name in promises} == promises
+
+
+def test_the_overview_leads_to_the_pages() -> None:
+    linked = set(re.findall(r"\]\(([\w-]+)\.md\)", text("README.md")))
+    via = set(re.findall(r"\]\(([\w-]+)\.md\)", text("algorithms.md")))
+    assert {page.stem for page in DOCS.glob("*.md")} - {"README"} <= linked | via
+
+
+@pytest.mark.skipif(importlib.util.find_spec("sphinx") is None, reason="sphinx is not installed: the extra [docs]")
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sphinx", "-W", "-q", "-E", "-d", str(tmp_path / "doctrees"), str(DOCS)]
+    built = subprocess.run([*command, str(tmp_path / "site")], capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    page = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert "From an empty folder to a tested package" in page
+    assert not re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="https?://', page), "it needs a network"
