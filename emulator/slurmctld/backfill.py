@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -89,6 +89,7 @@ class _Cycle:
         self._reserved: set[int] = set()
         self._victims: list[Job] = []
         self._table_full = False
+        self._alike: dict[Hashable, float] = {}
         self._futures: dict[int, Future] = {}
         self._futures_of = 0
 
@@ -162,14 +163,26 @@ class _Cycle:
         the next of them has come is tried from there again: there may be more nodes then.
         """
         bounds = [*self._slots.bounds, *self._controls.reservations.bounds()]
+        alike = (job.alike, partition.name, limit)
+        at = max(at, self._alike.get(alike, at))
         times = [at, *sorted({bound for bound in bounds if bound > at}), math.inf]
         future = self._future(job, partition)
         for begin, later in pairwise(times):
             free = self._controls.not_reserved(job, begin, limit) & ~self._kept(begin, limit)
             found = self._will_run(job, partition, begin, later, free, future)
             if found is not None:
+                self._note(alike, begin, job, partition)
                 return found
+        self._note(alike, math.inf, job, partition)
         return None
+
+    def _note(self, alike: Hashable, begin: float, job: Job, partition: Partition) -> None:
+        """Jobs that ask for the same need not be tried before this: what is free only shrinks in a cycle.
+
+        Unless somebody can be preempted, or is suspended, or has a node to himself.
+        """
+        if not self._candidates(partition, job) and not self._cluster.suspended and not self._cluster.exclusive_user:
+            self._alike[alike] = begin
 
     def _will_run(
         self, job: Job, partition: Partition, begin: float, later: float, unkept: Mask, future: Future

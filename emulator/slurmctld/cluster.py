@@ -31,6 +31,7 @@ class Cluster:
         free: what is free of them; what suspended jobs have is not taken from it.
         partitions: by name, in the order of the configuration.
         lowest_tier: of all partitions.
+        exclusive_user: whether a partition gives nodes to one user at a time.
         default: the partition of jobs that name none.
         jobs: by id, all that were submitted.
         waiting: waiting jobs by id.
@@ -51,7 +52,7 @@ class Cluster:
         self.partitions = {
             partition.name: self._partition(place, partition) for place, partition in enumerate(conf.partitions)
         }
-        self._exclusive_user = any(partition.exclusive_user for partition in conf.partitions)
+        self.exclusive_user = any(partition.exclusive_user for partition in conf.partitions)
         self.lowest_tier = min((partition.priority_tier for partition in conf.partitions), default=0)
         stated = [partition.name for partition in conf.partitions if partition.default]
         self.default = self.partitions[stated[-1]] if stated else None
@@ -94,7 +95,7 @@ class Cluster:
     def usable(self, job: Job, partition: Partition, *, planned: bool = False) -> Mask:
         """Nodes on which a job may start at all: up, and nobody else's; ``planned`` if not now but some time."""
         usable = partition.nodes & self.machine.up
-        for other in self.running.values() if self._exclusive_user else ():
+        for other in self.running.values() if self.exclusive_user else ():
             if other.run is None or other.request.user == job.request.user:
                 continue
             if partition.exclusive_user or self.partitions[other.run.partition].exclusive_user:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -117,6 +117,7 @@ class Job:
         limit: its limit; infinite for none.
         priority: whole number; 0 is on hold.
         number: what a priority plugin gave it, which then orders the queue; or None.
+        alike: equal for jobs that ask for the same of the machine.
         plan: with what a walltime plugin plans it, or None.
         priorities: those of a job in several partitions, by name of the partition.
         state, reason: as ``squeue`` shows them.
@@ -138,6 +139,7 @@ class Job:
     time_min: float | None
     priority: int = 0
     number: float | None = None
+    alike: Hashable = ()
     plan: Plan | None = None
     priorities: dict[str, int] = field(default_factory=dict)
     nice: int = 0

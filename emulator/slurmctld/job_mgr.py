@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from emulator.slurmctld.job import Job, Partition
 from emulator.slurmctld.node_select import Want, select_nodes
 from emulator.slurmctld.nodes import Mask
 from emulator.slurmctld.request import UNLIMITED, JobRequest
+from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.errors import InputError
 
 MINUTE = 60.0
@@ -48,12 +50,35 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
         time_min=_minutes(request.options.time_min) if request.options.time_min is not None else None,
         nice=request.options.nice,
         submitted=cluster.now,
+        alike=_alike(request.options),
     )
     _check_limits(job, partitions, cluster)
     if request.options.held:
         job.held_by = "JobHeldUser"
     job.begin = cluster.now + (request.options.begin or 0.0)
     return job
+
+
+def _alike(options: BatchOptions) -> BatchOptions:
+    """What of some options decides on which nodes a job fits."""
+    return replace(
+        options,
+        name="",
+        account="",
+        qos="",
+        time_limit=None,
+        time_min=None,
+        begin=None,
+        deadline=None,
+        held=False,
+        nice=0,
+        priority=None,
+        requeue=None,
+        dependencies=(),
+        any_dependency=False,
+        kill_on_invalid_dependency=None,
+        array=None,
+    )
 
 
 def partition_reason(job: Job, partition: Partition) -> str | None:

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from emulator.accounting.runfolder import read_run
 from emulator.cli import slurm_sim
@@ -233,3 +235,26 @@ def test_plugins_and_keys_that_are_not_emulated_are_told(tmp_path: Path) -> None
     file.write_text(CONF.replace("preempt/partition_prio", "preempt/qos"))
     refused = CliRunner().invoke(slurm_sim, words)
     assert "slurm.conf:6: PreemptType=preempt/qos is not emulated" in str(refused.exception)
+
+
+@settings(max_examples=25)
+@given(seed=st.integers(0, 10_000))
+def test_what_jobs_alike_have_in_common_is_tried_once_with_the_same_result(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    submissions = [
+        request(
+            number,
+            float(draws.integers(0, 200)),
+            float(draws.integers(5, 400)),
+            f"-n{draws.choice([1, 2, 4, 6])}",
+            f"-t{draws.choice([2, 5, 8])}",
+        )
+        for number in range(1, 40)
+    ]
+    conf = parse_slurm_conf(CONF.replace("bf_interval=10", "bf_interval=10,bf_resolution=1"))
+    shared = simulate_slurm(submissions, conf).records.jobs
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("emulator.slurmctld.backfill._Cycle._note", lambda *_: None)
+        alone = simulate_slurm(submissions, conf).records.jobs
+    assert shared["start"].tolist() == alone["start"].tolist()
+    assert shared["nodes"].tolist() == alone["nodes"].tolist()
