@@ -19,10 +19,14 @@ import click
 
 from emulator import Config, Workload, read_swf, simulate
 from emulator.engine.simulation import Simulation
+from emulator.testing import check_plugin
 from emulator.walltime.evaluate import evaluate
 from emulator.walltime.log import read_log
 from emulator.workload.models import lublin99
 from slurm_sim_plugins.manager import Catalogue, select
+from slurm_sim_plugins.priority.sjf import Sjf
+from slurm_sim_plugins.sched.easy import Easy
+from slurm_sim_plugins.testing import call, cluster, job, play
 
 TRACES = Path(os.environ.get("SLURM_SIM_TRACES", Path(__file__).parents[3] / "shared" / "traces")) / "swf"
 LOGS = {
@@ -221,7 +225,44 @@ def walltime() -> None:
 
 ADJUSTMENTS: dict[str, dict[str, str]] = {"": {}, "selective": {}, "regular": {"adjust": "regular"}}
 
-PARTS = {part.__name__: part for part in (agreement, process, engine, conservative, million, walltime)}
+
+def explain() -> None:
+    if "CTC-430" not in available():
+        return
+    click.echo("explain: a run of CTC on 430 processors that records its decisions; any job's story, the whole process")
+    workload, processors = log("CTC-430")
+    program = str(Path(sys.executable).with_name("slurm-sim"))
+    with tempfile.TemporaryDirectory() as folder:
+        plain, explained = Path(folder) / "plain", Path(folder) / "explained"
+        seconds = cpu(lambda: simulate(workload, Config(processors=processors), out=plain), runs=1)
+        recording = cpu(lambda: simulate(workload, Config(processors=processors, explain=True), out=explained), runs=1)
+        click.echo(f"  run        {seconds:6.2f} CPU s   explained {recording:6.2f} CPU s")
+        waits = simulate(workload, processors=processors).records.jobs
+        longest = int(waits["job_id"][(waits["start"] - waits["submit"]).argmax()])
+        for job in (int(waits["job_id"][0]), longest, int(waits["job_id"][-1])):
+            whole, megabytes = min(measure([program, "explain", str(explained), str(job)]) for _ in range(3))
+            click.echo(f"  job {job:6} {whole:6.2f} CPU s  {megabytes:5.0f} MB")
+
+
+def hook_call() -> None:
+    click.echo("hook_call: one hook with one situation, as the fixtures do it; all checks of a bundled plugin")
+    here = cluster(10).running(job(6, limit=100), since=-20).waiting(*[job(1 + size % 4) for size in range(10)])
+    scene, plugin, calls = here.scene(), Sjf(), 1000
+    for name, once in {
+        "call, situation kept": lambda: call(plugin, "priority_set", scene),
+        "call, situation made anew": lambda: call(plugin, "priority_set", here),
+        "play a pass of EASY": lambda: play(Easy, here),
+    }.items():
+        seconds = cpu(lambda once=once: [once() for _ in range(calls)])
+        click.echo(f"  {name:26} {1000 * seconds / calls:6.3f} ms")
+    for name in ("priority/sjf", "sched/easy", "sched/conservative", "preempt/shadow_load", "walltime/history"):
+        factory = Catalogue().get(name).factory
+        click.echo(f"  check {name:20} {cpu(lambda factory=factory: check_plugin(factory), runs=1):6.2f} CPU s")
+
+
+PARTS = {
+    part.__name__: part for part in (agreement, process, engine, conservative, million, walltime, explain, hook_call)
+}
 
 
 @click.command()

@@ -239,7 +239,7 @@ class Keeping:
 
     @hookimpl
     def priority_set(self, view: Any) -> Any:
-        self.last = {"first": view.queue}
+        self.last = {"first": view.queue}  # keeps it
         return None
 
 

@@ -39,7 +39,7 @@ FAULTS: list[tuple[str, Any, str | None, str]] = [
     ("own_state", bad.DefaultState, "in a default", "a default of __init__ changed in a simulation"),
     ("own_state", bad.ModuleState, "a global that changes", "the global SEEN changed in a simulation"),
     ("own_state", bad.Hidden, None, "after a simulation of other jobs it schedules otherwise than before it"),
-    ("keeps_no_view", bad.Keeping, None, "self.last keeps a Jobs after the hook has returned"),
+    ("keeps_no_view", bad.Keeping, "keeps it", "self.last keeps a Jobs after the hook has returned"),
     ("side_by_side", bad.Resetting, None, "two simulations that take turns disturb one another"),
     ("views_unchanged", bad.Writing, "writes to a job", "backfill_candidates changed what it was shown: job "),
     ("views_unchanged", bad.Turning, "turns the queue over", "schedule changed what it was shown: view.queue was"),

@@ -25,15 +25,24 @@ def line_of_function(function: Callable[..., Any]) -> str:
 
 def line_of_attribute(factory: type, name: str) -> str:
     """Where ``name = ...`` stands in the body of a class, or ``self.name = ...`` in one of its methods."""
+    return next(_lines_of_attribute(factory, name), line_of_class(factory))
+
+
+def line_of_keeping(factory: type, name: str) -> str:
+    """Where ``self.name = ...`` stands last: attributes are made in ``__init__``, and changed further down."""
+    return [line_of_class(factory), *_lines_of_attribute(factory, name)][-1]
+
+
+def _lines_of_attribute(factory: type, name: str) -> Iterator[str]:
+    """All places, of the class itself before those of its bases, from top to bottom."""
     for each in inspect.getmro(factory):
         try:
             lines, first = inspect.getsourcelines(each)
             file = inspect.getsourcefile(each)
         except (OSError, TypeError):
             continue
-        for node in _assignments(_parsed(lines), name):
-            return f"{file}:{first + node.lineno - 1}"
-    return line_of_class(factory)
+        for number in sorted(node.lineno for node in _assignments(_parsed(lines), name)):
+            yield f"{file}:{first + number - 1}"
 
 
 def line_of_global(module: ModuleType, name: str) -> str:

@@ -19,6 +19,7 @@ from emulator.testing.conformance.source import (
     line_of_class,
     line_of_function,
     line_of_global,
+    line_of_keeping,
 )
 from emulator.testing.conformance.subject import Subject, Trial
 from slurm_sim_plugins.testing import HookRecorder
@@ -71,7 +72,7 @@ def keeps_no_view(subject: Subject) -> None:
         if found is not None:
             attribute, kind = found
             raise Nonconformity(
-                f"{line_of_attribute(subject.info.factory, attribute)}: self.{attribute} keeps a {kind} after the hook "
+                f"{line_of_keeping(subject.info.factory, attribute)}: self.{attribute} keeps a {kind} after the hook "
                 "has returned, and it shows whatever is so later; keep jobs, or what you read of them"
             )
 
