@@ -15,11 +15,11 @@ from click.testing import CliRunner
 
 from emulator.cli import slurm_sim
 from emulator.testing import CHECKS, simulate_jobs
-from emulator.testing.conformance import running
 from slurm_sim_plugins.hookspecs import SPECS
 from slurm_sim_plugins.manager import bundled_names
 from tests.docs import run_tutorial
 from tests.docs.pages import DOCS, blocks
+from tests.kit.quick import quick_checks
 
 assert simulate_jobs, "imported here once for all, so that the runs within this process do not each import numpy anew"
 
@@ -37,8 +37,7 @@ def text(page: str) -> str:
 
 @pytest.fixture(autouse=True)
 def short_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "LONG", 200)
-    monkeypatch.setattr(running, "EXAMPLES", 3)
+    quick_checks(monkeypatch)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -17,6 +17,7 @@ from slurm_sim_plugins.priority.sjf import Sjf
 from slurm_sim_plugins.testing import job
 from tests.helpers import line_with
 from tests.kit import bad_plugins as bad
+from tests.kit.quick import quick_checks
 
 FILE = Path(bad.__file__)
 FAULTS: list[tuple[str, Any, str | None, str]] = [
@@ -137,10 +138,10 @@ def test_without_hypothesis_it_is_said_what_to_install(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("name", bundled_names())
 def test_bundled_plugins_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "BUDGET", 10.0)
-    monkeypatch.setattr(running, "LONG", 300)
+    quick_checks(monkeypatch)
     info = Catalogue().get(name)
     assert info is not None
-    check_plugin(info.factory, examples=3)
+    check_plugin(info.factory)
 
 
 def test_a_whole_run_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,7 +91,7 @@ ROWS = st.lists(st.tuples(st.integers(0, 15), SIZES, st.integers(0, 12), st.inte
     ],
     ids=["sjf", "easy", "sjf_easy", "conservative", "pv"],
 )
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(rows=ROWS)
 def test_every_pass(scheduler: Any, backfill: Any, preempt: Any, priority: str, rows: Any) -> None:
     jobs = [(number, *row) for number, row in enumerate(rows, 1)]
