@@ -1,0 +1,270 @@
+"""The best schedule, or the best found and a bound on all others.
+
+In turn: whether the bound can be kept at all; a good schedule without a solver, to be
+beaten; the best schedules of few batch jobs at a time, whose slowdowns bound those of all;
+at last the whole problem.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from typing import TYPE_CHECKING, Literal
+
+from emulator.optimum.climb import TRIES, Found, climb
+from emulator.optimum.model import Cut, Ideas, Model, parameters
+from emulator.optimum.problem import LOOSEST, Job, Problem
+from emulator.optimum.realtime import MOST, least_mean
+from emulator.optimum.schedule import Schedule, batch_slowdowns, realtime_slowdown
+from emulator.optimum.weights import Weights, weights
+from slurm_sim_plugins.errors import ConfigurationError, InputError
+
+if TYPE_CHECKING:
+    from ortools.sat.python.cp_model import CpSolver
+
+Status = Literal["optimal", "feasible"]
+
+SECONDS = 60.0
+SUBSETS_SHARE = 0.25
+"""Of the time, for subsets of the batch jobs."""
+LARGEST_JOBS = 40
+LARGEST_INTERVALS = 20_000
+HUNDREDTH = 100
+"""A bound that is relaxed is relaxed to the next hundredth."""
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """What is known of the best schedule.
+
+    Attributes:
+        problem: with the bound that was kept in the end.
+        status: ``optimal`` if it is proven that no schedule is better, but for the error of
+            rounding, which ``lower`` has taken off. ``feasible`` if the time was not enough.
+        schedule: the best that was found.
+        objective: its sum of the batch jobs' slowdowns, exactly.
+        lower: no schedule has a smaller sum.
+        asked: the bound that was asked for, before it was relaxed.
+        seconds: of the solver, as it says itself.
+        solver: which.
+    """
+
+    problem: Problem
+    status: Status
+    schedule: Schedule
+    objective: Fraction
+    lower: float
+    asked: Fraction
+    seconds: float
+    solver: str = "cp-sat"
+
+    @property
+    def gap(self) -> float:
+        """By what part of the objective a better schedule could be better at most."""
+        return max(0.0, 1 - self.lower / float(self.objective))
+
+    @property
+    def batch_mean(self) -> float:
+        """The batch jobs' mean slowdown."""
+        return float(self.objective / len(self.problem.batch))
+
+    @property
+    def batch_mean_lower(self) -> float:
+        """No schedule has a smaller mean."""
+        return self.lower / len(self.problem.batch)
+
+    @property
+    def realtime_mean(self) -> float:
+        """The real-time jobs' mean slowdown; NaN without any."""
+        mean = realtime_slowdown(self.problem, self.schedule)
+        return math.nan if mean is None else float(mean)
+
+
+def optimise(
+    problem: Problem,
+    *,
+    seconds: float = SECONDS,
+    workers: int = 1,
+    ideas: Ideas | None = None,
+    loosest: Fraction | None = LOOSEST,
+    tries: int = TRIES,
+    orders: Iterable[Sequence[int]] = (),
+) -> Optimum:
+    """Look for the best schedule.
+
+    Args:
+        problem: jobs, machine and bound.
+        seconds: of the solver, in all.
+        workers: its threads. With one the same problem takes the same way to its optimum.
+        ideas: what to do to be done sooner; by default all.
+        loosest: a bound that cannot be kept is relaxed up to this; None keeps it.
+        tries: schedules to look at before the solver starts.
+        orders: job ids in orders to begin with, such as those in which policies started them.
+
+    Raises:
+        ConfigurationError: OR-Tools is not installed; the bound cannot be kept.
+        InputError: the problem is too large to try.
+    """
+    require_solver()
+    ideas = ideas or Ideas()
+    check_size(problem)
+    asked = problem.bound
+    problem = within_reach(problem, loosest, seconds)
+    found = climb(problem, tries=tries, orders=orders)
+    search = _Search(problem, ideas, seconds, workers)
+    return replace(search.best(found), asked=asked)
+
+
+def require_solver() -> None:
+    """Make sure that OR-Tools is there.
+
+    Raises:
+        ConfigurationError: it is not; the message says what to install.
+    """
+    try:
+        import ortools.sat.python.cp_model  # noqa: F401
+    except ImportError as error:
+        raise ConfigurationError(
+            f"the optimum needs OR-Tools, which cannot be imported ({error}); "
+            "install it with: pip install 'slurm-sim-plugins[optimum]'"
+        ) from error
+
+
+def check_size(problem: Problem) -> None:
+    """Make sure that the problem is not beyond what can be tried.
+
+    Raises:
+        InputError: it is; the message says which limit.
+    """
+    jobs = len(problem.jobs)
+    if jobs > LARGEST_JOBS:
+        raise InputError(
+            f"{problem.name}: {jobs:,} jobs are too many to look for an optimum: the limit is {LARGEST_JOBS}, as no "
+            "more than about 10 can be proven within minutes and the gap of 40 says little; take a part of the workload"
+        )
+    intervals = sum((1 + problem.preemptible(job)) * max(1, len(problem.places(job))) for job in problem.jobs)
+    if intervals > LARGEST_INTERVALS:
+        raise InputError(
+            f"{problem.name}: {jobs} jobs have {intervals:,} places on this machine, which is too many for a solver: "
+            f"the limit is {LARGEST_INTERVALS:,}; take fewer jobs or a machine with fewer blocks"
+        )
+
+
+def within_reach(problem: Problem, loosest: Fraction | None, seconds: float = SECONDS) -> Problem:
+    """The problem under a bound that can be kept: its own, or the next hundredth that can.
+
+    Args:
+        problem: what to schedule.
+        loosest: relax up to this at most; None does not relax.
+        seconds: of the solver, which is asked only if there are many real-time jobs.
+
+    Raises:
+        ConfigurationError: no schedule keeps the bound; the message says which could be kept.
+    """
+    least = least_mean(problem) if len(problem.realtime) <= MOST else _least_mean_of_many(problem, seconds)
+    if least <= problem.bound:
+        return problem
+    relaxed = Fraction(math.ceil(least * HUNDREDTH), HUNDREDTH)
+    if loosest is not None and relaxed <= loosest:
+        return problem.with_bound(relaxed)
+    limit = f", nor {float(loosest):g}, to which it may be relaxed," if loosest is not None else ""
+    raise ConfigurationError(
+        f"{problem.name}: no schedule keeps the real-time jobs' mean slowdown below {float(problem.bound):g}{limit} "
+        f"even if no batch job is in their way: the least is {float(least):.4f}; give a bound of {float(relaxed):g}"
+    )
+
+
+def _least_mean_of_many(problem: Problem, seconds: float) -> Fraction:
+    """As :func:`least_mean`, by the solver; if it is not proven, what can be kept for sure."""
+    alone = tuple(replace(job, realtime=False, checkpoint=None) for job in problem.realtime)
+    best = optimise(Problem(alone, problem.machine, name=problem.name), seconds=seconds)
+    return best.objective / len(alone)
+
+
+class _Search:
+    """One search; counts the solver's seconds."""
+
+    def __init__(self, problem: Problem, ideas: Ideas, seconds: float, workers: int) -> None:
+        self.problem = problem
+        self.ideas = ideas
+        self.seconds = seconds
+        self.workers = workers
+        self.spent = 0.0
+        self.weighed: Weights = weights(problem.batch, problem.horizon)
+
+    def best(self, found: Found) -> Optimum:
+        """Beat a schedule, or prove that none does."""
+        incumbent = found.schedule if found.within_bound and self.ideas.incumbent else None
+        below = self._weighed_sum(incumbent) if incumbent is not None else None
+        model = Model(self.problem, self.ideas, self.weighed, self._cuts(), below)
+        solver, outcome = self._solve(model, max(1.0, self.seconds - self.spent))
+        if outcome in ("OPTIMAL", "FEASIBLE"):
+            return self._optimum(outcome == "OPTIMAL", model.schedule(solver), solver.best_objective_bound)
+        if incumbent is not None and below is not None:
+            bound = below if outcome == "INFEASIBLE" else min(below, solver.best_objective_bound)
+            return self._optimum(outcome == "INFEASIBLE", incumbent, bound)
+        return self._fallback(found, solver.best_objective_bound, outcome)
+
+    def _fallback(self, found: Found, bound: float, outcome: str) -> Optimum:
+        if outcome == "INFEASIBLE":
+            raise AssertionError(f"{self.problem.name}: the model has no solution, but the problem has")
+        if found.within_bound:
+            return self._optimum(False, found.schedule, bound)
+        raise ConfigurationError(
+            f"{self.problem.name}: no schedule was found in {self.seconds:g} s that keeps the bound of "
+            f"{float(self.problem.bound):g}, though there is one; give more time or a looser bound"
+        )
+
+    def _optimum(self, proven: bool, schedule: Schedule, bound: float) -> Optimum:
+        lower = max(Fraction(len(self.problem.batch)), self._exact(bound))
+        objective = batch_slowdowns(self.problem, schedule)
+        status: Status = "optimal" if proven else "feasible"
+        return Optimum(
+            self.problem,
+            status,
+            schedule,
+            objective,
+            float(min(lower, objective)),
+            self.problem.bound,
+            self.spent,
+        )
+
+    def _exact(self, bound: float) -> Fraction:
+        """What a bound on the weighted sum says of the slowdowns; the solver's bounds are whole numbers or less."""
+        return Fraction(math.floor(bound), self.weighed.scale) - self.weighed.error
+
+    def _weighed_sum(self, schedule: Schedule) -> int:
+        return sum((schedule[job.id].end - job.submit) * self.weighed.of[job.id] for job in self.problem.batch)
+
+    def _cuts(self) -> list[Cut]:
+        """What the best schedules of few batch jobs say, as long as there is time for them."""
+        cuts: list[Cut] = []
+        batch = self.problem.batch
+        for count in range(1, min(self.ideas.subsets, len(batch) - 1) + 1):
+            for jobs in combinations(batch, count):
+                left = SUBSETS_SHARE * self.seconds - self.spent
+                if left <= 0:
+                    return cuts
+                cuts.append(self._cut(jobs, cuts, left))
+        return cuts
+
+    def _cut(self, jobs: tuple[Job, ...], cuts: Sequence[Cut], seconds: float) -> Cut:
+        ids = {job.id for job in jobs}
+        known = [cut for cut in cuts if ids.issuperset(cut.jobs)]
+        part = self.problem.of([job for job in self.problem.jobs if job.realtime or job.id in ids])
+        model = Model(part, self.ideas, self.weighed, known)
+        solver, _ = self._solve(model, seconds)
+        return Cut(tuple(sorted(ids)), math.floor(solver.best_objective_bound))
+
+    def _solve(self, model: Model, seconds: float) -> tuple[CpSolver, str]:
+        from ortools.sat.python import cp_model
+
+        solver = cp_model.CpSolver()
+        for name, value in parameters(self.ideas, self.workers, seconds).items():
+            setattr(solver.parameters, name, value)
+        outcome = solver.solve(model.proto)
+        self.spent += solver.wall_time
+        return solver, str(solver.status_name(outcome))
