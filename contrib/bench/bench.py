@@ -244,6 +244,30 @@ def explain() -> None:
             click.echo(f"  job {job:6} {whole:6.2f} CPU s  {megabytes:5.0f} MB")
 
 
+def pv_easy() -> None:
+    click.echo("pv_easy: the preset papers/pv_easy, from trace to metrics, the whole process")
+    program = str(Path(sys.executable).with_name("slurm-sim"))
+    for name in available():
+        file, processors = LOGS[name]
+        command = [program, "run", str(TRACES / file), "--config", "papers/pv_easy", "--processors", str(processors)]
+        seconds, megabytes = min(measure([*command, "--json", "--no-progress"]) for _ in range(2))
+        click.echo(f"  {name:10} {seconds:6.2f} CPU s  {megabytes:5.0f} MB")
+
+
+def fairness() -> None:
+    if "KTH" not in available():
+        return
+    click.echo("fairness: every job of KTH audited, in forks of one run; EASY and PV-EASY")
+    program = str(Path(sys.executable).with_name("slurm-sim"))
+    file, processors = LOGS["KTH"]
+    for policy in ([], ["--config", "papers/pv_easy"]):
+        with tempfile.TemporaryDirectory() as folder:
+            run = [program, "run", str(TRACES / file), *policy, "--processors", str(processors), "--out", folder]
+            measure([*run, "--no-progress"])
+            seconds, megabytes = measure([program, "fairness", folder, "--sample", "0", "--no-progress"])
+            click.echo(f"  {'PV-EASY' if policy else 'EASY':10} {seconds:6.1f} CPU s  {megabytes:5.0f} MB")
+
+
 def hook_call() -> None:
     click.echo("hook_call: one hook with one situation, as the fixtures do it; all checks of a bundled plugin")
     here = cluster(10).running(job(6, limit=100), since=-20).waiting(*[job(1 + size % 4) for size in range(10)])
@@ -261,7 +285,8 @@ def hook_call() -> None:
 
 
 PARTS = {
-    part.__name__: part for part in (agreement, process, engine, conservative, million, walltime, explain, hook_call)
+    part.__name__: part
+    for part in (agreement, process, engine, conservative, million, pv_easy, fairness, walltime, explain, hook_call)
 }
 
 
