@@ -123,22 +123,25 @@ JUDGED = ("wait", "slowdown", "weighted_wait")
 
 def _helps(study: str, of: Gains, policy: str, use: str, source: str) -> list[Claim]:
     found = [gain for metric in JUDGED if (gain := of.get((policy, use, "p85", metric))) is not None]
-    if len(found) < len(JUDGED):
-        return []
-    text = f"{use} adjustment with p85 helps under {policy}"
-    return [Claim(source, text, study, all(gain.mean > 0 for gain in found), ", ".join(map(_in_words, found)))]
+    return [
+        Claim(
+            source, f"{use} adjustment with p85 helps the {words} under {policy}", study, gain.mean > 0, _figures(gain)
+        )
+        for gain in found
+        if (words := gain.metric.replace("_", " "))
+    ]
 
 
 def _no_help(study: str, of: Gains) -> list[Claim]:
     found = [gain for gain in of.values() if (gain.policy, gain.use, gain.metric) == ("FCFS", "regular", "wait")]
     if not found:
         return []
-    text = "regular adjustment does not help under FCFS"
-    figures = ", ".join(f"{gain.scheme}: {_in_words(gain)}" for gain in found)
+    text = "regular adjustment does not help the wait under FCFS"
+    figures = ", ".join(f"{gain.scheme} {_figures(gain)}" for gain in found)
     return [Claim("figure 16", text, study, max(gain.mean for gain in found) < NO_HELP, figures)]
 
 
-def _in_words(gain: Gain) -> str:
+def _figures(gain: Gain) -> str:
     better = sum(change > 0 for change in gain.by_month)
-    words = f"{gain.metric.replace('_', ' ')} {gain.mean:+.1f} %, better in {better} of {len(gain.months)} months"
+    words = f"{gain.mean:+.1f} %, better in {better} of {len(gain.months)} months"
     return words + (f", printed {gain.printed:+g} %" if gain.printed is not None else "")

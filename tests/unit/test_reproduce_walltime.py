@@ -223,15 +223,12 @@ def gain(policy: str, use: str, value: float, scheme: str = "p85") -> list[Gain]
 
 def test_claims_of_the_simulations() -> None:
     helpful = [*gain("WFP", "regular", 5), *gain("WFP", "selective", 9), *gain("FCFS", "selective", 2)]
-    assert [claim.holds for claim in gain_claims([*helpful, *gain("FCFS", "regular", -3)])] == [True] * 4
+    assert [claim.holds for claim in gain_claims([*helpful, *gain("FCFS", "regular", -3)])] == [True] * 10
     harmful = [*gain("WFP", "regular", -1), *gain("FCFS", "regular", 20, "p70"), *gain("FCFS", "selective", 0)]
-    found = {claim.source: claim for claim in gain_claims(harmful)}
-    assert {source: claim.holds for source, claim in found.items()} == {
-        "figure 14": False,
-        "figure 16": False,
-        "figure 17": False,
-    }
-    assert "p70: wait +20.0 %, better in 1 of 1 months" in found["figure 16"].figures
+    found = gain_claims(harmful)
+    assert [claim.source for claim in found] == ["figure 14"] * 3 + ["figure 16"] + ["figure 17"] * 3
+    assert not any(claim.holds for claim in found)
+    assert "p70 +20.0 %, better in 1 of 1 months" in found[3].figures
 
 
 # The command
@@ -260,7 +257,7 @@ def test_any_log_will_do(log: Path) -> None:
     done = run("--trace", str(log), "--out", "out", "--processes", "1")
     assert done.exit_code == 0, done.output
     assert "WFP      regular p95" in done.output
-    assert "selective adjustment with p85 helps under FCFS" in done.output
+    assert "selective adjustment with p85 helps the slowdown under FCFS" in done.output
     written = json.loads(Path("out/tables.json").read_text())
     assert len(written["gains"]) == 12 * 4
     assert {gain["study"] for gain in written["gains"]} == {"intrepid"}
