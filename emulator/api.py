@@ -83,7 +83,7 @@ def simulate(
         report: is told now and then how many jobs are over.
         options: fields of :class:`Config` that differ from ``config``, and slots by the
             type of their plugins: ``scheduler="sched/easy"``, ``priority=``, ``backfill=``,
-            ``preempt=``, ``walltime=``.
+            ``preempt=``, ``walltime=``, ``execution=``.
 
     Raises:
         ConfigurationError: an option, slot or plugin that cannot be used.
@@ -141,10 +141,10 @@ def _simulate(
         except (PluginError, KeyboardInterrupt) as error:
             if folder is not None:
                 status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-                records = collect(simulation.table, workload, processors)
+                records = collect(simulation.table, workload, processors, simulation.stays)
                 write_run(folder, records, describe(workload, processors, config, selection, status, str(error)))
             raise
-        records = collect(simulation.table, workload, processors)
+        records = collect(simulation.table, workload, processors, simulation.stays)
     return Result(records, describe(workload, processors, config, selection), selection.plugins)
 
 

@@ -42,6 +42,10 @@ class Hooks:
         self.walltime_submit = self._resolve("walltime_submit")
         self.walltime_pending = self._resolve("walltime_pending")
         self.walltime_learn = self._resolve("walltime_learn")
+        self.progress_rate = self._resolve("progress_rate")
+        execution = selection.slots["ExecutionType"]
+        # A wrapper alone does not make tiers.
+        self.tiered = any(name == execution for name, _ in selection.implementations("progress_rate"))
         self.job_submitted = self._resolve("job_submitted")
         self.job_started = self._resolve("job_started")
         self.job_requeued = self._resolve("job_requeued")

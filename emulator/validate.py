@@ -14,7 +14,9 @@ from emulator.hooks import Hooks, line_of
 from emulator.state.jobs import FUTURE, JobState, JobTable
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.answers import Refused
-from slurm_sim_plugins.decisions import MakeRoom, Plan, Reserve, Start, Wake
+from slurm_sim_plugins.decisions import MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake
+from slurm_sim_plugins.processors import Processors
+from slurm_sim_plugins.tiers import Stay, Tiers
 from slurm_sim_plugins.views import Job, Run, Situation
 
 MOST_IDLE_WAKES = 1_000_000
@@ -44,6 +46,29 @@ class Validator:
         """The job of a start that can be carried out on ``free`` processors."""
         try:
             return answers.start(decision, self._state, free)
+        except Refused as refused:
+            self._refuse(refused)
+
+    def start_in_tier(self, decision: Start) -> Processors:
+        """The processors of a start that can be carried out, where there are tiers."""
+        situation = self._situation
+        assert situation.tiers is not None, "there are no tiers"
+        try:
+            return answers.start_in_tier(decision, self._state, situation.tiers, situation.total)
+        except Refused as refused:
+            self._refuse(refused)
+
+    def move(self, decision: Move) -> tuple[Stay, Processors]:
+        """The stay that a move ends, and the processors to which it leads."""
+        try:
+            return answers.move(decision, self._state, self._situation.tiers, self._situation.total)
+        except Refused as refused:
+            self._refuse(refused)
+
+    def preempt(self, decision: Preempt) -> Job:
+        """The job whose run is to be preempted."""
+        try:
+            return answers.preempt(decision, self._state)
         except Refused as refused:
             self._refuse(refused)
 
@@ -113,6 +138,17 @@ class Validator:
             job=queue[0].id,
         )
 
+    def at_rest(self, tiers: Tiers) -> None:
+        """Nothing more will happen: no run may be left at rate 0."""
+        for tier in tiers.names:
+            for stay in tiers.stays(tier):
+                self._hooks.refuse(
+                    "progress_rate",
+                    f"the run of this job in {tier} is left at rate {stay.rate:g}, and nothing more will happen",
+                    time=self._situation.now,
+                    job=stay.job.id,
+                )
+
     def priorities(self, answer: Sequence[float], jobs: list[Job]) -> Sequence[float]:
         """One finite number a job."""
         try:
@@ -157,6 +193,13 @@ class Validator:
             return answers.victims(answer, preemptor, self._situation.running)
         except Refused as refused:
             self._refuse_answer("preempt_candidates", refused)
+
+    def rates(self, answer: Sequence[float], stays: Sequence[Stay]) -> list[float]:
+        """One rate a run."""
+        try:
+            return answers.rates(answer, stays)
+        except Refused as refused:
+            self._refuse_answer("progress_rate", refused)
 
     def generator(self, answer: object) -> None:
         """What ``schedule`` answers is a generator."""

@@ -1,9 +1,10 @@
 """All that a plugin author imports: hooks, views, decisions, errors."""
 
-from slurm_sim_plugins.decisions import Decision, MakeRoom, Plan, Reserve, Start, Wake
+from slurm_sim_plugins.decisions import Decision, MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake
 from slurm_sim_plugins.errors import ConfigurationError, InputError, OutputError, PluginError, SlurmSimError
 from slurm_sim_plugins.hookspecs import hookimpl
 from slurm_sim_plugins.profile import Profile, earliest_start
+from slurm_sim_plugins.tiers import RateView, Stay, Tiers
 from slurm_sim_plugins.views import (
     BackfillView,
     Job,
@@ -25,20 +26,25 @@ __all__ = [
     "InputError",
     "Job",
     "MakeRoom",
+    "Move",
     "Oracle",
     "OutputError",
     "PendingView",
     "Plan",
     "PluginError",
+    "Preempt",
     "PreemptView",
     "PriorityView",
     "Profile",
+    "RateView",
     "Reserve",
     "Run",
     "SchedulingView",
     "Situation",
     "SlurmSimError",
     "Start",
+    "Stay",
+    "Tiers",
     "View",
     "Wake",
     "WalltimeView",

@@ -10,7 +10,9 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from typing import Any
 
-from slurm_sim_plugins.decisions import MakeRoom, Plan, Reserve, Start, Wake
+from slurm_sim_plugins.decisions import FIRST_TIER, Decision, MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake
+from slurm_sim_plugins.processors import Processors, all_processors, highest, in_words
+from slurm_sim_plugins.tiers import Stay, Tiers
 from slurm_sim_plugins.views import Job, Run
 
 State = Callable[[Job], str | None]
@@ -111,12 +113,18 @@ def victims(answer: Sequence[Run], preemptor: Job, running: Collection[Run]) -> 
 
 
 def start(decision: Start, state: State, free: int) -> Job:
-    """The job of a start that can be carried out on ``free`` processors.
+    """The job of a start that can be carried out on ``free`` processors, where there are no tiers.
 
     Raises:
-        Refused: it does not wait, or does not fit.
+        Refused: it does not wait, does not fit, or asks for a tier.
     """
     job = waiting(decision, state)
+    if decision.where is not None or decision.tier != FIRST_TIER or decision.setup:
+        raise Refused(
+            "Start: where, tier and setup are for an ExecutionType with tiers, such as execution/two_tier; this one "
+            "has none",
+            job,
+        )
     if job.processors > free:
         raise Refused(
             f"Start: it needs {job.processors} processors and {free} are free; "
@@ -153,27 +161,141 @@ def wake(decision: Wake, now: float) -> float:
     return decision.time
 
 
+def start_in_tier(decision: Start, state: State, tiers: Tiers, total: int) -> Processors:
+    """The processors of a start that can be carried out.
+
+    Raises:
+        Refused: it does not wait, or cannot be there.
+    """
+    job = waiting(decision, state)
+    seconds("Start", "setup", decision.setup, job)
+    return _places("Start", decision.tier, decision.where, job, _idle("Start", decision.tier, tiers, job), total)
+
+
+def move(decision: Move, state: State, tiers: Tiers | None, total: int) -> tuple[Stay, Processors]:
+    """The stay that a move ends, and the processors to which it leads.
+
+    Raises:
+        Refused: the job does not run, cannot be there, or would stay where it is.
+    """
+    job = running(decision, state)
+    stay = tiers.stay(job) if tiers is not None else None
+    if tiers is None or stay is None:
+        raise Refused("Move: there are no tiers; it is for an ExecutionType such as execution/two_tier", job)
+    seconds("Move", "cost", decision.cost, job)
+    if decision.planned is not None:
+        seconds("Move", "planned", decision.planned, job)
+    idle = _idle("Move", decision.tier, tiers, job)
+    if decision.tier == stay.tier:
+        idle |= stay.where
+    wanted = stay.where if decision.where is None else decision.where
+    where = _places("Move", decision.tier, wanted, job, idle, total)
+    if decision.tier == stay.tier and where == stay.where:
+        raise Refused(f"Move: it is in {stay.tier} on these processors already", job)
+    return stay, where
+
+
+def preempt(decision: Preempt, state: State) -> Job:
+    """The job whose run is to be preempted.
+
+    Raises:
+        Refused: it does not run, or may not be requeued.
+    """
+    job = running(decision, state)
+    if not job.may_requeue:
+        raise Refused("Preempt: the job may not be requeued; leave out jobs whose may_requeue is False", job)
+    if decision.by is not None and (not isinstance(decision.by, Job) or state(decision.by) is None):
+        raise Refused(f"Preempt: by is {short(decision.by)}, which is no job of this simulation", job)
+    return job
+
+
+def rates(answer: Sequence[float], stays: Sequence[Stay]) -> list[float]:
+    """One rate a run: finite, and 0 or more.
+
+    Raises:
+        Refused: another length, or what is no such number.
+    """
+    first = stays[0].job
+    if _is_unordered(answer) or _length(answer) != len(stays):
+        raise Refused(f"answered {short(answer)} for {len(stays)} runs; answer one rate for each", first)
+    for stay, rate in zip(stays, answer, strict=True):
+        if not (_is_finite(rate) and rate >= 0):
+            raise Refused(f"answered {short(rate)}; a rate is a finite number, 0 or more", stay.job)
+    return list(map(float, answer))
+
+
+def seconds(kind: str, name: str, value: float, job: Job) -> None:
+    """Check a number of seconds of a decision.
+
+    Raises:
+        Refused: it is not finite, or less than 0.
+    """
+    if not (_is_finite(value) and value >= 0):
+        raise Refused(f"{kind}: {name} is {short(value)}; give finite seconds, 0 or more", job)
+
+
+def _idle(kind: str, tier: str, tiers: Tiers, job: Job) -> Processors:
+    if tier not in tiers.names:
+        raise Refused(f"{kind}: there is no tier {short(tier)}; tiers are {', '.join(tiers.names)}", job)
+    return tiers.idle(tier)
+
+
+def _places(kind: str, tier: str, where: object, job: Job, idle: Processors, total: int) -> Processors:
+    """The wanted processors, or the highest ones that are idle."""
+    if where is None:
+        if idle.bit_count() < job.processors:
+            raise Refused(
+                f"{kind}: it needs {job.processors} processors and {idle.bit_count()} are idle in {tier}", job
+            )
+        return highest(idle, job.processors)
+    if type(where) is not int or where < 0 or where & ~all_processors(total):
+        raise Refused(f"{kind}: where is {short(where)}; it is a set of processors from 0 to {total - 1}", job)
+    if where.bit_count() != job.processors:
+        raise Refused(f"{kind}: it needs {job.processors} processors, where has {where.bit_count()}", job)
+    if where & ~idle:
+        raise Refused(f"{kind}: processors {in_words(where & ~idle)} are not idle in {tier}", job)
+    return where
+
+
+def running(decision: Move | Preempt, state: State) -> Job:
+    """The job of a decision, which must be one that runs.
+
+    Raises:
+        Refused: it is no job, not of this simulation, or does not run.
+    """
+    return _in_state(decision.job, kind_of(decision), state, "RUNNING", "run")
+
+
 def waiting(decision: Start | Reserve | MakeRoom, state: State) -> Job:
     """The job of a decision, which must be one that waits.
 
     Raises:
         Refused: it is no job, not of this simulation, or does not wait.
     """
-    job, kind = decision.job, type(decision).__name__
+    return _in_state(decision.job, kind_of(decision), state, "PENDING", "wait")
+
+
+def kind_of(decision: Decision) -> str:
+    """The word for a decision."""
+    return "Start" if isinstance(decision, Start) else type(decision).__name__
+
+
+def _in_state(job: object, kind: str, state: State, wanted: str, verb: str) -> Job:
     if not isinstance(job, Job):
         raise Refused(f"{kind}: {short(job)} is not a job of the queue")
     word = state(job)
     if word is None:
         raise Refused(f"{kind}: this job is not of this simulation; keep no jobs from another one", job)
-    if word != "PENDING":
-        raise Refused(f"{kind}: the job does not wait, it is {word}", job)
+    if word != wanted:
+        raise Refused(f"{kind}: the job does not {verb}, it is {word}", job)
     return job
 
 
 def no_decision(yielded: object) -> Refused:
     """What is to be said of something that was yielded and is no decision."""
     return Refused(
-        f"yielded {short(yielded)}; a scheduler yields decisions: Start, Reserve, MakeRoom, Wake from slurm_sim_plugins"
+        f"yielded {short(yielded)}; a scheduler yields decisions: Start, Move, Preempt, Reserve, MakeRoom, Wake from "
+        "slurm_sim_plugins"
     )
 
 

@@ -10,7 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from slurm_sim_plugins.processors import Processors
 from slurm_sim_plugins.views import Job
+
+FIRST_TIER = "fg"
+"""Name of the first tier, wherever there are tiers."""
 
 
 class Plan(NamedTuple):
@@ -24,11 +28,117 @@ class Plan(NamedTuple):
     """Once it runs: its planned end is its start and this."""
 
 
-@dataclass(slots=True)
 class Start:
-    """Start a waiting job now, on any free processors."""
+    """Start a waiting job now.
+
+    Args:
+        job: who is to start.
+        reason: why.
+        where: where the ExecutionType has tiers: the processors to take, as many as the job
+            wants; None: the highest that are idle in the tier.
+        tier: there, the tier to run in; ``"fg"``, the first.
+        setup: there, seconds on its processors before it makes progress; 0.
+    """
+
+    __slots__ = ("_place", "job", "reason")
+    __match_args__ = ("job", "reason")
+    _place: tuple[Processors | None, str, float]
+
+    def __init__(
+        self,
+        job: Job,
+        reason: str = "",
+        where: Processors | None = None,
+        tier: str | None = None,
+        setup: float | None = None,
+    ) -> None:
+        self.job = job
+        self.reason = reason
+        if where is not None or tier is not None or setup is not None:
+            # Starts are the many, and few of them say where: whoever handles them need not look.
+            self._place = where, FIRST_TIER if tier is None else tier, 0.0 if setup is None else setup
+            self.__class__ = StartThere
+
+    @property
+    def where(self) -> Processors | None:
+        """The processors to take."""
+        return None
+
+    @property
+    def tier(self) -> str:
+        """The tier to run in."""
+        return FIRST_TIER
+
+    @property
+    def setup(self) -> float:
+        """Seconds on its processors before it makes progress."""
+        return 0.0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Start) and self._values() == other._values()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        names = ("job", "reason", "where", "tier", "setup")
+        said = (f"{name}={value!r}" for name, value in zip(names, self._values(), strict=True))
+        return f"Start({', '.join(said)})"
+
+    def _values(self) -> tuple[Job, str, Processors | None, str, float]:
+        return self.job, self.reason, self.where, self.tier, self.setup
+
+
+class StartThere(Start):
+    """What a :class:`Start` is that says where, in which tier or after which setup."""
+
+    __slots__ = ()
+
+    @property
+    def where(self) -> Processors | None:
+        """The processors to take."""
+        return self._place[0]
+
+    @property
+    def tier(self) -> str:
+        """The tier to run in."""
+        return self._place[1]
+
+    @property
+    def setup(self) -> float:
+        """Seconds on its processors before it makes progress."""
+        return self._place[2]
+
+
+@dataclass(slots=True)
+class Move:
+    """Move a running job to another tier, to other processors, or both; it keeps its progress.
+
+    A swap of tiers is a move without ``where``. For simulations whose ExecutionType has
+    tiers.
+    """
 
     job: Job
+    where: Processors | None = None
+    """The processors to take, idle in the tier; None: those that it has."""
+    tier: str = FIRST_TIER
+    """The tier to run in."""
+    cost: float = 0.0
+    """Seconds on its new processors before it makes progress again."""
+    planned: float | None = None
+    """Seconds until its planned end; None: the cost, and what is planned for a run from its beginning."""
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Preempt:
+    """End the run of a job by preemption: it waits again, with what progress the mode leaves it.
+
+    To have the plugin in the PreemptType slot choose the victims, yield :class:`MakeRoom`.
+    """
+
+    job: Job
+    by: Job | None = None
+    """The job that gains by it; None: the job itself, which is to start anew elsewhere."""
     reason: str = ""
 
 
@@ -66,4 +176,4 @@ class Wake:
     reason: str = ""
 
 
-Decision = Start | Reserve | MakeRoom | Wake
+Decision = Start | Move | Preempt | Reserve | MakeRoom | Wake

@@ -24,6 +24,7 @@ import pluggy
 
 if TYPE_CHECKING:
     from slurm_sim_plugins.decisions import Decision, Plan
+    from slurm_sim_plugins.tiers import RateView
     from slurm_sim_plugins.views import (
         BackfillView,
         Job,
@@ -70,15 +71,17 @@ class SchedSpec:
         """Make one scheduling pass: a generator of decisions.
 
         Called: when jobs wait, after each instant at which a job was submitted, ended or
-        was requeued, or for which a :class:`Wake` was asked. A plugin whose class says
+        was requeued, or for which a :class:`Wake` was asked; where there are tiers, also
+        when jobs only run in another than the first. A plugin whose class says
         ``only_starts = True`` promises to do nothing but start what fits; it is not
         called when only jobs that do not fit were submitted behind the head.
         Answers: decisions, one at a time. Each is validated and applied before the
         generator resumes, so the view is always current. Only ``yield MakeRoom(job)``
         returns something: True when the job now fits, False when nobody was touched.
         None: nothing starts in this pass.
-        Rejected: a job that does not wait, more processors than are free, a time that
-        has passed, a pass that goes on without changing anything; and jobs that still
+        Rejected: a job that does not wait (or run, for :class:`Move` and :class:`Preempt`),
+        more processors than are free, a place that is taken or where there are no tiers, a
+        time that has passed, a pass that goes on without changing anything; and jobs that still
         wait when nothing more will happen.
         Cost: one call per pass; the generator lives for that pass only.
         Mirrors: the controller's ``schedule()`` and ``_attempt_backfill``. Port class: I.
@@ -165,6 +168,35 @@ class WalltimeSpec:
         """
 
 
+class ExecutionSpec:
+    """ExecutionType (the emulator's own slot): how fast jobs progress that share processors.
+
+    A plugin that implements the hook gives every processor a place in each of its tiers:
+    its class may say ``tiers = ("fg", "bg")``, which is the default; the first is called
+    fg. The class may also say ``needs = ("cpu_use",)``: columns that the workload must
+    have; and an instance may have ``changes``, a sequence of times in seconds at which
+    rates change by themselves.
+    """
+
+    @hookspec(firstresult=True)
+    def progress_rate(self, view: RateView) -> Sequence[float] | None:
+        """Give a rate to each run in ``view.changed``: seconds of work done in a second.
+
+        Called: at the end of each instant at which a run began, moved or ended, for the
+        runs that began a stay and those whose neighbours, on any of their processors, have
+        changed; and for all runs at the times of ``changes``.
+        Answers: one number for each run, 0 or more, in the order of ``view.changed``. It
+        holds until the next answer. With 1 a run lasts as long as its work.
+        None: 1 for each.
+        Rejected: another length, NaN, infinities, negative numbers; runs that are left at
+        0 when nothing more will happen.
+        Cost: at most one call per instant; a plugin without the hook costs nothing, and
+        there are no tiers then.
+        Mirrors: nothing. In Slurm, jobs on processors that are shared by OverSubscribe slow
+        each other down in reality. Port class: N.
+        """
+
+
 class ObserverSpec:
     """Told after a change; what they answer is ignored. Any plugin may observe."""
 
@@ -198,6 +230,7 @@ SPECS: dict[str, type] = {
     "backfill": BackfillSpec,
     "preempt": PreemptSpec,
     "walltime": WalltimeSpec,
+    "execution": ExecutionSpec,
     "observer": ObserverSpec,
 }
 """Specification by plugin type. All types but ``observer`` are slots."""
@@ -208,6 +241,7 @@ SLOTS: dict[str, str] = {
     "BackfillType": "backfill",
     "PreemptType": "preempt",
     "WalltimeType": "walltime",
+    "ExecutionType": "execution",
 }
 """Configuration key by plugin type; Slurm's own words where Slurm has the slot."""
 
@@ -217,6 +251,7 @@ DEFAULTS: dict[str, str] = {
     "BackfillType": "backfill/queue_order",
     "PreemptType": "preempt/none",
     "WalltimeType": "walltime/none",
+    "ExecutionType": "execution/plain",
 }
 """What a slot holds when nothing else is named."""
 

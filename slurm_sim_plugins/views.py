@@ -15,9 +15,12 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
 from operator import attrgetter
-from typing import Any, NamedTuple, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, overload
 
 from slurm_sim_plugins.profile import Profile, RunEntry, earliest_start
+
+if TYPE_CHECKING:
+    from slurm_sim_plugins.tiers import Tiers
 
 _ORDER = attrgetter("_order")
 _LAST = float("inf")
@@ -246,6 +249,8 @@ class Situation:
             Then every reservation stands where it stood, and who was refused for want of
             processors or time would be refused again.
         newcomers: the jobs queued since the last pass, in the order of their arrival.
+        tiers: who is where, if the ExecutionType has tiers; then ``free`` and ``running``
+            are those of the first tier. Else None.
 
     What begins with an underscore is for the owner of the situation: the lists behind
     the three sequences; the answers of the plugin in the BackfillType slot, or None for
@@ -266,6 +271,7 @@ class Situation:
         "free",
         "head",
         "now",
+        "tiers",
     )
 
     def __init__(self, total: int, *, now: float = 0.0, compiled: bool = False) -> None:
@@ -273,6 +279,7 @@ class Situation:
         self.free = total
         self.head: Job | None = None
         self.changed = True
+        self.tiers: Tiers | None = None
         self._total = total
         self._waiting: list[Job] = []
         self._runs: list[RunEntry] = []
@@ -416,8 +423,13 @@ class View(ReadOnly):
 
     @property
     def running(self) -> Runs:
-        """Runs of now, by planned end, then by start."""
+        """Runs of now, by planned end, then by start; where there are tiers, those of the first."""
         return self._situation.running
+
+    @property
+    def tiers(self) -> Tiers | None:
+        """Who is where, if the ExecutionType has tiers; else None."""
+        return self._situation.tiers
 
 
 class PriorityView(View):

@@ -9,8 +9,11 @@ from typing import IO, Any
 
 from emulator.engine.clock import MICROSECONDS
 from slurm_sim_plugins.errors import OutputError
+from slurm_sim_plugins.processors import Processors, in_words
 
 BUFFERED_LINES = 8192
+Place = tuple[str, Processors]
+"""A tier, and the processors in it."""
 
 
 class EventLog:
@@ -22,7 +25,10 @@ class EventLog:
     submit    the job was queued
     reject    the job was not taken in; ``reason``
     reserve   it is planned to start at ``start``
-    start     on ``processors``; ``backfilled`` if ahead of the head
+    start     on ``processors``; ``backfilled`` if ahead of the head; with tiers also
+              ``tier`` and ``where``, the numbers of the processors
+    move      with tiers: its run goes to ``tier`` and ``where``
+    rate      with tiers: its run does ``rate`` seconds of work in a second from now on
     requeue   its run was ended by preemption, and it waits again: at once, or, if a
               checkpoint is written first, when it returns
     return    that checkpoint is written
@@ -53,12 +59,23 @@ class EventLog:
         planned = f"{start:.6f}".rstrip("0").rstrip(".") if start != float("inf") else "null"
         self._add(f'{{"time":{seconds(now)},"event":"reserve","job":{job},"start":{planned}{_reason(reason)}}}\n')
 
-    def start(self, now: int, job: int, processors: int, backfilled: bool, reason: str) -> None:
+    def start(
+        self, now: int, job: int, processors: int, backfilled: bool, reason: str, place: Place | None = None
+    ) -> None:
         """A job was started."""
         ahead = ',"backfilled":true' if backfilled else ""
+        there = f"{ahead}{_there(place)}" if place is not None else ahead
         self._add(
-            f'{{"time":{seconds(now)},"event":"start","job":{job},"processors":{processors}{ahead}{_reason(reason)}}}\n'
+            f'{{"time":{seconds(now)},"event":"start","job":{job},"processors":{processors}{there}{_reason(reason)}}}\n'
         )
+
+    def move(self, now: int, job: int, place: Place, reason: str) -> None:
+        """A run went to another place."""
+        self._add(f'{{"time":{seconds(now)},"event":"move","job":{job}{_there(place)}{_reason(reason)}}}\n')
+
+    def rate(self, now: int, job: int, rate: float) -> None:
+        """A run works at a rate from now on."""
+        self._add(f'{{"time":{seconds(now)},"event":"rate","job":{job},"rate":{rate!r}}}\n')
 
     def requeue(self, now: int, job: int, preemptor: int, reason: str) -> None:
         """A run was ended by preemption."""
@@ -122,6 +139,11 @@ def seconds(instant: int) -> str:
     if instant < 0:
         return f"{instant / MICROSECONDS:.6f}".rstrip("0")
     return f"{whole}.{part:06d}".rstrip("0")
+
+
+def _there(place: Place) -> str:
+    tier, where = place
+    return f',"tier":{json.dumps(tier)},"where":"{in_words(where)}"'
 
 
 def _reason(reason: str) -> str:

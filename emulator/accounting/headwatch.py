@@ -30,7 +30,7 @@ class HeadWatch:
         self.head: Job | None = None
         self.missing = 1
 
-    def seen(self, head: Job, now: int) -> None:
+    def seen(self, head: Job | None, now: int) -> None:
         """A pass begins, and the watched head lacks nothing; ``head`` is the head now."""
         if head is self.head:
             self._note(now)

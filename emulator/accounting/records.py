@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.accounting.stays import stay_columns, to_words
 from emulator.engine.clock import MICROSECONDS, NEVER
 from emulator.state.jobs import JobState, JobTable
 from emulator.workload.workload import Workload
@@ -18,6 +19,8 @@ from slurm_sim_plugins.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow
+
+    from emulator.execution.tiers import PastStay
 
 Columns = dict[str, NDArray[Any]]
 
@@ -81,12 +84,15 @@ class Records:
         runs: by name, in the order of (start, job_id).
         processors: size of the machine.
         epoch: Unix time of second 0, or None.
+        stays: by name, as :data:`emulator.accounting.stays.STAY_COLUMNS` says, of stays that
+            are over; None if the ExecutionType has no tiers.
     """
 
     jobs: Mapping[str, NDArray[Any]]
     runs: Mapping[str, NDArray[Any]]
     processors: int
     epoch: int | None = None
+    stays: Mapping[str, NDArray[Any]] | None = None
 
     def __len__(self) -> int:
         return len(self.jobs["job_id"])
@@ -99,6 +105,10 @@ class Records:
         """Run records as an Arrow table."""
         return _table(self.runs)
 
+    def stays_table(self) -> pyarrow.Table | None:
+        """Stay records as an Arrow table, processors in words; None if there are none."""
+        return _table(to_words(self.stays)) if self.stays is not None else None
+
     def jobs_frame(self) -> pd.DataFrame:
         """Job records as a pandas frame."""
         return _frame(self.jobs)
@@ -108,10 +118,11 @@ class Records:
         return _frame(self.runs)
 
 
-def collect(table: JobTable, workload: Workload, processors: int) -> Records:
+def collect(table: JobTable, workload: Workload, processors: int, stays: Sequence[PastStay] | None = None) -> Records:
     """Make the records of a simulation, finished or broken off."""
     jobs = _job_columns(table, workload)
-    return Records(jobs, _run_columns(table, jobs), processors, workload.epoch)
+    places = stay_columns(stays, workload.id) if stays is not None else None
+    return Records(jobs, _run_columns(table, jobs), processors, workload.epoch, places)
 
 
 def read_columns(path: Path) -> Columns:

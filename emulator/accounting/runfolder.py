@@ -1,8 +1,9 @@
 """A run leaves a folder; everything that looks at a finished run reads that folder.
 
-``records.parquet`` (one row a job), ``runs.parquet`` (one row a run of a job),
-``events.jsonl`` and ``run.toml`` (options, versions, hashes, what was dropped). Nothing
-in it depends on when or where it was written: same input, same bytes.
+``records.parquet`` (one row a job), ``runs.parquet`` (one row a run of a job), where there
+are tiers ``stays.parquet`` (one row a stay of a run in one place), ``events.jsonl`` and
+``run.toml`` (options, versions, hashes, what was dropped). Nothing in it depends on when or
+where it was written: same input, same bytes.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from emulator.accounting.records import Records, read_columns
+from emulator.accounting.records import Columns, Records, read_columns
+from emulator.accounting.stays import from_file
 from emulator.files import make_folder, write_atomically
 from slurm_sim_plugins.errors import InputError, OutputError
 
 RECORDS = "records.parquet"
 RUNS = "runs.parquet"
+STAYS = "stays.parquet"
 EVENTS = "events.jsonl"
 ABOUT = "run.toml"
 
@@ -66,6 +69,12 @@ def write_run(folder: Path, records: Records, about: Mapping[str, Any]) -> None:
     make_folder(folder)
     write_jobs(folder / RECORDS, records)
     _write_parquet(folder / RUNS, records.runs_table())
+    stays = records.stays_table()
+    if stays is not None:
+        _write_parquet(folder / STAYS, stays)
+    else:
+        # Of an earlier run in this folder.
+        (folder / STAYS).unlink(missing_ok=True)
     write_atomically(folder / ABOUT, lambda stream: stream.write(tomli_w.dumps(about).encode()))
 
 
@@ -97,7 +106,17 @@ def read_run(folder: Path) -> FinishedRun:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path}: this is not the folder of a run ({error}); run with --out makes one") from error
     jobs, runs = read_columns(folder / RECORDS), read_columns(folder / RUNS)
-    return FinishedRun(Records(jobs, runs, machine, epoch), about, folder)
+    return FinishedRun(Records(jobs, runs, machine, epoch, _read_stays(folder / STAYS)), about, folder)
+
+
+def _read_stays(path: Path) -> Columns | None:
+    """Stay records, if there are any."""
+    if not path.exists():
+        return None
+    try:
+        return from_file(read_columns(path))
+    except (ValueError, KeyError) as error:
+        raise InputError(f"{path}: these are no stays ({error}); run with --out writes them") from error
 
 
 def _write_parquet(path: Path, table: Any) -> None:

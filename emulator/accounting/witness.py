@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.accounting.eventlog import EventLog
+from emulator.accounting.eventlog import EventLog, Place
 from emulator.engine.clock import MICROSECONDS
 from emulator.hooks import FAILURES, Hook, Hooks
 from slurm_sim_plugins.views import Job, Run
@@ -52,11 +52,21 @@ class Witness:
             self._log.submit(now, job.id)
         self._tell("job_submitted", self._hooks.job_submitted, now, job, job)
 
-    def started(self, now: int, run: Run, backfilled: bool, reason: str) -> None:
-        """A job was started."""
+    def started(self, now: int, run: Run, backfilled: bool, reason: str, place: Place | None = None) -> None:
+        """A job was started; the place is known where there are tiers."""
         if self._log is not None:
-            self._log.start(now, run.job.id, run.processors, backfilled, reason)
+            self._log.start(now, run.job.id, run.processors, backfilled, reason, place)
         self._tell("job_started", self._hooks.job_started, now, run.job, run)
+
+    def moved(self, now: int, job: Job, place: Place, reason: str) -> None:
+        """A run went to another place."""
+        if self._log is not None:
+            self._log.move(now, job.id, place, reason)
+
+    def rated(self, now: int, job: Job, rate: float) -> None:
+        """A run works at a rate from now on."""
+        if self._log is not None:
+            self._log.rate(now, job.id, rate)
 
     def requeued(self, now: int, run: Run, preemptor: Job, reason: str) -> None:
         """A run was ended by preemption."""

@@ -20,6 +20,7 @@ SLOT_OPTIONS = {
     "backfill": "BackfillType",
     "preempt": "PreemptType",
     "walltime": "WalltimeType",
+    "execution": "ExecutionType",
 }
 """The short option for each slot, on the command line and in Python."""
 

@@ -47,6 +47,7 @@ class Apply:
             job start which was refused before.
         hopeful: whether, since it was last reset, a job was queued that fits.
         state: the state of each job.
+        facts: the columns that its jobs share, by which a job of this simulation is known.
         useful: work that each job does before it ends, in microseconds.
         watch: watches the head of the queue.
         runs: the entry of each job's current run, or None.
@@ -70,6 +71,7 @@ class Apply:
         self._situation = situation
         self._table = table
         self.state = table.state
+        self.facts = table.jobs[0]._facts if table.jobs else None
         self.useful = progress.useful
         self._progress = progress
         self._overdue = overdue
@@ -178,11 +180,11 @@ class Apply:
         """A run is ended by preemption; its job waits at its old place, with what progress the mode leaves it."""
         table, job = self._table, run.job
         index, start = job.index, table.start[job.index]
+        at_work = self._at_work(index)
         self._leave(index)
         table.requeues[index] += 1
         if not table.backfilled[index] and table.could_start[index] == NEVER:
             table.could_start[index] = start
-        at_work = max(0, self.now - start - self._handover.give_back(index, self.now))
         kept, away = self._progress.preempt(index, at_work)
         table.past_runs.append((index, start, self.now, table.backfilled[index], kept))
         table.backfilled[index] = False
@@ -249,9 +251,25 @@ class Apply:
             if later <= planned_end:
                 continue
             del entries[bisect_left(entries, entry)]
-            self.runs[job.index] = replanned = (later, sequence, processors, start, job)
+            replanned = (later, sequence, processors, start, job)
             insort(entries, replanned)
+            self._replanned(job.index, replanned)
             situation._reservation = None
+
+    def run_of(self, job: Job) -> Run:
+        """The run of a job that runs."""
+        entry = self.runs[job.index]
+        assert entry is not None, f"{job} does not run"
+        return Run._make(entry)
+
+    def _replanned(self, index: int, entry: RunEntry) -> None:
+        """A run is planned to end at another time."""
+        self.runs[index] = entry
+
+    def _at_work(self, index: int) -> int:
+        """For how many microseconds a run has been at work that is preempted now."""
+        waited = self._handover.give_back(index, self.now)
+        return max(0, self.now - self._table.start[index] - waited)
 
     def _leave(self, index: int) -> RunEntry:
         """A run leaves its processors."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from emulator.accounting.eventlog import EventLog
 from emulator.accounting.witness import Witness
 from emulator.config.options import Config
@@ -18,8 +20,13 @@ from emulator.scheduling.scheduling_pass import SchedulingPass
 from emulator.state.jobs import COMPLETED, FUTURE, REJECTED, RUNNING, TIMEOUT, JobTable
 from emulator.validate import Validator
 from emulator.workload.workload import Workload
+from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.manager import Selection
 from slurm_sim_plugins.views import BackfillView, Job, SchedulingView
+
+if TYPE_CHECKING:
+    from emulator.execution.tiers import PastStay
+    from slurm_sim_plugins.tiers import Tiers
 
 
 class Simulation:
@@ -31,6 +38,10 @@ class Simulation:
         config: how to simulate.
         selection: the plugins; made for this simulation alone.
         log: the event log, or None.
+
+    Raises:
+        ConfigurationError: plugins or options that cannot go together.
+        InputError: the workload lacks a column that a plugin needs.
     """
 
     def __init__(
@@ -42,13 +53,24 @@ class Simulation:
         heap: list[Event] = []
         execution = Execution(self.table, config.preemption, kill_at_limit=config.kill_at_limit)
         witness = Witness(log, self._hooks) if Witness.needed(log, self._hooks) else None
-        apply = Apply(self._situation, self.table, execution, OVERDUE[config.expired], heap, witness)
         self._validate = Validator(self._hooks, self._situation, self.table)
+        parts = (self._situation, self.table, execution, OVERDUE[config.expired], heap, witness)
+        apply = Apply(*parts)
+        make_pass = SchedulingPass
+        self._stays: list[PastStay] | None = None
+        if self._hooks.tiered:
+            from emulator.engine.tiered import make_apply
+            from emulator.scheduling.tiered_pass import TieredPass
+
+            make_pass = TieredPass
+            apply = make_apply(parts, self._situation, self._hooks, self._validate, selection, workload, config)
+            self._stays = apply.past
+        check_tiers(selection, self._situation.tiers)
         room = RoomMaker(self._situation, self._hooks, apply, self._validate)
         planned = self._hooks.walltime_submit is not None or self._hooks.walltime_pending is not None
         may_overrun = planned or not config.kill_at_limit or config.preemption.overhead
         priorities = Priorities(self._situation, self._hooks, apply, self._validate)
-        self._pass = SchedulingPass(
+        self._pass = make_pass(
             self._situation, self._hooks, apply, self._validate, room, priorities, may_overrun=may_overrun
         )
         admission = Admission(self._situation, self.table, self._hooks, apply, self._validate, priorities)
@@ -67,6 +89,13 @@ class Simulation:
         self._loop.run(report)
         if self._situation.head is not None:
             self._validate.stalled()
+        if self._situation.tiers is not None:
+            self._validate.at_rest(self._situation.tiers)
+
+    @property
+    def stays(self) -> list[PastStay] | None:
+        """Where runs were, if the ExecutionType has tiers; None if it has not."""
+        return self._stays
 
     @property
     def situation(self) -> SchedulingView:
@@ -115,3 +144,19 @@ class Simulation:
         except FAILURES as error:
             self._hooks.fail("backfill_candidates", error, time=self._situation.now)
         return jobs if answer is None else list(self._validate.order(answer, jobs))
+
+
+def check_tiers(selection: Selection, tiers: Tiers | None) -> None:
+    """Check that a scheduler that says ``needs_tiers`` has them.
+
+    Raises:
+        ConfigurationError: it has not.
+    """
+    name = selection.slots["SchedulerType"]
+    names = tiers.names if tiers is not None else ()
+    missing = [tier for tier in getattr(selection.plugins[name], "needs_tiers", ()) if tier not in names]
+    if missing:
+        raise ConfigurationError(
+            f"{name} needs the tier {missing[0]}, which {selection.slots['ExecutionType']} does not have; "
+            "set ExecutionType=execution/two_tier"
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from types import GeneratorType
 from typing import Any
 
@@ -13,7 +13,7 @@ from emulator.scheduling.priorities import Priorities
 from emulator.scheduling.room import RoomMaker
 from emulator.state.jobs import PENDING
 from emulator.validate import Validator
-from slurm_sim_plugins.decisions import Decision, MakeRoom, Reserve, Start, Wake
+from slurm_sim_plugins.decisions import Decision, MakeRoom, Move, Preempt, Reserve, Start, Wake
 from slurm_sim_plugins.views import Job, PendingView, SchedulingView
 
 PATIENCE = 10_000
@@ -38,6 +38,9 @@ class SchedulingPass:
             ``changed`` or ``hopeful``.
     """
 
+    _behind: Collection[Job] = ()
+    """Jobs for which a pass is made even if nobody waits: those in other tiers than the first."""
+
     def __init__(
         self,
         situation: SchedulingView,
@@ -58,7 +61,7 @@ class SchedulingPass:
         self._renew = priorities.renew if hooks.priority_period is not None else None
         self._every_pass = not hooks.only_starts or self._renew is not None
         self.always = self._every_pass or may_overrun
-        self._state = apply.state
+        self._state, self._facts = apply.state, apply.facts
         plain = inspect.isgeneratorfunction(hooks.schedule)
         self._schedule: Callable[[SchedulingView], Any] = (
             hooks.schedule if hooks.schedule is not None and plain else self._checked_schedule
@@ -72,15 +75,15 @@ class SchedulingPass:
     def run(self) -> None:  # noqa: C901 - in one piece: a further call would cost every pass
         """Make one pass, if there is anything for it to do."""
         view, apply = self._view, self._apply
-        if view.head is None:
+        if view.head is None and not self._behind:
             return
         if self._may_overrun and view._runs and view._runs[0][0] <= view.now:
             apply.replan_overdue()
         if not (apply.changed or apply.hopeful or self._every_pass):
             return
-        if self.before is not None:
+        if self.before is not None and view.head is not None:
             self.before()
-            if view.head is None:
+            if view.head is None and not self._behind:
                 return
         if self._renew is not None:
             self._renew()
@@ -89,7 +92,7 @@ class SchedulingPass:
         if apply.watch.missing <= 0:
             apply.watch.seen(view.head, apply.now)
 
-        state, facts, now = self._state, view.head._facts, view.now
+        state, facts, now = self._state, self._facts, view.now
         try:
             self._validate.decisions = decisions = self._schedule(view)
             for decision in decisions:
@@ -169,7 +172,7 @@ class SchedulingPass:
         self._fruitless += 1
         if self._fruitless > self._patience:
             validate.no_progress(self._fruitless)
-        if type(decision) is Start:
+        if isinstance(decision, Start):
             apply.start(validate.start(decision, apply.free), decision.reason)
         elif type(decision) is Reserve:
             apply.reserve(validate.reserve(decision), decision.time, decision.reason)
@@ -177,9 +180,18 @@ class SchedulingPass:
             return self._room.make(validate.make_room(decision), decision.reason)
         elif type(decision) is Wake:
             apply.wake(validate.wake(decision))
+        elif type(decision) is Move:
+            self._move(decision)
+        elif type(decision) is Preempt:
+            job = validate.preempt(decision)
+            apply.preempt(apply.run_of(job), decision.by or job, decision.reason)
         else:
             validate.unknown(decision)
         return None
+
+    def _move(self, decision: Move) -> None:
+        """Refused, where there are no tiers."""
+        self._validate.move(decision)
 
     def _pass_done(self) -> None:
         try:

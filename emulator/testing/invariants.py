@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.testing.capacity import check_capacity, uses_of
-from emulator.testing.modes import check_progress
+from emulator.testing.modes import check_progress, work_before
+from emulator.testing.stays import check_stays
 from emulator.testing.tables import (
     NOWHEN,
     Instants,
@@ -40,6 +41,7 @@ def check_invariants(result: Result, workload: Workload) -> None:
     The runs of a job follow one another, number one more than its requeues, and add up to
     its processor-seconds and to the work that run time, limit and kill rule leave it. Each
     lasts as long, and keeps as much when it is preempted, as the mode of preemption says.
+    Where the ExecutionType has tiers, all that is true of its stays instead.
 
     Args:
         result: what the simulation gave.
@@ -58,10 +60,15 @@ def check_invariants(result: Result, workload: Workload) -> None:
     work, limit = instants(workload.run), instants(workload.time_limit)
     killed = (work > limit) & bool(result.about["simulation"]["kill_at_limit"])
     useful = np.where(killed, limit, work)
-    check_progress(result.about["preemption"], runs, useful, limit, records.processors)
+    if records.stays is None:
+        check_progress(result.about["preemption"], runs, useful, limit, records.processors)
+        check_capacity(uses_of(runs), records.processors)
+    else:
+        left = useful[runs.job] - work_before(runs)
+        exact = result.about["preemption"]["mode"] == "REQUEUE"
+        check_stays(records.stays, runs, left, records.processors, exact=exact)
     _check_kills(jobs, work, limit, killed)
     _check_columns(records, jobs, useful)
-    check_capacity(uses_of(runs), records.processors)
 
 
 def _check_jobs_are_those_of(workload: Workload, records: Records, jobs: JobRows) -> None:

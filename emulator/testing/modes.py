@@ -53,7 +53,7 @@ def check_progress(options: Options, runs: RunRows, useful: Instants, limit: Ins
     Raises:
         AssertionError: naming the job and the time in seconds.
     """
-    left = useful[runs.job] - _before(runs)
+    left = useful[runs.job] - work_before(runs)
     if options["mode"] == "CHECKPOINT" and options["checkpoint"] == "jit":
         _check_just_in_time(options, runs, left, total)
     else:
@@ -66,7 +66,7 @@ def check_progress(options: Options, runs: RunRows, useful: Instants, limit: Ins
     )
 
 
-def _before(runs: RunRows) -> Instants:
+def work_before(runs: RunRows) -> Instants:
     """Work that the earlier runs of the same job did."""
     require(runs.work != NOWHEN, runs.id, runs.end, lambda run: f"run {runs.number[run]} has no work")
     earlier = np.cumsum(runs.work) - runs.work
@@ -168,7 +168,7 @@ def _even(limit: int, cost: int, share: Fraction) -> int:
 
 def _reading(options: Options, runs: RunRows) -> Instants:
     """What reading the last checkpoint takes, if there is one."""
-    return np.where(_before(runs) > 0, _cost(options, "restart_cost", runs), 0)
+    return np.where(work_before(runs) > 0, _cost(options, "restart_cost", runs), 0)
 
 
 def _write(options: Options, runs: RunRows) -> Instants:

@@ -9,12 +9,13 @@ begins from what it says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from slurm_sim_plugins.decisions import Plan
+from slurm_sim_plugins.decisions import FIRST_TIER, Plan
 from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_plugins.processors import Processors, all_processors, highest, in_words, processors
 
 if TYPE_CHECKING:
     from slurm_sim_plugins.testing.scene import Scene
@@ -113,11 +114,13 @@ def job(
 
 @dataclass(frozen=True)
 class Running:
-    """A job that runs: since when, and until when it is planned to."""
+    """A job that runs: since when, until when it is planned to, and, if there are tiers, where."""
 
     job: JobSpec
     since: float
     until: float
+    tier: str = FIRST_TIER
+    where: Processors = 0
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,7 @@ class Cluster:
         changed: what ``view.changed`` says: False if since the last pass jobs were only
             submitted, behind the head of the queue.
         compiled: whether ``view.profile()`` answers with compiled code.
+        tiers: names of the tiers, as of a plugin in the ExecutionType slot; none.
         runs: what runs, in the order of starting.
         queued: who waits since before the last pass.
         arrived: who was queued since.
@@ -139,12 +143,20 @@ class Cluster:
     now: float = 0.0
     changed: bool = True
     compiled: bool = False
+    tiers: tuple[str, ...] = ()
     runs: tuple[Running, ...] = ()
     queued: tuple[JobSpec, ...] = ()
     arrived: tuple[JobSpec, ...] = ()
     _steps: tuple[str, ...] = ()
 
-    def running(self, *jobs: JobSpec, since: float | None = None, until: float | None = None) -> Cluster:
+    def running(
+        self,
+        *jobs: JobSpec,
+        since: float | None = None,
+        until: float | None = None,
+        tier: str | None = None,
+        where: Iterable[int] | None = None,
+    ) -> Cluster:
         """These jobs run, too.
 
         Args:
@@ -152,6 +164,9 @@ class Cluster:
             since: when they started, in seconds on the situation's clock; now.
             until: when they are planned to end, which may have passed; their start and
                 what is planned for them.
+            tier: where there are tiers; the first.
+            where: of one job, where there are tiers: the numbers of its processors; the
+                highest that are idle.
 
         Raises:
             ConfigurationError: they do not fit, or start later than now.
@@ -160,10 +175,37 @@ class Cluster:
         if start > self.now:
             raise ConfigurationError(f"since={since:g} is later than now ({self.now:g}); what runs has started")
         runs = [Running(job, start, start + job.planned.running if until is None else float(until)) for job in jobs]
-        wanted = sum(run.job.processors for run in (*self.runs, *runs))
+        stated: dict[str, Any] = {"since": since, "until": until, "tier": tier}
+        if self.tiers or tier is not None or where is not None:
+            stated["where"] = numbers = None if where is None else list(where)
+            runs = self._placed(runs, tier or FIRST_TIER, numbers)
+        here = tier or FIRST_TIER
+        wanted = sum(run.job.processors for run in (*self.runs, *runs) if run.tier == here)
         if wanted > self.processors:
             raise ConfigurationError(f"what runs takes {wanted} processors, the cluster has {self.processors}")
-        return self._and("running", jobs, {"since": since, "until": until}, runs=(*self.runs, *runs))
+        return self._and("running", jobs, stated, runs=(*self.runs, *runs))
+
+    def _placed(self, runs: list[Running], tier: str, where: list[int] | None) -> list[Running]:
+        """The runs with their processors.
+
+        Raises:
+            ConfigurationError: there is no such tier, or no such place in it.
+        """
+        if tier not in self.tiers:
+            known = ", ".join(self.tiers) or "none; say cluster(4, tiers=('fg', 'bg'))"
+            raise ConfigurationError(f"there is no tier {tier!r}; there are {known}")
+        if where is not None and (len(runs) != 1 or len(set(where)) != runs[0].job.processors):
+            raise ConfigurationError(f"where={where}: name as many processors as one job wants, and one job only")
+        idle, placed = all_processors(self.processors), []
+        for run in self.runs:
+            idle &= ~run.where if run.tier == tier else idle
+        for run in runs:
+            taken = highest(idle, run.job.processors) if where is None else processors(where)
+            if taken & ~idle:
+                raise ConfigurationError(f"where={where}: {in_words(taken & ~idle)} are not idle in {tier}")
+            idle &= ~taken
+            placed.append(replace(run, tier=tier, where=taken))
+        return placed
 
     def waiting(self, *jobs: JobSpec) -> Cluster:
         """These jobs wait, too, and did so at the last pass."""
@@ -183,13 +225,13 @@ class Cluster:
 
     def __repr__(self) -> str:
         head = [f"{self.processors}"]
-        for item in fields(self)[1:4]:
+        for item in fields(self)[1:5]:
             value = getattr(self, item.name)
             if value != item.default:
                 head.append(f"{item.name}={_text(value)}")
         return ".".join([f"cluster({', '.join(head)})", *self._steps])
 
-    def _and(self, step: str, jobs: tuple[JobSpec, ...], options: Mapping[str, float | None], **more: Any) -> Cluster:
+    def _and(self, step: str, jobs: tuple[JobSpec, ...], options: Mapping[str, object], **more: Any) -> Cluster:
         stated = [*map(repr, jobs), *(f"{key}={_text(value)}" for key, value in options.items() if value is not None)]
         return replace(self, _steps=(*self._steps, f"{step}({', '.join(stated)})"), **more)
 
@@ -199,15 +241,24 @@ class Cluster:
                 raise ConfigurationError(f"{job} never fits: the cluster has {self.processors} processors")
 
 
-def cluster(processors: int = 10, *, now: float = 0.0, changed: bool = True, compiled: bool = False) -> Cluster:
+def cluster(
+    processors: int = 10,
+    *,
+    now: float = 0.0,
+    changed: bool = True,
+    compiled: bool = False,
+    tiers: tuple[str, ...] = (),
+) -> Cluster:
     """A cluster on which nothing runs and for which nobody waits; see :class:`Cluster`.
 
     Raises:
-        ConfigurationError: it has no processors.
+        ConfigurationError: it has no processors, or the first tier has another name.
     """
+    if tiers and tiers[0] != FIRST_TIER:
+        raise ConfigurationError(f"tiers={tiers}: the first is called {FIRST_TIER}")
     if processors < 1:
         raise ConfigurationError(f"cluster({processors}): a cluster has 1 processor or more")
-    return Cluster(processors, float(now), changed, compiled)
+    return Cluster(processors, float(now), changed, compiled, tuple(tiers))
 
 
 def _text(value: object) -> str:

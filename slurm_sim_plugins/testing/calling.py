@@ -12,6 +12,7 @@ from slurm_sim_plugins.errors import ConfigurationError, PluginError
 from slurm_sim_plugins.manager import PluginInfo, check_hooks
 from slurm_sim_plugins.testing.builders import Cluster, JobSpec
 from slurm_sim_plugins.testing.scene import PENDING, Scene
+from slurm_sim_plugins.tiers import RateView
 from slurm_sim_plugins.views import (
     BackfillView,
     Job,
@@ -50,7 +51,8 @@ def call(
             ``job(4, limit=60)``. For ``preempt_candidates`` the head of the queue if it is
             not said; else the first newcomer, or the first job that waits or runs.
         jobs: those in question, in their order: ``to_set`` (the newcomers if not said, or
-            all that wait), ``to_try`` (those behind the head that fit), ``waiting`` (all).
+            all that wait), ``to_try`` (those behind the head that fit), ``waiting`` (all),
+            ``changed`` (all that run).
         ran: for ``walltime_learn``: seconds of work; the job's ``run``.
         state: for ``job_ended``.
 
@@ -222,6 +224,20 @@ def _walltime_learn(scene: Scene, plugin: Any, asked: _Question) -> Call:
     return {"job": job, "ran": ran, "now": scene.now}, None
 
 
+def _progress_rate(scene: Scene, plugin: Any, asked: _Question) -> Call:
+    tiers = scene.view.tiers
+    if tiers is None:
+        raise ConfigurationError("rates are asked for where there are tiers; say cluster(4, tiers=('fg', 'bg'))")
+    everywhere = [stay for tier in tiers.names for stay in tiers.stays(tier)]
+    found = [tiers.stay(job) for job in asked.jobs(scene, lambda: [stay.job for stay in everywhere])]
+    stays = tuple(stay for stay in found if stay is not None)
+    if not stays or len(stays) < len(found):
+        raise ConfigurationError("rates are asked for of jobs that run; say which ones, as jobs=[1]")
+    view = RateView(scene.view)
+    object.__setattr__(view, "changed", stays)
+    return {"view": view}, lambda answer: answers.rates(answer, stays)
+
+
 def _job_submitted(scene: Scene, plugin: Any, asked: _Question) -> Call:
     return {"job": asked.job(scene), "now": scene.now}, None
 
@@ -244,6 +260,7 @@ _CALLS: dict[str, Callable[[Scene, Any, _Question], Call]] = {
     "walltime_submit": _walltime_submit,
     "walltime_pending": _walltime_pending,
     "walltime_learn": _walltime_learn,
+    "progress_rate": _progress_rate,
     "job_submitted": _job_submitted,
     "job_started": _about_a_run,
     "job_requeued": _about_a_run,

@@ -7,7 +7,7 @@ from typing import Any
 
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.answers import Refused
-from slurm_sim_plugins.decisions import Decision, MakeRoom, Reserve, Start, Wake
+from slurm_sim_plugins.decisions import Decision, MakeRoom, Move, Preempt, Reserve, Start, Wake
 from slurm_sim_plugins.testing.builders import Cluster
 from slurm_sim_plugins.testing.calling import as_scene, ask, call, fresh, implementation, refuse
 from slurm_sim_plugins.testing.scene import Scene
@@ -135,8 +135,18 @@ class _Pass:
 
     def _carry_out(self, decision: Decision) -> bool | None:
         scene = self._scene
-        if type(decision) is Start:
+        tiers, total = scene.view.tiers, scene.view.total
+        if isinstance(decision, Start) and tiers is not None:
+            where = answers.start_in_tier(decision, scene.state, tiers, total)
+            scene.start(decision.job, decision.tier, where, decision.setup)
+        elif isinstance(decision, Start):
             scene.start(answers.start(decision, scene.state, scene.view.free))
+        elif type(decision) is Move:
+            scene.move(decision, answers.move(decision, scene.state, tiers, total)[1])
+        elif type(decision) is Preempt:
+            job = answers.preempt(decision, scene.state)
+            scene.preempt(scene.run_of(job))
+            self.played.preempted.append(job.id)
         elif type(decision) is Reserve:
             scene.reserve(answers.reserve(decision, scene.state, scene.now), decision.time)
         elif type(decision) is MakeRoom:
@@ -187,7 +197,7 @@ def _ordering(plugin: Any, scene: Scene) -> Callable[[list[Job]], list[Job]]:
 
 
 def _in_words(decision: Decision) -> str:
-    kind = type(decision).__name__
+    kind = answers.kind_of(decision)
     if isinstance(decision, Wake):
         return f"{kind} at {decision.time:g}"
     at = f" at {decision.time:g}" if isinstance(decision, Reserve) else ""

@@ -7,11 +7,15 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import count
 from typing import Any
 
+from slurm_sim_plugins.decisions import FIRST_TIER, Move
 from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_plugins.processors import Processors
 from slurm_sim_plugins.profile import RunEntry
 from slurm_sim_plugins.testing.builders import Cluster, JobSpec
+from slurm_sim_plugins.tiers import StayFields, Tiers, seal
 from slurm_sim_plugins.views import FIRST_PRIORITY, Job, JobFields, Oracle, Run, SchedulingView, new_jobs
 
+MICROSECONDS = 1_000_000
 PENDING, RUNNING, COMPLETED = "PENDING", "RUNNING", "COMPLETED"
 
 
@@ -73,12 +77,16 @@ class Scene:
         )
         for job, spec in zip(jobs, specs, strict=True):
             self._take_in(job, spec)
+        if description.tiers:
+            self.view.tiers = Tiers(self.view, description.tiers)
+        self._behind: dict[Job, Run] = {}
+        self._stays = 0
         self._set_the_scene(description, [self.jobs[each] for each in ids])
 
     def _set_the_scene(self, description: Cluster, jobs: list[Job]) -> None:
         """Start what runs and queue who waits; ``jobs`` are in the order of the description."""
         for run, job in zip(description.runs, jobs, strict=False):
-            self._run(job, run.until, run.since)
+            self._run(job, run.until, run.since, run.tier, run.where)
         waiting = jobs[len(description.runs) :]
         for job in waiting:
             self._queue(job)
@@ -116,6 +124,8 @@ class Scene:
         for run in self.view.running:
             if run.job is job:
                 return run
+        if job in self._behind:
+            return self._behind[job]
         raise ConfigurationError(f"job {job.id} does not run, it is {self.state(job)}")
 
     def state(self, job: Job) -> str | None:
@@ -164,18 +174,36 @@ class Scene:
     def end(self, *which: int | Job) -> None:
         """These jobs end now, for good."""
         for each in which:
-            run = self.run_of(each)
+            run, tiers = self.run_of(each), self.view.tiers
+            stay = tiers.stay(run.job) if tiers is not None else None
             self._leave(run)
             self._state[run.job] = COMPLETED
+            if stay is not None and tiers is not None:
+                tiers._left.add(stay.tier)
             self.ended.append((run, self.now, COMPLETED))
             self.view.changed = True
 
-    def start(self, job: Job) -> None:
+    def start(self, job: Job, tier: str = FIRST_TIER, where: Processors = 0, setup: float = 0.0) -> None:
         """A waiting job starts on free processors."""
         ahead = self.view.head is not job
         self._unqueue(job)
         object.__setattr__(job, "backfilled", ahead)
-        self._run(job, self.now + job.planned_running, self.now)
+        self._run(job, self.now + setup + job.planned_running, self.now, tier, where, setup)
+
+    def move(self, decision: Move, where: Processors) -> None:
+        """A run goes to another place."""
+        job = decision.job
+        tiers = self.view.tiers
+        assert tiers is not None, "there are tiers"
+        old = tiers.stay(job)
+        assert old is not None, "the job runs"
+        done = tiers.progress(old)
+        self._leave(self.run_of(job))
+        planned = decision.cost + job.planned_running if decision.planned is None else decision.planned
+        self._run(job, self.now + planned, self.now, decision.tier, where, decision.cost)
+        stay = tiers.stay(job)
+        object.__setattr__(stay, "start", old.start)
+        object.__setattr__(stay, "_done", done * MICROSECONDS)
 
     def reserve(self, job: Job, time: float) -> None:
         """A waiting job is planned to start at ``time`` (seconds)."""
@@ -202,6 +230,8 @@ class Scene:
         """Nobody is new any more; ``changed`` says what the pass itself changed."""
         self.view._arrived.clear()
         self.view.changed = self._changed
+        if self.view.tiers is not None:
+            self.view.tiers._left.clear()
 
     def order_candidates(self, order: Callable[[list[Job]], list[Job]] | None) -> None:
         """Who orders the candidates behind the head; None for the order of the queue."""
@@ -227,20 +257,40 @@ class Scene:
         self.jobs[job.id] = job
         self._state[job] = "FUTURE"
 
-    def _run(self, job: Job, until: float, since: float) -> None:
+    def _run(
+        self,
+        job: Job,
+        until: float,
+        since: float,
+        tier: str = FIRST_TIER,
+        where: Processors = 0,
+        setup: float = 0.0,
+    ) -> None:
         view = self.view
         self._sequence += 1
-        view.free = view.free - job.processors
-        view._reservation = None
-        entry: RunEntry = (until, self._sequence, job.processors, since, job)
-        insort(view._runs, entry)
         self._state[job] = RUNNING
+        if tier == FIRST_TIER:
+            view.free = view.free - job.processors
+            view._reservation = None
+            entry: RunEntry = (until, self._sequence, job.processors, since, job)
+            insort(view._runs, entry)
+        else:
+            self._behind[job] = Run(float("inf"), self._sequence, job.processors, since, job)
+        if view.tiers is not None:
+            self._stays += 1
+            stay = StayFields(job, self._stays, tier, where, since, since)
+            stay._stalled += round(setup * MICROSECONDS)
+            view.tiers._enter(seal(stay))
 
     def _leave(self, run: Run) -> None:
         view = self.view
-        del view._runs[bisect_left(view._runs, tuple(run))]
-        view.free = view.free + run.processors
-        view._reservation = None
+        if self._behind.pop(run.job, None) is None:
+            del view._runs[bisect_left(view._runs, tuple(run))]
+            view.free = view.free + run.processors
+            view._reservation = None
+        stay = view.tiers.stay(run.job) if view.tiers is not None else None
+        if view.tiers is not None and stay is not None:
+            view.tiers._leave(stay)
         self._changed = True
 
     def _queue(self, job: Job) -> bool:

@@ -359,6 +359,7 @@ def test_what_is_not_a_number_is_null(cli: Cli) -> None:
 
 def test_every_slot_has_an_option(cli: Cli) -> None:
     words = ("--priority", "priority/sjf", "--backfill", "backfill/sjf", "--walltime", "walltime/none")
+    words += ("--execution", "execution/plain")
     about = cli("run", "trace.swf", "--json", "--preempt", "preempt/none", *words).json
     assert about["slots"] == {
         "PriorityType": "priority/sjf",
@@ -366,6 +367,7 @@ def test_every_slot_has_an_option(cli: Cli) -> None:
         "BackfillType": "backfill/sjf",
         "PreemptType": "preempt/none",
         "WalltimeType": "walltime/none",
+        "ExecutionType": "execution/plain",
     }
     assert about["run"]["label"] == "sched/easy + priority/sjf + backfill/sjf"
 

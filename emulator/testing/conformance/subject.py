@@ -28,6 +28,7 @@ COMPANIONS: dict[str, list[tuple[str, ...]]] = {
     "backfill": [(), ("sched/venture", "preempt/shadow_load")],
     "preempt": [("sched/venture",), ("sched/venture", "priority/sjf")],
     "walltime": [(), PV, ("sched/conservative",)],
+    "execution": [(), ("sched/conservative",)],
     "observer": [(), (*PV, "walltime/last_model")],
 }
 """The plugins in the other slots with which one of each type is tried; the first ones with one pass for all that
@@ -74,12 +75,13 @@ class Trial:
     config: Config
     _stream: io.StringIO
     _log: EventLog
+    records: Any = None
 
     def finish(self) -> Trial:
         """Run to the end, and check every invariant."""
         self.simulation.run()
         workload, processors = self.case.workload, self.case.processors
-        records = collect(self.simulation.table, workload, processors)
+        records = collect(self.simulation.table, workload, processors, self.simulation.stays)
         about = describe(workload, processors, self.config, self.selection)
         check_invariants(Result(records, about), workload)
         self.records = records
@@ -110,7 +112,8 @@ class Subject:
 
     def policies(self) -> list[Policy]:
         """All with which it is tried."""
-        companions = COMPANIONS.get(self.info.type, [()])
+        tiers = ("execution/two_tier",) if getattr(self.factory, "needs_tiers", ()) else ()
+        companions = [(*names, *tiers) for names in COMPANIONS.get(self.info.type, [()])]
         return [
             Policy(names, "event" if 0 < place == len(companions) - 1 else "batch")
             for place, names in enumerate(companions)

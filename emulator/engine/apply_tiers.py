@@ -1,0 +1,214 @@
+"""Changes of state where the ExecutionType has tiers: particular processors, moves, rates.
+
+As :mod:`emulator.engine.apply`, of which it is a part that only such simulations load.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from heapq import heappush
+from typing import Any
+
+from emulator.engine.apply import Apply
+from emulator.engine.clock import MICROSECONDS, NEVER, instant
+from emulator.engine.events import WAKE
+from emulator.execution.rates import Rates
+from emulator.execution.tiers import Came, PastStay, Seat, end_of, settle
+from emulator.state.jobs import RUNNING
+from slurm_sim_plugins.decisions import FIRST_TIER, Move
+from slurm_sim_plugins.processors import Processors, highest
+from slurm_sim_plugins.profile import RunEntry
+from slurm_sim_plugins.tiers import Stay, StayFields, seal
+from slurm_sim_plugins.views import Job, Run
+
+_set = object.__setattr__
+UNPLANNED = float("inf")
+"""When a run is planned to end that lives on what others leave over."""
+
+
+class TieredApply(Apply):
+    """Changes the state, and knows of each run where it is and at which rate it works.
+
+    What is free, and in the list of runs, are places and runs of the first tier. Rates are
+    asked for once an instant, by :meth:`settle`; until then a run that began or moved has
+    no end.
+
+    Args:
+        args: as :class:`Apply`.
+        rates: how fast runs progress.
+
+    Attributes:
+        past: the stays that are over.
+    """
+
+    def __init__(self, *args: Any, rates: Rates) -> None:
+        super().__init__(*args)
+        assert self._situation.tiers is not None, "the situation has no tiers"
+        self.past: list[PastStay] = []
+        self._tiers = self._situation.tiers
+        self._rates = rates
+        self._seats: dict[int, Seat] = {}
+        self._unsettled: dict[int, Seat] = {}
+        self._stays = 0
+        self._changes = 0
+        for time in rates.changes:
+            self._sequence += 1
+            heappush(self._heap, (time, WAKE, self._sequence, -1))
+
+    def start(
+        self,
+        job: Job,
+        reason: str = "",
+        where: Processors | None = None,
+        tier: str = FIRST_TIER,
+        setup: float = 0.0,
+    ) -> None:
+        """A waiting job starts on processors that are idle in its tier."""
+        index, now, table, watch = job.index, self.now, self._table, self.watch
+        if where is None:
+            where = highest(self._tiers.idle(tier), job.processors)
+        self.state[index] = RUNNING
+        was_head = self._queue.remove(job)
+        arrived = self._situation._arrived
+        if arrived and job in arrived:
+            arrived.remove(job)
+        table.start[index] = now
+        if not was_head:
+            table.backfilled[index] = True
+            _set(job, "backfilled", True)
+        elif table.blocked[index] and table.could_start[index] == NEVER:
+            table.could_start[index] = now
+        if watch.head is job and tier != FIRST_TIER:
+            watch.started(job)
+
+        stay = self._stay(job, tier, where, self._situation.now, now + instant(setup))
+        seat = self._sit(stay, "start", setup + job.planned_running)
+        if self._start_witness is not None:
+            run = Run._make(seat.entry)
+            self._start_witness.started(now, run, not was_head, reason, (tier, where))
+
+    def move(self, decision: Move, old: Stay, where: Processors) -> None:
+        """A run goes from where it is to another tier, other processors, or both."""
+        job, now = decision.job, self.now
+        seat = self._rise(job.index)
+        done, stalled = old._done, max(old._stalled, now) + instant(decision.cost)
+        stay = self._stay(job, decision.tier, where, old.start, stalled)
+        _set(stay, "_done", done)
+        planned = decision.cost + job.planned_running if decision.planned is None else decision.planned
+        self._sit(stay, "swap" if where == old.where else "migration", planned)
+        self.changed = True
+        assert seat.stay is old, "the run was somewhere else"
+        if self._witness is not None:
+            self._witness.moved(now, job, (decision.tier, where), decision.reason)
+
+    def run_of(self, job: Job) -> Run:
+        """The run of a job that runs."""
+        return Run._make(self._seats[job.index].entry)
+
+    def settle(self) -> None:
+        """At the end of an instant: rates for those for whom something changed, and their ends."""
+        now, seats, unsettled = self.now, self._seats, self._unsettled
+        if not unsettled:
+            return
+        # Who ends at this very instant is left to do so.
+        wanting = [seat for index, seat in unsettled.items() if seats.get(index) is seat and seat.end != now]
+        unsettled.clear()
+        if not wanting:
+            return
+        for seat, rate in zip(wanting, self._rates.ask([seat.stay for seat in wanting]), strict=True):
+            if rate != seat.stay.rate or not seat.timed:
+                self._time(seat, rate)
+
+    def change_by_time(self) -> None:
+        """At an instant at which rates change by themselves, all runs want new ones."""
+        changes = self._rates.changes
+        while self._changes < len(changes) and changes[self._changes] <= self.now:
+            self._changes += 1
+            self._unsettled.update(self._seats)
+
+    def _time(self, seat: Seat, rate: float) -> None:
+        """A run works at a rate from now on."""
+        stay, now = seat.stay, self.now
+        index = stay.job.index
+        settle(stay, now)
+        _set(stay, "rate", rate)
+        seat.timed = True
+        seat.end = end_of(stay, self._progress.duration[index], now)
+        self._sequence = sequence = self._sequence + 1
+        self._void(index, seat.entry, sequence)
+        if seat.end is not None:
+            heappush(self._heap, (seat.end, self._progress.ends_by[index], sequence, index))
+        if self._witness is not None:
+            self._witness.rated(now, stay.job, rate)
+
+    def _stay(self, job: Job, tier: str, where: Processors, start: float, stalled: int) -> Stay:
+        """A stay that begins now, without progress before an instant."""
+        self._stays += 1
+        stay = StayFields(job, self._stays, tier, where, start, self._situation.now)
+        stay._settled, stay._stalled = self.now, stalled
+        return seal(stay)
+
+    def _sit(self, stay: Stay, came: Came, planned: float) -> Seat:
+        """A stay begins; planned are seconds until its planned end."""
+        situation, job = self._situation, stay.job
+        index = job.index
+        self._sequence = sequence = self._sequence + 1
+        now = situation.now
+        entry: RunEntry
+        if stay.tier == FIRST_TIER:
+            entry = (now + planned, sequence, job.processors, now, job)
+            situation.free = self.free = self.free - job.processors
+            situation._reservation = None
+            insort(situation._runs, entry)
+            if self.watch.head is not None:
+                self.watch.started(job)
+        else:
+            entry = (UNPLANNED, sequence, job.processors, now, job)
+        self._tiers._enter(stay)
+        self._seats[index] = self._unsettled[index] = seat = Seat(stay, entry, came, stay._done)
+        self._void(index, entry, sequence)
+        self._disturb(stay)
+        return seat
+
+    def _rise(self, index: int) -> Seat:
+        """A stay ends."""
+        situation, seat = self._situation, self._seats.pop(index)
+        stay, entry = seat.stay, seat.entry
+        settle(stay, self.now)
+        self._tiers._leave(stay)
+        if stay.tier == FIRST_TIER:
+            entries = situation._runs
+            del entries[bisect_left(entries, entry)]
+            situation.free = self.free = self.free + entry[2]
+            situation._reservation = None
+            if self.watch.head is not None:
+                self.watch.ended(entry[4])
+        self.past.append(seat.past(self._table.requeues[index] + 1, self.now))
+        self._disturb(stay)
+        return seat
+
+    def _leave(self, index: int) -> RunEntry:
+        """A run leaves its processors."""
+        seat = self._rise(index)
+        self.runs[index] = None
+        self.changed = True
+        self._tiers._left.add(seat.stay.tier)
+        return seat.entry
+
+    def _disturb(self, stay: Stay) -> None:
+        """Who is beside a stay that begins or ends wants a new rate."""
+        for other in self._tiers.beside(stay):
+            index = other.job.index
+            self._unsettled[index] = self._seats[index]
+
+    def _void(self, index: int, entry: RunEntry, sequence: int) -> None:
+        """Only the event of this number ends the run of a job; earlier ones do no more."""
+        self.runs[index] = (entry[0], sequence, *entry[2:])
+
+    def _replanned(self, index: int, entry: RunEntry) -> None:
+        """A run is planned to end at another time."""
+        self._seats[index].entry = entry
+
+    def _at_work(self, index: int) -> int:
+        """How much work a run has done that is preempted now, in microseconds."""
+        return round(self._tiers.progress(self._seats[index].stay) * MICROSECONDS)

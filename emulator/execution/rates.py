@@ -1,0 +1,41 @@
+"""Asks the plugin in the ExecutionType slot how fast runs progress."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from emulator.engine.clock import instant
+from emulator.hooks import FAILURES, Hooks
+from emulator.validate import Validator
+from slurm_sim_plugins.tiers import RateView, Stay
+from slurm_sim_plugins.views import Situation
+
+
+class Rates:
+    """The answers to ``progress_rate``.
+
+    Args:
+        situation: the current state.
+        hooks: the hook among them.
+        validate: checks the answers.
+        changes: times in seconds at which rates change by themselves.
+
+    Attributes:
+        changes: the same as instants, ascending.
+    """
+
+    def __init__(self, situation: Situation, hooks: Hooks, validate: Validator, changes: Sequence[float] = ()) -> None:
+        self._situation = situation
+        self._hooks = hooks
+        self._validate = validate
+        self._view = RateView(situation)
+        self.changes = sorted({instant(time) for time in changes})
+
+    def ask(self, stays: Sequence[Stay]) -> list[float]:
+        """A rate for each of some runs."""
+        object.__setattr__(self._view, "changed", stays)
+        try:
+            answer = self._hooks.progress_rate(self._view)  # type: ignore[misc]
+        except FAILURES as error:
+            self._hooks.fail("progress_rate", error, time=self._situation.now, job=stays[0].job.id)
+        return [1.0] * len(stays) if answer is None else self._validate.rates(answer, stays)

@@ -1,0 +1,1 @@
+"""Bundled plugins of the ExecutionType slot: ``execution/<name>`` lies in ``<name>.py``."""

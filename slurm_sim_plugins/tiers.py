@@ -1,0 +1,142 @@
+"""Tiers: several jobs on one processor, each in a tier of its own.
+
+Where the plugin in the ExecutionType slot has tiers, every processor has one place in
+each of them. A run is in one tier, with as many places as its job wants processors. How
+fast it progresses is the plugin's answer to ``progress_rate``. Processors are particular
+ones there, and what is called free is free in the first tier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence, Set
+
+from slurm_sim_plugins.processors import Processors, all_processors
+from slurm_sim_plugins.views import Job, ReadOnly, Situation, View
+
+_MICROSECONDS = 1_000_000
+
+
+class StayFields:
+    """Storage of :class:`Stay`; only whoever owns the tiers writes to it.
+
+    ``_done`` are microseconds of work done until the instant ``_settled``; there is no
+    progress before ``_stalled``. Instants are whole microseconds.
+    """
+
+    __slots__ = ("_done", "_settled", "_stalled", "job", "number", "rate", "since", "start", "tier", "where")
+
+    def __init__(self, job: Job, number: int, tier: str, where: Processors, start: float, since: float) -> None:
+        self.job = job
+        self.number = number
+        self.tier = tier
+        self.where = where
+        self.start = start
+        self.since = since
+        self.rate = 1.0
+        self._done = 0.0
+        self._settled = self._stalled = round(since * _MICROSECONDS)
+
+
+class Stay(StayFields, ReadOnly):
+    """A run's stay in one tier on certain processors; a move ends it and begins another.
+
+    Attributes:
+        job: whose run it is.
+        number: stays are numbered through a simulation, from 1.
+        tier: name of the tier.
+        where: its processors.
+        start: when the run began, in seconds.
+        since: when this stay began, in seconds.
+        rate: seconds of work that it does in a second; 1 on a dedicated machine.
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<Stay of job {self.job.id} in {self.tier} since {self.since:g}>"
+
+
+class Tiers:
+    """Who is where; follows the situation and cannot be changed.
+
+    Args:
+        situation: the situation to which they belong.
+        names: of the tiers, the first one first.
+
+    Attributes:
+        names: of the tiers, the first one first.
+
+    What begins with an underscore is for the owner of the situation: idle processors and
+    stays by tier, the stays of all jobs, and of those that are not in the first tier.
+    """
+
+    __slots__ = ("_behind", "_idle", "_left", "_of", "_situation", "_stays", "names")
+
+    def __init__(self, situation: Situation, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        self._left: set[str] = set()
+        self._situation = situation
+        self._idle: dict[str, Processors] = dict.fromkeys(names, all_processors(situation.total))
+        self._stays: dict[str, dict[Job, Stay]] = {name: {} for name in names}
+        self._of: dict[Job, Stay] = {}
+        self._behind: dict[Job, Stay] = {}
+
+    @property
+    def left(self) -> Set[str]:
+        """The tiers in which runs have ended since the last pass."""
+        return self._left
+
+    def idle(self, tier: str) -> Processors:
+        """Processors of which the place in a tier is empty."""
+        return self._idle[tier]
+
+    def stay(self, job: Job) -> Stay | None:
+        """Where a job runs; None if it does not run."""
+        return self._of.get(job)
+
+    def stays(self, tier: str) -> Collection[Stay]:
+        """All runs in a tier, in the order in which they came to it."""
+        return self._stays[tier].values()
+
+    def on(self, where: Processors, tier: str) -> list[Stay]:
+        """The runs that have at least one of these processors in a tier."""
+        return [stay for stay in self._stays[tier].values() if stay.where & where]
+
+    def beside(self, stay: Stay) -> list[Stay]:
+        """The runs in other tiers that have at least one processor of this one."""
+        return [other for tier in self.names if tier != stay.tier for other in self.on(stay.where, tier)]
+
+    def progress(self, stay: Stay) -> float:
+        """Seconds of work that a run has done until now, without what earlier runs of its job did."""
+        now = round(self._situation.now * _MICROSECONDS)
+        return (stay._done + stay.rate * max(0, now - max(stay._settled, stay._stalled))) / _MICROSECONDS
+
+    def _enter(self, stay: Stay) -> None:
+        """A stay begins."""
+        job, tier = stay.job, stay.tier
+        self._idle[tier] &= ~stay.where
+        self._stays[tier][job] = self._of[job] = stay
+        if tier != self.names[0]:
+            self._behind[job] = stay
+
+    def _leave(self, stay: Stay) -> None:
+        """A stay ends."""
+        job, tier = stay.job, stay.tier
+        self._idle[tier] |= stay.where
+        del self._stays[tier][job], self._of[job]
+        self._behind.pop(job, None)
+
+
+class RateView(View):
+    """What ``progress_rate`` sees."""
+
+    __slots__ = ("changed",)
+
+    changed: Sequence[Stay]
+    """The runs that want a rate: they began a stay, or their neighbours have changed."""
+
+
+def seal(stay: StayFields) -> Stay:
+    """Make a stay of its storage."""
+    stay.__class__ = Stay
+    return stay  # type: ignore[return-value]
