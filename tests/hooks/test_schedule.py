@@ -341,7 +341,11 @@ REFUSED: dict[str, tuple[Callable[[SchedulingView], Any], str, int | None]] = {
     "wake nan": (lambda view: Wake(float("nan")), "Wake: the time nan is not later", None),
     "wake none": (lambda view: Wake(None), "Wake: the time None is not later", None),
     "wake text": (lambda view: Wake("soon"), "Wake: the time 'soon' is not later", None),
-    "a job": (lambda view: view.queue[0], "a scheduler yields decisions: Start, Move, Preempt, Reserve, MakeRoom, Wake", None),
+    "a job": (
+        lambda view: view.queue[0],
+        "a scheduler yields decisions: Start, Move, Preempt, Reserve, MakeRoom, Wake",
+        None,
+    ),
     "nothing": (lambda view: None, "yielded None; a scheduler yields decisions", None),
     "the class": (lambda view: Start, "a scheduler yields decisions", None),
 }

@@ -338,7 +338,11 @@ def decide(decision: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
         (lambda view: Wake(math.nan), "Wake: the time nan is not later than now", None),
         (lambda view: Wake(math.inf), "Wake: the time inf is not later than now", None),
         (lambda view: Wake("soon"), "Wake: the time 'soon' is not later than now", None),
-        (lambda view: None, "yielded None; a scheduler yields decisions: Start, Move, Preempt, Reserve, MakeRoom, Wake", None),
+        (
+            lambda view: None,
+            "yielded None; a scheduler yields decisions: Start, Move, Preempt, Reserve, MakeRoom, Wake",
+            None,
+        ),
         (lambda view: view.head, "yielded <Job 1: 2 processors", None),
         (lambda view: Start, "yielded <class 'slurm_sim_plugins.decisions.Start'>", None),
         (lambda view: (view.head, 3.0), "yielded (<Job 1:", None),
