@@ -16,7 +16,7 @@ from emulator.accounting.eventlog import EventLog
 from emulator.engine.clock import instant
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.answers import Refused
-from slurm_sim_plugins.decisions import MakeRoom, Plan, Reserve, Start, Wake
+from slurm_sim_plugins.decisions import MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake
 from slurm_sim_plugins.hookspecs import SLOTS, SPECS
 from slurm_sim_plugins.interposing import Around, around_hooks
 from slurm_sim_plugins.manager import Selection
@@ -149,7 +149,8 @@ class Explainer:
 
     def _decided(self, view: Any, decision: Any) -> None:
         job = getattr(decision, "job", None)
-        facts: dict[str, Any] = {"decision": WORDS.get(type(decision), type(decision).__name__.lower())}
+        kind = next((word for kind, word in WORDS.items() if isinstance(decision, kind)), "unknown")
+        facts: dict[str, Any] = {"decision": kind}
         if isinstance(decision, Reserve | Wake):
             facts["at"] = _number(decision.time)
         if getattr(decision, "reason", ""):
@@ -161,8 +162,15 @@ class Explainer:
         self._log.note(instant(view.now), event, {"job": job_id, **facts, **self._by[hook]})
 
 
-WORDS: dict[type, str] = {Start: "start", Reserve: "reserve", MakeRoom: "make room", Wake: "wake"}
-"""What a decision is called; others by their class."""
+WORDS: dict[type, str] = {
+    Start: "start",
+    Move: "move",
+    Preempt: "preempt",
+    Reserve: "reserve",
+    MakeRoom: "make room",
+    Wake: "wake",
+}
+"""What a decision is called."""
 
 
 def explain(selection: Selection, log: EventLog) -> Explainer:

@@ -124,7 +124,7 @@ class _Teller:
             "reject": self._reject,
             "reserve": self._reserve,
             "start": self._start,
-            "move": lambda event: self._tell(event, "moved", words.moved(event)),
+            "move": lambda event: self._tell(event, "moved", words.moved(event, self._by("move"))),
             "rate": lambda event: self._tell(event, "rate", words.rate(event)),
             "requeue": self._requeue,
             "return": lambda event: self._tell(event, "returned", words.returned()),

@@ -111,9 +111,9 @@ def started(event: Event, row: Mapping[str, Any], head: int | None, decided: Eve
     )
 
 
-def moved(event: Event) -> str:
+def moved(event: Event, decided: Event) -> str:
     """It goes to another place."""
-    return f"moved to {event['tier']}, on {event['where']}{_because(event)}"
+    return f"moved to {event['tier']}, on {event['where']}{_by(decided)}{_because(event)}"
 
 
 def rate(event: Event) -> str:

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from slurm_sim_plugins.decisions import FIRST_TIER
 from slurm_sim_plugins.lanes import Block, assign_lanes
+from slurm_sim_plugins.processors import in_words
 from slurm_sim_plugins.testing.builders import Cluster
 from slurm_sim_plugins.testing.playing import Played
 from slurm_sim_plugins.testing.scene import Scene
@@ -21,17 +23,22 @@ STEPS = (1, 2, 5, 10)
 
 @dataclass(frozen=True)
 class Bar:
-    """One run of a job; times in seconds.
+    """One run of a job, or its stay in one place; times in seconds.
 
     Attributes:
         known: until when it has run for certain; from there to ``end`` it is planned to.
         preempted: whether it was sent back.
+        place: where there are tiers: the processors, after the name of the tier if it is not
+            the first.
+        behind: whether it is in another tier than the first.
     """
 
     start: float
     end: float
     known: float
     preempted: bool = False
+    place: str = ""
+    behind: bool = False
 
 
 @dataclass
@@ -57,8 +64,9 @@ def draw(what: Cluster | Scene | Played | Any, *, width: int = WIDTH, most: int 
     """Draw a situation, what a pass made of it, or the result of a simulation.
 
     One line a job: ``.`` it waits, ``=`` it ran, ``-`` it is planned to run, ``x`` it was
-    preempted, ``>`` its reservation. A run is drawn on the first processors that are free
-    when it starts: the machine only counts them.
+    preempted, ``>`` its reservation; where there are tiers, ``~`` it ran in another than the
+    first. A run is drawn on the first processors that are free when it starts, as the machine
+    only counts them; where there are tiers, on its own.
 
     Args:
         what: a description, a scene, what :func:`play` returned, or a result.
@@ -80,8 +88,15 @@ def _rows_of_scene(scene: Scene) -> list[Row]:
     }
     for run, end, outcome in scene.ended:
         rows[run.job.id].bars.append(Bar(run.start, end, end, outcome == "PREEMPTED"))
+    now, tiers = scene.now, scene.view.tiers
     for run in scene.view.running:
-        rows[run.job.id].bars.append(Bar(run.start, max(run.planned_end, scene.now), scene.now))
+        stay = tiers.stay(run.job) if tiers is not None else None
+        since, place = (stay.since, in_words(stay.where)) if stay is not None else (run.start, "")
+        rows[run.job.id].bars.append(Bar(since, max(run.planned_end, now), now, place=place))
+    for tier in tiers.names[1:] if tiers is not None else ():
+        for stay in tiers.stays(tier) if tiers is not None else ():
+            place = f"{tier}:{in_words(stay.where)}"
+            rows[stay.job.id].bars.append(Bar(stay.since, now, now, place=place, behind=True))
     for job in scene.view.queue:
         rows[job.id].waits_until = scene.now
         rows[job.id].reserved = scene.reserved.get(job.id)
@@ -99,7 +114,21 @@ def _rows_of_records(records: Any) -> list[Row]:
         # What still ran when a simulation broke off is drawn as far as anything is known.
         last = end if end == end else latest
         rows[job].bars.append(Bar(start, last, last, outcome == "PREEMPTED"))
+    if records.stays is not None:
+        _in_stays(rows, records.stays)
     return sorted(rows.values(), key=lambda row: (row.first, row.submit, row.job))
+
+
+def _in_stays(rows: dict[int, Row], stays: Any) -> None:
+    """Draw where each run was, instead of on the first processors that were free."""
+    preempted = {(job, bar.end) for job, row in rows.items() for bar in row.bars if bar.preempted}
+    for row in rows.values():
+        row.bars.clear()
+    columns = (stays[name].tolist() for name in ("job_id", "start", "end", "tier", "where"))
+    for job, start, end, tier, where in zip(*columns, strict=True):
+        behind = tier != FIRST_TIER
+        place = f"{tier}:{in_words(where)}" if behind else in_words(where)
+        rows[job].bars.append(Bar(start, end, end, (job, end) in preempted, place, behind))
 
 
 def _drawing(rows: list[Row], processors: int, now: float | None, width: int, most: int) -> str:
@@ -145,7 +174,7 @@ class Scale:
         for bar in row.bars:
             self._fill(cells, ".", since, bar.start)
             self._fill(cells, "-", bar.start, bar.end)
-            self._fill(cells, "=", bar.start, bar.known)
+            self._fill(cells, "~" if bar.behind else "=", bar.start, bar.known)
             if bar.preempted:
                 cells[self._last(bar.start, bar.end)] = "x"
             since = bar.end
@@ -185,6 +214,8 @@ def _times(row: Row) -> Iterable[float]:
 
 
 def _on(row: Row) -> str:
+    if row.bars and row.bars[-1].place:
+        return row.bars[-1].place
     return ",".join(str(low) if high == low + 1 else f"{low}-{high - 1}" for low, high in row.lanes)
 
 
@@ -201,7 +232,8 @@ def _bar_in_words(bar: Bar) -> str:
     if bar.preempted:
         return f"{_seconds(bar.start)} to {_seconds(bar.end)}, preempted"
     planned = " planned" if bar.end > bar.known else ""
-    return f"{_seconds(bar.start)} to {_seconds(bar.end)}{planned}"
+    where = f" on {bar.place}" if bar.behind else ""
+    return f"{_seconds(bar.start)} to {_seconds(bar.end)}{planned}{where}"
 
 
 def _round_up(step: float) -> float:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from emulator.testing import simulate_jobs
 from slurm_sim_plugins.sched.easy import Easy
 from slurm_sim_plugins.testing import cluster, draw, job, play
 from tests.helpers import run
@@ -73,3 +76,22 @@ def test_scattered_processors_and_runs_of_no_length() -> None:
 
 def test_large_times_are_whole() -> None:
     assert "846720000" in draw(run([(1, 846720000, 1, 4, 9)], 3))
+
+
+def test_a_situation_with_tiers() -> None:
+    here = cluster(4, tiers=("fg", "bg")).running(job(3, planned=8), since=-4, where=[0, 1, 3])
+    drawn = lines(draw(here.running(job(2), since=-2, tier="bg", where=[0, 2]), width=13))
+    assert drawn == [
+        "4 processors; a column is 1 s; now is 0",
+        "job  size      on  -4",
+        "  1     3   0-1,3  ====----   -4 to 4 planned",
+        "  2     2  bg:0,2    ~~       -2 to 0 on bg:0,2",
+    ]
+
+
+def test_a_simulation_with_tiers() -> None:
+    jobs = [job(4, run=20, cpu_use=0.3), job(2, submit=1, run=5, limit=10, cpu_use=0.3)]
+    drawn = lines(draw(simulate_jobs(jobs, 4, scheduler="sched/two_tier", execution="execution/two_tier"), width=25))
+    assert drawn[2].split()[:3] == ["1", "4", "0-3"]
+    assert "~" in drawn[3]
+    assert re.search(r"1 to [\d.]+ on bg:", drawn[3])
