@@ -97,7 +97,8 @@ def end_of(stay: Stay, work: float, now: int) -> int | None:
         return begun
     if left > FURTHEST * stay.rate:
         return None
-    return begun + round(left / stay.rate)
+    # Half a microsecond is rounded up, whenever it is worked out; Python's round() would not always do so.
+    return begun + int(left / stay.rate + 0.5)
 
 
 def tier_names(selection: Selection) -> tuple[str, ...]:
