@@ -82,7 +82,13 @@ def tell(run: FinishedRun, job: int) -> Story:
     beginning = log.beginning(row["submit"])
     teller = _Teller(run, row, log, beginning)
     for event in log.lines(beginning):
-        teller.hear(event)
+        try:
+            teller.hear(event)
+        except (LookupError, TypeError, ValueError) as error:
+            raise InputError(
+                f"{run.folder / EVENTS}: the event {event} is not as this version writes it ({error!r}); make the run "
+                "again"
+            ) from error
         if teller.over:
             break
     return Story(row, teller.steps, teller.explained)

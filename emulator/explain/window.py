@@ -86,7 +86,8 @@ class Log:
     def _event(self, line: int, end: int) -> dict[str, Any]:
         try:
             event: dict[str, Any] = json.loads(self._data[line:end])
-            event["time"], event["event"]
+            if not isinstance(event["event"], str) or not isinstance(event["time"], int | float):
+                raise ValueError("it has no event or no time")
         except (ValueError, KeyError, TypeError) as error:
             raise self._damaged(line, error) from error
         return event

@@ -297,6 +297,24 @@ def test_a_damaged_log_is_told_with_its_line(tmp_path: Path) -> None:
         tell(read_run(folder), 1)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"time":1,"event":["start"],"job":1}',
+        '{"time":1,"event":"start","job":1}',
+        '{"time":1,"event":"pass","job":77,"head":77,"free":1,"waiting":1}',
+    ],
+)
+def test_events_of_another_make_are_told(line: str, tmp_path: Path) -> None:
+    folder = made(tmp_path, [(1, 0, 1, 9, 9), (2, 0, 9, 9, 9), (3, 0, 4, 9, 9)], 4)
+    lines = (folder / "events.jsonl").read_text().splitlines()
+    place = 1 + max(number for number, text in enumerate(lines) if json.loads(text)["time"] == 0)
+    (folder / "events.jsonl").write_text("\n".join([*lines[:place], line, *lines[place:]]) + "\n")
+    with pytest.raises(InputError, match=r"is not as this version writes it|is no line of an event log") as caught:
+        tell(read_run(folder), 3)
+    assert "make the run again" in str(caught.value)
+
+
 def test_explain_needs_somewhere_to_write() -> None:
     with pytest.raises(ConfigurationError, match="explain records decisions in the event log, and there is none"):
         simulate(workload(JOBS), processors=4, explain=True, catalogue=Catalogue())
