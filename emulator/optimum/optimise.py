@@ -14,10 +14,10 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
-from emulator.optimum.climb import TRIES, Found, climb
+from emulator.optimum.climb import TRIES, climb
 from emulator.optimum.model import Cut, Ideas, Model, parameters
 from emulator.optimum.problem import LOOSEST, Job, Problem
-from emulator.optimum.realtime import MOST, least_mean
+from emulator.optimum.realtime import MOST, best_alone, with_batch_after
 from emulator.optimum.schedule import Schedule, batch_slowdowns, realtime_slowdown
 from emulator.optimum.weights import Weights, weights
 from slurm_sim_plugins.errors import ConfigurationError, InputError
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 Status = Literal["optimal", "feasible"]
 
 SECONDS = 60.0
+LEAST_SECONDS = 0.1
+"""The whole problem gets so much even if nothing is left."""
 SUBSETS_SHARE = 0.25
 """Of the time, for subsets of the batch jobs."""
 LARGEST_JOBS = 40
@@ -56,7 +58,7 @@ class Optimum:
     status: Status
     schedule: Schedule
     objective: Fraction
-    lower: float
+    lower: Fraction
     asked: Fraction
     seconds: float
     solver: str = "cp-sat"
@@ -64,7 +66,7 @@ class Optimum:
     @property
     def gap(self) -> float:
         """By what part of the objective a better schedule could be better at most."""
-        return max(0.0, 1 - self.lower / float(self.objective))
+        return float(1 - self.lower / self.objective)
 
     @property
     def batch_mean(self) -> float:
@@ -74,7 +76,7 @@ class Optimum:
     @property
     def batch_mean_lower(self) -> float:
         """No schedule has a smaller mean."""
-        return self.lower / len(self.problem.batch)
+        return float(self.lower / len(self.problem.batch))
 
     @property
     def realtime_mean(self) -> float:
@@ -112,10 +114,11 @@ def optimise(
     ideas = ideas or Ideas()
     check_size(problem)
     asked = problem.bound
-    problem = within_reach(problem, loosest, seconds)
+    problem, alone = within_reach(problem, loosest, seconds)
     found = climb(problem, tries=tries, orders=orders)
+    known = found.schedule if found.within_bound else with_batch_after(problem, alone)
     search = _Search(problem, ideas, seconds, workers)
-    return replace(search.best(found), asked=asked)
+    return replace(search.best(known), asked=asked)
 
 
 def require_solver() -> None:
@@ -153,7 +156,7 @@ def check_size(problem: Problem) -> None:
         )
 
 
-def within_reach(problem: Problem, loosest: Fraction | None, seconds: float = SECONDS) -> Problem:
+def within_reach(problem: Problem, loosest: Fraction | None, seconds: float = SECONDS) -> tuple[Problem, Schedule]:
     """The problem under a bound that can be kept: its own, or the next hundredth that can.
 
     Args:
@@ -161,15 +164,19 @@ def within_reach(problem: Problem, loosest: Fraction | None, seconds: float = SE
         loosest: relax up to this at most; None does not relax.
         seconds: of the solver, which is asked only if there are many real-time jobs.
 
+    Returns:
+        It, and a schedule of the real-time jobs alone that keeps the bound.
+
     Raises:
         ConfigurationError: no schedule keeps the bound; the message says which could be kept.
     """
-    least = least_mean(problem) if len(problem.realtime) <= MOST else _least_mean_of_many(problem, seconds)
+    alone = best_alone(problem) if len(problem.realtime) <= MOST else _many_alone(problem, seconds)
+    least = realtime_slowdown(problem, alone) or Fraction(1)
     if least <= problem.bound:
-        return problem
+        return problem, alone
     relaxed = Fraction(math.ceil(least * HUNDREDTH), HUNDREDTH)
     if loosest is not None and relaxed <= loosest:
-        return problem.with_bound(relaxed)
+        return problem.with_bound(relaxed), alone
     limit = f", nor {float(loosest):g}, to which it may be relaxed," if loosest is not None else ""
     raise ConfigurationError(
         f"{problem.name}: no schedule keeps the real-time jobs' mean slowdown below {float(problem.bound):g}{limit} "
@@ -177,11 +184,10 @@ def within_reach(problem: Problem, loosest: Fraction | None, seconds: float = SE
     )
 
 
-def _least_mean_of_many(problem: Problem, seconds: float) -> Fraction:
-    """As :func:`least_mean`, by the solver; if it is not proven, what can be kept for sure."""
+def _many_alone(problem: Problem, seconds: float) -> Schedule:
+    """As :func:`best_alone`, by the solver; if it is not proven, the best that is known."""
     alone = tuple(replace(job, realtime=False, checkpoint=None) for job in problem.realtime)
-    best = optimise(Problem(alone, problem.machine, name=problem.name), seconds=seconds)
-    return best.objective / len(alone)
+    return optimise(Problem(alone, problem.machine, name=problem.name), seconds=seconds).schedule
 
 
 class _Search:
@@ -195,28 +201,21 @@ class _Search:
         self.spent = 0.0
         self.weighed: Weights = weights(problem.batch, problem.horizon)
 
-    def best(self, found: Found) -> Optimum:
+    def best(self, known: Schedule) -> Optimum:
         """Beat a schedule, or prove that none does."""
-        incumbent = found.schedule if found.within_bound and self.ideas.incumbent else None
-        below = self._weighed_sum(incumbent) if incumbent is not None else None
-        model = Model(self.problem, self.ideas, self.weighed, self._cuts(), below)
-        solver, outcome = self._solve(model, max(1.0, self.seconds - self.spent))
+        below = self._weighed_sum(known)
+        model = Model(self.problem, self.ideas, self.weighed, self._cuts(), below if self.ideas.incumbent else None)
+        solver, outcome = self._solve(model, max(LEAST_SECONDS, self.seconds - self.spent))
+        bound = solver.best_objective_bound
         if outcome in ("OPTIMAL", "FEASIBLE"):
-            return self._optimum(outcome == "OPTIMAL", model.schedule(solver), solver.best_objective_bound)
-        if incumbent is not None and below is not None:
-            bound = below if outcome == "INFEASIBLE" else min(below, solver.best_objective_bound)
-            return self._optimum(outcome == "INFEASIBLE", incumbent, bound)
-        return self._fallback(found, solver.best_objective_bound, outcome)
-
-    def _fallback(self, found: Found, bound: float, outcome: str) -> Optimum:
+            schedule = model.schedule(solver)
+            if outcome == "OPTIMAL" or self._weighed_sum(schedule) <= below:
+                return self._optimum(outcome == "OPTIMAL", schedule, bound)
         if outcome == "INFEASIBLE":
-            raise AssertionError(f"{self.problem.name}: the model has no solution, but the problem has")
-        if found.within_bound:
-            return self._optimum(False, found.schedule, bound)
-        raise ConfigurationError(
-            f"{self.problem.name}: no schedule was found in {self.seconds:g} s that keeps the bound of "
-            f"{float(self.problem.bound):g}, though there is one; give more time or a looser bound"
-        )
+            if not self.ideas.incumbent:
+                raise AssertionError(f"{self.problem.name}: the model has no solution, but the problem has")
+            return self._optimum(True, known, below)
+        return self._optimum(False, known, min(below, bound))
 
     def _optimum(self, proven: bool, schedule: Schedule, bound: float) -> Optimum:
         lower = max(Fraction(len(self.problem.batch)), self._exact(bound))
@@ -227,7 +226,7 @@ class _Search:
             status,
             schedule,
             objective,
-            float(min(lower, objective)),
+            min(lower, objective),
             self.problem.bound,
             self.spent,
         )
