@@ -19,6 +19,7 @@ from emulator.cli import (
     explain,
     finished,
     newplugin,
+    optimum,
     plugins,
     reproduce,
     reproduce_walltime,
@@ -77,6 +78,7 @@ for command in (
     reproduce.reproduce,
     walltime.walltime,
     truth.truth,
+    optimum.optimum,
 ):
     slurm_sim.add_command(command)
 reproduce.reproduce.add_command(reproduce_walltime.walltime)
