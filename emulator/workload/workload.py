@@ -180,6 +180,10 @@ class Workload:
         self._refuse(~((self.run >= 0) & (self.run <= LARGEST_SECONDS)), "run", self.run, "must be 0 s or more")
         limit = self.time_limit
         self._refuse(~((limit > 0) & (limit <= LARGEST_SECONDS)), "time_limit", limit, "must be more than 0 s")
+        if "cpu_use" in self.facts:
+            use = _as_array("cpu_use", self.facts["cpu_use"], float)
+            unknown = np.isnan(use) | ((self.facts["cpu_use"].dtype.kind == "i") & (use == -1))
+            self._refuse(~unknown & ~((use > 0) & (use <= 1)), "cpu_use", use, "must be a share: above 0, at most 1")
         ids, counts = np.unique(self.id, return_counts=True)
         if len(ids) < len(self):
             raise InputError(f"{self.name}: job id {ids[counts > 1][0]} stands in it more than once; make ids unique")

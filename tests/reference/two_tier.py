@@ -52,6 +52,7 @@ class Job:
     tier: str = ""
     where: list[int] = field(default_factory=list)
     done: Fraction = Fraction(0)
+    came: Fraction = Fraction(0)
     planned_end: Fraction = Fraction(0)
     stalled: Fraction = Fraction(0)
     kills: int = 0
@@ -155,6 +156,10 @@ class Machine:
         length = max(Fraction(SECOND), job.est - job.done) if rules.remaining else job.est
         return length + (rules.cost * SECOND if rules.count_cost and not swap else 0)
 
+    def expected_end(self, job: Job) -> Fraction:
+        """As planned; who outlives that is planned with its whole estimate, and who outlives that ends now."""
+        return job.planned_end if job.planned_end > self.now else max(self.now, job.came + job.est)
+
     def deploy(self, job: Job, where: list[int]) -> None:
         length = self.length(job, where)
         moves = job.tier == "bg" and where != job.where
@@ -165,7 +170,7 @@ class Machine:
             job.stalled = self.now + Fraction(self.rules.cost) * SECOND
             job.migrations += 1
         self.put(job, "fg", where)
-        job.planned_end = self.now + length
+        job.came, job.planned_end = self.now, self.now + length
 
     def candidates(self) -> list[Job]:
         return sorted(self.waiting() + self.running("bg"), key=lambda job: job.rank)
@@ -180,7 +185,7 @@ class Machine:
                 break
             self.deploy(queue[0], where)
         head, *others = queue
-        ends = {job: max(job.planned_end, self.now) for job in self.running("fg")}
+        ends = {job: self.expected_end(job) for job in self.running("fg")}
         own = None
         extra = 0
         if head.tier == "bg" and self.rules.deploy == "reserve":
