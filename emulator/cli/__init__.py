@@ -22,6 +22,7 @@ from emulator.cli import (
     optimum,
     plugins,
     reproduce,
+    reproduce_optimum,
     reproduce_walltime,
     run,
     trace,
@@ -82,6 +83,7 @@ for command in (
 ):
     slurm_sim.add_command(command)
 reproduce.reproduce.add_command(reproduce_walltime.walltime)
+reproduce.reproduce.add_command(reproduce_optimum.optimum)
 
 
 def main() -> None:

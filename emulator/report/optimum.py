@@ -44,7 +44,7 @@ def gantt(optimum: Optimum) -> Figure:
         figure = new_figure(WIDE, HIGH)
         axes = figure.subplots()
         word = "The best schedule" if optimum.status == "optimal" else "The best schedule found"
-        axes.set_title(f"{word} of {printable(problem.name)}: mean slowdown {optimum.batch_mean:.3f}")
+        axes.set_title(f"{word} of {printable(problem.name)}: batch jobs' mean slowdown {optimum.batch_mean:.3f}")
         first = min(job.submit for job in problem.jobs)
         last = max(stay.end for stay in optimum.schedule.values())
         axis = time_axis(first, last, None)
@@ -143,7 +143,7 @@ def optimum_table(optimum: Optimum, standings: Sequence[Standing] = (), note: st
     from rich.text import Text
 
     realtime = bool(optimum.problem.realtime)
-    caption = "\n".join(text for text in (*_notes(optimum), note) if text)
+    caption = "\n".join(text for text in (*_notes(optimum), *_excuses(standings), note) if text)
     grid = Table(box=box.SIMPLE_HEAD, title=Text(printable(optimum.problem.name)), title_justify="left")
     grid.caption, grid.caption_justify = Text(caption), "left"
     grid.add_column("schedule")
@@ -175,6 +175,11 @@ def _notes(optimum: Optimum) -> Iterator[str]:
         bound = f"The real-time jobs' mean slowdown is at most {float(optimum.problem.bound):g}"
         relaxed = f", as {float(optimum.asked):g} cannot be kept" if optimum.problem.bound != optimum.asked else ""
         yield f"{bound}{relaxed}."
+
+
+def _excuses(standings: Sequence[Standing]) -> Iterator[str]:
+    if not all(each.keeps_bound for each in standings):
+        yield "A policy that does not keep the bound may be below the best that does."
 
 
 def data(optimum: Optimum, standings: Sequence[Standing] = ()) -> dict[str, Any]:
