@@ -156,13 +156,13 @@ class Validator:
         except Refused as refused:
             self._refuse_answer("priority_set", refused)
 
-    def plan(self, answer: float | Plan, job: Job) -> Plan:
+    def plan(self, answer: float | Plan, job: Job) -> tuple[float, float, float]:
         """Planned seconds, one number for everything or three."""
         limit = job.time_limit
         # The many; whatever else it is, is looked at more closely.
         if type(answer) is float:
             if 0 < answer <= limit:
-                return Plan(answer, answer, answer)
+                return answer, answer, answer
         elif type(answer) is Plan:
             queue, waiting, running = answer
             are_floats = type(queue) is type(waiting) is type(running) is float

@@ -19,7 +19,6 @@ from emulator.execution.overdue import Overdue
 from emulator.execution.progress import Progress
 from emulator.scheduling.queue import JobQueue
 from emulator.state.jobs import CANCELLED, COMPLETED, PENDING, REJECTED, REQUEUED, RUNNING, TIMEOUT, JobTable
-from slurm_sim_plugins.decisions import Plan
 from slurm_sim_plugins.profile import RunEntry
 from slurm_sim_plugins.views import Job, Run, Situation
 
@@ -76,7 +75,7 @@ class Apply:
         self._progress = progress
         self._overdue = overdue
         self._handover = Handover()
-        self._plans: dict[int, Plan] = {}
+        self._plans: dict[int, tuple[float, float, float]] = {}
         self._heap = heap
         self._witness = witness
         self._submit_witness = witness.of_submissions if witness is not None else None
@@ -95,8 +94,8 @@ class Apply:
         if self._witness is not None:
             self._witness.rejected(self.now, job, reason)
 
-    def plan(self, job: Job, plan: Plan) -> None:
-        """Schedulers are to plan with this, in seconds of the job's own work."""
+    def plan(self, job: Job, plan: tuple[float, float, float]) -> None:
+        """Schedulers are to plan with this, as a :class:`Plan`, in seconds of the job's own work."""
         index = job.index
         queue, waiting, running = plan
         self._table.planned[index] = waiting

@@ -10,6 +10,9 @@ from emulator.state.jobs import JobTable
 from emulator.validate import Validator
 from slurm_sim_plugins.views import Job, Oracle, Situation, WalltimeView
 
+_set = object.__setattr__
+"""Writes to a view, which refuses plain assignment."""
+
 
 class Admission:
     """Takes submissions in.
@@ -42,33 +45,36 @@ class Admission:
         self._walltime_view = WalltimeView(situation)
         oracle = Oracle((table.work / MICROSECONDS).tolist()) if hooks.needs_oracle else None
         object.__setattr__(self._walltime_view, "oracle", oracle)
+        self._walltime_submit = hooks.walltime_submit
         self._plain = hooks.walltime_submit is None and hooks.priority_set is None
 
     def submit(self, first: int, beyond: int) -> None:
         """Submit, together, the jobs from ``first`` up to ``beyond`` of the table."""
+        jobs = self._jobs[first:beyond]
         if not self._plain:
-            self._ask_plugins(self._jobs[first:beyond])
-        while first < beyond:
-            job = self._jobs[first]
-            first += 1
-            if job.processors <= self._total:
-                self._apply.submit(job)
+            self._ask_plugins(jobs)
+        total, apply = self._total, self._apply
+        for job in jobs:
+            if job.processors <= total:
+                apply.submit(job)
             else:
-                self._apply.reject(job, f"needs {job.processors} processors, the machine has {self._total}")
+                apply.reject(job, f"needs {job.processors} processors, the machine has {total}")
 
     def _ask_plugins(self, jobs: list[Job]) -> None:
-        jobs = [job for job in jobs if job.processors <= self._total]
-        if self._hooks.walltime_submit is not None:
+        total = self._total
+        if self._walltime_submit is not None:
+            view, validate, apply = self._walltime_view, self._validate, self._apply
             for job in jobs:
-                self._plan(job)
-        if self._hooks.priority_set is not None and jobs:
-            self._priorities.set(jobs)
-
-    def _plan(self, job: Job) -> None:
-        object.__setattr__(self._walltime_view, "job", job)
-        try:
-            answer = self._hooks.walltime_submit(self._walltime_view)  # type: ignore[misc]
-        except FAILURES as error:
-            self._hooks.fail("walltime_submit", error, time=self._situation.now, job=job.id)
-        if answer is not None:
-            self._apply.plan(job, self._validate.plan(answer, job))
+                if job.processors > total:
+                    continue
+                _set(view, "job", job)
+                try:
+                    answer = self._walltime_submit(view)
+                except FAILURES as error:
+                    self._hooks.fail("walltime_submit", error, time=self._situation.now, job=job.id)
+                if answer is not None:
+                    apply.plan(job, validate.plan(answer, job))
+        if self._hooks.priority_set is not None:
+            jobs = [job for job in jobs if job.processors <= total]
+            if jobs:
+                self._priorities.set(jobs)
