@@ -7,7 +7,7 @@ the reason why no best schedule is lost that way; what each brought is in docs/o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -335,10 +335,37 @@ class Model:
         self._model.minimize(total)
 
 
-def parameters(ideas: Ideas, workers: int, seconds: float) -> Mapping[str, int | float | bool]:
-    """What the solver is told, by the names of its own parameters."""
-    told: dict[str, int | float | bool] = {"num_workers": workers, "max_time_in_seconds": seconds}
-    if ideas.propagation:
-        told |= {"use_strong_propagation_in_disjunctive": True, "use_dynamic_precedence_in_disjunctive": True}
-        told["linearization_level"] = 2
-    return told
+PORTFOLIO = ("max_lp", "default_lp", "reduced_costs", "quick_restart", "pseudo_costs", "no_lp", "core", "probing")
+"""Of the solver's strategies those that can prove an optimum; what only looks for schedules is left out."""
+
+
+def solve(model: Model, workers: int, seconds: float) -> tuple[CpSolver, str]:
+    """Solve a model.
+
+    Args:
+        model: it.
+        workers: threads, each with a strategy of its own; no more are used than there are
+            strategies. One takes the solver's default.
+        seconds: how long at most.
+
+    Returns:
+        The solver, with what it found, and its outcome: ``OPTIMAL``, ``FEASIBLE``,
+        ``INFEASIBLE`` or ``UNKNOWN``.
+    """
+    from ortools.sat.python import cp_model
+
+    solver = cp_model.CpSolver()
+    told = solver.parameters
+    told.max_time_in_seconds = seconds
+    told.num_workers = min(workers, len(PORTFOLIO))
+    if workers > 1:
+        told.subsolvers.extend(PORTFOLIO[:workers])
+        told.use_lns = False
+        told.use_feasibility_jump = False
+        told.num_violation_ls = 0
+    if model.ideas.propagation:
+        told.use_strong_propagation_in_disjunctive = True
+        told.use_dynamic_precedence_in_disjunctive = True
+        told.linearization_level = 2
+    outcome = solver.solve(model.proto)
+    return solver, str(solver.status_name(outcome))

@@ -15,7 +15,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
 from emulator.optimum.climb import TRIES, climb
-from emulator.optimum.model import Cut, Ideas, Model, parameters
+from emulator.optimum.model import Cut, Ideas, Model, solve
 from emulator.optimum.problem import LOOSEST, Job, Problem
 from emulator.optimum.realtime import MOST, best_alone, with_batch_after
 from emulator.optimum.schedule import Schedule, batch_slowdowns, realtime_slowdown
@@ -259,11 +259,6 @@ class _Search:
         return Cut(tuple(sorted(ids)), math.floor(solver.best_objective_bound))
 
     def _solve(self, model: Model, seconds: float) -> tuple[CpSolver, str]:
-        from ortools.sat.python import cp_model
-
-        solver = cp_model.CpSolver()
-        for name, value in parameters(self.ideas, self.workers, seconds).items():
-            setattr(solver.parameters, name, value)
-        outcome = solver.solve(model.proto)
+        solver, outcome = solve(model, self.workers, seconds)
         self.spent += solver.wall_time
-        return solver, str(solver.status_name(outcome))
+        return solver, outcome

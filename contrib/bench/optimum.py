@@ -1,0 +1,149 @@
+"""Measure how soon the best schedules of few jobs are proven. See README.md beside this file."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from statistics import median, quantiles
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as slurm-sim does, before numpy is imported
+
+import click
+
+from emulator.optimum.check import faults
+from emulator.optimum.instances import as_processors, contended, of_the_paper
+from emulator.optimum.milp import optimise_milp
+from emulator.optimum.model import Ideas
+from emulator.optimum.optimise import Optimum, optimise
+from emulator.optimum.problem import Problem
+
+PAPER = "11 h 52 min (CPLEX, 32 cores, 4 + 3 jobs on 16 midplanes)"
+NONE = Ideas(incumbent=False, subsets=0, propagation=False, symmetry=False, preemption=False, cliques=False)
+"""The model alone; such a model left most of these instances open after a minute."""
+VARIANTS = {
+    "all": Ideas(),
+    "without incumbent": Ideas(incumbent=False),
+    "without subsets": Ideas(subsets=0),
+    "without propagation": Ideas(propagation=False),
+    "without symmetry": Ideas(symmetry=False),
+    "without preemption": Ideas(preemption=False),
+    "without cliques": Ideas(cliques=False),
+    "none": NONE,
+    "none but propagation": replace(NONE, propagation=True),
+}
+
+
+def seven(count: int) -> Iterator[Problem]:
+    """Contended instances of 7 jobs: 5 batch and 2 real-time jobs, or 4 and 3, in turn."""
+    for seed in range(1, count + 1):
+        yield contended(seed) if seed % 2 else contended(seed, batch=4, realtime=3)
+
+
+def timed(solve: Callable[[], Optimum]) -> tuple[Optimum, float, float]:
+    """What came out, seconds on the wall and seconds of processor time, of everything."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    found = solve()
+    return found, time.perf_counter() - wall, time.process_time() - cpu
+
+
+def solved(problems: Iterator[Problem], seconds: float, ideas: Ideas | None = None, *, tell: bool = False) -> str:
+    """Solve all, check each, and say how it went."""
+    walls, cpus, gaps = [], [], []
+    for problem in problems:
+        found, wall, cpu = timed(lambda problem=problem: optimise(problem, seconds=seconds, ideas=ideas))
+        wrong = faults(found.problem, found.schedule, objective=found.objective)
+        if wrong:
+            raise SystemExit(f"{problem.name}: {wrong[0]}")
+        proven = found.status == "optimal"
+        walls.append(wall if proven else math.inf)
+        cpus.append(cpu)
+        gaps.append(0.0 if proven else found.gap)
+        if tell:
+            click.echo(
+                f"  {problem.name:14} {len(problem.batch)} + {len(problem.realtime)}  {found.status:8} "
+                f"gap {100 * found.gap:5.1f} %  mean slowdown {found.batch_mean:7.4f}  "
+                f"{wall:6.1f} s on the wall  {cpu:6.1f} CPU s"
+            )
+    return summary(walls, cpus, gaps)
+
+
+def summary(walls: list[float], cpus: list[float], gaps: list[float]) -> str:
+    """How many are proven, and the distribution of the times."""
+    proven = sorted(wall for wall in walls if math.isfinite(wall))
+    text = f"{len(proven)} of {len(walls)} proven"
+    if len(proven) > 1:
+        tenths = quantiles(proven, n=10, method="inclusive")
+        text += (
+            f"; of these on the wall: least {proven[0]:.1f} s, median {median(proven):.1f}, 90 % {tenths[-1]:.1f}, "
+            f"longest {proven[-1]:.1f}"
+        )
+    text += f"; CPU s of all: median {median(cpus):.1f}, longest {max(cpus):.1f}"
+    return text + (f"; largest gap {100 * max(gaps):.0f} %" if max(gaps) else "")
+
+
+def distribution(count: int, seconds: float) -> None:
+    click.echo(f"distribution: {count} contended instances of 7 jobs on 16 midplanes, {seconds:g} s; paper: {PAPER}")
+    click.echo(f"  {solved(seven(count), seconds, tell=True)}")
+
+
+def ideas(count: int, seconds: float) -> None:
+    click.echo(f"ideas: {count} of these, {seconds:g} s, with one idea left out at a time")
+    for name, variant in VARIANTS.items():
+        click.echo(f"  {name:22} {solved(seven(count), seconds, variant)}")
+
+
+def reach(count: int, seconds: float) -> None:
+    click.echo(f"reach: more jobs, {count} instances of each, {seconds:g} s")
+    for batch, realtime in ((6, 2), (7, 2), (8, 2), (10, 3)):
+        for kind in (contended, of_the_paper):
+            problems = (kind(seed, batch=batch, realtime=realtime) for seed in range(1, count + 1))
+            click.echo(f"  {batch:2} + {realtime}  {kind.__name__:12} {solved(problems, seconds)}")
+
+
+def processors(count: int, seconds: float) -> None:
+    click.echo(f"processors: the same jobs on 16 processors, any of which will do, {seconds:g} s")
+    click.echo(f"  contended    {solved(map(as_processors, seven(count)), seconds)}")
+    paper = (as_processors(of_the_paper(seed)) for seed in range(1, count + 1))
+    click.echo(f"  of_the_paper {solved(paper, seconds)}")
+
+
+def highs(count: int, seconds: float) -> None:
+    click.echo(f"highs: the mixed-integer program, random logs as in the paper, {seconds:g} s")
+    for batch, realtime, midplanes in ((2, 2, 16), (3, 2, 16), (4, 3, 16)):
+        walls, cpus, gaps = [], [], []
+        for seed in range(1, count + 1):
+            problem = of_the_paper(seed, batch=batch, realtime=realtime, midplanes=midplanes)
+            found, wall, cpu = timed(lambda problem=problem: optimise_milp(problem, seconds=seconds))
+            walls.append(wall if found.status == "optimal" else math.inf)
+            cpus.append(cpu)
+            gaps.append(0.0 if found.status == "optimal" else found.gap)
+        click.echo(f"  {batch} + {realtime} on {midplanes}  {summary(walls, cpus, gaps)}")
+
+
+PARTS: dict[str, tuple[Callable[[int, float], None], int, float]] = {
+    "distribution": (distribution, 50, 60.0),
+    "ideas": (ideas, 10, 30.0),
+    "reach": (reach, 5, 60.0),
+    "processors": (processors, 10, 60.0),
+    "highs": (highs, 5, 60.0),
+}
+"""What it is, how many instances, and the limit in seconds."""
+
+
+@click.command()
+@click.argument("parts", nargs=-1, type=click.Choice(list(PARTS)))
+@click.option("--count", type=click.IntRange(min=2), help="Instances, instead of the part's own number.")
+@click.option("--seconds", type=float, help="For each instance, instead of the part's own limit.")
+def main(parts: tuple[str, ...], count: int | None, seconds: float | None) -> None:
+    """Measure the named parts, or all."""
+    click.echo(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, one thread for the solver")
+    for name in parts or PARTS:
+        part, instances, limit = PARTS[name]
+        part(count or instances, seconds or limit)
+
+
+if __name__ == "__main__":
+    main()
