@@ -258,7 +258,7 @@ def _hash_of(trace: Path) -> str:
 def _code() -> str:
     """SHA-256 of the source of both packages."""
     digest = hashlib.sha256()
-    root = Path(__file__).parent.parent
+    root = Path(__file__).parents[2]
     for package in PACKAGES:
         for file in sorted((root / package).rglob("*.py")):
             digest.update(f"{file.relative_to(root).as_posix()}\n".encode())
