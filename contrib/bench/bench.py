@@ -284,9 +284,38 @@ def hook_call() -> None:
         click.echo(f"  check {name:20} {cpu(lambda factory=factory: check_plugin(factory), runs=1):6.2f} CPU s")
 
 
+def two_tier() -> None:
+    click.echo(
+        "two_tier: feitelson96, 200,000 jobs on 320 processors, load 0.9, from trace to records, the whole process"
+    )
+    program = str(Path(sys.executable).with_name("slurm-sim"))
+    with tempfile.TemporaryDirectory() as folder:
+        trace, records = str(Path(folder) / "jobs.swf"), str(Path(folder) / "records.parquet")
+        size = ["--model", "feitelson96", "--jobs", "200000", "--processors", "320", "--load", "0.9", "--seed", "1"]
+        measure([program, "trace", "generate", trace, *size, "--estimates", "tsafrir05", "--cpu-use"])
+        for label, deploy in (("KEASY", "kill"), ("REASY", "reserve"), ("MEASY", "migrate")):
+            policy = ["--scheduler", "sched/two_tier", "--execution", "execution/two_tier"]
+            policy += ["--set", f"sched/two_tier.deploy={deploy}"]
+            command = [program, "run", trace, *policy, "--records", records, "--json", "--no-progress"]
+            seconds, megabytes = measure(command)
+            click.echo(f"  {label:6} {seconds:6.2f} CPU s  {megabytes:5.0f} MB")
+
+
 PARTS = {
     part.__name__: part
-    for part in (agreement, process, engine, conservative, million, pv_easy, fairness, walltime, explain, hook_call)
+    for part in (
+        agreement,
+        process,
+        engine,
+        conservative,
+        million,
+        pv_easy,
+        fairness,
+        walltime,
+        explain,
+        hook_call,
+        two_tier,
+    )
 }
 
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import ClassVar, Literal
 
 from slurm_sim_plugins.decisions import Decision, Move, Preempt, Reserve, Start
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.hookspecs import hookimpl
 from slurm_sim_plugins.processors import Processors, highest
-from slurm_sim_plugins.tiers import Tiers
+from slurm_sim_plugins.tiers import Stay, Tiers
 from slurm_sim_plugins.views import Job, SchedulingView
 
-_ORDER = attrgetter("_order")
 UNKNOWN = 2.0
 """Stands for a CPU use that is not known: more than any that is."""
 Decisions = Generator[Decision, bool, None]
@@ -95,43 +93,56 @@ class TwoTier:
         if tiers.stay(head) is None and self._reserved != (head, shadow.time):
             self._reserved = (head, shadow.time)
             yield Reserve(head, shadow.time)
-        for job in self._others(view, tiers, head):
+        for job in self._others(view, tiers, head, shadow):
             where = self._ahead(job, view, tiers, shadow)
             if where is not None:
                 yield from self._bring(job, where, tiers)
 
     def _head(self, view: SchedulingView, tiers: Tiers) -> Job | None:
         """The first of all jobs that are not in the foreground."""
-        first = min([stay.job for stay in tiers.stays("bg")], key=_ORDER, default=None)
+        first = min([stay.job for stay in tiers.stays("bg")], key=_queue_order, default=None)
         head = view.head
         return first if head is None or (first is not None and first.outranks(head)) else head
 
-    def _others(self, view: SchedulingView, tiers: Tiers, head: Job) -> list[Job]:
-        """Who may go ahead of the head, first come, first served, as far as they fit into what is idle now."""
-        free = view.free
-        waiting = [job for job in view.queue if job.processors <= free and job is not head]
+    def _others(self, view: SchedulingView, tiers: Tiers, head: Job, shadow: _Shadow) -> list[Job]:
+        """Who may go ahead of the head as things are now, in the order of the queue."""
+        free, now, time = view.free, view.now, shadow.time
+        if not free:
+            return []
+        extra = shadow.extra if shadow.beside is None else free
+        waiting = [
+            job
+            for job in view.queue
+            if job.processors <= free and (job.processors <= extra or now + job.planned <= time) and job is not head
+        ]
         behind = [stay.job for stay in tiers.stays("bg") if stay.job.processors <= free and stay.job is not head]
-        return sorted(waiting + behind, key=_ORDER) if behind else waiting
+        return sorted(waiting + behind, key=_queue_order) if behind else waiting
 
     def _ahead(self, job: Job, view: SchedulingView, tiers: Tiers, shadow: _Shadow) -> Processors | None:
         """Where a job can come to without delaying the head, or None; notes what it takes of the extra processors."""
         idle = tiers.idle("fg")
-        where = self._place(job, tiers, idle)
-        if where is None or view.now + self._length(job, where, tiers) <= shadow.time:
-            return where
+        swaps = self._swaps(tiers.stay(job), idle)
+        if view.now + self._length(job, tiers, swaps) <= shadow.time:
+            return self._place(job, tiers, idle)
         if shadow.beside is not None:
-            where = self._place(job, tiers, idle & shadow.beside)
-        elif job.processors <= shadow.extra:
+            return self._place(job, tiers, idle & shadow.beside)
+        if job.processors > shadow.extra:
+            return None
+        where = self._place(job, tiers, idle)
+        if where is not None:
             shadow.extra -= job.processors
-        else:
-            where = None
         return where
+
+    @staticmethod
+    def _swaps(stay: Stay | None, idle: Processors) -> bool:
+        """Whether the foreground is idle where a job is in the background."""
+        return stay is not None and not stay.where & ~idle
 
     def _place(self, job: Job, tiers: Tiers, idle: Processors) -> Processors | None:
         """Where among idle processors of the foreground a job can come to, or None."""
         stay = tiers.stay(job)
         if stay is not None:
-            if not stay.where & ~idle:
+            if self._swaps(stay, idle):
                 return stay.where
             if self._deploy == "reserve":
                 return None
@@ -143,25 +154,22 @@ class TwoTier:
         if stay is None:
             yield Start(job, where=where)
         elif where == stay.where:
-            yield Move(job, planned=self._length(job, where, tiers))
+            yield Move(job, planned=self._length(job, tiers, True))
         elif self._deploy == "migrate":
-            yield Move(job, where, cost=self._cost, planned=self._length(job, where, tiers))
+            yield Move(job, where, cost=self._cost, planned=self._length(job, tiers, False))
         else:
             yield Preempt(job)
             yield Start(job, where=where)
 
-    def _length(self, job: Job, where: Processors, tiers: Tiers) -> float:
-        """For how long a job is planned to be in the foreground."""
+    def _length(self, job: Job, tiers: Tiers, swaps: bool) -> float:
+        """For how long a job is planned to be in the foreground, to which it comes by a swap or otherwise."""
         stay = tiers.stay(job)
-        if stay is None:
-            return job.planned
-        swapped = where == stay.where
-        if self._deploy == "kill" and not swapped:
+        if stay is None or (self._deploy == "kill" and not swaps):
             return job.planned
         length = job.planned_running
         if self._remaining:
             length = max(1.0, length - tiers.progress(stay))
-        return length if swapped else length + self._counted
+        return length if swaps else length + self._counted
 
     def _shadow(self, view: SchedulingView, tiers: Tiers, head: Job) -> _Shadow:
         """When the head is to come to the foreground, and what it leaves over."""
@@ -224,6 +232,10 @@ def _take(groups: list[Processors], count: int) -> Processors:
         if taken.bit_count() == count:
             break
     return taken
+
+
+def _queue_order(job: Job) -> tuple[float, int]:
+    return -job.priority, job.index
 
 
 def _shortest_first(job: Job) -> tuple[float, float, int]:
