@@ -26,9 +26,9 @@ MATTERS = 0.0005
 """A question whose answers bring the mean distance down by less than this stays where it is."""
 CORE = ("pv", "easy")
 """Runs whose cells a reading is first judged by."""
-FINALISTS = 3
-"""So many of the nearest readings are judged by all runs; besides them the presets, the start, and the nearest
-without each trace."""
+FINALISTS = 4
+"""So many of the nearest readings that are not alike are judged by all runs; besides them the presets, the start,
+and the nearest without each trace."""
 MOST_TOGETHER = 16
 """Readings tried together, at most; those that differ in counting alone are counted as one."""
 
@@ -127,7 +127,9 @@ def search(
     best = min(found.values(), key=Tried.distance)
     try_all(neighbours(best.reading, questions))
     ranked = Search(found[presets], found[start], tuple(sorted(found.values(), key=Tried.distance)))
-    finalists = [one.reading for one in ranked.tried[:FINALISTS]]
+    # Answers to which these cells are blind would only take the places of others.
+    unlike = {tuple(cell.ours for cell in one.cells): one.reading for one in reversed(ranked.tried)}
+    finalists = [one.reading for one in ranked.tried if one.reading in unlike.values()][:FINALISTS]
     finalists += [left.chosen.reading for left in leave_one_out(ranked, list(traces))]
     finals = made(list(dict.fromkeys([presets, start, *finalists])), runs)
     return replace(ranked, finals=tuple(sorted(finals, key=Tried.distance)))
