@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -73,8 +74,8 @@ def test_what_was_made_is_kept_and_not_made_again(trace: Path, tmp_path: Path) -
 def test_a_damaged_result_is_made_again(trace: Path, tmp_path: Path) -> None:
     spec = specs(trace)[0]
     run_all([spec], keep=tmp_path)
-    (file,) = tmp_path.iterdir()
-    file.write_text('{"numbers": {"jobs"')
+    (file,) = tmp_path.rglob("_manifest.json")
+    file.write_text('{"run": "')
     (outcome,) = run_all([spec], keep=tmp_path)
     assert not outcome.kept
     assert outcome.numbers["jobs"] == 150
@@ -138,15 +139,15 @@ def test_a_worker_that_dies_costs_only_its_own_run(trace: Path) -> None:
 
 def test_a_kept_result_that_was_altered_is_made_again_and_said(trace: Path, tmp_path: Path) -> None:
     spec = specs(trace, measure=starts)[0]
-    run_all([spec], keep=tmp_path)
-    (file,) = tmp_path.iterdir()
-    text = file.read_text()
-    file.write_text(text.replace('"1": 0.0', '"1": 1.0').replace('"2": ', '"2": 9'))
-    assert file.read_text() != text
+    (before,) = run_all([spec], keep=tmp_path)
+    (file,) = tmp_path.rglob("numbers.parquet")
+    data = file.read_bytes()
+    file.write_bytes(data.replace(struct.pack("<d", before.numbers["2"]), struct.pack("<d", 9.0)))
+    assert file.read_bytes() != data
     (outcome,) = run_all([spec], keep=tmp_path)
     assert not outcome.kept
     assert str(file) in outcome.note and "damaged" in outcome.note and "made again" in outcome.note
-    assert file.read_text() == text
+    assert file.read_bytes() == data
     assert not run_all([spec], keep=tmp_path)[0].note
 
 

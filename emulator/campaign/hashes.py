@@ -1,0 +1,64 @@
+"""What decides the bytes of a result, as hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from emulator.version import version
+from slurm_sim_plugins.errors import InputError
+
+PACKAGES = ("emulator", "slurm_sim_plugins")
+
+
+def digest(stated: Mapping[str, Any]) -> str:
+    """SHA-256, in hex, of data and of the code that makes results of it."""
+    return sha256(canonical({**stated, "version": version(), "code": code()}))
+
+
+def canonical(data: Any) -> bytes:
+    """Data as JSON, the same bytes for the same data."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), default=str).encode()
+
+
+def sha256(data: bytes) -> str:
+    """In hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+@cache
+def hash_of(file: Path) -> str:
+    """SHA-256 of a file as it was when it was first asked for.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    return fresh_hash_of(file)
+
+
+def fresh_hash_of(file: Path) -> str:
+    """SHA-256 of a file as it is now.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    try:
+        return sha256(file.read_bytes())
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror}") from error
+
+
+@cache
+def code() -> str:
+    """SHA-256 of the source of both packages."""
+    found = hashlib.sha256()
+    root = Path(__file__).parents[2]
+    for package in PACKAGES:
+        for file in sorted((root / package).rglob("*.py")):
+            found.update(f"{file.relative_to(root).as_posix()}\n".encode())
+            found.update(file.read_bytes())
+    return found.hexdigest()
