@@ -234,12 +234,12 @@ def plain(value: Any) -> Any:
 
 
 def print_table(table: Any) -> None:
-    """Print a rich table, as wide as the terminal; at least readable where there is none."""
+    """Print a rich table, as wide as the terminal; never so narrow that a number would be cut short."""
     import shutil
 
     from rich.console import Console
 
-    Console(width=max(shutil.get_terminal_size((120, 40)).columns, 80), highlight=False).print(table)
+    Console(width=max(shutil.get_terminal_size().columns, 120), highlight=False).print(table)
 
 
 def metric_note(threshold: float, warm_up: float) -> str:

@@ -632,7 +632,7 @@ def test_an_experiment_loads_no_code(cli: Cli) -> None:
 )
 def test_input(cli: Cli, words: str, message: str) -> None:
     write("bad.swf", "; MaxProcs: 4\n" + TRACE.splitlines()[1] + "\n1 2 three\n")
-    Path("broken.swf.gz").write_bytes(gzip.compress(TRACE.encode())[:-20])
+    Path("broken.swf.gz").write_bytes(gzip.compress(TRACE.encode(), mtime=0)[:-20])
     for folder in ("folder", "damaged", "halved"):
         Path(folder).mkdir()
     write("damaged/run.toml", "[run]\nlabel = 'x'\n[machine]\n")

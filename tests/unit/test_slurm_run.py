@@ -94,7 +94,8 @@ def test_submission_events(tmp_path: Path) -> None:
         gzip.compress(
             b"# a comment\n"
             b"-dt 1.5 -e submit_batch_job | -sim-walltime 60.0 --uid=ann -J a -n 3 -t 5 -q fast pseudo.job\n"
-            b"-dt 2 -e submit_batch_job | -sim-walltime -1 --uid=bob -N 2 pseudo.job\n"
+            b"-dt 2 -e submit_batch_job | -sim-walltime -1 --uid=bob -N 2 pseudo.job\n",
+            mtime=0,
         )
     )
     first, second = read_events(file)

@@ -302,7 +302,8 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
     return invoke
 
 
-def test_evaluate_prints_the_most_accurate_schemes(cli: Cli) -> None:
+def test_evaluate_prints_the_most_accurate_schemes(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")  # even so, no number is cut short
     output = cli("evaluate", "log.swf", "--limit", "3").output
     assert "Walltime adjustment on log, 400 jobs" in output
     assert "3 of 224 schemes, by mean accuracy" in output
