@@ -9,21 +9,17 @@ processor of the workload is a node.
 from __future__ import annotations
 
 import csv
-import gzip
-import hashlib
-import math
 import os
 import re
-import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from emulator.workload.filters import clean, find_filter, start_at
+from emulator.workload.filters import find_filter
+from emulator.workload.logfile import bytes_of, check_malformed, text_of, workload_of
 from emulator.workload.workload import LARGEST_SECONDS, Dropped, Workload
-from slurm_sim_plugins.errors import ConfigurationError, InputError
+from slurm_sim_plugins.errors import InputError
 
 WHOLE = {"id": "job", "user": "user", "project": "project", "processors": "node_num"}
 """Column of the file by column of the workload: whole numbers."""
@@ -32,7 +28,6 @@ TIMES = {"submit": "submit_time", "wait": "wait_time", "run": "run_time", "time_
 STATUS = "new_status"
 MACHINES = {"mira": 49152}
 """Nodes of the machines whose names files begin with."""
-GZIP_MAGIC = b"\x1f\x8b"
 ADVICE = 'correct the line, or leave such lines out with malformed="drop"'
 
 Row = dict[str, float | str]
@@ -66,56 +61,29 @@ def read_alcf(
             names the file and, where there is one, the line.
         ConfigurationError: an argument that cannot be used.
     """
-    rules = find_filter(filter)
-    if malformed not in ("error", "drop"):
-        raise ConfigurationError(f"malformed is {malformed!r}; choose error or drop")
+    find_filter(filter)  # before the log is read
+    check_malformed(malformed)
     file = os.fspath(path)
-    raw = _bytes_of(file)
-    numbers, rows, dropped = _rows(file, _text_of(file, raw), malformed)
+    raw = bytes_of(file)
+    numbers, rows, dropped = _rows(file, text_of(file, raw, "a log as CSV"), malformed)
     machine = _machine(file) if machine is None else machine
-    columns = _columns(rows)
-    epoch = math.floor(columns["submit"].min())
-    columns["submit"] -= epoch
-    cleaned = clean(columns, rules, machine=machine, where=lambda index: f"{file}:{numbers[index]}")
-    if not len(cleaned.columns["id"]):
-        reasons = "; ".join(f"{each.count} {each.reason}" for each in cleaned.dropped)
-        raise InputError(f"{file}: no job is left of {len(rows)} ({reasons}); try another filter")
-    workload = Workload.from_columns(
-        cleaned.columns,
-        logged=cleaned.logged,
+    return workload_of(
+        file,
+        raw,
+        _columns(rows),
+        numbers,
+        dropped,
         name=_name_of(file),
         machine=machine,
-        epoch=epoch,
-        read=len(rows) + sum(each.count for each in dropped),
-        dropped=dropped + cleaned.dropped,
-        changed=cleaned.changed,
-        source_hash=hashlib.sha256(raw).hexdigest(),
+        filter=filter,
+        first_submit=first_submit,
     )
-    return workload if first_submit is None else start_at(workload, first_submit)
 
 
 def looks_like_alcf(head: str) -> bool:
     """Whether the beginning of a file is a line with the names of the columns."""
     names = next(csv.reader(head.splitlines()[:1]), [])
     return {"submit_time", "wall_time", "node_num"} <= set(names)
-
-
-def _bytes_of(file: str) -> bytes:
-    try:
-        return Path(file).read_bytes()
-    except (OSError, ValueError) as error:
-        raise InputError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
-
-
-def _text_of(file: str, raw: bytes) -> str:
-    try:
-        data = gzip.decompress(raw) if raw.startswith(GZIP_MAGIC) else raw
-        return data.decode("utf-8-sig")
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{file}: the gzip data is incomplete or damaged ({error}); get the file again") from error
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{file}:{line}: the line is not text in UTF-8; is it a log as CSV?") from error
 
 
 def _rows(file: str, text: str, malformed: str) -> tuple[list[int], list[Row], tuple[Dropped, ...]]:

@@ -12,23 +12,19 @@ is enough; a job that has none did not end within the log, and cannot be simulat
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import math
 import os
 import re
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
-from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from emulator.workload.alcf import GZIP_MAGIC, MACHINES
-from emulator.workload.filters import clean, find_filter, start_at
+from emulator.workload.alcf import MACHINES
+from emulator.workload.filters import find_filter
+from emulator.workload.logfile import bytes_of, check_malformed, text_of, workload_of
 from emulator.workload.workload import LARGEST_SECONDS, Dropped, Workload
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
@@ -105,35 +101,26 @@ def read_cobalt(
             names the file and, where there is one, the line.
         ConfigurationError: an argument that cannot be used.
     """
-    rules = find_filter(filter)
-    if malformed not in ("error", "drop"):
-        raise ConfigurationError(f"malformed is {malformed!r}; choose error or drop")
+    find_filter(filter)  # before the log is read
+    check_malformed(malformed)
     file = os.fspath(path)
-    raw = _bytes_of(file)
+    raw = bytes_of(file)
     log = _Log(file, _zone(zone), malformed == "drop")
-    log.read(_text_of(file, raw))
+    log.read(text_of(file, raw, "a log of Cobalt"))
     jobs, dropped = log.ended()
     machine = _machine(file) if machine is None else machine
-    columns = _columns(jobs, locations)
-    epoch = math.floor(columns["submit"].min())
-    columns["submit"] -= epoch
     numbers = [job.lines.get("S", job.first) for job in jobs.values()]
-    cleaned = clean(columns, rules, machine=machine, where=lambda index: f"{file}:{numbers[index]}")
-    if not len(cleaned.columns["id"]):
-        reasons = "; ".join(f"{each.count} {each.reason}" for each in cleaned.dropped)
-        raise InputError(f"{file}: no job is left of {len(jobs)} ({reasons}); try another filter")
-    workload = Workload.from_columns(
-        cleaned.columns,
-        logged=cleaned.logged,
+    return workload_of(
+        file,
+        raw,
+        _columns(jobs, locations),
+        numbers,
+        dropped,
         name=_name_of(file),
         machine=machine,
-        epoch=epoch,
-        read=len(jobs) + sum(each.count for each in dropped),
-        dropped=dropped + cleaned.dropped,
-        changed=cleaned.changed,
-        source_hash=hashlib.sha256(raw).hexdigest(),
+        filter=filter,
+        first_submit=first_submit,
     )
-    return workload if first_submit is None else start_at(workload, first_submit)
 
 
 def looks_like_cobalt(head: str) -> bool:
@@ -307,24 +294,6 @@ def _columns(jobs: Mapping[int, _JobEvents], locations: bool) -> dict[str, np.nd
 
 
 # Files --------------------------------------------------------------------------------
-
-
-def _bytes_of(file: str) -> bytes:
-    try:
-        return Path(file).read_bytes()
-    except (OSError, ValueError) as error:
-        raise InputError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
-
-
-def _text_of(file: str, raw: bytes) -> str:
-    try:
-        data = gzip.decompress(raw) if raw.startswith(GZIP_MAGIC) else raw
-        return data.decode("utf-8-sig")
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{file}: the gzip data is incomplete or damaged ({error}); get the file again") from error
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{file}:{line}: the line is not text in UTF-8; is it a log of Cobalt?") from error
 
 
 def _zone(name: str) -> tzinfo:

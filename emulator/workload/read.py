@@ -7,8 +7,9 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from emulator.workload.alcf import GZIP_MAGIC, looks_like_alcf, read_alcf
+from emulator.workload.alcf import looks_like_alcf, read_alcf
 from emulator.workload.cobalt import looks_like_cobalt, read_cobalt
+from emulator.workload.logfile import GZIP_MAGIC
 from emulator.workload.swf import read_swf
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import ConfigurationError

@@ -15,7 +15,6 @@ import math
 import os
 import re
 import warnings
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 
 from emulator.files import write_atomically
 from emulator.workload.filters import Mask, Where, clean, find_filter, start_at
+from emulator.workload.logfile import bytes_of, check_malformed, unpacked
 from emulator.workload.workload import LARGEST_SECONDS, Changed, Dropped, Floats, Ints, Workload
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
@@ -90,7 +90,6 @@ PROCESSORS: dict[str, tuple[str, str | None]] = {
 CONVERTED = "; Note: converted by slurm-sim-plugins; fields that a simulation does not use are -1"
 """The line that marks a file as written here."""
 
-GZIP_MAGIC = b"\x1f\x8b"
 BLOCK_BYTES = 1 << 20
 ADVICE = 'correct the line, or leave such lines out with malformed="drop"'
 
@@ -183,7 +182,7 @@ def read_swf(
     rules = find_filter(filter)
     _check_arguments(processors_field, machine, malformed)
     file = os.fspath(path)
-    raw = _bytes_of(file)
+    raw = bytes_of(file)
     records = _parse(file, _text_of(file, raw), malformed)
     records, dropped = _without_bad_lines(file, records, malformed)
     read = len(records.lines) + sum(each.count for each in dropped)
@@ -243,50 +242,17 @@ def write_swf(workload: Workload, path: str | os.PathLike[str]) -> None:
 def _check_arguments(processors_field: str, machine: int | None, malformed: str) -> None:
     if processors_field not in PROCESSORS:
         raise ConfigurationError(f"processors_field is {processors_field!r}; choose one of {', '.join(PROCESSORS)}")
-    if malformed not in ("error", "drop"):
-        raise ConfigurationError(f"malformed is {malformed!r}; choose error or drop")
+    check_malformed(malformed)
     if machine is not None and machine < 1:
         raise ConfigurationError(f"a machine of {machine} processors runs no job; give 1 or more")
 
 
-def _bytes_of(file: str) -> bytes:
-    try:
-        return Path(file).read_bytes()
-    except (OSError, ValueError) as error:
-        raise InputError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
-
-
 def _text_of(file: str, raw: bytes) -> bytes:
     """The text, still as bytes, with line ends of one kind."""
-    data = raw
-    if raw.startswith(GZIP_MAGIC):
-        try:
-            data = gzip.decompress(raw)
-        except (OSError, EOFError, zlib.error) as error:
-            raise InputError(
-                f"{file}: the gzip data is incomplete or damaged ({error}): it is readable up to line "
-                f"{_readable_lines(raw)}; get the file again"
-            ) from error
-    data = data.removeprefix(codecs.BOM_UTF8)
+    data = unpacked(file, raw).removeprefix(codecs.BOM_UTF8)
     if not data.strip():
         raise InputError(f"{file}: the file is empty; a trace has one line of {len(FIELDS)} numbers a job")
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
-
-
-def _readable_lines(raw: bytes) -> int:
-    """How many whole lines come out of gzip data before it breaks."""
-    lines, inflate = 0, zlib.decompressobj(31)
-    for start in range(0, len(raw), 256):
-        piece = raw[start : start + 256]
-        try:
-            while piece:
-                lines += inflate.decompress(piece).count(b"\n")
-                piece = inflate.unused_data
-                if inflate.eof:
-                    inflate = zlib.decompressobj(31)
-        except zlib.error:
-            break
-    return lines
 
 
 def _parse(file: str, data: bytes, malformed: str) -> _Block:

@@ -1,0 +1,144 @@
+"""What readers of logs share: the bytes of a file, its text, and a workload made of what was read."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import math
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from emulator.workload.filters import clean, find_filter, start_at
+from emulator.workload.workload import Dropped, Workload
+from slurm_sim_plugins.errors import ConfigurationError, InputError
+
+GZIP_MAGIC = b"\x1f\x8b"
+MALFORMED = ("error", "drop")
+"""What to do with a line that is no record: end there, or leave it out and count it."""
+
+
+def bytes_of(file: str) -> bytes:
+    """All of a file.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        return Path(file).read_bytes()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def unpacked(file: str, raw: bytes) -> bytes:
+    """The data of a file, which may be compressed with gzip whatever its name.
+
+    Raises:
+        InputError: the gzip data breaks off or is damaged; the message says up to which line it is readable.
+    """
+    if not raw.startswith(GZIP_MAGIC):
+        return raw
+    try:
+        return gzip.decompress(raw)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(
+            f"{file}: the gzip data is incomplete or damaged ({error}): it is readable up to line "
+            f"{_readable_lines(raw)}; get the file again"
+        ) from error
+
+
+def text_of(file: str, raw: bytes, kind: str) -> str:
+    """The text of a file.
+
+    Args:
+        file: its name, for messages.
+        raw: its bytes, plain or compressed.
+        kind: what it should be, such as ``a log of Cobalt``.
+
+    Raises:
+        InputError: damaged gzip data, or a line that is not text.
+    """
+    data = unpacked(file, raw)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{file}:{line}: the line is not text in UTF-8; is it {kind}?") from error
+
+
+def check_malformed(malformed: str) -> None:
+    """Refuse what is no way to deal with malformed lines.
+
+    Raises:
+        ConfigurationError: it is none.
+    """
+    if malformed not in MALFORMED:
+        raise ConfigurationError(f"malformed is {malformed!r}; choose {' or '.join(MALFORMED)}")
+
+
+def workload_of(
+    file: str,
+    raw: bytes,
+    columns: dict[str, np.ndarray[Any, Any]],
+    lines: Sequence[int],
+    left_out: tuple[Dropped, ...],
+    *,
+    name: str,
+    machine: int | None,
+    filter: str,
+    first_submit: float | None,
+) -> Workload:
+    """The workload of a log that counts seconds since 1970. Second 0 of its clock is that of the first submission.
+
+    Args:
+        file: name of the log.
+        raw: its bytes, for the hash.
+        columns: of the jobs, with ``submit`` in Unix seconds.
+        lines: where each job stands in the file.
+        left_out: what reading left out.
+        name: of the workload.
+        machine: processors, if known.
+        filter: name of a filter, see :mod:`emulator.workload.filters`.
+        first_submit: second at which the first job that stays is submitted; None leaves the clock as it is.
+
+    Raises:
+        InputError: the filter leaves no job, or a job does not fit the machine.
+        ConfigurationError: there is no such filter.
+    """
+    epoch = math.floor(columns["submit"].min())
+    columns["submit"] -= epoch
+    cleaned = clean(columns, find_filter(filter), machine=machine, where=lambda index: f"{file}:{lines[index]}")
+    if not len(cleaned.columns["id"]):
+        reasons = "; ".join(f"{each.count} {each.reason}" for each in cleaned.dropped)
+        raise InputError(f"{file}: no job is left of {len(lines)} ({reasons}); try another filter")
+    workload = Workload.from_columns(
+        cleaned.columns,
+        logged=cleaned.logged,
+        name=name,
+        machine=machine,
+        epoch=epoch,
+        read=len(lines) + sum(each.count for each in left_out),
+        dropped=left_out + cleaned.dropped,
+        changed=cleaned.changed,
+        source_hash=hashlib.sha256(raw).hexdigest(),
+    )
+    return workload if first_submit is None else start_at(workload, first_submit)
+
+
+def _readable_lines(raw: bytes) -> int:
+    """How many whole lines come out of gzip data before it breaks."""
+    lines, inflate = 0, zlib.decompressobj(31)
+    for start in range(0, len(raw), 256):
+        piece = raw[start : start + 256]
+        try:
+            while piece:
+                lines += inflate.decompress(piece).count(b"\n")
+                piece = inflate.unused_data
+                if inflate.eof:
+                    inflate = zlib.decompressobj(31)
+        except zlib.error:
+            break
+    return lines
