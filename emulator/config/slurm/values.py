@@ -18,6 +18,10 @@ _NO = ("0", "NO", "FALSE", "DOWN")
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 _COUNTED = re.compile(r"([^\s:*,]+)(?:[:*]([0-9]{1,9}))?")
 _WEIGHED = re.compile(r"([A-Za-z][\w/:.-]*)=(-?(?:[0-9]+\.?[0-9]*|\.[0-9]+))([KMGTP]?)", re.ASCII)
+_DECIMAL = re.compile(r"[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18}")
+_RESOURCE = re.compile(r"[A-Za-z][\w/:.-]*", re.ASCII)
+_RESOURCES = {"cpus": "cpu", "nodes": "node", "memory": "mem"}
+"""Other ways to write the name of a resource."""
 # Memory is counted in mebibytes, so a weight per gibibyte is 1024 times smaller per unit.
 _PER_UNIT = {"": 1.0, "K": 1024.0, "M": 1.0, "G": 1 / 1024, "T": 1 / 1024**2, "P": 1 / 1024**3}
 
@@ -70,6 +74,31 @@ def _memory(text: str) -> float:
     return math.inf if duration.is_unlimited(text) else float(duration.megabytes(text))
 
 
+def _limit_count(text: str) -> int:
+    """A whole number; -1 for no limit."""
+    if duration.is_unlimited(text):
+        return -1
+    return _count(text)
+
+
+def _number(text: str) -> float:
+    if not _DECIMAL.fullmatch(text):
+        raise ValueError(f"{text!r} is no number")
+    return float(text)
+
+
+def _tres(text: str) -> Mapping[str, float]:
+    """``"cpu=8,mem=4G"`` to counts by lower-case name, memory in mebibytes; -1 is for no limit."""
+    amounts: dict[str, float] = {}
+    for word in _words(text):
+        name, equals, amount = word.rpartition("=")
+        if not equals or not _RESOURCE.fullmatch(name):
+            raise ValueError(f"{word!r} is not written as TYPE=COUNT, such as cpu=8, mem=4G or gres/gpu=2")
+        read = duration.megabytes if name.lower() == "mem" else duration.count
+        amounts[_RESOURCES.get(name.lower(), name.lower())] = -1.0 if amount == "-1" else float(read(amount))
+    return MappingProxyType(amounts)
+
+
 def _counts(text: str) -> Mapping[str, float]:
     """``"foo:4,bar"`` to ``{"foo": 4, "bar": 1}``."""
     counts: dict[str, float] = {}
@@ -109,6 +138,9 @@ class Kind(Enum):
     MEMORY = "memory, or UNLIMITED"
     COUNTS = "NAME or NAME:COUNT, with commas between them"
     WEIGHTS = "TYPE=WEIGHT, with commas between them"
+    LIMIT_COUNT = "a whole number from 0 on, or -1 for no limit"
+    NUMBER = "a number from 0 on"
+    TRES = "TYPE=COUNT, with commas between them; -1 for no limit"
 
 
 PARSERS: Mapping[Kind, Callable[[str], Value]] = {
@@ -126,5 +158,8 @@ PARSERS: Mapping[Kind, Callable[[str], Value]] = {
     Kind.MEMORY: _memory,
     Kind.COUNTS: _counts,
     Kind.WEIGHTS: _weights,
+    Kind.LIMIT_COUNT: _limit_count,
+    Kind.NUMBER: _number,
+    Kind.TRES: _tres,
 }
 """What each kind makes of a text; raises ValueError with what is wrong."""

@@ -1,0 +1,193 @@
+"""Reading accounts: a file that ``sacctmgr dump`` wrote, or a script of ``sacctmgr`` commands.
+
+A dump has lines such as ``User - 'ann':Fairshare=3:MaxJobs=2``, below the line of the
+``Parent`` that they belong to. It holds no qualities of service; those that it names are
+made. What a script adds may refine a dump: several files are read one after the other.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from emulator.config.sacctmgr.commands import sacctmgr
+from emulator.config.sacctmgr.database import ROOT, Accounts, Association, Qos
+from emulator.config.sacctmgr.statements import Statement, state, statement
+from emulator.config.sacctmgr.words import ASSOCIATION
+from emulator.config.slurm.place import Findings, Place
+from slurm_sim_plugins.errors import InputError
+
+LARGEST_FILE = 1 << 26
+"""Bytes; no file of accounts is larger."""
+_DUMPED = re.compile(r"(Cluster|Parent|Account|User)\s+-\s+(.*)", re.IGNORECASE)
+_OWN = ("defaultaccount", "partition")
+"""What a dump says of a user beside the words of associations."""
+_FIELD = re.compile(r"(?:'[^']*'|\"[^\"]*\"|[^:'\"])+")
+
+
+def read_accounts(*paths: str | os.PathLike[str], cluster: str = "") -> Accounts:
+    """Read accounts, users and qualities of service.
+
+    Args:
+        paths: files, read one after the other into one tree.
+        cluster: whose accounts are wanted; empty for any.
+
+    Raises:
+        InputError: a file cannot be read; or all that is wrong, one line a problem, with file and line.
+    """
+    accounts, findings = Accounts(cluster), Findings()
+    for path in paths:
+        _read(_text(Path(path)), str(path), accounts, findings)
+    findings.check()
+    return accounts
+
+
+def parse_accounts(text: str, source: str = "sacctmgr", cluster: str = "") -> Accounts:
+    """The same from a text.
+
+    Raises:
+        InputError: all that is wrong, one line a problem, with its line.
+    """
+    accounts, findings = Accounts(cluster), Findings()
+    _read(text, source, accounts, findings)
+    findings.check()
+    return accounts
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    if len(content) > LARGEST_FILE:
+        raise InputError(f"{path}: is larger than {LARGEST_FILE >> 20} MiB: no file of accounts is")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{Place(str(path), line)}: is not text in UTF-8") from error
+
+
+def _read(text: str, source: str, accounts: Accounts, findings: Findings) -> None:
+    dump = _Dump(accounts)
+    for place, line in _lines(text, source):
+        dumped = _DUMPED.fullmatch(line)
+        try:
+            if dumped is not None:
+                dump.line(dumped[1].lower(), dumped[2], place)
+            else:
+                sacctmgr(_words(line), accounts, place)
+        except InputError as error:
+            findings.problem(place, str(error))
+
+
+def _lines(text: str, source: str) -> Iterator[tuple[Place, str]]:
+    """Lines with something on them; a backslash at the end joins the next one."""
+    before, begin = "", 0
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = before + raw.strip()
+        begin = begin or number
+        if line.endswith("\\"):
+            before = line[:-1] + " "
+            continue
+        if line and not line.startswith("#"):
+            yield Place(source, begin), line
+        before, begin = "", 0
+    if before.strip():
+        yield Place(source, begin), before.strip()
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line, comments=True)
+    except ValueError as error:
+        raise InputError(f"{line!r} is no command: {error}") from None
+
+
+class _Dump:
+    """The lines of a dump: whoever is named belongs to the last parent.
+
+    Args:
+        accounts: where they go.
+    """
+
+    def __init__(self, accounts: Accounts) -> None:
+        self._accounts = accounts
+        self._parent = ROOT
+        self._other_cluster = False
+
+    def line(self, kind: str, text: str, place: Place) -> None:
+        """Take one line.
+
+        Raises:
+            InputError: it is not written as a dump's line is, or names a parent that is not there.
+        """
+        name, *fields = [_unquoted(part) for part in _FIELD.findall(text)] or [""]
+        if not name:
+            raise InputError(f"{kind.capitalize()} - needs a name")
+        if kind == "cluster":
+            wanted = self._accounts.cluster
+            self._other_cluster = bool(wanted) and name.lower() != wanted
+            self._parent = ROOT
+        if self._other_cluster:
+            return
+        told = dict(_own(text) for text in fields)
+        statements = [statement(text, ASSOCIATION) for text in fields if _own(text)[0] not in _OWN]
+        self._make_qos(statements)
+        _KINDS[kind](self, name.lower(), statements, told, place)
+        self._accounts.version += 1
+
+    def _make_qos(self, statements: list[Statement]) -> None:
+        """A dump names qualities of service that it does not describe."""
+        for one in statements:
+            for name in one.words if one.name == "QOS" else ((one.text,) if one.name == "DefaultQOS" else ()):
+                self._accounts.qos.setdefault(name.lower(), Qos(name=name.lower()))
+
+    def _cluster(self, name: str, statements: list[Statement], told: Mapping[str, str], place: Place) -> None:
+        state(self._accounts.associations["", ROOT, ""], statements, self._accounts)
+
+    def _of_parent(self, name: str, statements: list[Statement], told: Mapping[str, str], place: Place) -> None:
+        if self._accounts.account(name) is None:
+            raise InputError(f"there is no account {name!r} yet to be a parent: it must come before those below it")
+        self._parent = name
+
+    def _account(self, name: str, statements: list[Statement], told: Mapping[str, str], place: Place) -> None:
+        if self._accounts.account(name) is not None:
+            raise InputError(f"there is an account {name!r} already: an account has one parent")
+        account = Association(place=place, account=name, parent=self._parent)
+        self._accounts.associations[account.key] = account
+        state(account, statements, self._accounts)
+
+    def _user(self, name: str, statements: list[Statement], told: Mapping[str, str], place: Place) -> None:
+        accounts = self._accounts
+        key = (name, self._parent, told.get("partition", ""))
+        if key in accounts.associations and name != ROOT:
+            raise InputError(f"user {name!r} is in account {self._parent!r} already")
+        association = Association(place=place, user=name, account=self._parent, partition=key[2], parent=self._parent)
+        association = accounts.associations.setdefault(key, association)
+        state(association, statements, accounts)
+        default = told.get("defaultaccount", "").lower()
+        if default or name not in accounts.default_account:
+            accounts.default_account[name] = default or self._parent
+
+
+_KINDS: Mapping[str, Callable[[_Dump, str, list[Statement], Mapping[str, str], Place], None]] = {
+    "cluster": _Dump._cluster,
+    "parent": _Dump._of_parent,
+    "account": _Dump._account,
+    "user": _Dump._user,
+}
+
+
+def _own(text: str) -> tuple[str, str]:
+    key, _, value = text.partition("=")
+    return key.strip().lower(), value
+
+
+def _unquoted(text: str) -> str:
+    """Without quotes, which stand around a value."""
+    return text.strip().replace("'", "").replace('"', "")

@@ -1,0 +1,140 @@
+"""Accounts from a dump of ``sacctmgr``, and from a script of its commands."""
+
+from __future__ import annotations
+
+import pytest
+
+from emulator.config.sacctmgr import parse_accounts, read_accounts
+from emulator.config.sacctmgr.commands import sacctmgr
+from slurm_sim_plugins.errors import InputError
+
+SCRIPT = """\
+# qualities of service first
+remove QOS where Name=normal
+add qos cheap priority=10 UsageFactor=0.5 Flags=NoDecay,DenyOnLimit
+add qos dear Priority=20 Preempt=cheap MaxWall=2-0
+add cluster Name=here Fairshare=1 QOS=cheap,dear
+add account dept fairshare=60 GrpTRES=cpu=12,mem=4G
+sacctmgr -i add account lab parent=dept Fairshare=3 MaxJobs=7
+add user name=ann,bob account=lab fairshare=parent \\
+    DefaultAccount=dept
+modify account lab set GrpTRES=cpu=8 GrpTRES=cpu=4
+modify account dept set GrpTRES=mem=-1
+modify user ann where account=lab set qos-=dear DefaultQOS=cheap
+list associations tree
+"""
+DUMP = """\
+# To edit this file start with a cluster line for the new cluster
+Cluster - 'here':Fairshare=1:QOS='normal'
+Parent - 'root'
+User - 'root':DefaultAccount='root':AdminLevel='Administrator':Fairshare=1
+Account - 'cs':Description='a: b':Organization='cs':GrpTRES=cpu=8:Fairshare=2147483647
+Parent - 'cs'
+User - 'ann':DefaultAccount='cs':Fairshare=3:QOS='normal,fast':MaxWallDuration=90
+Cluster - 'there':Fairshare=1
+Account - 'other':Fairshare=1
+"""
+
+
+def test_a_script_of_commands_makes_a_tree():
+    accounts = parse_accounts(SCRIPT)
+    ann, bob = accounts.association("ann", "lab"), accounts.association("bob", "lab")
+    assert [one.account for one in accounts.line(ann)] == ["lab", "lab", "dept", "root"]
+    assert (ann.shares, accounts.account("lab").shares, accounts.account("dept").shares) == (None, 3, 60)
+    assert accounts.account("lab").tres("GrpTRES") == {"cpu": 4.0}
+    assert accounts.account("dept").tres("GrpTRES") == {"cpu": 12.0}
+    assert (accounts.qos_of(ann), accounts.qos_of(bob)) == (("cheap",), ("cheap", "dear"))
+    assert (accounts.default_qos(ann), accounts.default_account["ann"]) == ("cheap", "dept")
+    assert accounts.inherited(bob, "MaxJobs") == 7
+    assert "normal" not in accounts.qos
+    assert accounts.qos["cheap"].flags == {"NODECAY", "DENYONLIMIT"}
+    assert accounts.qos["dear"].number("MaxWall") == 2 * 86_400
+
+
+def test_a_dump_makes_a_tree_of_one_cluster():
+    accounts = parse_accounts(DUMP, cluster="here")
+    ann = accounts.association("ann")
+    assert (ann.shares, ann.number("MaxWall"), accounts.qos_of(ann)) == (3, 5400.0, ("normal", "fast"))
+    assert accounts.account("cs").shares is None
+    assert accounts.account("other") is None
+    assert accounts.account("cs").place.line == 5
+
+
+def test_a_script_refines_a_dump(tmp_path):
+    (tmp_path / "dump.cfg").write_text(DUMP, encoding="utf-8")
+    (tmp_path / "more").write_text("modify qos fast set Priority=9\nadd user cy account=other", encoding="utf-8")
+    accounts = read_accounts(tmp_path / "dump.cfg", tmp_path / "more")
+    assert accounts.qos["fast"].number("Priority") == 9
+    assert accounts.association("cy").account == "other"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("add account lab parent=nowhere", "f:1: there is no account 'nowhere' to be the parent"),
+        ("\nadd user ann account=lab", "f:2: there is no account 'lab'"),
+        ("add account a\nadd account b parent=a\nmodify account a set parent=b", "f:3: .* the tree would be a ring"),
+        ("add account a\nadd account a", "f:2: there is an account 'a' already"),
+        ("add account a GrpTRES=cpu", "f:1: GrpTRES: 'cpu' is not written as TYPE=COUNT"),
+        ("add account a MaxWall=never", "f:1: MaxWall: 'never' is no time"),
+        ("add account a MaxJobs=-3", "f:1: MaxJobs: '-3' is below 0"),
+        ("add account a fairshare=lots", "f:1: Fairshare: 'lots' is neither"),
+        ("add account a GrpJobs=3 Colour=red", "f:1: Colour is nothing that is said of an association"),
+        ("add account a MaxJobs+=3", r"f:1: MaxJobs\+=: only"),
+        ("modify account root set qos=fast", "f:1: there is no QOS 'fast'"),
+        ("add qos q Flags=Deny", "f:1: Flags: 'Deny' is none of"),
+        ("modify user ann set MaxJobs=1", "f:1: there is no user 'ann'"),
+        ("modify user set MaxJobs=1", "f:1: say of whom"),
+        ("delete account root", "f:1: the account 'root' stays"),
+        ("frob account a", "f:1: 'frob' is none of the commands"),
+        ("add acount a", r"f:1: 'acount' is none .*did you mean account\?"),
+        ("add", "f:1: add: say what"),
+        ('add account "a', "f:1: .* is no command"),
+        ("Parent - 'a'", "f:1: there is no account 'a' yet"),
+        ("Account - 'a'\nParent - 'a'\nAccount - 'a'", "f:3: there is an account 'a' already"),
+        ("Account - ''", "f:1: Account - needs a name"),
+        ("User - 'u':Shares=x:y", "f:1: Fairshare|f:1: Shares"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(text, message):
+    with pytest.raises(InputError, match=message):
+        parse_accounts(text, "f")
+
+
+def test_all_that_is_wrong_is_told_at_once_and_a_file_that_is_no_text_too(tmp_path):
+    with pytest.raises(InputError) as caught:
+        parse_accounts("add acount a\nadd account ok\nadd user u account=no", "f")
+    assert [line[:4] for line in str(caught.value).splitlines()] == ["f:1:", "f:3:"]
+    (tmp_path / "bad").write_bytes(b"add account a\n\xff\xfe\n")
+    with pytest.raises(InputError, match=r"bad:2: is not text"):
+        read_accounts(tmp_path / "bad")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_accounts(tmp_path / "none")
+
+
+def test_what_is_deleted_leaves_nothing_behind():
+    accounts = parse_accounts(SCRIPT)
+    before = accounts.version
+    sacctmgr(["delete", "qos", "dear"], accounts)
+    assert accounts.qos_of(accounts.association("bob", "lab")) == ("cheap",)
+    sacctmgr(["delete", "user", "ann", "account=dept"], accounts)
+    assert accounts.default_account["ann"] == "lab"
+    sacctmgr(["delete", "account", "dept"], accounts)
+    assert list(accounts.users(name="ann")) == []
+    assert "ann" not in accounts.default_account
+    assert accounts.version > before
+
+
+def test_a_command_that_fails_changes_nothing():
+    accounts = parse_accounts(SCRIPT)
+    stated = dict(accounts.account("lab").stated)
+    with pytest.raises(InputError):
+        sacctmgr("modify account lab set MaxJobs=1 qos=none".split(), accounts)
+    assert accounts.account("lab").stated == stated
+
+
+def test_the_accounts_of_a_production_cluster_are_read(traces):
+    accounts = read_accounts(traces / "slurm" / "ub-hpc" / "sacctmgr.script")
+    assert (len(accounts.associations), len(accounts.qos)) == (169, 5)
+    assert accounts.association("user025").account == "account021"
+    assert accounts.qos["debug"].number("MaxSubmitJobsPerUser") == 20
