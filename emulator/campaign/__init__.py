@@ -5,7 +5,8 @@
 the runs. Both keep results in one kind of folder, :mod:`emulator.campaign.store`.
 """
 
-from emulator.campaign.runs import Measure, Outcome, RunSpec, identity, run_all
+from emulator.campaign.runs import Outcome, run_all
+from emulator.campaign.spec import Measure, RunSpec, identity
 from emulator.campaign.work import Numbers
 
 __all__ = ["Measure", "Numbers", "Outcome", "RunSpec", "identity", "run_all"]

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from emulator.version import version
 from slurm_sim_plugins.errors import InputError
 
 PACKAGES = ("emulator", "slurm_sim_plugins")
-
-
-def digest(stated: Mapping[str, Any]) -> str:
-    """SHA-256, in hex, of data and of the code that makes results of it."""
-    return sha256(canonical({**stated, "version": version(), "code": code()}))
+ENDINGS = (".py", ".toml")
 
 
 def canonical(data: Any) -> bytes:
@@ -54,11 +48,12 @@ def fresh_hash_of(file: Path) -> str:
 
 @cache
 def code() -> str:
-    """SHA-256 of the source of both packages."""
+    """SHA-256 of the source of both packages, and of the tables that they hold."""
     found = hashlib.sha256()
     root = Path(__file__).parents[2]
     for package in PACKAGES:
-        for file in sorted((root / package).rglob("*.py")):
+        files = (file for ending in ENDINGS for file in (root / package).rglob(f"*{ending}"))
+        for file in sorted(files):
             found.update(f"{file.relative_to(root).as_posix()}\n".encode())
             found.update(file.read_bytes())
     return found.hexdigest()

@@ -88,49 +88,78 @@ def read_experiment(path: Path) -> Experiment:
     """
     if path.as_posix().startswith(PREFIX) and not path.exists():
         path = preset(path.as_posix())
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: is not TOML: {error}") from error
-    _known(path, "", data, TABLES)
-    tables = {name: _table(path, name, data.get(name, {})) for name in TABLES}
+    data = read_toml(path)
+    check_keys(path, "", data, TABLES)
+    tables = {name: check_table(path, name, data.get(name, {})) for name in TABLES}
     workload = dict(tables["workload"])
     trace = workload.pop("trace", None)
     if trace is not None and not isinstance(trace, str):
         raise ConfigurationError(f"{path}: workload.trace is a file name, not {trace!r}")
-    plugins = {name: _table(path, f"plugins.{name}", values) for name, values in tables["plugins"].items()}
-    slots = {slot: _typed(path, "slots", slot, name, str) for slot, name in tables["slots"].items()}
+    plugins = {name: check_table(path, f"plugins.{name}", values) for name, values in tables["plugins"].items()}
+    slots = {slot: check_kind(path, "slots", slot, name, str) for slot, name in tables["slots"].items()}
     return Experiment(
         trace=path.parent / trace if trace is not None else None,
-        reading=_checked(path, "workload", workload, READING),
+        reading=check_values(path, "workload", workload, READING),
         slots=slots,
         plugins=plugins,
-        simulation=_checked(path, "simulation", tables["simulation"], SIMULATION),
-        preemption=_checked(path, "preemption", tables["preemption"], PREEMPTION),
+        simulation=check_values(path, "simulation", tables["simulation"], SIMULATION),
+        preemption=check_values(path, "preemption", tables["preemption"], PREEMPTION),
     )
 
 
-def _checked(path: Path, table: str, values: Mapping[str, Any], kinds: Mapping[str, type]) -> dict[str, Any]:
-    _known(path, f"{table}.", values, [*kinds, *(["trace"] if table == "workload" else [])])
-    return {key: _typed(path, table, key, value, kinds[key]) for key, value in values.items()}
+def read_toml(path: Path) -> dict[str, Any]:
+    """What a TOML file says.
+
+    Raises:
+        InputError: it cannot be read, or is not TOML (with the line).
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: is not TOML: {error}") from error
 
 
-def _typed(path: Path, table: str, key: str, value: Any, kind: type) -> Any:
+def check_values(path: Path, table: str, values: Mapping[str, Any], kinds: Mapping[str, type]) -> dict[str, Any]:
+    """The values of a table, each of its kind.
+
+    Raises:
+        ConfigurationError: an unknown key, or a value of another kind.
+    """
+    check_keys(path, f"{table}.", values, [*kinds, *(["trace"] if table == "workload" else [])])
+    return {key: check_kind(path, table, key, value, kinds[key]) for key, value in values.items()}
+
+
+def check_kind(path: Path, table: str, key: str, value: Any, kind: type) -> Any:
+    """The value, if it is of this kind.
+
+    Raises:
+        ConfigurationError: it is not.
+    """
     accepted = (int, float) if kind is float else kind
     if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
         raise ConfigurationError(f"{path}: {table}.{key} takes {WORDS[kind]}, not {value!r}")
     return value
 
 
-def _table(path: Path, name: str, value: Any) -> dict[str, Any]:
+def check_table(path: Path, name: str, value: Any) -> dict[str, Any]:
+    """The value, if it is a table.
+
+    Raises:
+        ConfigurationError: it is not.
+    """
     if not isinstance(value, dict):
         raise ConfigurationError(f"{path}: {name} is a table, [{name}], not {value!r}")
     return value
 
 
-def _known(path: Path, prefix: str, values: Iterable[str], known: Iterable[str]) -> None:
+def check_keys(path: Path, prefix: str, values: Iterable[str], known: Iterable[str]) -> None:
+    """Check that all keys are known.
+
+    Raises:
+        ConfigurationError: one is not; says which was probably meant.
+    """
     for key in values:
         if key not in known:
             close = difflib.get_close_matches(key, list(known), n=1)

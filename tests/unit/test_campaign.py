@@ -91,7 +91,7 @@ def test_any_option_is_another_run(trace: Path, tmp_path: Path) -> None:
         replace(spec, config=replace(spec.config, seed=1)),
         replace(spec, reading={"filter": "papers"}),
         replace(spec, measure=starts),
-        replace(spec, trace=other_trace),
+        replace(spec, source=other_trace),
     ]
     assert len({identity(one) for one in [spec, *others]}) == len(others) + 1
     assert identity(replace(spec, name="other")) == identity(spec)

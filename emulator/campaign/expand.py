@@ -1,0 +1,131 @@
+"""From a campaign file to its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from emulator.campaign import generated, plugins
+from emulator.campaign.file import Campaign, Policy
+from emulator.campaign.generated import Generated
+from emulator.campaign.spec import RunSpec
+from emulator.campaign.variants import Variant, check_count, variants
+from emulator.config.experiment import READING
+from emulator.config.options import Config
+from emulator.config.preemption import Preemption
+from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_plugins.manager import select
+
+
+class Way(NamedTuple):
+    """One way to run a workload: a policy with its options, and the options of all."""
+
+    policy: str
+    setting: Variant
+    variant: Variant
+    config: Config
+
+
+def expand(campaign: Campaign, files: Sequence[Path] = ()) -> list[RunSpec]:
+    """All runs of a campaign, those of one workload side by side.
+
+    Args:
+        campaign: what the file says.
+        files: plugin files that the user named; each is code, and it is run.
+
+    Raises:
+        ConfigurationError: an option, slot or plugin that cannot be used.
+        InputError: a file that is not there.
+        PluginError: a plugin cannot be loaded.
+    """
+    path = campaign.file
+    loaded = tuple(dict.fromkeys(file.resolve() for file in files))
+    settings = variants(campaign.shared, str(path))
+    policies = [(each, variants(each.options, f"{path}: policies.{each.name}")) for each in campaign.policies]
+    workloads = {name: variants(options, f"{path}: workloads.{name}") for name, options in campaign.workloads.items()}
+    ways = sum(len(each) for _, each in policies) * len(settings)
+    check_count(ways * sum(map(len, workloads.values())) * len(campaign.seeds), str(path))
+    made = [
+        Way(policy.name, setting, variant, _config(path, policy, variant, setting, loaded))
+        for setting in settings
+        for policy, each in policies
+        for variant in each
+    ]
+    return [
+        _spec(campaign, name, workload, seed, source, way, loaded)
+        for name, each in workloads.items()
+        for workload in each
+        for seed, source in _sources(campaign, name, workload)
+        for way in made
+    ]
+
+
+def _sources(campaign: Campaign, name: str, workload: Variant) -> list[tuple[int, Path | Generated]]:
+    """Where the jobs come from, for each seed."""
+    stated = f"{campaign.file}: workloads.{name}"
+    options = dict(workload.values)
+    if "trace" in options:
+        trace = campaign.places.find(options["trace"], f"{stated}.trace")
+        return [(seed, trace) for seed in campaign.seeds]
+    model = options.pop("model")
+    file = options.pop("parameters", None)
+    try:
+        generated.check(model, options)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{stated}: {error}") from error
+    parameters = campaign.places.find(file, f"{stated}.parameters") if file is not None else None
+    return [(seed, Generated(model, seed, tuple(sorted(options.items())), parameters)) for seed in campaign.seeds]
+
+
+def _config(path: Path, policy: Policy, variant: Variant, setting: Variant, files: tuple[Path, ...]) -> Config:
+    """The configuration of a policy, tried out: its plugins are there, and take their options."""
+    base = policy.base
+    tables: dict[str, dict[str, Any]] = {name: dict(values) for name, values in base.plugins.items()}
+    tables.update(simulation=dict(base.simulation), preemption=dict(base.preemption))
+    for where, value in {**setting.values, **variant.values}.items():
+        table, _, key = where.rpartition(".")
+        tables.setdefault(table, {})[key] = value
+    simulation, preemption = tables.pop("simulation"), tables.pop("preemption")
+    try:
+        config = Config(
+            slots=dict(base.slots), plugin_options=tables, preemption=Preemption(**preemption), **simulation
+        )
+        select(plugins.found(files)[0].copy(), config.slots, config.plugin_options)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{path}: policies.{policy.name}: {error}") from error
+    return config
+
+
+def _spec(
+    campaign: Campaign,
+    name: str,
+    workload: Variant,
+    seed: int,
+    source: Path | Generated,
+    way: Way,
+    files: tuple[Path, ...],
+) -> RunSpec:
+    """One run; a workload and the options of all policies are what policies are compared on."""
+    given = workload.values
+    where = Variant({}, {**workload.varied, **way.setting.varied}).label(name)
+    policy = way.variant.label(way.policy)
+    varied = {f"workload.{key}": value for key, value in workload.varied.items()}
+    return RunSpec(
+        name=f"{where} / {policy} / seed {seed}",
+        source=source,
+        config=replace(way.config, seed=seed, processors=given.get("processors")),
+        measure=campaign.measure,
+        reading={key: value for key, value in given.items() if key in READING} if isinstance(source, Path) else {},
+        plugins=files,
+        coordinates={
+            "workload": where,
+            "policy": policy,
+            "seed": seed,
+            **varied,
+            **way.setting.varied,
+            **way.variant.varied,
+        },
+        records=campaign.records,
+    )

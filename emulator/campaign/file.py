@@ -1,0 +1,260 @@
+"""Campaign files: workloads times policies times options times seeds, in TOML.
+
+.. code-block:: toml
+
+    [campaign]
+    repetitions = 10                        # seeds 0 to 9
+    metrics = ["mean_wait", "mbs"]          # what results shows first
+    baseline = "EASY"                       # whom the others are compared with
+
+    [workloads.KTH]
+    trace = "KTH-SP2-1996-2.1-cln.swf.gz"   # in the folder of this file, or in those of --traces
+    processors = 100
+
+    [workloads.model]
+    model = "lublin99"
+    jobs = 2000
+    processors = 128
+    load = { from = 0.5, to = 0.9, step = 0.1 }
+
+    [policies]
+    EASY = ["sched/easy"]
+
+    [policies.history]
+    use = ["sched/easy", "walltime/history"]
+    plugins."walltime/history".percentile = [70, 85, 95]
+
+    [policies."PV-EASY"]
+    config = "papers/pv_easy"
+
+    [simulation]
+    passes = ["batch", "event"]
+
+A campaign file is data. It names plugins but never loads code, and no path in it leads out
+of the folders that the user named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from emulator.campaign.generated import options_of
+from emulator.campaign.hashes import fresh_hash_of
+from emulator.campaign.measure import Metrics
+from emulator.campaign.places import Places
+from emulator.campaign.variants import check_count, values_of
+from emulator.config.experiment import (
+    PREEMPTION,
+    READING,
+    SIMULATION,
+    Experiment,
+    check_keys,
+    check_kind,
+    check_table,
+    read_experiment,
+    read_toml,
+)
+from emulator.metrics.catalogue import METRICS
+from emulator.papers.presets import presets
+from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_plugins.manager import slots_for
+
+TABLES = ("campaign", "workloads", "policies", "simulation", "preemption")
+CAMPAIGN = {
+    "name": str,
+    "repetitions": int,
+    "metrics": list,
+    "baseline": str,
+    "threshold": float,
+    "warm_up": float,
+    "records": bool,
+}
+"""Keys of ``[campaign]``, beside ``seeds``."""
+SHARED = {name: kind for name, kind in SIMULATION.items() if name not in ("processors", "seed", "explain")}
+"""Keys of ``[simulation]``; processors belong to a workload, seeds to the campaign."""
+POLICY = ("use", "config", "plugins", "simulation", "preemption")
+SHOWN = ("mean_wait", "mean_bounded_slowdown", "utilisation")
+"""Metrics that results shows first where the file names none."""
+MOST_SEED = 2**63
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What a file says of a policy: where it begins, and its options by path."""
+
+    name: str
+    base: Experiment
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """What a campaign file says.
+
+    Attributes:
+        name: what to call it.
+        file: the file.
+        seeds: one run of everything for each.
+        metrics: what is shown first.
+        baseline: the policy that others are compared with; empty for the first.
+        measure: what is kept of a run.
+        records: whether job records are kept too.
+        workloads: options by name.
+        policies: in the order of the file.
+        shared: options of all runs, by path.
+    """
+
+    name: str
+    file: Path
+    seeds: tuple[int, ...]
+    metrics: tuple[str, ...]
+    baseline: str
+    measure: Metrics
+    records: bool
+    workloads: Mapping[str, Mapping[str, Any]]
+    policies: Sequence[Policy]
+    shared: Mapping[str, Any]
+    places: Places = field(repr=False)
+
+    def about(self) -> dict[str, Any]:
+        """What the folder of the results is to say of it."""
+        return {
+            "campaign": self.name,
+            "file": self.file.name,
+            "file_sha256": fresh_hash_of(self.file),
+            "metrics": list(self.metrics),
+            "baseline": self.baseline or self.policies[0].name,
+            "seeds": list(self.seeds),
+        }
+
+
+def read_campaign(path: Path, folders: Sequence[Path] = ()) -> Campaign:
+    """Read a campaign file.
+
+    Args:
+        path: the file.
+        folders: further folders in which files lie that it names; its own is the first.
+
+    Raises:
+        InputError: it cannot be read, is not TOML, or names a file that is not there.
+        ConfigurationError: an unknown table or key, a value that cannot be.
+    """
+    data = read_toml(path)
+    check_keys(path, "", data, TABLES)
+    tables = {name: check_table(path, name, data.get(name, {})) for name in TABLES}
+    for name in ("workloads", "policies"):
+        if not tables[name]:
+            raise ConfigurationError(f"{path}: there are no {name}; write a table [{name}.NAME] for each")
+    places = Places([path.absolute().parent, *folders])
+    head = dict(tables["campaign"])
+    seeds = _seeds(path, head)
+    _check_all(path, "campaign", head, CAMPAIGN, several=False)
+    metrics = head.get("metrics", list(SHOWN))
+    for metric in metrics:
+        if metric not in METRICS:
+            check_keys(path, "campaign.metrics: ", [str(metric)], METRICS)
+    _check_all(path, "simulation", tables["simulation"], SHARED)
+    _check_all(path, "preemption", tables["preemption"], PREEMPTION)
+    shared = {f"{table}.{key}": value for table in TABLES[3:] for key, value in tables[table].items()}
+    campaign = Campaign(
+        name=head.get("name", path.stem),
+        file=path,
+        seeds=seeds,
+        metrics=tuple(metrics) or SHOWN,
+        baseline=head.get("baseline", ""),
+        measure=Metrics(float(head.get("threshold", 10.0)), float(head.get("warm_up", 0.0))),
+        records=head.get("records", False),
+        workloads={name: _workload(path, name, table) for name, table in tables["workloads"].items()},
+        policies=[_policy(path, name, table, places, shared) for name, table in tables["policies"].items()],
+        shared=shared,
+        places=places,
+    )
+    if campaign.baseline and campaign.baseline not in tables["policies"]:
+        check_keys(path, "policies: ", [campaign.baseline], tables["policies"])
+    return campaign
+
+
+def _seeds(path: Path, head: dict[str, Any]) -> tuple[int, ...]:
+    """The seeds, taken out of the table: as they are listed, or one for each repetition, from 0 on."""
+    if "seeds" not in head:
+        count = head.get("repetitions", 1)
+        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+            raise ConfigurationError(f"{path}: campaign.repetitions is a whole number, 1 or more, not {count!r}")
+        check_count(count, f"{path}: campaign.repetitions")
+        return tuple(range(count))
+    if "repetitions" in head:
+        raise ConfigurationError(f"{path}: campaign.seeds are the repetitions; leave campaign.repetitions out")
+    seeds = values_of(head.pop("seeds"), f"{path}: campaign.seeds")
+    for seed in seeds:
+        if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < MOST_SEED:
+            raise ConfigurationError(f"{path}: campaign.seeds are whole numbers, 0 or more, not {seed!r}")
+    return tuple(seeds)
+
+
+def _check_all(
+    path: Path, table: str, values: Mapping[str, Any], kinds: Mapping[str, type], *, several: bool = True
+) -> None:
+    """Check keys, and kinds of all values; of a list or range of each of its values."""
+    check_keys(path, f"{table}.", values, [*kinds, *(["seeds"] if table == "campaign" else [])])
+    for key, value in values.items():
+        if kinds[key] is list:
+            if not isinstance(value, list):
+                raise ConfigurationError(f"{path}: {table}.{key} is a list, not {value!r}")
+            continue
+        for each in values_of(value, f"{path}: {table}.{key}") if several else [value]:
+            check_kind(path, table, key, each, kinds[key])
+
+
+def _workload(path: Path, name: str, table: Any) -> dict[str, Any]:
+    """The options of a workload, checked as far as that can be done alone."""
+    options = check_table(path, f"workloads.{name}", table)
+    if ("trace" in options) == ("model" in options):
+        raise ConfigurationError(f"{path}: workloads.{name} needs a trace or a model, one of them")
+    if "trace" in options:
+        _check_all(path, f"workloads.{name}", options, {"trace": str, "processors": int, **READING})
+        return options
+    for model in values_of(options["model"], f"{path}: workloads.{name}.model"):
+        check_keys(path, f"workloads.{name}.", options, ["model", *options_of(model)])
+    if isinstance(options.get("parameters", ""), list | dict):
+        raise ConfigurationError(f"{path}: workloads.{name}.parameters is one file; write another workload")
+    return options
+
+
+def _policy(path: Path, name: str, table: Any, places: Places, shared: Mapping[str, Any]) -> Policy:
+    """A policy: a list of plugins, or a table."""
+    stated = f"policies.{name}"
+    given = {"use": table} if isinstance(table, list) else check_table(path, stated, table)
+    check_keys(path, f"{stated}.", given, POLICY)
+    use = given.get("use", [])
+    if not isinstance(use, list) or not all(isinstance(each, str) for each in use):
+        raise ConfigurationError(f"{path}: {stated}.use is a list of plugins, such as ['sched/easy'], not {use!r}")
+    options: dict[str, Any] = {}
+    for plugin, values in check_table(path, f"{stated}.plugins", given.get("plugins", {})).items():
+        for key, value in check_table(path, f"{stated}.plugins.{plugin}", values).items():
+            options[f"{plugin}.{key}"] = value
+    for part, kinds in (("simulation", SHARED), ("preemption", PREEMPTION)):
+        values = check_table(path, f"{stated}.{part}", given.get(part, {}))
+        _check_all(path, f"{stated}.{part}", values, kinds)
+        options.update({f"{part}.{key}": value for key, value in values.items()})
+    twice = [key for key in options if key in shared]
+    if twice:
+        raise ConfigurationError(f"{path}: {twice[0]} is stated for all policies, and for {name}; state it once")
+    return Policy(name, _base(path, stated, given.get("config"), use, places), options)
+
+
+def _base(path: Path, stated: str, config: Any, use: list[str], places: Places) -> Experiment:
+    """Where a policy begins: a preset or an experiment file, and the plugins that it uses."""
+    base = Experiment(None, {}, {}, {}, {}, {})
+    if config is not None:
+        check_kind(path, stated, "config", config, str)
+        known = config in presets()
+        base = read_experiment(Path(config) if known else places.find(config, f"{path}: {stated}.config"))
+        if base.trace is not None:
+            raise ConfigurationError(f"{path}: {stated}.config names a trace; workloads are those of the campaign")
+    try:
+        return replace(base, slots={**base.slots, **slots_for(use)})
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{path}: {stated}.use: {error}") from error

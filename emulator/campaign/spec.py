@@ -1,0 +1,168 @@
+"""What one run of a campaign is, and its identity."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, is_dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from emulator.campaign import plugins
+from emulator.campaign.generated import Generated
+from emulator.campaign.hashes import PACKAGES, canonical, code, fresh_hash_of, hash_of, sha256
+from emulator.campaign.work import Numbers
+from emulator.config.options import Config
+from emulator.version import version
+from slurm_sim_plugins.errors import ConfigurationError, InputError
+
+if TYPE_CHECKING:
+    from emulator.accounting.records import Records
+    from emulator.workload.workload import Workload
+
+Measure = Callable[["Records"], Numbers]
+"""From the records of a run to what is kept of it; a function of a module, so that workers find it, or
+an instance of a dataclass of one."""
+WORKLOADS_KEPT = 4
+"""Workloads that a process keeps for its next runs; runs of one workload follow each other."""
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """One run to make.
+
+    Attributes:
+        name: what to call it; no two of a list are alike.
+        source: a trace, or a model that generates jobs.
+        config: how to simulate it.
+        measure: what to keep of it.
+        reading: how to read the trace: options of :func:`emulator.workload.read.read_trace`.
+        plugins: plugin files to load, with their whole paths; each is code, and it is run.
+        coordinates: where the run stands in its campaign: ``workload``, ``policy``,
+            ``seed``, varied options.
+        records: whether the job records are kept beside what is measured.
+    """
+
+    name: str
+    source: Path | Generated
+    config: Config
+    measure: Measure
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    plugins: tuple[Path, ...] = ()
+    coordinates: Mapping[str, Any] = field(default_factory=dict)
+    records: bool = False
+
+    def result(self) -> tuple[Numbers, Mapping[str, bytes]]:
+        """Make the run, in whatever process this is.
+
+        Raises:
+            SlurmSimError: it cannot be made.
+        """
+        from emulator.api import simulate
+
+        workload = _workload(self.source, self.config.processors, tuple(sorted(self.reading.items())))
+        catalogue, _ = plugins.found(self.plugins)
+        records = simulate(workload, self.config, catalogue=catalogue).records
+        return self.measure(records), {"records.parquet": _bytes_of(records)} if self.records else {}
+
+
+@dataclass(frozen=True)
+class Promised:
+    """A run whose result is promised under an identity, wherever it is made.
+
+    A worker may have started later, on another machine: with another version of the
+    emulator, another trace under the same name, a plugin that was edited meanwhile.
+
+    Attributes:
+        spec: the run.
+        stated: what determines its result, as it was when the campaign began.
+    """
+
+    spec: RunSpec
+    stated: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Of the run."""
+        return self.spec.name
+
+    def result(self) -> tuple[Numbers, Mapping[str, bytes]]:
+        """Make the run, if here it is the one that was promised.
+
+        Raises:
+            InputError: something is not what it was.
+            SlurmSimError: the run cannot be made.
+        """
+        here = stated(self.spec)
+        for what, was in self.stated.items():
+            if here[what] != was:
+                raise InputError(
+                    f"{what} is not, where this run was to be made, what it was where the campaign was started; "
+                    "workers need the same version of everything, and a change takes effect with the next resume"
+                )
+        return self.spec.result()
+
+
+def identity(spec: RunSpec) -> str:
+    """SHA-256, in hex, of all that decides what a run gives: jobs, options, plugins, measure and code.
+
+    Raises:
+        InputError: the trace is not there.
+    """
+    return sha256(canonical(stated(spec)))
+
+
+def stated(spec: RunSpec) -> dict[str, Any]:
+    """All that decides what a run gives, as data; where files lie is no part of it.
+
+    Raises:
+        InputError: the trace is not there.
+    """
+    jobs = spec.source.stated() if isinstance(spec.source, Generated) else hash_of(spec.source)
+    return {
+        "trace": jobs,
+        "reading": dict(spec.reading),
+        "config": asdict(spec.config),
+        "plugins": plugins.sources(spec.config, spec.plugins),
+        "measure": _words_of(spec.measure),
+        "records": spec.records,
+        "version": version(),
+        "code": code(),
+    }
+
+
+def _words_of(measure: Measure) -> Any:
+    """Name and options of a measure; of one from elsewhere also what its file holds."""
+    kind: Any = type(measure) if is_dataclass(measure) else measure
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    words: dict[str, Any] = {"name": name}
+    if is_dataclass(measure) and not isinstance(measure, type):
+        words["options"] = asdict(measure)
+    if kind.__module__.partition(".")[0] not in PACKAGES:
+        file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+        words["file"] = hash_of(Path(file)) if file else ""
+    return words
+
+
+@lru_cache(WORKLOADS_KEPT)
+def _workload(source: Path | Generated, processors: int | None, reading: tuple[tuple[str, Any], ...]) -> Workload:
+    """Jobs, made once for the runs of a process that follow each other."""
+    if isinstance(source, Generated):
+        return source.workload()
+    from emulator.workload.read import read_trace
+
+    workload = read_trace(source, machine=processors, **dict(reading))
+    if fresh_hash_of(source) != hash_of(source):
+        raise ConfigurationError(f"{source}: changed while the campaign ran; resume it")
+    return workload
+
+
+def _bytes_of(records: Records) -> bytes:
+    """Job records as a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    stream = pa.BufferOutputStream()
+    pyarrow.parquet.write_table(records.jobs_table(), stream)
+    return bytes(stream.getvalue().to_pybytes())
