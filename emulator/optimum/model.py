@@ -45,7 +45,8 @@ class Ideas:
             can be joined. Who starts was submitted after the preempted job's start, if it
             takes the very same room (block, or number of processors), is not preempted itself
             and no second part: otherwise the two could be exchanged, by which it would be done
-            sooner and the preempted job no later.
+            sooner and the preempted job no later. On processors that holds only if the
+            preempted job goes on no sooner than the other part is over, as it may go on beside it.
         cliques: jobs that exclude one another wherever they run make up a disjunction,
             beside those of single midplanes.
     """
@@ -300,15 +301,20 @@ class Model:
     def _not_exchangeable(self, preempted: JobVars, other: JobVars, number: int, then: IntVar) -> None:
         """The other part could not have gone before the first part that it ends."""
         model, start = self._model, preempted.first.start
+        conditions: list[LiteralT] = [then]
+        counted = isinstance(self.problem.machine, int)
+        if counted:
+            beside = model.new_bool_var("")
+            model.add(preempted.parts[1].start <= other.parts[number].end - 1).only_enforce_if(beside)
+            conditions.append(~beside)
         if number == 1:
-            # It could, as soon as its own first part is over.
-            if isinstance(self.problem.machine, int):
-                model.add(start <= other.first.end - 1).only_enforce_if(then)
+            # It could, as soon as its own first part is over; on one block it always is.
+            if counted:
+                model.add(start <= other.first.end - 1).only_enforce_if(conditions)
             else:
                 model.add_bool_or(~then)
             return
-        conditions: list[LiteralT] = [then]
-        by_number = not isinstance(self.problem.machine, int) and other.job.id < preempted.job.id
+        by_number = not counted and other.job.id < preempted.job.id
         if other.preempted is not None and not by_number:
             # Two first parts could be exchanged again and again; on one block their ids decide.
             conditions.append(~other.preempted)

@@ -20,6 +20,7 @@ from emulator.optimum.realtime import least_mean
 from slurm_sim_plugins.blocks import Blocks, aligned
 from slurm_sim_plugins.manager import Catalogue
 from tests.reference.optimum import best
+from tests.reference.optimum_by_second import better
 
 pytest.importorskip("ortools")
 
@@ -71,6 +72,26 @@ def test_brute_force_finds_nothing_better_for_three_jobs(problem: Problem) -> No
 @given(problems(4, 4))
 def test_brute_force_finds_nothing_better_for_four_jobs(problem: Problem) -> None:
     assert proven(problem, loosest=ANY).objective == best(reachable(problem))
+
+
+@settings(max_examples=12)
+@given(problems(3, 5))
+def test_both_references_agree(problem: Problem) -> None:
+    assert better(reachable(problem)) == best(reachable(problem))
+
+
+@settings(max_examples=12)
+@given(problems(5, 5))
+def test_nothing_is_better_second_by_second_for_five_jobs(problem: Problem) -> None:
+    found = proven(problem, loosest=ANY)
+    assert better(found.problem, found.objective) is None
+
+
+@settings(max_examples=6)
+@given(problems(7, 3))
+def test_nothing_is_better_second_by_second_for_seven_jobs(problem: Problem) -> None:
+    found = proven(problem, loosest=ANY)
+    assert better(found.problem, found.objective) is None
 
 
 def reachable(problem: Problem) -> Problem:

@@ -92,6 +92,15 @@ def test_both_parts_are_on_one_block_but_on_any_processors() -> None:
     assert sorted(len(stay.parts) for stay in counted.schedule.values()) == [1, 1, 2]
 
 
+@pytest.mark.parametrize("tries", [1, 1000])
+def test_on_processors_a_preempted_job_goes_on_beside_the_one_of_its_size_that_stopped_it(tries: int) -> None:
+    # Exchanged, job 3 would be done at 20, and job 2 at 9 instead of 7; 2 s are worth more to job 2.
+    jobs = (realtime(1, 0, 3), Job(2, 0, 6, 1, checkpoint=0), Job(3, 0, 20, 1), realtime(4, 22, 10, 2))
+    found = best(*jobs, machine=2, bound="1", tries=tries)
+    assert found.objective == Fraction(7, 6) + Fraction(22, 20)
+    assert found.schedule[2].parts == (Part(0, 2), Part(3, 7))
+
+
 def test_two_wide_jobs_go_one_after_the_other_the_shorter_first() -> None:
     found = best(Job(1, 0, 300, 8192), Job(2, 0, 100, 8192), machine=SIXTEEN)
     assert found.objective == 1 + Fraction(400, 300)
