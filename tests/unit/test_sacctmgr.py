@@ -129,7 +129,7 @@ def test_a_command_that_fails_changes_nothing():
     accounts = parse_accounts(SCRIPT)
     stated = dict(accounts.account("lab").stated)
     with pytest.raises(InputError):
-        sacctmgr("modify account lab set MaxJobs=1 qos=none".split(), accounts)
+        sacctmgr(["modify", "account", "lab", "set", "MaxJobs=1", "qos=none"], accounts)
     assert accounts.account("lab").stated == stated
 
 
