@@ -10,6 +10,7 @@ from typing import Any
 from emulator.workload.alcf import looks_like_alcf, read_alcf
 from emulator.workload.cobalt import looks_like_cobalt, read_cobalt
 from emulator.workload.logfile import GZIP_MAGIC
+from emulator.workload.sites import looks_like_site_log, read_site_workload
 from emulator.workload.swf import read_swf
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import ConfigurationError
@@ -21,13 +22,14 @@ HEAD_BYTES = 4096
 
 
 def read_trace(path: str | os.PathLike[str], **options: Any) -> Workload:
-    """Read a trace: CSV of ALCF or a log of Cobalt, by ending or first line; anything else as SWF.
+    """Read a trace: CSV of ALCF, a log of Cobalt or of Slurm, by ending or first line; anything else as SWF.
 
     Args:
         path: the file, plain or compressed with gzip.
         options: of :func:`emulator.workload.swf.read_swf`,
-            :func:`emulator.workload.alcf.read_alcf` or
-            :func:`emulator.workload.cobalt.read_cobalt`.
+            :func:`emulator.workload.alcf.read_alcf`,
+            :func:`emulator.workload.cobalt.read_cobalt` or
+            :func:`emulator.workload.sites.read_site_workload`.
 
     Raises:
         InputError: the file cannot be read as what it seems to be.
@@ -36,10 +38,13 @@ def read_trace(path: str | os.PathLike[str], **options: Any) -> Workload:
     file = os.fspath(path)
     head = _head(file)
     cobalt = file.lower().endswith(COBALT_ENDINGS) or looks_like_cobalt(head)
-    if not (cobalt or file.lower().endswith(ENDINGS) or looks_like_alcf(head)):
+    site = looks_like_site_log(head)
+    if not (cobalt or site or file.lower().endswith(ENDINGS) or looks_like_alcf(head)):
         return read_swf(file, **options)
     if options.pop("processors_field", None) is not None:
-        raise ConfigurationError(f"{file}: processors_field is for traces in SWF; this one has only nodes")
+        raise ConfigurationError(f"{file}: processors_field is for traces in SWF; this one has one size of each job")
+    if site:
+        return read_site_workload(file, **options)
     return read_cobalt(file, **options) if cobalt else read_alcf(file, **options)
 
 

@@ -1,0 +1,239 @@
+"""What a job asked for: from the columns, and what no column has from the line of its submission.
+
+A line of submission lacks the directives of the job's script, so columns go first. From the
+line come the options that no column has, and, if it names nodes or tasks that agree with the
+CPUs asked for, the shape: nodes, tasks, CPUs a task.
+
+A dump that ``slurm-sim sacct`` wrote may have in ``Extra`` what Slurm does not know (how long
+the job's work is) or rounds (the second of its submission). Then the line is all that was asked.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from emulator.config.slurm.model import GresCount
+from emulator.workload.sbatch import OPTIONS, BatchOptions, parse_sbatch
+
+MARK = "slurm-sim"
+"""Begins what a dump of an emulated run has in ``Extra``."""
+SHAPE = ("min_nodes", "max_nodes", "tasks", "cpus_per_task", "tasks_per_node", "tasks_per_core", "hint")
+FURTHER = (
+    "exclusive",
+    "exclusive_to",
+    "share",
+    "node_list",
+    "exclude",
+    "deadline",
+    "nice",
+    "requeue",
+    "reservation",
+    "licenses",
+    "array",
+    "time_min",
+)
+"""What is taken from a line of submission because no column has it."""
+NOTHING = BatchOptions()
+_MEMORY = re.compile(r"([\d.]+)([KMGTPE]?)([nc]?)")
+_SHIFTS = {"K": -10, "": 0, "M": 0, "G": 10, "T": 20, "P": 30, "E": 40}
+_LETTERS = {option.letter: name for name, option in OPTIONS.items() if option.letter}
+TAKES_NOTHING = ("--parsable", "--wait", "-W", "--quiet", "-Q", "--verbose", "-v", "--spread-job", "--contiguous", "-k")
+"""Options of ``sbatch`` that do not matter here and have no value; others have one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a job asked for.
+
+    Attributes:
+        options: as for ``sbatch``.
+        stated: of a dump of an emulated run: what ``Extra`` says, by name, such as ``run``; else empty.
+    """
+
+    options: BatchOptions
+    stated: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def emulated(self) -> bool:
+        """Whether it comes from a run of the emulator."""
+        return bool(self.stated)
+
+
+def asked(fields: Mapping[str, str]) -> Asked:
+    """What a record says that its job asked for.
+
+    Args:
+        fields: by the names of the columns in lower case.
+
+    Raises:
+        ValueError: a value that cannot be understood; the message names it.
+    """
+    line, whole = submitted(fields.get("submitline", ""))
+    stated = _stated(fields.get("extra", ""))
+    if stated and whole:
+        return Asked(line, stated)
+    return Asked(_joined(_from_columns(fields), line, cpus(fields)))
+
+
+def _stated(text: str) -> dict[str, float]:
+    mark, *words = text.split() or [""]
+    if mark != MARK:
+        return {}
+    try:
+        return {name: float(value) for name, _, value in (word.partition("=") for word in words)}
+    except ValueError:
+        raise ValueError(f"Extra is {text[:60]!r}, in which {MARK} is not followed by name=number") from None
+
+
+def _joined(columns: BatchOptions, line: BatchOptions, count: int) -> BatchOptions:
+    kept = {name: getattr(line, name) for name in FURTHER if getattr(line, name) != getattr(NOTHING, name)}
+    if line.time_min is not None and line.time_limit is not None:
+        # Backfill gave the job less than it asked for.
+        kept["time_limit"] = line.time_limit
+    if len(line.partitions) > 1 and set(columns.partitions) <= set(line.partitions):
+        kept["partitions"] = line.partitions
+    tasks = line.tasks if line.tasks is not None else (line.min_nodes or 0)
+    if (line.min_nodes or line.tasks) and tasks * (line.cpus_per_task or 1) <= count:
+        kept |= {name: getattr(line, name) for name in SHAPE}
+    return replace(columns, **kept)
+
+
+# Columns ------------------------------------------------------------------------------
+
+
+def _from_columns(fields: Mapping[str, str]) -> BatchOptions:
+    resources = _resources(fields.get("reqtres", ""))
+    nodes = int(fields.get("reqnodes") or resources.get("node") or _ran_on(fields) or 1)
+    per_node, per_cpu = _memory(fields.get("reqmem", ""), nodes)
+    return BatchOptions(
+        name=fields.get("jobname", ""),
+        account=fields.get("account", ""),
+        qos=fields.get("qos", ""),
+        partitions=tuple(filter(None, fields.get("partition", "").split(","))),
+        # A job that got more nodes than it asked for at least left their number open.
+        min_nodes=None if _ran_on(fields) > nodes else nodes,
+        max_nodes=None if _ran_on(fields) > nodes else nodes,
+        tasks=max(cpus(fields), nodes),
+        memory_per_node=per_node,
+        memory_per_cpu=per_cpu,
+        gpus=_gpus(resources),
+        gres=_other_gres(resources, nodes),
+        constraint=fields.get("constraints", ""),
+        time_limit=_limit(fields),
+        licenses=tuple((name[8:], int(count)) for name, count in resources.items() if name.startswith("license/")),
+    )
+
+
+def cpus(fields: Mapping[str, str]) -> int:
+    """How many CPUs were asked for; of a job of which that is not known, how many it got."""
+    stated = fields.get("reqcpus") or _resources(fields.get("reqtres", "")).get("cpu")
+    count = int(stated or fields.get("alloccpus") or fields.get("ncpus") or 0)
+    if count < 1:
+        raise ValueError("it is not said how many CPUs the job asked for, or that it asked for none")
+    return count
+
+
+def _ran_on(fields: Mapping[str, str]) -> int:
+    nodes = int(fields.get("allocnodes") or fields.get("nnodes") or 0)
+    return nodes if fields.get("nodelist", "") not in ("", "None assigned") else 0
+
+
+def _resources(text: str) -> dict[str, str]:
+    return dict(word.split("=", 1) for word in text.split(",") if "=" in word)
+
+
+def _limit(fields: Mapping[str, str]) -> float | None:
+    raw = fields.get("timelimitraw", "")
+    if raw:
+        return int(raw) * 60.0
+    text = fields.get("timelimit", "")
+    if text in ("", "Partition_Limit"):
+        return None
+    if text == "UNLIMITED":
+        return math.inf
+    days, _, clock = text.rpartition("-")
+    words = [int(word) for word in clock.split(":") if word.isdecimal()]
+    if len(words) != 3:
+        raise ValueError(f"Timelimit is {text[:40]!r}, which is not written DD-HH:MM:SS")
+    return int(days or 0) * 86_400.0 + words[0] * 3600 + words[1] * 60 + words[2]
+
+
+def _memory(text: str, nodes: int) -> tuple[int | None, int | None]:
+    """Mebibytes on a node, and for a CPU. Older versions mark which of the two is meant; newer ones give the total."""
+    found = _MEMORY.fullmatch(text)
+    if text in ("", "Unknown", "0"):
+        return None, None
+    if found is None:
+        raise ValueError(f"ReqMem is {text[:40]!r}, which is no size")
+    size = float(found.group(1)) * 2.0 ** _SHIFTS[found.group(2)]
+    if found.group(3) == "c":
+        return None, math.ceil(size)
+    return math.ceil(size if found.group(3) == "n" else size / nodes), None
+
+
+def _gpus(resources: Mapping[str, str]) -> tuple[GresCount, ...]:
+    """GPUs in all; those of a type, where all of them have one."""
+    typed = {name[9:]: int(count) for name, count in resources.items() if name.startswith("gres/gpu:")}
+    total = int(resources.get("gres/gpu", sum(typed.values())))
+    if typed and sum(typed.values()) == total:
+        return tuple(GresCount("gpu", name, count) for name, count in typed.items())
+    return (GresCount("gpu", "", total),) if total else ()
+
+
+def _other_gres(resources: Mapping[str, str], nodes: int) -> tuple[GresCount, ...]:
+    """Other generic resources, on each node."""
+    found = []
+    for name, count in resources.items():
+        kind, _, kept = name.removeprefix("gres/").partition(":")
+        if name.startswith("gres/") and kind != "gpu" and count.isdecimal():
+            found.append(GresCount(kind, kept, math.ceil(int(count) / nodes)))
+    return tuple(found)
+
+
+# Lines of submission ------------------------------------------------------------------
+
+
+def submitted(line: str) -> tuple[BatchOptions, bool]:
+    """What a line of submission asks for, as far as it is understood, and whether all of it was.
+
+    Nothing is run. Options that do not matter here are passed over; at the first word that is
+    no option (the script) the line is at its end.
+    """
+    try:
+        words = shlex.split(line, comments=False)
+    except ValueError:
+        return BatchOptions(), False
+    if not words or words[0].rpartition("/")[2] not in ("sbatch", "srun", "salloc"):
+        return BatchOptions(), False
+    taken, whole = _options_of(words[1:])
+    try:
+        return parse_sbatch(taken), whole
+    except ValueError:
+        return BatchOptions(), False
+
+
+def _options_of(words: Sequence[str]) -> tuple[list[str], bool]:
+    """The words that are understood, and whether all are."""
+    taken: list[str] = []
+    whole = True
+    rest = list(reversed(words))
+    while rest:
+        word = rest.pop()
+        if not word.startswith("-") or word == "-":
+            break
+        name = word[2:].partition("=")[0] if word.startswith("--") else _LETTERS.get(word[1], "")
+        option = OPTIONS.get(name)
+        if option is None:
+            whole = False
+            if "=" not in word and word not in TAKES_NOTHING and (word.startswith("--") or len(word) == 2) and rest:
+                rest.pop()
+            continue
+        taken.append(word)
+        apart = "=" not in word if word.startswith("--") else len(word) == 2
+        if option.value == "needed" and apart and rest:
+            taken.append(rest.pop())
+    return taken, whole

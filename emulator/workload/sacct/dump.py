@@ -1,0 +1,195 @@
+"""From the lines of a dump to records: which lines belong together, and which value stands in which column.
+
+The columns are those that the first line names, in any order. A record may go on over several
+lines, for the line of a submission may have line ends in it. A new record begins with a line
+whose first columns, as far as the job's id, have values of their kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from emulator.workload.sacct.columns import Column, column_of
+from emulator.workload.sitelog import Unusable
+from slurm_sim_plugins.errors import InputError
+
+EDGE = 1
+"""What it costs if a value begins or ends with a separator."""
+MOST_SEPARATORS = 2000
+"""No record has more separators than this beyond those between its columns."""
+MOST_BEFORE_ID = 50
+"""The same for the columns before the job's id."""
+MOST_LINES = 1000
+"""No record has more lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record.
+
+    Attributes:
+        line: where it begins.
+        fields: by the names of the columns in lower case.
+    """
+
+    line: int
+    fields: Mapping[str, str]
+
+
+class Header:
+    """The names of the columns.
+
+    Args:
+        names: as the first line has them.
+        separator: between columns.
+    """
+
+    def __init__(self, names: Sequence[str], separator: str) -> None:
+        self.names = tuple(name.strip().lower() for name in names)
+        self._columns = tuple(column_of(name) for name in self.names)
+        self._separator = separator
+        self._first = next(place for place, name in enumerate(self.names) if name in ("jobid", "jobidraw"))
+
+    def begins(self, line: str) -> bool:
+        """Whether a record begins with this line."""
+        pieces = line.split(self._separator)
+        if len(pieces) <= self._first:
+            return False
+        head = self._columns[: self._first + 1]
+        if all(column.takes(piece) for column, piece in zip(head, pieces, strict=False)):
+            return True
+        if not any(column.separators is not None for column in head):
+            return False
+        extra = min(len(pieces) - len(head), MOST_BEFORE_ID)
+        ends = range(len(head), len(head) + extra + 1)
+        return any(_aligned(head, pieces[:end], self._separator) is not None for end in ends)
+
+    def fields(self, text: str) -> dict[str, str] | None:
+        """The values by name of column, or None if the text is no record."""
+        pieces = text.split(self._separator)
+        if len(pieces) == len(self._columns):
+            fits = all(column.takes(piece) for column, piece in zip(self._columns, pieces, strict=True))
+            return dict(zip(self.names, pieces, strict=True)) if fits else None
+        values = _aligned(self._columns, pieces, self._separator)
+        return None if values is None else dict(zip(self.names, values, strict=True))
+
+    def complaint(self, text: str) -> str:
+        """Why a text is no record."""
+        pieces = text.split(self._separator)
+        if len(pieces) < len(self.names):
+            return f"the line is cut off or broken: it has {len(pieces)} of {len(self.names)} columns"
+        for name, column, piece in zip(self.names, self._columns, pieces, strict=False):
+            if not column.takes(piece):
+                return f"{name} is {piece[:40]!r}, which is not {column.what}"
+        return f"the line has {len(pieces)} columns instead of {len(self.names)}"
+
+
+def _aligned(columns: Sequence[Column], pieces: Sequence[str], separator: str) -> list[str] | None:
+    """The values of columns, where some of them have separators in them; None if nothing fits.
+
+    Of all ways to cut, the cheapest: dynamic programming over columns and pieces.
+    """
+    extra = len(pieces) - len(columns)
+    if not 0 <= extra <= MOST_SEPARATORS:
+        return None
+
+    @cache
+    def best(place: int, used: int) -> tuple[int, int] | None:
+        """What the columns from ``place`` on cost, and how many separators the first of them takes."""
+        if place == len(columns):
+            return (0, 0) if used == extra else None
+        column, begin = columns[place], place + used
+        most = extra - used if column.separators is not None else 0
+        found: tuple[int, int] | None = None
+        for taken in range(most + 1):
+            value = separator.join(pieces[begin : begin + taken + 1])
+            if not column.takes(value):
+                continue
+            rest = best(place + 1, used + taken)
+            if rest is None:
+                continue
+            cost = rest[0] + _price(column, value, taken, separator)
+            if found is None or cost < found[0]:
+                found = (cost, taken)
+        return found
+
+    values, used = [], 0
+    for place in range(len(columns)):
+        chosen = best(place, used)
+        if chosen is None:
+            return None
+        values.append(separator.join(pieces[place + used : place + used + chosen[1] + 1]))
+        used += chosen[1]
+    return values
+
+
+def _price(column: Column, value: str, taken: int, separator: str) -> int:
+    if not taken:
+        return 0
+    return (column.separators or 0) * taken + EDGE * (value.startswith(separator) + value.endswith(separator))
+
+
+def records(file: str, text: str, separator: str = "|") -> tuple[Header, list[Record], list[Unusable]]:
+    """The records of a dump, and the lines that belong to none.
+
+    Args:
+        file: its name, for messages.
+        text: what it holds.
+        separator: between columns.
+
+    Raises:
+        InputError: the first line does not name the columns of a dump.
+    """
+    lines = text.split("\n")
+    names = lines[0].rstrip("\r").split(separator)
+    if not {"jobid", "jobidraw"} & {name.strip().lower() for name in names}:
+        raise InputError(
+            f"{file}:1: there is no column JobID; the first line of a dump names its columns, "
+            "with | between them: write it with sacct -P, without --noheader"
+        )
+    header = Header(names, separator)
+    found: list[Record] = []
+    unusable: list[Unusable] = []
+    for number, group in _groups(header, lines):
+        end, fields = _longest(header, group)
+        if fields is not None:
+            found.append(Record(number, fields))
+        if rest := group[end:]:
+            why = header.complaint(group[0]) if not end else "the line belongs to no record"
+            unusable.append(Unusable(number + end, number + end + len(rest) - 1, why))
+    return header, found, unusable
+
+
+def _groups(header: Header, lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """Lines that belong together, with the number of the first."""
+    number = 0
+    group: list[str] = []
+    for place, line in enumerate(lines[1:], 2):
+        line = line.rstrip("\r")
+        if header.begins(line) and group:
+            yield number, _without_empty_end(group)
+            group = []
+        if not group:
+            if not line.strip():
+                continue
+            number = place
+        group.append(line)
+    if group:
+        yield number, _without_empty_end(group)
+
+
+def _without_empty_end(group: list[str]) -> list[str]:
+    while len(group) > 1 and not group[-1].strip():
+        group.pop()
+    return group
+
+
+def _longest(header: Header, group: Sequence[str]) -> tuple[int, dict[str, str] | None]:
+    """How many of some lines are a record, as many as can be, and its values; 0 and None if they are none."""
+    for end in range(min(len(group), MOST_LINES), 0, -1):
+        fields = header.fields("\n".join(group[:end]))
+        if fields is not None:
+            return end, fields
+    return 0, None

@@ -1,0 +1,118 @@
+"""Times of a dump: with a zone or without one, and what a clock change does to them.
+
+``sacct`` prints local times without a zone, unless ``SLURM_TIME_FORMAT`` says otherwise
+(``%s``, or ``%Y-%m-%dT%H:%M:%S%z``). When clocks go back an hour comes twice; which of the
+two is meant is told by the order of a job's times and by how long it ran.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo
+
+from emulator.workload.workload import LARGEST_SECONDS
+from slurm_sim_plugins.errors import ConfigurationError
+
+NO_TIME = ("", "unknown", "none", "n/a")
+_SECONDS = re.compile(r"\d{1,13}(?:\.\d{1,6})?")
+_ZONE = re.compile(r"([+-]\d\d)(\d\d)$")
+SLACK = 2.0
+"""Seconds by which the end may miss start and elapsed time: they are rounded, each in its own way."""
+
+
+class NoTimeError(ValueError):
+    """Text that is no time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The times of a run; None for what did not happen. Unix seconds.
+
+    Attributes:
+        submit, eligible, start, end: as they came one after the other.
+        backwards: which of them lies before its predecessor, as words; empty if none.
+        off: seconds that the end lies after start and elapsed time, if that cannot be rounding; else 0.
+    """
+
+    submit: float
+    eligible: float | None
+    start: float | None
+    end: float | None
+    backwards: str
+    off: float
+
+
+def zone_of(name: str) -> tzinfo:
+    """The zone of a name such as ``Europe/Paris``.
+
+    Raises:
+        ConfigurationError: there is no such zone.
+    """
+    try:
+        return UTC if name == "UTC" else ZoneInfo(name)
+    except (KeyError, OSError, ValueError) as error:
+        raise ConfigurationError(f"zone is {name!r}; give one such as UTC or America/Chicago") from error
+
+
+def instants(text: str, zone: tzinfo) -> tuple[float, ...]:
+    """What a time may mean, in Unix seconds: nothing, one instant, or the two of an hour that came twice.
+
+    Args:
+        text: as in a dump.
+        zone: of times that state none.
+
+    Raises:
+        NoTimeError: it is no time.
+    """
+    text = text.strip()
+    if text.lower() in NO_TIME:
+        return ()
+    if _SECONDS.fullmatch(text):
+        return (_usable(float(text), text),)
+    try:
+        # Before 3.11.4 the library wants the colon in a zone.
+        moment = datetime.fromisoformat(_ZONE.sub(r"\1:\2", text) if len(text) > 16 else text)
+    except ValueError:
+        raise NoTimeError(f"{text[:40]!r} is no time such as 2021-12-31T23:59:59") from None
+    if moment.tzinfo is not None:
+        return (_usable(moment.timestamp(), text),)
+    first, second = (_usable(moment.replace(tzinfo=zone, fold=fold).timestamp(), text) for fold in (0, 1))
+    # In the hour that clocks pass over the second comes before the first; both name the same clock.
+    return (first, second) if first < second else (first,)
+
+
+def _usable(seconds: float, text: str) -> float:
+    if abs(seconds) > LARGEST_SECONDS:
+        raise NoTimeError(f"{text[:40]!r} is no usable time")
+    return seconds
+
+
+def span(times: Sequence[tuple[float, ...]], elapsed: float | None, suspended: float) -> Span:
+    """The times of a run, of those that they may mean the ones that agree with each other.
+
+    Args:
+        times: what submission, eligible time, start and end may mean.
+        elapsed: seconds that it ran; None for unknown.
+        suspended: seconds that it was suspended, which do not count as elapsed.
+    """
+    choices = [meant or (None,) for meant in times]
+    found = (_span(choice, elapsed, suspended) for choice in itertools.product(*choices))
+    return min(found, key=lambda one: bool(one.backwards) + bool(one.off))
+
+
+def _span(choice: Sequence[float | None], elapsed: float | None, suspended: float) -> Span:
+    submit, eligible, start, end = choice
+    assert submit is not None
+    named = [("Submit", submit), ("Start", start), ("End", end)]
+    known = [(name, at) for name, at in named if at is not None]
+    wrong = [f"{later} before {earlier}" for (earlier, one), (later, other) in itertools.pairwise(known) if other < one]
+    off = 0.0
+    if start is not None and end is not None and elapsed is not None:
+        beyond = end - start - elapsed
+        # A suspension may or may not be in the elapsed time, according to the version.
+        off = 0.0 if min(abs(beyond), abs(beyond - suspended)) <= SLACK else beyond
+    return Span(submit, eligible, start, end, ", ".join(wrong), off)

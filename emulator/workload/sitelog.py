@@ -1,0 +1,136 @@
+"""Logs of a real Slurm: what is needed to run each job again, and apart from it what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from emulator.slurmctld.request import JobRequest
+from emulator.workload.workload import Changed
+
+UNTIL_ITS_LIMIT = 1e9
+"""Seconds of work of a job of which is known only that it ran into its limit, or not how long it would run."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRun:
+    """One run of a job on the real cluster; times in seconds on the log's clock.
+
+    Attributes:
+        start: when it started.
+        end: when it ended; None if it had not.
+        elapsed: seconds that it ran, which no clock change touches.
+        state: what it ended with, such as ``COMPLETED``.
+        nodes: where it ran, as a host list.
+        cpus: CPUs that it had; 0 for unknown.
+        partition: where it ran.
+    """
+
+    start: float
+    end: float | None
+    elapsed: float
+    state: str
+    nodes: str
+    cpus: int
+    partition: str
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """What became of a job on the real cluster. It is only compared; nothing of it is needed to run the job.
+
+    Attributes:
+        state: the last state, such as ``COMPLETED``.
+        eligible: when it became eligible; None where that is not known.
+        runs: in order.
+        reason: why it waited last.
+    """
+
+    state: str
+    eligible: float | None
+    runs: tuple[LoggedRun, ...]
+    reason: str = ""
+
+    @property
+    def start(self) -> float | None:
+        """When it first started, or None."""
+        return self.runs[0].start if self.runs else None
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedJob:
+    """A job of a log.
+
+    Attributes:
+        label: its id as the log has it, such as ``123_4``.
+        request: what is needed to run it: its submission.
+        cancel_at: when it was taken back while it waited, which is needed to run it, too; None if it was not.
+        happened: what became of it.
+        line: where it stands in the file.
+    """
+
+    label: str
+    request: JobRequest
+    cancel_at: float | None
+    happened: Happened
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """Lines that could not be used.
+
+    Attributes:
+        first, last: numbers of the lines.
+        why: in words.
+    """
+
+    first: int
+    last: int
+    why: str
+
+    def told(self, file: str) -> str:
+        """As a message."""
+        lines = f"{self.first}" if self.first == self.last else f"{self.first}-{self.last}"
+        return f"{file}:{lines}: {self.why}"
+
+
+@dataclass(frozen=True)
+class SiteLog:
+    """The jobs of a log in the order of (submit, id).
+
+    Attributes:
+        name: what to call it.
+        file: where it was read from.
+        jobs: each of them.
+        epoch: Unix time of second 0 of the log's clock.
+        read: how many records the file held.
+        steps: how many of them were steps of jobs, which the jobs' own records cover.
+        unusable: lines that could not be used, in their order.
+        changed: what was read otherwise than it stands there, and why.
+        source_hash: SHA-256 of the file's bytes.
+    """
+
+    name: str
+    file: str
+    jobs: tuple[LoggedJob, ...]
+    epoch: int
+    read: int
+    steps: int
+    unusable: tuple[Unusable, ...]
+    changed: tuple[Changed, ...]
+    source_hash: str
+
+    def __len__(self) -> int:
+        return len(self.jobs)
+
+    @property
+    def requests(self) -> list[JobRequest]:
+        """The submissions: all that is needed to run the jobs, but for when some are taken back."""
+        return [job.request for job in self.jobs]
+
+    def told(self) -> Iterator[str]:
+        """What was left out or read otherwise, one sentence each."""
+        yield from (unusable.told(self.file) for unusable in self.unusable)
+        for note in self.changed:
+            yield f"{note.first}: {note.count:,} {note.reason}"

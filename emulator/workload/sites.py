@@ -1,0 +1,112 @@
+"""Logs of a real Slurm of any known format, and a workload for ideal timing made of one."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+import numpy as np
+
+from emulator.workload.eagle import looks_like_eagle, read_eagle
+from emulator.workload.logfile import bytes_of, text_of, workload_of
+from emulator.workload.sacct import looks_like_sacct, read_sacct
+from emulator.workload.sitelog import LoggedJob, SiteLog
+from emulator.workload.workload import Dropped, Workload
+
+UNKNOWN = -1.0
+"""Stands for a time that is not known, as in all logs."""
+
+
+def looks_like_site_log(head: str) -> bool:
+    """Whether the first line of a file is that of a dump of ``sacct`` or of Eagle's CSV."""
+    return looks_like_sacct(head) or looks_like_eagle(head)
+
+
+def read_site_log(
+    path: str | os.PathLike[str], *, zone: str | None = None, malformed: str = "error", separator: str = "|"
+) -> SiteLog:
+    """Read a dump of ``sacct -P`` or Eagle's CSV; which of them it is is told by the first line.
+
+    Args:
+        path: the file, plain or compressed with gzip.
+        zone: of times that state none; by default UTC, or where Eagle stood.
+        malformed: ``error`` or ``drop``.
+        separator: between the columns of a dump.
+
+    Raises:
+        InputError: the file cannot be read as what it seems to be.
+        ConfigurationError: an argument that cannot be used.
+    """
+    where = {} if zone is None else {"zone": zone}
+    file = os.fspath(path)
+    if looks_like_eagle(text_of(file, bytes_of(file), "a log of Slurm").partition("\n")[0]):
+        return read_eagle(path, malformed=malformed, **where)
+    return read_sacct(path, malformed=malformed, separator=separator, **where)
+
+
+def read_site_workload(
+    path: str | os.PathLike[str],
+    *,
+    filter: str = "standard",
+    machine: int | None = None,
+    first_submit: float | None = None,
+    malformed: str = "error",
+    zone: str | None = None,
+) -> Workload:
+    """The workload of such a log: as many processors as a job had, or asked for if it never ran.
+
+    Args:
+        path: the file.
+        filter: name of a filter, see :mod:`emulator.workload.filters`; jobs that never ran are dropped by all.
+        machine: processors of the machine; no log states them.
+        first_submit: second at which the first job that stays is submitted.
+        malformed: ``error`` or ``drop``.
+        zone: of times that state none.
+
+    Raises:
+        InputError: the file cannot be read as what it seems to be.
+        ConfigurationError: an argument that cannot be used.
+    """
+    log = read_site_log(path, zone=zone, malformed=malformed)
+    file = log.file
+    first = f"{file}:{log.unusable[0].first}" if log.unusable else ""
+    left_out = (Dropped("lines that cannot be used", len(log.unusable), first),) if log.unusable else ()
+    return workload_of(
+        file,
+        bytes_of(file),
+        _columns(log),
+        [job.line for job in log.jobs],
+        left_out,
+        name=log.name,
+        machine=machine,
+        filter=filter,
+        first_submit=first_submit,
+    )
+
+
+def _columns(log: SiteLog) -> dict[str, np.ndarray[Any, Any]]:
+    rows = [_row(job, log.epoch) for job in log.jobs]
+    kinds = {"id": np.int64, "processors": np.int64, "submit": float, "wait": float, "run": float, "time_limit": float}
+    return {name: np.array([row[name] for row in rows], dtype=kinds.get(name, object)) for name in rows[0]}
+
+
+def _row(job: LoggedJob, epoch: int) -> dict[str, Any]:
+    request, last = job.request, job.happened.runs[-1] if job.happened.runs else None
+    options = request.options
+    asked = max(options.tasks or 0, options.min_nodes or 1) * request.cpus_per_task
+    limit = options.time_limit
+    return {
+        "id": request.id,
+        "submit": request.submit + epoch,
+        "wait": UNKNOWN if job.happened.start is None else job.happened.start - request.submit,
+        "run": UNKNOWN if last is None or last.end is None else last.elapsed,
+        "processors": last.cpus or asked if last is not None else asked,
+        "time_limit": UNKNOWN if limit is None or math.isinf(limit) else limit,
+        "status": job.happened.state,
+        "user": request.user or None,
+        "group": options.account or None,
+        "account": options.account or None,
+        "qos": options.qos or None,
+        "partition": ",".join(options.partitions) or None,
+    }

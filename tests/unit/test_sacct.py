@@ -1,0 +1,291 @@
+"""Dumps of sacct: columns by name, records over several lines, clocks, and lines that cannot be used."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.workload.read import read_trace
+from emulator.workload.sacct import read_sacct
+from emulator.workload.sacct.asked import submitted
+from emulator.workload.sacct.dump import records
+from emulator.workload.sacct.times import instants, zone_of
+from emulator.workload.sitelog import UNTIL_ITS_LIMIT, LoggedJob, SiteLog
+from slurm_sim_plugins.errors import ConfigurationError, InputError
+
+NAMES = "JobID JobName Partition Account User Submit Eligible Start End Elapsed State ReqCPUS ReqNodes NNodes Timelimit"
+ROW = {
+    "JobID": "7",
+    "JobName": "a",
+    "Partition": "p",
+    "Account": "acct",
+    "User": "ann",
+    "Submit": "2021-03-01T10:00:00",
+    "Eligible": "2021-03-01T10:00:00",
+    "Start": "2021-03-01T10:01:00",
+    "End": "2021-03-01T10:02:40",
+    "Elapsed": "00:01:40",
+    "State": "COMPLETED",
+    "ReqCPUS": "4",
+    "ReqNodes": "2",
+    "NNodes": "2",
+    "Timelimit": "1-00:00:00",
+}
+
+
+def dump(*rows: dict[str, str], more: str = "") -> str:
+    names = f"{NAMES} {more}".split()
+    return "\n".join(["|".join(names), *("|".join({**ROW, **row}.get(name, "") for name in names) for row in rows)])
+
+
+def read(tmp_path: Path, text: str, **options: str) -> SiteLog:
+    file = tmp_path / "jobs.sacct"
+    file.write_text(text)
+    return read_sacct(file, **options)
+
+
+def only(log: SiteLog) -> LoggedJob:
+    (job,) = log.jobs
+    return job
+
+
+def test_what_a_job_asked_for_is_apart_from_what_became_of_it(tmp_path: Path) -> None:
+    log = read(tmp_path, dump({"ReqMem": "4000M", "Constraints": "x", "QOS": "q"}, more="ReqMem Constraints QOS"))
+    job = only(log)
+    options = job.request.options
+    assert (job.request.id, job.request.submit, job.request.run, job.request.user) == (7, 0, 100, "ann")
+    assert (options.tasks, options.min_nodes, options.max_nodes, options.time_limit) == (4, 2, 2, 86400)
+    assert (options.memory_per_node, options.constraint, options.qos) == (2000, "x", "q")
+    assert (options.partitions, options.account, options.name, options.begin) == (("p",), "acct", "a", None)
+    assert (job.happened.start, job.happened.runs[0].end, job.happened.state) == (60, 160, "COMPLETED")
+    assert log.epoch == 1614592800
+
+
+@pytest.mark.parametrize(
+    ("mem", "nodes", "per_node", "per_cpu"),
+    [("2800Mc", "1", None, 2800), ("55Gn", "2", 56320, None), ("16G", "16", 1024, None), ("0", "1", None, None)],
+)
+def test_memory_of_two_versions(tmp_path: Path, mem: str, nodes: str, per_node: int, per_cpu: int) -> None:
+    job = only(read(tmp_path, dump({"ReqMem": mem, "ReqNodes": nodes, "NNodes": nodes}, more="ReqMem")))
+    assert (job.request.options.memory_per_node, job.request.options.memory_per_cpu) == (per_node, per_cpu)
+
+
+def test_resources_and_licences(tmp_path: Path) -> None:
+    asked = "billing=4,cpu=4,gres/gpu=4,gres/gpu:a100=4,gres/nic=2,license/foo=3,mem=1G,node=2"
+    options = only(read(tmp_path, dump({"ReqTRES": asked}, more="ReqTRES"))).request.options
+    assert [(one.name, one.type, one.count) for one in (*options.gpus, *options.gres)] == [
+        ("gpu", "a100", 4),
+        ("nic", "", 1),
+    ]
+    assert options.licenses == (("foo", 3),)
+
+
+def test_steps_are_counted_and_tasks_know_their_array(tmp_path: Path) -> None:
+    rows = [{"JobID": "9_3", "JobIDRaw": "12"}, {"JobID": "9_3.batch", "JobIDRaw": "12.batch"}]
+    log = read(tmp_path, dump(*rows, more="JobIDRaw"))
+    job = only(log)
+    assert (log.read, log.steps, job.label, job.request.id) == (2, 1, "9_3", 12)
+    assert (job.request.array, job.request.task) == (9, 3)
+
+
+def test_a_requeued_job_has_its_runs_in_order(tmp_path: Path) -> None:
+    again = {"Submit": "2021-03-01T10:02:40", "Start": "2021-03-01T11:00:00", "End": "2021-03-01T11:01:40"}
+    job = only(read(tmp_path, dump({"State": "PREEMPTED"}, {**again, "Eligible": "2021-03-01T10:05:00"})))
+    assert [(run.start, run.state) for run in job.happened.runs] == [(60, "PREEMPTED"), (3600, "COMPLETED")]
+    assert (job.request.submit, job.request.options.begin) == (0, None)
+
+
+def test_cancelled_jobs(tmp_path: Path) -> None:
+    waiting = {"Start": "Unknown", "Elapsed": "00:00:00", "State": "CANCELLED by 1000", "NodeList": "None assigned"}
+    running = {"JobID": "8", "State": "CANCELLED by 0", "NodeList": "n1"}
+    first, second = read(tmp_path, dump(waiting, running, more="NodeList")).jobs
+    assert (first.cancel_at, first.request.run, first.happened.runs) == (160, UNTIL_ITS_LIMIT, ())
+    assert (second.cancel_at, second.request.run, second.happened.state) == (None, 100, "CANCELLED")
+
+
+def test_holds_waits_and_limits_of_what_ran_into_them(tmp_path: Path) -> None:
+    held = {"Elapsed": "00:00:00", "Start": "", "State": "CANCELLED by 1", "Reason": "JobHeldUser"}
+    late = {"JobID": "8", "Eligible": "2021-03-01T10:00:30", "State": "TIMEOUT"}
+    first, second = read(tmp_path, dump(held, late, more="Reason")).jobs
+    assert first.request.options.held
+    assert (second.request.options.begin, second.request.run) == (30, UNTIL_ITS_LIMIT)
+
+
+def test_a_job_that_still_runs_is_told(tmp_path: Path) -> None:
+    log = read(tmp_path, dump({"State": "RUNNING", "End": "Unknown"}))
+    assert only(log).request.run == UNTIL_ITS_LIMIT
+    (note,) = log.told()
+    assert "jobs.sacct:2: 1 jobs had not ended when the dump was made" in note
+
+
+def test_values_may_hold_the_separator_and_line_ends(tmp_path: Path) -> None:
+    line = "sbatch --wrap=a | b\n  || then c\n\n  fi"
+    row = {"JobName": "x|y", "Constraints": "a|b", "SubmitLine": line}
+    log = read(tmp_path, dump(row, {"JobID": "8"}, more="Constraints SubmitLine NodeList"))
+    first, second = log.jobs
+    assert (first.request.name, first.request.options.constraint) == ("x|y", "a|b")
+    assert (first.line, second.line) == (2, 6)
+
+
+def test_a_submission_line_gives_what_no_column_has(tmp_path: Path) -> None:
+    words = (
+        "sbatch -N 2 -n 2 -c 2 --exclusive -L foo:2 -d afterok:5 --time-min 60 -t 120 -p q,p --mail-type ALL x.sh -n 9"
+    )
+    row = {"SubmitLine": words, "Timelimit": "01:00:00"}
+    options = only(read(tmp_path, dump(row, more="SubmitLine"))).request.options
+    assert (options.tasks, options.cpus_per_task, options.exclusive, options.licenses) == (2, 2, True, (("foo", 2),))
+    assert (options.time_limit, options.time_min, options.partitions) == (7200, 3600, ("q", "p"))
+    assert options.dependencies == ()
+
+
+def test_lines_that_are_no_submission_add_nothing() -> None:
+    assert submitted("python x.py -n 3")[0].tasks is None
+    assert submitted("sbatch 'unbalanced")[0].tasks is None
+    assert submitted("sbatch -n none x")[0].tasks is None
+    assert submitted("/usr/bin/sbatch --wrap 'a -n 4' -n 3 b")[0].tasks == 3
+
+
+@pytest.mark.parametrize("name", ["Submit", "State", "Elapsed", "Timelimit", "ReqCPUS", "JobID"])
+def test_a_column_that_is_needed_is_missed(tmp_path: Path, name: str) -> None:
+    lines = [line.split("|") for line in dump(ROW).split("\n")]
+    place = lines[0].index(name)
+    text = "\n".join("|".join(word for at, word in enumerate(line) if at != place) for line in lines)
+    with pytest.raises(InputError, match=rf"jobs\.sacct:1: there is no column .*{name}"):
+        read(tmp_path, text.replace("NNodes", "Other"))
+
+
+BAD = [
+    ({"Timelimit": "soon"}, "timelimit is 'soon', which is not a duration"),
+    ({"Timelimit": "30"}, "Timelimit is '30', which is not written"),
+    ({"Elapsed": "1:2:3:4"}, "Elapsed is '1:2:3:4'"),
+    ({"Submit": "2021-02-30T00:00:00"}, "Submit is '2021-02-30T00:00:00' is no time"),
+    ({"Submit": "Unknown"}, "no time of submission"),
+    ({"ReqCPUS": "0"}, "how many CPUs"),
+    ({"JobID": "9_[1-5]"}, "stands for all tasks"),
+    ({"State": "well done"}, "state is 'well done'"),
+]
+
+
+@pytest.mark.parametrize(("row", "words"), BAD)
+def test_an_unreadable_value_is_told_with_its_line(tmp_path: Path, row: dict[str, str], words: str) -> None:
+    text = dump({"JobID": "1"}, row, {"JobID": "2"})
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, text)
+    assert "jobs.sacct:3: " in str(caught.value)
+    assert words in str(caught.value)
+    log = read(tmp_path, text, malformed="drop")
+    assert [job.label for job in log.jobs] == ["1", "2"]
+    assert [(one.first, one.last) for one in log.unusable] == [(3, 3)]
+
+
+def test_a_dump_that_is_cut_off_in_mid_line(tmp_path: Path) -> None:
+    whole = dump(ROW, {"JobID": "8"})
+    with pytest.raises(InputError, match=r"jobs\.sacct:3: the line is cut off or broken: it has 5 of 15 columns"):
+        read(tmp_path, whole[: whole.rindex("ann")])
+    file = tmp_path / "cut.gz"
+    file.write_bytes(gzip.compress(whole.encode(), mtime=0)[:-9])
+    with pytest.raises(InputError, match="incomplete"):
+        read_sacct(file)
+
+
+def test_a_job_that_stands_there_twice(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="job 7 stands already in line 2"):
+        read(tmp_path, dump(ROW, ROW))
+
+
+def test_what_is_no_dump(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="sacct -P"):
+        read(tmp_path, "some\ntext\n")
+    with pytest.raises(InputError, match="holds no job"):
+        read(tmp_path, dump() + "\n")
+    with pytest.raises(ConfigurationError, match="malformed"):
+        read(tmp_path, dump(ROW), malformed="ignore")
+    with pytest.raises(ConfigurationError, match="zone"):
+        read(tmp_path, dump(ROW), zone="Mars/Olympus")
+
+
+def test_times_with_zones() -> None:
+    paris, summer = zone_of("Europe/Paris"), 1625133600
+    assert instants("2021-07-01T12:00:00", paris) == (summer,)
+    for text in ("2021-07-01T12:00:00+0200", "2021-07-01T10:00:00Z", "2021-07-01T06:00:00-04:00", str(summer)):
+        assert instants(text, zone_of("UTC")) == (summer,)
+    assert instants("Unknown", paris) == ()
+    assert len(instants("2021-10-31T02:30:00", paris)) == 2
+    assert len(instants("2021-03-28T02:30:00", paris)) == 1
+
+
+def test_when_clocks_go_back_the_elapsed_time_tells_which_hour_it_was(tmp_path: Path) -> None:
+    times = {"Submit": "2021-10-31T02:10:00", "Eligible": "", "Start": "2021-10-31T02:50:00"}
+    row = {**times, "End": "2021-10-31T02:20:00", "Elapsed": "00:30:00"}
+    log = read(tmp_path, dump(row), zone="Europe/Paris")
+    run = only(log).happened.runs[0]
+    assert (run.start, run.end, list(log.told())) == (2400, 4200, [])
+    second = {**row, "Start": "2021-10-31T02:15:00", "Elapsed": "00:05:00", "Submit": "2021-10-31T02:50:00"}
+    run = only(read(tmp_path, dump(second), zone="Europe/Paris")).happened.runs[0]
+    assert (run.start, run.end) == (1500, 1800)
+
+
+def test_a_clock_change_without_a_zone_is_told_and_no_job_is_lost(tmp_path: Path) -> None:
+    back = {"Start": "2021-10-31T02:50:00", "End": "2021-10-31T02:20:00", "Elapsed": "00:30:00"}
+    log = read(tmp_path, dump({**back, "Submit": "2021-10-31T02:10:00", "Eligible": ""}))
+    assert only(log).request.run == 1800
+    told = list(log.told())
+    assert "jobs.sacct:2: 1 jobs have times that run backwards (End before Start)" in told[0]
+    assert "1 jobs have an end that lies -1 h off start and elapsed time" in told[1]
+
+
+free = st.text(st.characters(codec="ascii", exclude_characters="\r", min_codepoint=9, exclude_categories=["Cc"]))
+
+
+@given(st.lists(st.tuples(free, free.map(lambda text: text.replace("|", "\n"))), min_size=1, max_size=5))
+def test_records_are_found_whatever_names_and_lines_hold(values: list[tuple[str, str]]) -> None:
+    rows = [
+        {"JobID": str(place), "JobName": name, "SubmitLine": f"sbatch {line}"}
+        for place, (name, line) in enumerate(values)
+    ]
+    _, found, unusable = records("x", dump(*rows, more="SubmitLine NodeList"))
+    assert not unusable
+    for record, row in zip(found, rows, strict=True):
+        assert record.fields["jobname"] == row["JobName"]
+        assert record.fields["submitline"] == row["SubmitLine"]
+        assert record.fields["timelimit"] == ROW["Timelimit"]
+
+
+def test_a_dump_as_a_workload_for_ideal_timing(tmp_path: Path) -> None:
+    file = tmp_path / "dump.txt"
+    file.write_text(dump(ROW, {"JobID": "8", "State": "PENDING", "Start": "", "End": "", "Elapsed": "00:00:00"}))
+    workload = read_trace(file, machine=10)
+    assert workload.id.tolist() == [7]
+    assert (workload.run.tolist(), workload.processors.tolist(), workload.logged["wait"].tolist()) == ([100], [4], [60])
+    assert workload.dropped[0].count == 1
+
+
+EXPECTED = {
+    "sacct_dump2101.log": (12, 15, 2, [16]),
+    "sacct_dump2110.log": (1, 7, 2, [5, 6, 7, 8]),
+    "sacct_simple.log": (4, 4, 0, []),
+    "sacct_submitline_multiline.log": (2, 13, 7, [15, 16, 17, 18]),
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_real_dumps_of_two_versions(traces: Path, name: str) -> None:
+    log = read_sacct(traces / "slurm" / "sacct" / name, malformed="drop")
+    assert (len(log), log.read, log.steps, [one.first for one in log.unusable]) == EXPECTED[name]
+
+
+def test_separators_in_real_dumps(traces: Path) -> None:
+    jobs = read_sacct(traces / "slurm" / "sacct" / "sacct_dump2101.log", malformed="drop").jobs
+    assert {job.request.options.constraint for job in jobs} == {"", "CPU-E5645", "cpu-a|cpu-b", "cpu-a|cpu-b|gpu"}
+    assert {job.request.name for job in jobs if "|" in job.request.name} == {
+        "Job| Name003",
+        "Job| Name |003",
+        "Jo| bNa| me003",
+    }
+    simple = read_sacct(traces / "slurm" / "sacct" / "sacct_simple.log").jobs
+    assert [job.request.name for job in simple] == ["job_00001", "job_0||0002", "job_0|0003", "job_|00004"]
+    assert [job.request.run for job in simple] == [84805, 12688, 2009, 2003]
