@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from statistics import median, quantiles
+from typing import NamedTuple
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as slurm-sim does, before numpy is imported
 
@@ -32,8 +32,22 @@ VARIANTS = {
     "without preemption": Ideas(preemption=False),
     "without cliques": Ideas(cliques=False),
     "none": NONE,
-    "none but propagation": replace(NONE, propagation=True),
+    "only incumbent": replace(NONE, incumbent=True),
+    "only subsets": replace(NONE, subsets=Ideas().subsets),
+    "only propagation": replace(NONE, propagation=True),
+    "only symmetry": replace(NONE, symmetry=True),
+    "only preemption": replace(NONE, preemption=True),
+    "only cliques": replace(NONE, cliques=True),
 }
+
+
+class Outcome(NamedTuple):
+    """Whether it was proven, the seconds of processor and on the wall, and what is left open."""
+
+    proven: bool
+    cpu: float
+    wall: float
+    gap: float
 
 
 def seven(count: int) -> Iterator[Problem]:
@@ -51,37 +65,37 @@ def timed(solve: Callable[[], Optimum]) -> tuple[Optimum, float, float]:
 
 def solved(problems: Iterator[Problem], seconds: float, ideas: Ideas | None = None, *, tell: bool = False) -> str:
     """Solve all, check each, and say how it went."""
-    walls, cpus, gaps = [], [], []
+    outcomes = []
     for problem in problems:
         found, wall, cpu = timed(lambda problem=problem: optimise(problem, seconds=seconds, ideas=ideas))
         wrong = faults(found.problem, found.schedule, objective=found.objective)
         if wrong:
             raise SystemExit(f"{problem.name}: {wrong[0]}")
-        proven = found.status == "optimal"
-        walls.append(wall if proven else math.inf)
-        cpus.append(cpu)
-        gaps.append(0.0 if proven else found.gap)
+        outcomes.append(Outcome(found.status == "optimal", cpu, wall, found.gap))
         if tell:
             click.echo(
                 f"  {problem.name:14} {len(problem.batch)} + {len(problem.realtime)}  {found.status:8} "
                 f"gap {100 * found.gap:5.1f} %  mean slowdown {found.batch_mean:7.4f}  "
-                f"{wall:6.1f} s on the wall  {cpu:6.1f} CPU s"
+                f"{cpu:6.1f} CPU s  {wall:6.1f} s on the wall"
             )
-    return summary(walls, cpus, gaps)
+    return summary(outcomes)
 
 
-def summary(walls: list[float], cpus: list[float], gaps: list[float]) -> str:
+def summary(outcomes: list[Outcome]) -> str:
     """How many are proven, and the distribution of the times."""
-    proven = sorted(wall for wall in walls if math.isfinite(wall))
-    text = f"{len(proven)} of {len(walls)} proven"
+    proven = [each for each in outcomes if each.proven]
+    text = f"{len(proven)} of {len(outcomes)} proven"
     if len(proven) > 1:
-        tenths = quantiles(proven, n=10, method="inclusive")
-        text += (
-            f"; of these on the wall: least {proven[0]:.1f} s, median {median(proven):.1f}, 90 % {tenths[-1]:.1f}, "
-            f"longest {proven[-1]:.1f}"
-        )
-    text += f"; CPU s of all: median {median(cpus):.1f}, longest {max(cpus):.1f}"
-    return text + (f"; largest gap {100 * max(gaps):.0f} %" if max(gaps) else "")
+        text += f", in {spread([each.cpu for each in proven])} CPU s, {spread([each.wall for each in proven])} s"
+    text += f"; {sum(each.cpu for each in outcomes):.0f} CPU s for all"
+    gap = max((each.gap for each in outcomes if not each.proven), default=0.0)
+    return text + (f"; largest gap {100 * gap:.0f} %" if gap else "")
+
+
+def spread(values: list[float]) -> str:
+    """Least, median, ninth tenth and largest."""
+    ninth = quantiles(values, n=10, method="inclusive")[-1]
+    return " / ".join(f"{value:.1f}" for value in (min(values), median(values), ninth, max(values)))
 
 
 def distribution(count: int, seconds: float) -> None:
@@ -113,14 +127,12 @@ def processors(count: int, seconds: float) -> None:
 def highs(count: int, seconds: float) -> None:
     click.echo(f"highs: the mixed-integer program, random logs as in the paper, {seconds:g} s")
     for batch, realtime, midplanes in ((2, 2, 16), (3, 2, 16), (4, 3, 16)):
-        walls, cpus, gaps = [], [], []
+        outcomes = []
         for seed in range(1, count + 1):
             problem = of_the_paper(seed, batch=batch, realtime=realtime, midplanes=midplanes)
             found, wall, cpu = timed(lambda problem=problem: optimise_milp(problem, seconds=seconds))
-            walls.append(wall if found.status == "optimal" else math.inf)
-            cpus.append(cpu)
-            gaps.append(0.0 if found.status == "optimal" else found.gap)
-        click.echo(f"  {batch} + {realtime} on {midplanes}  {summary(walls, cpus, gaps)}")
+            outcomes.append(Outcome(found.status == "optimal", cpu, wall, found.gap))
+        click.echo(f"  {batch} + {realtime} on {midplanes}  {summary(outcomes)}")
 
 
 PARTS: dict[str, tuple[Callable[[int, float], None], int, float]] = {
@@ -140,6 +152,7 @@ PARTS: dict[str, tuple[Callable[[int, float], None], int, float]] = {
 def main(parts: tuple[str, ...], count: int | None, seconds: float | None) -> None:
     """Measure the named parts, or all."""
     click.echo(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, one thread for the solver")
+    click.echo("seconds: least / median / 90 % / longest of what is proven")
     for name in parts or PARTS:
         part, instances, limit = PARTS[name]
         part(count or instances, seconds or limit)
