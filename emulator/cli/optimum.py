@@ -219,8 +219,8 @@ def read(path: Path, config: Config, wanted: dict[str, Any], reading: dict[str, 
 
 def machine_of(workload: Workload, config: Config, wanted: dict[str, Any]) -> int | Blocks:
     """The machine of a trace: blocks where they are asked for."""
-    from emulator.config.blocks import read_blocks
     from emulator.optimum.files import blocks_of
+    from slurm_sim_plugins.blockfiles import read_blocks
 
     given = [name for name in ("midplanes", "blocks") if wanted[name] is not None]
     if config.processors is not None:

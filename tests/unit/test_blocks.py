@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from emulator.config import blocks as files
-from emulator.config.blocks import read_blocks
 from slurm_sim_plugins import ConfigurationError, InputError
+from slurm_sim_plugins import blockfiles as files
+from slurm_sim_plugins.blockfiles import read_blocks
 from slurm_sim_plugins.blocks import MIRA_SIZES, Blocks, aligned, doubling_sizes
 
 SMALL = Blocks(4, [("all", range(4)), ("left", [0, 1]), ("right", [2, 3]), ("middle", [1, 2]), ("0", [0])], nodes=10)
