@@ -39,6 +39,7 @@ class Hooks:
         self.schedule = self._resolve("schedule")
         self.backfill_candidates = self._resolve("backfill_candidates")
         self.preempt_candidates = self._resolve("preempt_candidates")
+        self.select_nodes = self._resolve("select_nodes")
         self.walltime_submit = self._resolve("walltime_submit")
         self.walltime_pending = self._resolve("walltime_pending")
         self.walltime_learn = self._resolve("walltime_learn")
@@ -46,6 +47,8 @@ class Hooks:
         execution = selection.slots["ExecutionType"]
         # A wrapper alone does not make tiers.
         self.tiered = any(name == execution for name, _ in selection.implementations("progress_rate"))
+        select = selection.slots["SelectType"]
+        self.placed = any(name == select for name, _ in selection.implementations("select_nodes"))
         self.job_submitted = self._resolve("job_submitted")
         self.job_started = self._resolve("job_started")
         self.job_requeued = self._resolve("job_requeued")

@@ -15,6 +15,7 @@ from emulator.state.jobs import FUTURE, JobState, JobTable
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.answers import Refused
 from slurm_sim_plugins.decisions import MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake
+from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.processors import Processors
 from slurm_sim_plugins.tiers import Stay, Tiers
 from slurm_sim_plugins.views import Job, Run, Situation
@@ -57,6 +58,26 @@ class Validator:
             return answers.start_in_tier(decision, self._state, situation.tiers, situation.total)
         except Refused as refused:
             self._refuse(refused)
+
+    def start_on_block(self, decision: Start) -> int | None:
+        """The block of a start that can be carried out, where there are blocks; None if it does not say."""
+        places = self._situation.places
+        assert places is not None, "there are no blocks"
+        try:
+            return answers.start_on_block(decision, self._state, places)
+        except Refused as refused:
+            self._refuse(refused)
+
+    def no_block(self, job: Job) -> NoReturn:
+        """A job is to start, and no block is free for it."""
+        self._refuse(answers.no_block(job))
+
+    def block(self, answer: int, job: Job, places: Places, candidates: Sequence[Run], beside: int | None) -> int:
+        """A block on which a job can be."""
+        try:
+            return answers.block(answer, job, places, candidates, beside)
+        except Refused as refused:
+            self._refuse_answer("select_nodes", refused)
 
     def move(self, decision: Move) -> tuple[Stay, Processors]:
         """The stay that a move ends, and the processors to which it leads."""

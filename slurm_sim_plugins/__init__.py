@@ -1,8 +1,10 @@
 """All that a plugin author imports: hooks, views, decisions, errors."""
 
+from slurm_sim_plugins.blocks import Blocks
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake
 from slurm_sim_plugins.errors import ConfigurationError, InputError, OutputError, PluginError, SlurmSimError
 from slurm_sim_plugins.hookspecs import hookimpl
+from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.profile import Profile, earliest_start
 from slurm_sim_plugins.tiers import RateView, Stay, Tiers
 from slurm_sim_plugins.views import (
@@ -14,6 +16,7 @@ from slurm_sim_plugins.views import (
     PriorityView,
     Run,
     SchedulingView,
+    SelectView,
     Situation,
     View,
     WalltimeView,
@@ -21,6 +24,7 @@ from slurm_sim_plugins.views import (
 
 __all__ = [
     "BackfillView",
+    "Blocks",
     "ConfigurationError",
     "Decision",
     "InputError",
@@ -30,6 +34,7 @@ __all__ = [
     "Oracle",
     "OutputError",
     "PendingView",
+    "Places",
     "Plan",
     "PluginError",
     "Preempt",
@@ -40,6 +45,7 @@ __all__ = [
     "Reserve",
     "Run",
     "SchedulingView",
+    "SelectView",
     "Situation",
     "SlurmSimError",
     "Start",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from typing import Any
 
 from slurm_sim_plugins.decisions import FIRST_TIER, Decision, MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake
+from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.processors import Processors, all_processors, highest, in_words
 from slurm_sim_plugins.tiers import Stay, Tiers
 from slurm_sim_plugins.views import Job, Run
@@ -170,6 +171,53 @@ def start_in_tier(decision: Start, state: State, tiers: Tiers, total: int) -> Pr
     job = waiting(decision, state)
     seconds("Start", "setup", decision.setup, job)
     return _places("Start", decision.tier, decision.where, job, _idle("Start", decision.tier, tiers, job), total)
+
+
+def start_on_block(decision: Start, state: State, places: Places) -> int | None:
+    """The block of a start that can be carried out; None if the plugin in the SelectType slot is to choose.
+
+    Raises:
+        Refused: it does not wait, cannot be there, or asks for a tier.
+    """
+    job = waiting(decision, state)
+    if decision.tier != FIRST_TIER or decision.setup:
+        raise Refused("Start: tier and setup are for an ExecutionType with tiers; here are blocks", job)
+    if decision.where is None:
+        return None
+    return _free_block(f"Start: where is {short(decision.where)}", decision.where, job, places, places.free)
+
+
+def block(answer: int, job: Job, places: Places, candidates: Sequence[Run] = (), beside: int | None = None) -> int:
+    """A block for a job, of which nothing is in use but by candidates.
+
+    Raises:
+        Refused: there is no such block, it is too small, or in use.
+    """
+    free = places.free_without({run.job for run in candidates}) if candidates else places.free
+    found = _free_block(f"answered {short(answer)}", answer, job, places, free)
+    if beside is not None and places.blocks.overlap(found, beside):
+        raise Refused(f"answered block {found}, which takes something of block {beside} (view.beside)", job)
+    return found
+
+
+def _free_block(said: str, number: object, job: Job, places: Places, free: Processors) -> int:
+    blocks = places.blocks
+    if type(number) is not int or not 0 <= number < len(blocks):
+        raise Refused(f"{said}; blocks are numbered from 0 to {len(blocks) - 1}", job)
+    if blocks.sizes[number] < job.processors:
+        raise Refused(f"{said}, a block of {blocks.sizes[number]} processors; the job needs {job.processors}", job)
+    if not free >> number & 1:
+        raise Refused(f"{said}, block {blocks.names[number]}, of which something is in use", job)
+    return number
+
+
+def no_block(job: Job) -> Refused:
+    """What is to be said of a start for which there is no block."""
+    return Refused(
+        f"Start: no block that holds its {job.processors} processors is free; ask view.places.find(job) first, or "
+        "yield MakeRoom",
+        job,
+    )
 
 
 def move(decision: Move, state: State, tiers: Tiers | None, total: int) -> tuple[Stay, Processors]:

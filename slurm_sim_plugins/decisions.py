@@ -35,7 +35,8 @@ class Start:
         job: who is to start.
         reason: why.
         where: where the ExecutionType has tiers: the processors to take, as many as the job
-            wants; None: the highest that are idle in the tier.
+            wants; None: the highest that are idle in the tier. Where the SelectType gives out
+            blocks: the number of the block to take; None: the plugin there chooses.
         tier: there, the tier to run in; ``"fg"``, the first.
         setup: there, seconds on its processors before it makes progress; 0.
     """
@@ -61,7 +62,7 @@ class Start:
 
     @property
     def where(self) -> Processors | None:
-        """The processors to take."""
+        """The processors, or the number of the block, to take."""
         return None
 
     @property

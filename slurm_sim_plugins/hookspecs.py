@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         PriorityView,
         Run,
         SchedulingView,
+        SelectView,
         View,
         WalltimeView,
     )
@@ -120,6 +121,33 @@ class PreemptSpec:
         Cost: one call per request.
         Mirrors: ``preempt_p_preemptable`` and the PRIO of ``preempt_p_get_data``.
         Port class: A.
+        """
+
+
+class SelectSpec:
+    """SelectType: on which part of the machine a job runs.
+
+    A plugin that implements the hook gives the machine out in blocks: its instance has a
+    method ``blocks(processors)``, which answers the
+    :class:`~slurm_sim_plugins.blocks.Blocks` of a machine of so many processors. It is
+    called once, when the simulation begins. ``view.places`` then says who is where, and a
+    job that is larger than the largest block is not taken in. A scheduler must say
+    ``knows_places = True``: to count free processors is not enough there.
+    """
+
+    @hookspec(firstresult=True)
+    def select_nodes(self, view: SelectView) -> int | None:
+        """Choose a block for ``view.job``.
+
+        Called: when a scheduler asks ``view.places.find(job)``, for a :class:`Start` that
+        does not say where, and, with candidates, for :class:`MakeRoom`.
+        Answers: the number of a block that holds the job, and nothing of which is in use
+        but by ``view.candidates``, nor belongs to the block ``view.beside``. For MakeRoom
+        those of the candidates are preempted that hold anything of it.
+        None: there is none; a Start that says not where is then refused.
+        Rejected: a number that is no block's, a block that is too small, or in use.
+        Cost: one call per question.
+        Mirrors: ``select_p_job_test``. Port class: A.
         """
 
 
@@ -229,6 +257,7 @@ SPECS: dict[str, type] = {
     "sched": SchedSpec,
     "backfill": BackfillSpec,
     "preempt": PreemptSpec,
+    "select": SelectSpec,
     "walltime": WalltimeSpec,
     "execution": ExecutionSpec,
     "observer": ObserverSpec,
@@ -240,6 +269,7 @@ SLOTS: dict[str, str] = {
     "SchedulerType": "sched",
     "BackfillType": "backfill",
     "PreemptType": "preempt",
+    "SelectType": "select",
     "WalltimeType": "walltime",
     "ExecutionType": "execution",
 }
@@ -250,6 +280,7 @@ DEFAULTS: dict[str, str] = {
     "SchedulerType": "sched/easy",
     "BackfillType": "backfill/queue_order",
     "PreemptType": "preempt/none",
+    "SelectType": "select/count",
     "WalltimeType": "walltime/none",
     "ExecutionType": "execution/plain",
 }

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, overload
 from slurm_sim_plugins.profile import Profile, RunEntry, earliest_start
 
 if TYPE_CHECKING:
+    from slurm_sim_plugins.places import Places
     from slurm_sim_plugins.tiers import Tiers
 
 _ORDER = attrgetter("_order")
@@ -251,12 +252,14 @@ class Situation:
         newcomers: the jobs queued since the last pass, in the order of their arrival.
         tiers: who is where, if the ExecutionType has tiers; then ``free`` and ``running``
             are those of the first tier. Else None.
+        places: who is on which block, if the SelectType gives out blocks; then ``free`` counts
+            the processors of no block that is in use. Else None.
 
     What begins with an underscore is for the owner of the situation: the lists behind
     the three sequences; the answers of the plugin in the BackfillType slot, or None for
     the order of the queue; whether to use the compiled profile; the last question to
     :meth:`SchedulingView.earliest_start` and its answer, None as soon as ``running`` or
-    ``free`` has changed.
+    ``free`` has changed; seconds of a run that would be lost, or None if that is all of it.
     """
 
     __slots__ = (
@@ -266,11 +269,13 @@ class Situation:
         "_reservation",
         "_runs",
         "_total",
+        "_unsaved",
         "_waiting",
         "changed",
         "free",
         "head",
         "now",
+        "places",
         "tiers",
     )
 
@@ -280,6 +285,8 @@ class Situation:
         self.head: Job | None = None
         self.changed = True
         self.tiers: Tiers | None = None
+        self.places: Places | None = None
+        self._unsaved: Callable[[Run], float] | None = None
         self._total = total
         self._waiting: list[Job] = []
         self._runs: list[RunEntry] = []
@@ -431,6 +438,11 @@ class View(ReadOnly):
         """Who is where, if the ExecutionType has tiers; else None."""
         return self._situation.tiers
 
+    @property
+    def places(self) -> Places | None:
+        """Who is on which block, if the SelectType gives out blocks; else None."""
+        return self._situation.places
+
 
 class PriorityView(View):
     """What ``priority_set`` sees."""
@@ -468,6 +480,14 @@ class PreemptView(View):
         entries.sort(key=lambda entry: entry[4]._order, reverse=True)
         return [Run._make(entry) for entry in entries]
 
+    def unsaved(self, run: Run) -> float:
+        """Seconds since the last complete checkpoint of a run, or since its beginning if it has none.
+
+        0 where nothing is lost: with checkpoints just in time, and with suspension.
+        """
+        unsaved = self._situation._unsaved
+        return self.now - run.start if unsaved is None else unsaved(run)
+
     def outranked_processors(self, pinned: bool = False) -> int:
         """How many processors those runs hold; cheaper than to name them."""
         return sum([entry[2] for entry in self._outranked(pinned)])
@@ -478,6 +498,19 @@ class PreemptView(View):
         if pinned:
             return [entry for entry in entries if entry[4]._order > order and entry[4].backfilled]
         return [entry for entry in entries if entry[4]._order > order]
+
+
+class SelectView(View):
+    """What ``select_nodes`` sees."""
+
+    __slots__ = ("beside", "candidates", "job")
+
+    job: Job
+    """The waiting job for which a block is wanted."""
+    candidates: Sequence[Run]
+    """The runs that may be preempted for it, first to go first; empty if it is to start on what is free."""
+    beside: int | None
+    """The number of a block of which nothing may be taken; None if there is none."""
 
 
 class Oracle(ReadOnly):

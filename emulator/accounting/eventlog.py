@@ -26,7 +26,8 @@ class EventLog:
     reject    the job was not taken in; ``reason``
     reserve   it is planned to start at ``start``
     start     on ``processors``; ``backfilled`` if ahead of the head; with tiers also
-              ``tier`` and ``where``, the numbers of the processors
+              ``tier`` and ``where``, the numbers of the processors; with blocks the
+              name of its ``block``
     move      with tiers: its run goes to ``tier`` and ``where``
     rate      with tiers: its run does ``rate`` seconds of work in a second from now on
     requeue   its run was ended by preemption, and it waits again: at once, or, if a
@@ -60,11 +61,20 @@ class EventLog:
         self._add(f'{{"time":{seconds(now)},"event":"reserve","job":{job},"start":{planned}{_reason(reason)}}}\n')
 
     def start(
-        self, now: int, job: int, processors: int, backfilled: bool, reason: str, place: Place | None = None
+        self,
+        now: int,
+        job: int,
+        processors: int,
+        backfilled: bool,
+        reason: str,
+        place: Place | None = None,
+        block: str | None = None,
     ) -> None:
         """A job was started."""
         ahead = ',"backfilled":true' if backfilled else ""
         there = f"{ahead}{_there(place)}" if place is not None else ahead
+        if block is not None:
+            there = f'{there},"block":{json.dumps(block)}'
         self._add(
             f'{{"time":{seconds(now)},"event":"start","job":{job},"processors":{processors}{there}{_reason(reason)}}}\n'
         )

@@ -71,6 +71,7 @@ RUN_COLUMNS: dict[str, str] = {
     "work": "seconds of the job's own work that this run did and that were not lost; null if it did not end",
     "backfilled": "whether it went ahead of the head of the queue",
     "outcome": "COMPLETED, TIMEOUT, PREEMPTED; in a run that broke off also RUNNING",
+    "block": "only where the SelectType gives out blocks: name of the one it was on",
 }
 """What the columns of a run record mean; rows are in the order of (start, job_id)."""
 
@@ -204,6 +205,9 @@ def _run_columns(table: JobTable, jobs: Columns) -> Columns:
         "backfilled": np.concatenate([past_backfilled, jobs["backfilled"][last]]),
         "outcome": outcome,
     }
+    if table.blocks is not None:
+        numbers = [*table.past_blocks, *(table.blocks[place] for place in last.tolist())]
+        columns["block"] = np.array([table.block_names[number] for number in numbers], dtype=object)
     # A requeued job that waits again when a run breaks off still shows its last start.
     waits = (outcome == JobState.PENDING.name) | (outcome == JobState.REQUEUED.name)
     order = np.lexsort((columns["job_id"], start))

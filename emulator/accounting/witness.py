@@ -52,10 +52,12 @@ class Witness:
             self._log.submit(now, job.id)
         self._tell("job_submitted", self._hooks.job_submitted, now, job, job)
 
-    def started(self, now: int, run: Run, backfilled: bool, reason: str, place: Place | None = None) -> None:
-        """A job was started; the place is known where there are tiers."""
+    def started(
+        self, now: int, run: Run, backfilled: bool, reason: str, place: Place | None = None, block: str | None = None
+    ) -> None:
+        """A job was started; the place is known where there are tiers, the name of its block where there are blocks."""
         if self._log is not None:
-            self._log.start(now, run.job.id, run.processors, backfilled, reason, place)
+            self._log.start(now, run.job.id, run.processors, backfilled, reason, place, block)
         self._tell("job_started", self._hooks.job_started, now, run.job, run)
 
     def moved(self, now: int, job: Job, place: Place, reason: str) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @click.option("--priority", metavar="PLUGIN", help="PriorityType.  [default: priority/basic]")
 @click.option("--backfill", metavar="PLUGIN", help="BackfillType.  [default: backfill/queue_order]")
 @click.option("--preempt", metavar="PLUGIN", help="PreemptType.  [default: preempt/none]")
+@click.option("--select", metavar="PLUGIN", help="SelectType.  [default: select/count]")
 @click.option("--walltime", metavar="PLUGIN", help="WalltimeType.  [default: walltime/none]")
 @click.option("--execution", metavar="PLUGIN", help="ExecutionType.  [default: execution/plain]")
 @click.option(

@@ -19,6 +19,7 @@ SLOT_OPTIONS = {
     "priority": "PriorityType",
     "backfill": "BackfillType",
     "preempt": "PreemptType",
+    "select": "SelectType",
     "walltime": "WalltimeType",
     "execution": "ExecutionType",
 }

@@ -261,6 +261,10 @@ class Apply:
         assert entry is not None, f"{job} does not run"
         return Run._make(entry)
 
+    def delay(self, index: int) -> int:
+        """How long the current run of a job waited, or waits, on its processors, in microseconds."""
+        return self._handover.delay(index)
+
     def _replanned(self, index: int, entry: RunEntry) -> None:
         """A run is planned to end at another time."""
         self.runs[index] = entry

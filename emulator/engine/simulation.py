@@ -12,6 +12,7 @@ from emulator.engine.events import Event
 from emulator.engine.loop import NO_MORE, Loop, Progress
 from emulator.execution.overdue import OVERDUE
 from emulator.execution.progress import Progress as Execution
+from emulator.execution.progress import Unsaved
 from emulator.hooks import FAILURES, Hooks
 from emulator.scheduling.admission import Admission
 from emulator.scheduling.priorities import Priorities
@@ -67,6 +68,15 @@ class Simulation:
             self._stays = apply.past
         check_tiers(selection, self._situation.tiers)
         room = RoomMaker(self._situation, self._hooks, apply, self._validate)
+        if self._hooks.placed:
+            from emulator.engine.placed import make_placed
+            from emulator.scheduling.placed_pass import PlacedPass, PlacedRoomMaker
+
+            make_pass = PlacedPass
+            apply, selector = make_placed(parts, self._situation, self._hooks, self._validate, selection)
+            room = PlacedRoomMaker(self._situation, self._hooks, apply, self._validate, selector=selector)
+        if self._hooks.preempt_candidates is not None and config.preemption.overhead:
+            self._situation._unsaved = Unsaved(self._situation, self.table, execution, apply.delay).seconds
         planned = self._hooks.walltime_submit is not None or self._hooks.walltime_pending is not None
         may_overrun = planned or not config.kill_at_limit or config.preemption.overhead
         priorities = Priorities(self._situation, self._hooks, apply, self._validate)

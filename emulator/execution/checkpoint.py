@@ -37,6 +37,12 @@ class IntervalCheckpoint:
         complete = max(0, working) // (self._interval[index] + self._write[index])
         return min(complete, self._count(index, left)) * self._interval[index]
 
+    def unsaved(self, index: int, elapsed: int, resumed: bool) -> int:
+        """How long ago the last complete checkpoint was written, or the run began to work."""
+        # Of a run that goes on every checkpoint so far was one that it had to write.
+        working = max(0, elapsed - self._read[index] if resumed else elapsed)
+        return working % (self._interval[index] + self._write[index])
+
     def _count(self, index: int, left: float) -> float:
         """How many checkpoints a run writes that does ``left`` of work."""
         return max(0, -(-left // self._interval[index]) - 1)
@@ -68,6 +74,10 @@ class JustInTimeCheckpoint:
     def kept(self, index: int, left: float, elapsed: int, resumed: bool) -> float:
         """All that was done since the last checkpoint was read."""
         return max(0, elapsed - self._read[index] if resumed else elapsed)
+
+    def unsaved(self, index: int, elapsed: int, resumed: bool) -> int:
+        """Nothing is ever lost."""
+        return 0
 
     def away(self, index: int) -> int:
         """The job waits again when its checkpoint is written."""

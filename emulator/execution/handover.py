@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from slurm_sim_plugins.processors import Processors
+
 Pieces = list[tuple[int, int]]
 """(instant in microseconds, processors) for each checkpoint that is being written, ascending."""
 
@@ -57,3 +59,32 @@ class Handover:
             if until > now:
                 self.begin(until, held)
         return self._delays.pop(index, 0)
+
+
+class PlacedHandover(Handover):
+    """The same, where it is known which parts of the machine a checkpoint is written on.
+
+    Attributes:
+        leaving: what the run that is being preempted takes of the machine, as a set.
+    """
+
+    __slots__ = ("_writes", "leaving")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.leaving: Processors = 0
+        self._writes: list[tuple[int, Processors]] = []
+
+    def begin(self, until: int, processors: int) -> None:
+        """A checkpoint is written until an instant, on what the run takes that leaves."""
+        self._writes.append((until, self.leaving))
+
+    def enter(self, index: int, taken: Processors, now: int) -> int:
+        """The job at ``index`` takes a part of the machine; says how long it waits there."""
+        if not self._writes:
+            return 0
+        self._writes = [(until, where) for until, where in self._writes if until > now]
+        delay = max((until - now for until, where in self._writes if where & taken), default=0)
+        if delay:
+            self._delays[index] = delay
+        return delay

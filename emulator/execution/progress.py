@@ -6,6 +6,7 @@ lasts that does the rest, is the affair of a mode: one module each beside this o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +18,7 @@ from emulator.execution.checkpoint import IntervalCheckpoint, JustInTimeCheckpoi
 from emulator.execution.requeue import Requeue
 from emulator.execution.suspend import Suspend
 from emulator.state.jobs import JobTable
+from slurm_sim_plugins.views import Run, Situation
 
 LEAST_PLANNED = MICROSECONDS
 """A job that has outlived its prediction is planned to need this long still, as the papers' floor is."""
@@ -30,6 +32,9 @@ class Mode(Protocol):
 
     def kept(self, index: int, left: float, elapsed: int, resumed: bool) -> float:
         """How much work survives of a run that was to do ``left`` and is preempted after ``elapsed``."""
+
+    def unsaved(self, index: int, elapsed: int, resumed: bool) -> int:
+        """How long ago the last thing was saved that a preemption after ``elapsed`` would leave."""
 
     def away(self, index: int) -> int:
         """How long its processors and its job are busy after that, if any work survives."""
@@ -86,6 +91,10 @@ class Progress:
         added = round(saved) - round(before)
         return added, self._mode.away(index) if added else 0
 
+    def unsaved(self, index: int, elapsed: int) -> int:
+        """Microseconds since the last complete checkpoint of a run, or since its beginning; see :class:`Mode`."""
+        return self._mode.unsaved(index, elapsed, index in self._resumed)
+
     def wall(self, index: int, seconds: float) -> float:
         """How long the next run of a job lasts, in seconds, if all its work takes ``seconds``."""
         if not self.overhead:
@@ -97,6 +106,29 @@ class Progress:
         lasts = self._mode.span(index, left, index in self._resumed)
         # What takes no longer than its work takes just as long, without rounding.
         return seconds if lasts == seconds * MICROSECONDS else lasts / MICROSECONDS
+
+
+class Unsaved:
+    """How much of a run would be lost, in seconds; what :meth:`PreemptView.unsaved` answers.
+
+    Args:
+        situation: the current state.
+        table: when runs began.
+        progress: what preemption leaves.
+        delay: microseconds that the current run of a job waited, or waits, on its processors.
+    """
+
+    def __init__(self, situation: Situation, table: JobTable, progress: Progress, delay: Callable[[int], int]) -> None:
+        self._situation = situation
+        self._table = table
+        self._progress = progress
+        self._delay = delay
+
+    def seconds(self, run: Run) -> float:
+        """Seconds since the last complete checkpoint of a run, or since its beginning."""
+        index = run.job.index
+        elapsed = instant(self._situation.now) - self._table.start[index] - self._delay(index)
+        return self._progress.unsaved(index, max(0, elapsed)) / MICROSECONDS
 
 
 def make_mode(table: JobTable, preemption: Preemption) -> Mode:

@@ -14,6 +14,10 @@ class Requeue:
         """Nothing."""
         return 0
 
+    def unsaved(self, index: int, elapsed: int, resumed: bool) -> int:
+        """All of it."""
+        return elapsed
+
     def away(self, index: int) -> int:
         """The job waits again at once."""
         return 0

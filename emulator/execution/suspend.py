@@ -28,6 +28,10 @@ class Suspend:
         working = elapsed - self._cost if resumed else elapsed
         return max(0, working) / self._factor
 
+    def unsaved(self, index: int, elapsed: int, resumed: bool) -> int:
+        """Nothing is ever lost."""
+        return 0
+
     def away(self, index: int) -> int:
         """The job waits again at once: its cost is charged when it resumes."""
         return 0

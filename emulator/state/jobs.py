@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
@@ -68,6 +68,10 @@ class JobTable:
         could_start: of a blocked job: when it was first head of the queue and idle plus
             lower-priority processors sufficed.
         past_runs: runs that ended by preemption, in the order of their ends.
+        blocks: where the SelectType gives out blocks: of the last run, -1 if there was none;
+            else None.
+        past_blocks: the same of ``past_runs``.
+        block_names: of all blocks.
     """
 
     def __init__(self, workload: Workload) -> None:
@@ -93,6 +97,9 @@ class JobTable:
         self.reserved = [float("nan")] * count
         self.first_reserved = self.reserved.copy()
         self.past_runs: list[PastRun] = []
+        self.blocks: list[int] | None = None
+        self.past_blocks: list[int] = []
+        self.block_names: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.jobs)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from slurm_sim_plugins.blocks import Blocks
 from slurm_sim_plugins.decisions import FIRST_TIER, Plan
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.processors import Processors, all_processors, highest, in_words, processors
@@ -114,13 +115,14 @@ def job(
 
 @dataclass(frozen=True)
 class Running:
-    """A job that runs: since when, until when it is planned to, and, if there are tiers, where."""
+    """A job that runs: since when, until when it is planned to, and, if there are tiers or blocks, where."""
 
     job: JobSpec
     since: float
     until: float
     tier: str = FIRST_TIER
     where: Processors = 0
+    block: int | None = None
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,7 @@ class Cluster:
             submitted, behind the head of the queue.
         compiled: whether ``view.profile()`` answers with compiled code.
         tiers: names of the tiers, as of a plugin in the ExecutionType slot; none.
+        blocks: of the machine, as of a plugin in the SelectType slot; none.
         runs: what runs, in the order of starting.
         queued: who waits since before the last pass.
         arrived: who was queued since.
@@ -144,6 +147,7 @@ class Cluster:
     changed: bool = True
     compiled: bool = False
     tiers: tuple[str, ...] = ()
+    blocks: Blocks | None = None
     runs: tuple[Running, ...] = ()
     queued: tuple[JobSpec, ...] = ()
     arrived: tuple[JobSpec, ...] = ()
@@ -156,6 +160,7 @@ class Cluster:
         until: float | None = None,
         tier: str | None = None,
         where: Iterable[int] | None = None,
+        block: int | str | None = None,
     ) -> Cluster:
         """These jobs run, too.
 
@@ -167,6 +172,8 @@ class Cluster:
             tier: where there are tiers; the first.
             where: of one job, where there are tiers: the numbers of its processors; the
                 highest that are idle.
+            block: of one job, where there are blocks: number or name of the one that it is on;
+                the first of its size of which nothing is in use.
 
         Raises:
             ConfigurationError: they do not fit, or start later than now.
@@ -179,6 +186,9 @@ class Cluster:
         if self.tiers or tier is not None or where is not None:
             stated["where"] = numbers = None if where is None else list(where)
             runs = self._placed(runs, tier or FIRST_TIER, numbers)
+        if self.blocks is not None or block is not None:
+            stated["block"] = block
+            runs = self._on_blocks(runs, block)
         here = tier or FIRST_TIER
         wanted = sum(run.job.processors for run in (*self.runs, *runs) if run.tier == here)
         if wanted > self.processors:
@@ -207,6 +217,30 @@ class Cluster:
             placed.append(replace(run, tier=tier, where=taken))
         return placed
 
+    def _on_blocks(self, runs: list[Running], block: int | str | None) -> list[Running]:
+        """The runs with their blocks.
+
+        Raises:
+            ConfigurationError: there are no blocks, none of this name, or none that is free.
+        """
+        blocks = self.blocks
+        if blocks is None:
+            raise ConfigurationError("there are no blocks; say cluster(4, blocks=aligned(4, (1, 2, 4), nodes=1))")
+        if block is not None and len(runs) != 1:
+            raise ConfigurationError(f"block={block!r}: only one job can be there")
+        used, placed = 0, []
+        for run in self.runs:
+            used |= blocks.takes[run.block] if run.block is not None else 0
+        for run in runs:
+            number = blocks.find(block) if isinstance(block, str) else block
+            if number is None:
+                number = blocks.first_free(run.job.processors, used)
+            if number is None or blocks.takes[number] & used:
+                raise ConfigurationError(f"{run.job}: no block is free for it; say which one, as block=0")
+            used |= blocks.takes[number]
+            placed.append(replace(run, block=number))
+        return placed
+
     def waiting(self, *jobs: JobSpec) -> Cluster:
         """These jobs wait, too, and did so at the last pass."""
         self._check_widths(jobs)
@@ -225,7 +259,7 @@ class Cluster:
 
     def __repr__(self) -> str:
         head = [f"{self.processors}"]
-        for item in fields(self)[1:5]:
+        for item in fields(self)[1:6]:
             value = getattr(self, item.name)
             if value != item.default:
                 head.append(f"{item.name}={_text(value)}")
@@ -248,17 +282,21 @@ def cluster(
     changed: bool = True,
     compiled: bool = False,
     tiers: tuple[str, ...] = (),
+    blocks: Blocks | None = None,
 ) -> Cluster:
     """A cluster on which nothing runs and for which nobody waits; see :class:`Cluster`.
 
     Raises:
-        ConfigurationError: it has no processors, or the first tier has another name.
+        ConfigurationError: it has no processors, the first tier has another name, or the blocks are of
+            another machine.
     """
+    if blocks is not None and blocks.machine != processors:
+        raise ConfigurationError(f"cluster({processors}): its blocks are of a machine of {blocks.machine} processors")
     if tiers and tiers[0] != FIRST_TIER:
         raise ConfigurationError(f"tiers={tiers}: the first is called {FIRST_TIER}")
     if processors < 1:
         raise ConfigurationError(f"cluster({processors}): a cluster has 1 processor or more")
-    return Cluster(processors, float(now), changed, compiled, tuple(tiers))
+    return Cluster(processors, float(now), changed, compiled, tuple(tiers), blocks)
 
 
 def _text(value: object) -> str:

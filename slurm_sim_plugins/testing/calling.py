@@ -19,6 +19,7 @@ from slurm_sim_plugins.views import (
     PendingView,
     PreemptView,
     PriorityView,
+    SelectView,
     View,
     WalltimeView,
 )
@@ -36,6 +37,7 @@ def call(
     jobs: Iterable[Which] | None = None,
     ran: float | None = None,
     state: str = "COMPLETED",
+    beside: int | None = None,
 ) -> Any:
     """Call one hook of a plugin, and hand back its answer.
 
@@ -49,12 +51,13 @@ def call(
         situation: what the hook is shown.
         job: whom it is about, by id, or a job that is yet to come, as
             ``job(4, limit=60)``. For ``preempt_candidates`` the head of the queue if it is
-            not said; else the first newcomer, or the first job that waits or runs.
+            not said, and so for ``select_nodes``; else the first newcomer, or the first job that waits or runs.
         jobs: those in question, in their order: ``to_set`` (the newcomers if not said, or
             all that wait), ``to_try`` (those behind the head that fit), ``waiting`` (all),
-            ``changed`` (all that run).
+            ``changed`` (all that run), ``candidates`` (none).
         ran: for ``walltime_learn``: seconds of work; the job's ``run``.
         state: for ``job_ended``.
+        beside: for ``select_nodes``: a block of which nothing may be taken.
 
     Raises:
         PluginError: the plugin has no such hook, its hooks are wrong, or the answer
@@ -66,7 +69,7 @@ def call(
     function = implementation(instance, hook)
     if hook == "schedule":
         raise ConfigurationError("schedule is a generator of decisions; play(plugin, situation) plays the pass")
-    arguments, check = _CALLS[hook](scene, instance, _Question(job, jobs, ran, state))
+    arguments, check = _CALLS[hook](scene, instance, _Question(job, jobs, ran, state, beside))
     answer = ask(function, arguments)
     if answer is None or check is None:
         return answer
@@ -146,7 +149,15 @@ def refuse(plugin: Any, hook: str, refused: Refused, now: float, where: str | No
 class _Question:
     """What a test said of a call, and what is meant where it said nothing."""
 
-    def __init__(self, job: Which | None, jobs: Iterable[Which] | None, ran: float | None, state: str) -> None:
+    def __init__(
+        self,
+        job: Which | None,
+        jobs: Iterable[Which] | None,
+        ran: float | None,
+        state: str,
+        beside: int | None,
+    ) -> None:
+        self.beside = beside
         self._job = job
         self._jobs = None if jobs is None else list(jobs)
         self.asks = job is not None
@@ -203,6 +214,17 @@ def _preempt_candidates(scene: Scene, plugin: Any, asked: _Question) -> Call:
     return {"view": view}, lambda answer: answers.victims(answer, preemptor, scene.view.running)
 
 
+def _select_nodes(scene: Scene, plugin: Any, asked: _Question) -> Call:
+    places = scene.view.places
+    if places is None:
+        raise ConfigurationError("blocks are asked for where there are some; say cluster(4, blocks=aligned(4, ...))")
+    view, job, beside = SelectView(scene.view), asked.preemptor(scene), asked.beside
+    candidates = tuple(scene.run_of(each) for each in asked.jobs(scene, tuple))
+    for name, value in {"job": job, "candidates": candidates, "beside": beside}.items():
+        object.__setattr__(view, name, value)
+    return {"view": view}, lambda answer: answers.block(answer, job, places, candidates, beside)
+
+
 def _walltime_submit(scene: Scene, plugin: Any, asked: _Question) -> Call:
     view = WalltimeView(scene.view)
     job = asked.job(scene)
@@ -257,6 +279,7 @@ _CALLS: dict[str, Callable[[Scene, Any, _Question], Call]] = {
     "priority_set": _priority_set,
     "backfill_candidates": _backfill_candidates,
     "preempt_candidates": _preempt_candidates,
+    "select_nodes": _select_nodes,
     "walltime_submit": _walltime_submit,
     "walltime_pending": _walltime_pending,
     "walltime_learn": _walltime_learn,

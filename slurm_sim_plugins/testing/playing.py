@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.answers import Refused
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Move, Preempt, Reserve, Start, Wake
+from slurm_sim_plugins.places import Places
+from slurm_sim_plugins.select.blocks import InBlocks
 from slurm_sim_plugins.testing.builders import Cluster
 from slurm_sim_plugins.testing.calling import as_scene, ask, call, fresh, implementation, refuse
 from slurm_sim_plugins.testing.scene import Scene
@@ -59,7 +61,9 @@ class Played:
         return f"{said}\n{self.after}"
 
 
-def play(plugin: Any, situation: Cluster | Scene, *, preempt: Any = None, backfill: Any = None) -> Played:
+def play(
+    plugin: Any, situation: Cluster | Scene, *, preempt: Any = None, backfill: Any = None, select: Any = None
+) -> Played:
     """Play one pass of a scheduler.
 
     Args:
@@ -70,6 +74,8 @@ def play(plugin: Any, situation: Cluster | Scene, *, preempt: Any = None, backfi
             preempted if there is none.
         backfill: the plugin that orders the candidates; the order of the queue if there
             is none.
+        select: the plugin that chooses blocks, where there are some; the first one that is
+            free if there is none.
 
     Raises:
         PluginError: a decision or an answer cannot be used; naming file and line.
@@ -77,21 +83,39 @@ def play(plugin: Any, situation: Cluster | Scene, *, preempt: Any = None, backfi
     scheduler = fresh(plugin)
     scene = as_scene(situation)
     order = _ordering(fresh(backfill), scene) if backfill is not None else None
-    played = _Pass(scheduler, fresh(preempt) if preempt is not None else None, scene)
+    choice = Choice(fresh(select if select is not None else InBlocks), scene)
+    played = _Pass(scheduler, fresh(preempt) if preempt is not None else None, scene, choice)
     scene.order_candidates(order)
+    scene.choose_blocks(choice.find)
     scene.pass_begins()
     try:
         played.run()
     finally:
         scene.order_candidates(None)
+        scene.choose_blocks(None)
     scene.pass_is_over()
     return played.played
+
+
+class Choice:
+    """The answers of a plugin in the SelectType slot."""
+
+    def __init__(self, plugin: Any, scene: Scene) -> None:
+        self._plugin = plugin
+        self._scene = scene
+
+    def find(self, job: Job, beside: int | None = None, candidates: Sequence[Run] = ()) -> int | None:
+        """A block for a job that is free but for candidates, or None."""
+        jobs = [run.job for run in candidates]
+        block: int | None = call(self._plugin, "select_nodes", self._scene, job=job, jobs=jobs, beside=beside)
+        return block
 
 
 class _Pass:
     """A pass that is being played."""
 
-    def __init__(self, scheduler: Any, preempt: Any, scene: Scene) -> None:
+    def __init__(self, scheduler: Any, preempt: Any, scene: Scene, choice: Choice) -> None:
+        self._choice = choice
         self._scheduler = scheduler
         self._preempt = preempt
         self._scene = scene
@@ -139,6 +163,8 @@ class _Pass:
         if isinstance(decision, Start) and tiers is not None:
             where = answers.start_in_tier(decision, scene.state, tiers, total)
             scene.start(decision.job, decision.tier, where, decision.setup)
+        elif isinstance(decision, Start) and scene.view.places is not None:
+            self._start_on_block(decision)
         elif isinstance(decision, Start):
             scene.start(answers.start(decision, scene.state, scene.view.free))
         elif type(decision) is Move:
@@ -157,9 +183,19 @@ class _Pass:
             raise answers.no_decision(decision)
         return None
 
+    def _start_on_block(self, decision: Start) -> None:
+        scene, job = self._scene, decision.job
+        assert scene.view.places is not None, "there are blocks"
+        block = answers.start_on_block(decision, scene.state, scene.view.places)
+        if block is None:
+            block = self._choice.find(job)
+        if block is None:
+            raise answers.no_block(job)
+        scene.start(job, block=block)
+
     def _make_room(self, job: Job) -> bool:
         scene = self._scene
-        if job.processors <= scene.view.free:
+        if self._fits(job):
             return True
         victims = self._victims(job)
         for run in victims:
@@ -169,10 +205,16 @@ class _Pass:
             self.played.refused.append(job.id)
         return bool(victims)
 
+    def _fits(self, job: Job) -> bool:
+        view = self._scene.view
+        return job.processors <= view.free if view.places is None else self._choice.find(job) is not None
+
     def _victims(self, job: Job) -> list[Run]:
         """The shortest beginning of the candidates that suffices; empty if none does."""
         if self._preempt is None:
             return []
+        if (places := self._scene.view.places) is not None:
+            return self._on_block(job, places)
         free = self._scene.view.free
         victims = []
         for run in call(self._preempt, "preempt_candidates", self._scene, job=job) or ():
@@ -181,6 +223,13 @@ class _Pass:
             if free >= job.processors:
                 return victims
         return []
+
+    def _on_block(self, job: Job, places: Places) -> list[Run]:
+        """Those of the candidates that hold anything of a block that the job can have."""
+        candidates = list(call(self._preempt, "preempt_candidates", self._scene, job=job) or ())
+        block = self._choice.find(job, candidates=candidates) if candidates else None
+        held = {run.job for run in places.on(block)} if block is not None else set()
+        return [run for run in candidates if run.job in held]
 
     def _refuse(self, refused: Refused) -> None:
         frame = getattr(self._decisions, "gi_frame", None)

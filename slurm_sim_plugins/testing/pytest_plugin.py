@@ -72,10 +72,10 @@ def play(request: pytest.FixtureRequest) -> Callable[..., Played]:
     from slurm_sim_plugins.testing import play
     from slurm_sim_plugins.testing.calling import as_scene
 
-    def played(plugin: Any, situation: Cluster | Scene, *, preempt: Any = None, backfill: Any = None) -> Played:
+    def played(plugin: Any, situation: Cluster | Scene, **others: Any) -> Played:
         scene = as_scene(situation)
         remember(request, scene)
-        return play(plugin, scene, preempt=preempt, backfill=backfill)
+        return play(plugin, scene, **others)
 
     return played
 

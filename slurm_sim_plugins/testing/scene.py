@@ -9,6 +9,7 @@ from typing import Any
 
 from slurm_sim_plugins.decisions import FIRST_TIER, Move
 from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.processors import Processors
 from slurm_sim_plugins.profile import RunEntry
 from slurm_sim_plugins.testing.builders import Cluster, JobSpec
@@ -79,6 +80,8 @@ class Scene:
             self._take_in(job, spec)
         if description.tiers:
             self.view.tiers = Tiers(self.view, description.tiers)
+        if description.blocks is not None:
+            self.view.places = Places(self.view, description.blocks)
         self._behind: dict[Job, Run] = {}
         self._stays = 0
         self._set_the_scene(description, [self.jobs[each] for each in ids])
@@ -86,7 +89,7 @@ class Scene:
     def _set_the_scene(self, description: Cluster, jobs: list[Job]) -> None:
         """Start what runs and queue who waits; ``jobs`` are in the order of the description."""
         for run, job in zip(description.runs, jobs, strict=False):
-            self._run(job, run.until, run.since, run.tier, run.where)
+            self._run(job, run.until, run.since, run.tier, run.where, block=run.block)
         waiting = jobs[len(description.runs) :]
         for job in waiting:
             self._queue(job)
@@ -183,12 +186,19 @@ class Scene:
             self.ended.append((run, self.now, COMPLETED))
             self.view.changed = True
 
-    def start(self, job: Job, tier: str = FIRST_TIER, where: Processors = 0, setup: float = 0.0) -> None:
-        """A waiting job starts on free processors."""
+    def start(
+        self,
+        job: Job,
+        tier: str = FIRST_TIER,
+        where: Processors = 0,
+        setup: float = 0.0,
+        block: int | None = None,
+    ) -> None:
+        """A waiting job starts on free processors; where there are blocks, on one of them."""
         ahead = self.view.head is not job
         self._unqueue(job)
         object.__setattr__(job, "backfilled", ahead)
-        self._run(job, self.now + setup + job.planned_running, self.now, tier, where, setup)
+        self._run(job, self.now + setup + job.planned_running, self.now, tier, where, setup, block)
 
     def move(self, decision: Move, where: Processors) -> None:
         """A run goes to another place."""
@@ -233,6 +243,11 @@ class Scene:
         if self.view.tiers is not None:
             self.view.tiers._left.clear()
 
+    def choose_blocks(self, choose: Callable[[Job, int | None], int | None] | None) -> None:
+        """Who chooses free blocks; None for the first one."""
+        if self.view.places is not None:
+            self.view.places._find = choose or self.view.places._first
+
     def order_candidates(self, order: Callable[[list[Job]], list[Job]] | None) -> None:
         """Who orders the candidates behind the head; None for the order of the queue."""
         self.view._backfill_order = order
@@ -265,6 +280,7 @@ class Scene:
         tier: str = FIRST_TIER,
         where: Processors = 0,
         setup: float = 0.0,
+        block: int | None = None,
     ) -> None:
         view = self.view
         self._sequence += 1
@@ -276,6 +292,9 @@ class Scene:
             insort(view._runs, entry)
         else:
             self._behind[job] = Run(float("inf"), self._sequence, job.processors, since, job)
+        if view.places is not None and block is not None:
+            view.free -= view.places.blocks.sizes[block] - job.processors
+            view.places._enter(block, view._runs[bisect_left(view._runs, (until, self._sequence))])
         if view.tiers is not None:
             self._stays += 1
             stay = StayFields(job, self._stays, tier, where, since, since)
@@ -288,6 +307,8 @@ class Scene:
             del view._runs[bisect_left(view._runs, tuple(run))]
             view.free = view.free + run.processors
             view._reservation = None
+        if view.places is not None:
+            view.free += view.places.blocks.sizes[view.places._leave(run.job)] - run.processors
         stay = view.tiers.stay(run.job) if view.tiers is not None else None
         if view.tiers is not None and stay is not None:
             view.tiers._leave(stay)

@@ -16,6 +16,7 @@ SITUATION = {"free", "head", "_waiting", "_runs", "_arrived", "_reservation"}
 """Attributes of a situation that only engine/apply, and the queue that it keeps, may assign."""
 WRITERS = {
     "emulator/engine/apply.py",
+    "emulator/engine/apply_places.py",
     "emulator/engine/apply_tiers.py",
     "emulator/scheduling/queue.py",
     "slurm_sim_plugins/views.py",
@@ -88,6 +89,7 @@ def test_heavy_libraries_are_imported_where_they_are_used(path):
 def test_public_names_are_pinned():
     assert set(slurm_sim_plugins.__all__) == {
         "BackfillView",
+        "Blocks",
         "ConfigurationError",
         "Decision",
         "InputError",
@@ -97,6 +99,7 @@ def test_public_names_are_pinned():
         "Oracle",
         "OutputError",
         "PendingView",
+        "Places",
         "Plan",
         "PluginError",
         "Preempt",
@@ -107,6 +110,7 @@ def test_public_names_are_pinned():
         "Reserve",
         "Run",
         "SchedulingView",
+        "SelectView",
         "Situation",
         "SlurmSimError",
         "Start",

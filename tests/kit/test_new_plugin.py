@@ -105,9 +105,9 @@ def test_a_name_that_cannot_be(name: str, told: str, tmp_path: Path) -> None:
 
 
 def test_a_family_that_there_is_not(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="there is no family 'select'; families are priority"):
-        write_package("mine", "select", tmp_path)
-    assert new("mine", "--hook", "select").exit_code == 2
+    with pytest.raises(ConfigurationError, match="there is no family 'topology'; families are priority"):
+        write_package("mine", "topology", tmp_path)
+    assert new("mine", "--hook", "topology").exit_code == 2
 
 
 def test_a_place_that_cannot_be(tmp_path: Path) -> None:

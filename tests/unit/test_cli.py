@@ -359,13 +359,14 @@ def test_what_is_not_a_number_is_null(cli: Cli) -> None:
 
 def test_every_slot_has_an_option(cli: Cli) -> None:
     words = ("--priority", "priority/sjf", "--backfill", "backfill/sjf", "--walltime", "walltime/none")
-    words += ("--execution", "execution/plain")
+    words += ("--execution", "execution/plain", "--select", "select/count")
     about = cli("run", "trace.swf", "--json", "--preempt", "preempt/none", *words).json
     assert about["slots"] == {
         "PriorityType": "priority/sjf",
         "SchedulerType": "sched/easy",
         "BackfillType": "backfill/sjf",
         "PreemptType": "preempt/none",
+        "SelectType": "select/count",
         "WalltimeType": "walltime/none",
         "ExecutionType": "execution/plain",
     }

@@ -50,6 +50,8 @@ def only_by_answers(subject: Subject) -> None:
     info = subject.info
     if info.type == "sched":
         raise DoesNotApply("None from a scheduler starts nobody")
+    if info.type == "select" and info.hooks:
+        raise DoesNotApply("None from it is no block for anybody")
     answering = [hook for hook in info.hooks if hook not in vars(ObserverSpec)]
     silent = subject.replaced(_silent(info.factory, answering))
     for policy in subject.policies():

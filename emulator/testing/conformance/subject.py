@@ -26,7 +26,8 @@ COMPANIONS: dict[str, list[tuple[str, ...]]] = {
         ("preempt/shadow_load", "priority/sjf", "walltime/last_model"),
     ],
     "backfill": [(), ("sched/venture", "preempt/shadow_load")],
-    "preempt": [("sched/venture",), ("sched/venture", "priority/sjf")],
+    "preempt": [("sched/venture",), ("sched/realtime", "select/blocks"), ("sched/venture", "priority/sjf")],
+    "select": [("sched/realtime",), ("sched/realtime", "preempt/realtime", "priority/wfp")],
     "walltime": [(), PV, ("sched/conservative",)],
     "execution": [(), ("sched/conservative",)],
     "observer": [(), (*PV, "walltime/last_model")],
@@ -114,6 +115,8 @@ class Subject:
         """All with which it is tried."""
         tiers = ("execution/two_tier",) if getattr(self.factory, "needs_tiers", ()) else ()
         companions = [(*names, *tiers) for names in COMPANIONS.get(self.info.type, [()])]
+        if getattr(self.factory, "knows_places", False):
+            companions.insert(1, ("select/blocks", "preempt/realtime"))
         return [
             Policy(names, "event" if 0 < place == len(companions) - 1 else "batch")
             for place, names in enumerate(companions)

@@ -140,6 +140,7 @@ def _columns(submit: Any, sizes: Any, run: Any, limits: Any, user: Any, requeue:
         "queue": user % 2,
         "partition": np.ones(len(user), dtype=np.int64),
         "predicted": np.where(user > 1, np.maximum(np.rint(limits / 2), 1.0), np.nan),
+        "realtime": (user == 1).astype(np.int64),
         "requeue": np.asarray(requeue, dtype=np.int64),
         "cpu_use": np.where(np.asarray(sizes) > 1, 0.4 + 0.2 * (user % 4), 1.0),
     }

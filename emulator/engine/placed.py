@@ -1,0 +1,75 @@
+"""The parts of a simulation whose SelectType gives out blocks; only such a simulation loads them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from emulator.engine.apply_places import PlacedApply
+from emulator.scheduling.selector import Selector
+from slurm_sim_plugins.blocks import Blocks
+from slurm_sim_plugins.errors import ConfigurationError, PluginError
+from slurm_sim_plugins.places import Places
+
+if TYPE_CHECKING:
+    from emulator.hooks import Hooks
+    from emulator.validate import Validator
+    from slurm_sim_plugins.manager import Selection
+    from slurm_sim_plugins.views import Situation
+
+
+def make_placed(
+    parts: tuple[Any, ...], situation: Situation, hooks: Hooks, validate: Validator, selection: Selection
+) -> tuple[PlacedApply, Selector]:
+    """Give the situation its places, and make who changes it and who chooses blocks.
+
+    Args:
+        parts: what :class:`emulator.engine.apply.Apply` takes.
+        situation: of the simulation.
+        hooks: of the simulation.
+        validate: of the simulation.
+        selection: its plugins.
+
+    Raises:
+        ConfigurationError: plugins that cannot go together, or a machine that has no such blocks.
+        PluginError: blocks that are none.
+    """
+    _check_companions(hooks, selection)
+    situation.places = places = Places(situation, blocks_of(selection, situation.total))
+    selector = Selector(situation, hooks, validate)
+    places._find = selector.find
+    return PlacedApply(*parts, selector=selector), selector
+
+
+def blocks_of(selection: Selection, processors: int) -> Blocks:
+    """The blocks of the plugin in the SelectType slot.
+
+    Raises:
+        ConfigurationError: the machine has no such blocks.
+        InputError: a file of blocks cannot be used.
+        PluginError: the plugin does not say them.
+    """
+    name = selection.slots["SelectType"]
+    say = getattr(selection.plugins[name], "blocks", None)
+    blocks = say(processors) if callable(say) else None
+    if not isinstance(blocks, Blocks) or blocks.machine != processors:
+        raise PluginError(
+            f"it implements select_nodes, and its blocks({processors}) gave {blocks!r}; give it a method blocks that "
+            f"answers Blocks of a machine of {processors} processors",
+            plugin=name,
+        )
+    return blocks
+
+
+def _check_companions(hooks: Hooks, selection: Selection) -> None:
+    select = selection.slots["SelectType"]
+    if hooks.tiered:
+        raise ConfigurationError(
+            f"{select} gives out blocks and {selection.slots['ExecutionType']} has tiers, which cannot go together; "
+            "leave one of them out"
+        )
+    scheduler = selection.slots["SchedulerType"]
+    if not getattr(selection.plugins[scheduler], "knows_places", False):
+        raise ConfigurationError(
+            f"{scheduler} counts free processors, and {select} gives the machine out in blocks, of which none may be "
+            "free; take SchedulerType=sched/realtime, or one whose class says knows_places = True"
+        )

@@ -1,0 +1,1 @@
+"""Bundled plugins of the SelectType slot: ``select/<name>`` lies in ``<name>.py``."""
