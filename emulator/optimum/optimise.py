@@ -8,6 +8,7 @@ at last the whole problem.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -50,8 +51,10 @@ class Optimum:
         objective: its sum of the batch jobs' slowdowns, exactly.
         lower: no schedule has a smaller sum.
         asked: the bound that was asked for, before it was relaxed.
-        seconds: of the solver, as it says itself.
+        seconds: of the solver on the wall, as it says itself.
         solver: which.
+        cpu_seconds: of processor time while it ran, of all its threads; on a machine that
+            others use, too, it says more. NaN if it was not measured.
     """
 
     problem: Problem
@@ -62,6 +65,7 @@ class Optimum:
     asked: Fraction
     seconds: float
     solver: str = "cp-sat"
+    cpu_seconds: float = math.nan
 
     @property
     def gap(self) -> float:
@@ -169,7 +173,13 @@ def within_reach(problem: Problem, loosest: Fraction | None, seconds: float = SE
 
     Raises:
         ConfigurationError: no schedule keeps the bound; the message says which could be kept.
+            Or the loosest is below 1.
     """
+    if loosest is not None and loosest < 1:
+        raise ConfigurationError(
+            f"a bound that cannot be kept is relaxed up to {float(loosest):g}, which no schedule can keep: "
+            "give 1 or more, such as 2"
+        )
     alone = best_alone(problem) if len(problem.realtime) <= MOST else _many_alone(problem, seconds)
     least = realtime_slowdown(problem, alone) or Fraction(1)
     if least <= problem.bound:
@@ -191,7 +201,7 @@ def _many_alone(problem: Problem, seconds: float) -> Schedule:
 
 
 class _Search:
-    """One search; counts the solver's seconds."""
+    """One search; counts the solver's seconds, and those of the processor meanwhile."""
 
     def __init__(self, problem: Problem, ideas: Ideas, seconds: float, workers: int) -> None:
         self.problem = problem
@@ -199,6 +209,7 @@ class _Search:
         self.seconds = seconds
         self.workers = workers
         self.spent = 0.0
+        self.cpu = 0.0
         self.weighed: Weights = weights(problem.batch, problem.horizon)
 
     def best(self, known: Schedule) -> Optimum:
@@ -229,6 +240,7 @@ class _Search:
             min(lower, objective),
             self.problem.bound,
             self.spent,
+            cpu_seconds=self.cpu,
         )
 
     def _exact(self, bound: float) -> Fraction:
@@ -259,6 +271,9 @@ class _Search:
         return Cut(tuple(sorted(ids)), math.floor(solver.best_objective_bound))
 
     def _solve(self, model: Model, seconds: float) -> tuple[CpSolver, str]:
+        before = os.times()
         solver, outcome = solve(model, self.workers, seconds)
+        after = os.times()
         self.spent += solver.wall_time
+        self.cpu += after.user + after.system - before.user - before.system
         return solver, outcome

@@ -50,6 +50,7 @@ class Timing:
         batch, realtime, midplanes: the size.
         printed: the paper's seconds.
         seconds: ours, of each log; infinite where the time was not enough.
+        cpu: of processor time, for each log, proven or not.
         highs: of how many logs HiGHS proved the optimum in that time; None if it was not asked.
         logs: how many logs there are.
     """
@@ -59,6 +60,7 @@ class Timing:
     midplanes: int
     printed: float
     seconds: tuple[float, ...]
+    cpu: tuple[float, ...]
     highs: int | None
 
     @property
@@ -115,10 +117,11 @@ def timings(seconds: float, workers: int, *, highs: bool, told: Told | None = No
     found = []
     for batch, realtime, midplanes, printed in values()["table2"]["rows"]:
         problems = [of_the_paper(seed, batch=batch, realtime=realtime, midplanes=midplanes) for seed in _seeds(DRAWS)]
-        spent = [_spent(optimise(problem, seconds=seconds, workers=workers)) for problem in problems]
+        optima = [optimise(problem, seconds=seconds, workers=workers) for problem in problems]
         others = [optimise_milp(problem, seconds=seconds).status for problem in problems] if highs else None
         count = others.count("optimal") if others is not None else None
-        found.append(Timing(batch, realtime, midplanes, float(printed), tuple(spent), count))
+        spent, cpu = tuple(map(_spent, optima)), tuple(each.cpu_seconds for each in optima)
+        found.append(Timing(batch, realtime, midplanes, float(printed), spent, cpu, count))
         if told is not None:
             told(f"{batch} + {realtime} jobs, {midplanes} midplanes")
     return found
