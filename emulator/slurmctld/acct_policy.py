@@ -1,0 +1,389 @@
+"""Limits of associations and qualities of service: their order, their reasons, what is in use.
+
+A job is tested three times: at its submission against the limits of jobs that are there at
+all (:func:`too_many`), before nodes are looked for against those of jobs that run and of
+time (:func:`before_nodes`), and with nodes at hand against those of resources
+(:func:`with_nodes`). Each time the partition's and the job's quality of service come first,
+then the association of the user, then those above it. (Observations E1 to E11.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from emulator.slurmctld.assoc_mgr import MINUTE, Bounds, Limits, Quality, Share, Use
+from emulator.slurmctld.limit_reasons import reason
+from emulator.slurmctld.tres import NODE, Vector
+from emulator.slurmctld.usage import Floats, Meter, Usage
+
+POLICY = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+"""What ``sbatch`` says beside the reason."""
+
+
+class Account:
+    """On whose account a job is.
+
+    Args:
+        share: its association.
+        qualities: of the partition and of the job; the first goes first where both have a limit.
+        quality: that of the job; None for none.
+        user, account: names.
+
+    Attributes:
+        share, qualities, quality, user, account: as given.
+        line: its association and those above it.
+        rows: where its usage is counted.
+        factor: by which its usage counts.
+        meter: what it is charged, while it is on the machine.
+        amounts: what it has, while it is on the machine.
+    """
+
+    __slots__ = ("account", "amounts", "factor", "line", "meter", "qualities", "quality", "rows", "share", "user")
+
+    def __init__(
+        self, share: Share, qualities: Sequence[Quality], quality: Quality | None, user: str, account: str
+    ) -> None:
+        self.share = share
+        self.qualities = tuple(qualities)
+        self.quality = quality
+        self.user = user
+        self.account = account
+        self.line = tuple(share.line())
+        places = [*(one.row for one in self.line), *(one.row for one in self.qualities)]
+        self.rows = np.array(places, dtype=np.intp)
+        self.factor = 1.0 if quality is None else quality.factor
+        self.meter: Meter | None = None
+        self.amounts: Vector | None = None
+
+    def uses(self) -> Iterator[Use]:
+        """Everything in which it counts."""
+        yield from self.line
+        for quality in self.qualities:
+            yield quality
+            yield quality.of(quality.users, self.user)
+            yield quality.of(quality.accounts, self.account)
+
+
+# What is in use
+
+
+def submitted(account: Account, count: int = 1) -> None:
+    """A job has come, or (-1) gone for good."""
+    for use in account.uses():
+        use.submitted += count
+
+
+def started(account: Account, amounts: Vector) -> None:
+    """A job is on the machine."""
+    account.amounts = amounts
+    _change(account, amounts, 1)
+
+
+def stopped(account: Account) -> None:
+    """A job is on the machine no more."""
+    if account.amounts is not None:
+        _change(account, account.amounts, -1)
+        account.amounts = None
+
+
+def _change(account: Account, amounts: Vector, sign: int) -> None:
+    for use in account.uses():
+        use.jobs += sign
+        in_use = use.tres
+        for place, amount in enumerate(amounts):
+            if amount:
+                in_use[place] += sign * amount
+
+
+# At the submission
+
+
+def too_many(account: Account, count: int) -> str:
+    """Why jobs are refused because of those that are there; empty if they are not.
+
+    Args:
+        account: on whose account they are.
+        count: how many come at once.
+    """
+    for quality, bounds in _own(account):
+        if _beyond(quality.submitted + count, bounds.grp_submit):
+            return "QOSGrpSubmitJobsLimit"
+        if _beyond(quality.of(quality.accounts, account.account).submitted + count, bounds.max_submit_account):
+            return "MaxSubmitJobsPerAccount"
+        if _beyond(quality.of(quality.users, account.user).submitted + count, bounds.max_submit):
+            return "QOSMaxSubmitJobPerUserLimit"
+    for share in account.line:
+        if _beyond(share.submitted + count, share.bounds.grp_submit):
+            return "AssocGrpSubmitJobsLimit"
+        if share is account.share and _beyond(share.submitted + count, share.bounds.max_submit):
+            return "AssocMaxSubmitJobLimit"
+    return ""
+
+
+def never(account: Account, amounts: Vector, limit: float) -> str:
+    """Why ``DenyOnLimit`` refuses a job that is too large or too small by itself; empty if it does not.
+
+    Args:
+        account: on whose account it is.
+        amounts: what it asks for.
+        limit: seconds that it asks for.
+    """
+    if not any("DENYONLIMIT" in quality.flags for quality in account.qualities):
+        return ""
+    found = (_never_in(bounds, amounts, limit) for quality, bounds in _own(account) if "DENYONLIMIT" in quality.flags)
+    return next(filter(None, found), "") or _never_on(account, amounts, limit)
+
+
+def _never_in(bounds: Bounds, amounts: Vector, limit: float) -> str:
+    for kind, limits in (
+        ("QOSGrp", bounds.grp_tres),
+        ("PerAccount", bounds.max_tres_account),
+        ("QOSMaxPerJob", bounds.max_tres),
+        ("QOSMaxPerNode", _of_nodes(bounds.max_tres_node, amounts)),
+        ("QOSMaxPerUser", bounds.max_tres_user),
+    ):
+        place = _exceeded(limits, amounts)
+        if place is not None:
+            return reason(kind, place)
+    if _beyond(limit, bounds.max_wall):
+        return "QOSMaxWallDurationPerJobLimit"
+    place = _short_of(bounds.min_tres, amounts)
+    return reason("QOSMin", place) if place is not None else ""
+
+
+def _never_on(account: Account, amounts: Vector, limit: float) -> str:
+    for share in account.line:
+        place = _exceeded(share.bounds.grp_tres, amounts)
+        if place is not None:
+            return reason("AssocGrp", place)
+    bounds = account.share.bounds
+    place = _exceeded(bounds.max_tres, amounts)
+    if place is not None:
+        return reason("AssocMaxPerJob", place)
+    return "AssocMaxWallDurationPerJobLimit" if _beyond(limit, bounds.max_wall) else ""
+
+
+def longest(account: Account) -> float:
+    """The limit of a job that states none: the least ``MaxWall`` (observation E9); infinite for none."""
+    walls = [bounds.max_wall for _, bounds in _own(account)] + [account.share.bounds.max_wall]
+    return min((wall for wall in walls if wall is not None), default=float("inf"))
+
+
+# Before nodes are looked for
+
+
+def before_nodes(account: Account, limit: float, usage: Usage) -> str:
+    """Why a job cannot start whatever nodes there are; empty if it may be able to.
+
+    Args:
+        account: on whose account it is.
+        limit: its limit in seconds.
+        usage: past usage.
+    """
+    for quality, bounds in _own(account):
+        found = _jobs_in(account, quality, bounds, limit, usage)
+        if found:
+            return found
+    for share in account.line:
+        bounds = share.bounds
+        if _reached(usage.wall[share.row] / MINUTE, bounds.grp_wall):
+            return "AssocGrpWallLimit"
+        if _reached(share.jobs, bounds.grp_jobs):
+            return "AssocGrpJobsLimit"
+        if share is account.share and _reached(share.jobs, bounds.max_jobs):
+            return "AssocMaxJobsLimit"
+        if share is account.share and _beyond(limit, bounds.max_wall):
+            return "AssocMaxWallDurationPerJobLimit"
+    return ""
+
+
+def _jobs_in(account: Account, quality: Quality, bounds: Bounds, limit: float, usage: Usage) -> str:
+    if _reached(usage.wall[quality.row] / MINUTE, bounds.grp_wall):
+        return "QOSGrpWallLimit"
+    if _reached(quality.jobs, bounds.grp_jobs):
+        return "QOSGrpJobsLimit"
+    if _reached_by(quality.accounts, account.account, bounds.max_jobs_account):
+        return "MaxJobsPerAccount"
+    if _reached_by(quality.users, account.user, bounds.max_jobs):
+        return "QOSMaxJobsPerUserLimit"
+    return "QOSMaxWallDurationPerJobLimit" if _beyond(limit, bounds.max_wall) else ""
+
+
+# With nodes at hand
+
+
+def with_nodes(account: Account, amounts: Vector, limit: float, usage: Usage, safe: bool = False) -> str:
+    """Why a job cannot start with what it would have; empty if it can.
+
+    Args:
+        account: on whose account it is.
+        amounts: what it would have.
+        limit: its limit in seconds.
+        usage: past usage.
+        safe: whether it must be able to run as long as it may within the minutes that are left.
+    """
+    minutes = [amount * limit / MINUTE * account.factor for amount in amounts]
+    for quality, bounds in _own(account):
+        found = _of_quality(account, quality, bounds, amounts, minutes, usage, safe)
+        if found:
+            return found
+    for share in account.line:
+        bounds = share.bounds
+        found = _of_group("Assoc", share, share.row, bounds, amounts, minutes, usage, safe)
+        if found:
+            return found
+        if share is not account.share:
+            continue
+        for kind, limits, asked in (
+            ("AssocMaxMinutesPerJob", bounds.max_tres_mins, minutes),
+            ("AssocMaxPerJob", bounds.max_tres, amounts),
+            ("AssocMaxPerNode", _of_nodes(bounds.max_tres_node, amounts), amounts),
+        ):
+            place = _exceeded(limits, asked)
+            if place is not None:
+                return reason(kind, place)
+    return ""
+
+
+def _of_quality(
+    account: Account,
+    quality: Quality,
+    bounds: Bounds,
+    amounts: Vector,
+    minutes: Vector,
+    usage: Usage,
+    safe: bool,
+) -> str:
+    found = _of_group("QOS", quality, quality.row, bounds, amounts, minutes, usage, safe)
+    if found:
+        return found
+    for kind, limits, asked, in_use in (
+        ("QOSMaxMinutesPerJob", bounds.max_tres_mins, minutes, None),
+        ("PerAccount", bounds.max_tres_account, amounts, quality.accounts.get(account.account)),
+        ("QOSMaxPerJob", bounds.max_tres, amounts, None),
+        ("QOSMaxPerNode", _of_nodes(bounds.max_tres_node, amounts), amounts, None),
+    ):
+        place = _exceeded(limits, asked, in_use)
+        if place is not None:
+            return reason(kind, place)
+    place = _short_of(bounds.min_tres, amounts)
+    if place is not None:
+        return reason("QOSMin", place)
+    place = _exceeded(bounds.max_tres_user, amounts, quality.users.get(account.user))
+    return reason("QOSMaxPerUser", place) if place is not None else ""
+
+
+def _of_group(
+    prefix: str,
+    use: Use,
+    row: int,
+    bounds: Bounds,
+    amounts: Vector,
+    minutes: Vector,
+    usage: Usage,
+    safe: bool,
+) -> str:
+    """Limits of all jobs of an association or a quality of service together."""
+    for place, most in bounds.grp_tres_mins:
+        used = _whole_minutes(usage.tres, row, place)
+        if used >= most or (safe and minutes[place] + _whole_minutes(usage.remaining, row, place) > most - used):
+            return reason(f"{prefix}GrpMinutes", place)
+    over = _exceeded(bounds.grp_tres, amounts, use)
+    if over is not None:
+        return reason(f"{prefix}Grp", over)
+    for place, most in bounds.grp_tres_run_mins:
+        if int(minutes[place]) + _whole_minutes(usage.remaining, row, place) > most:
+            return reason(f"{prefix}GrpRunMinutes", place)
+    return ""
+
+
+def _whole_minutes(table: Floats, row: int, place: int) -> int:
+    return int(round(float(table[row, place]), 6) // MINUTE)
+
+
+# While a job runs
+
+
+def used_up(account: Account, usage: Usage, seconds: float) -> bool:
+    """Whether a running job must end because minutes are used up (observation E8).
+
+    Args:
+        account: on whose account it is.
+        usage: past usage, as of the last period.
+        seconds: how long it runs.
+    """
+    groups: list[tuple[int, Bounds]] = [(quality.row, bounds) for quality, bounds in _own(account)]
+    groups += [(share.row, share.bounds) for share in account.line]
+    for row, bounds in groups:
+        if _reached(usage.wall[row] / MINUTE, bounds.grp_wall):
+            return True
+        if any(_whole_minutes(usage.tres, row, place) >= most for place, most in bounds.grp_tres_mins):
+            return True
+    amounts = account.amounts or []
+    minutes = [amount * (seconds // MINUTE) for amount in amounts]
+    own = [bounds.max_tres_mins for _, bounds in _own(account)] + [account.share.bounds.max_tres_mins]
+    return any(_exceeded(limits, minutes) is not None for limits in own) if minutes else False
+
+
+def may_be_used_up(account: Account) -> bool:
+    """Whether there is any limit that :func:`used_up` looks at."""
+    bounds = [*(share.bounds for share in account.line), *(quality.bounds for quality in account.qualities)]
+    return any(one.grp_wall is not None or one.grp_tres_mins or one.max_tres_mins for one in bounds)
+
+
+# Comparisons
+
+
+def _own(account: Account) -> Iterable[tuple[Quality, Bounds]]:
+    """Qualities of service with their limits; of the second those that the first has not (observation E10)."""
+    if len(account.qualities) < 2:
+        return [(quality, quality.bounds) for quality in account.qualities]
+    first, second = account.qualities
+    return [(first, first.bounds), (second, _left(first.bounds, second.bounds))]
+
+
+def _left(first: Bounds, second: Bounds) -> Bounds:
+    """Limits of the second where the first has none of the kind (and, of resources, for that resource)."""
+    left = Bounds()
+    for name in Bounds.__slots__:
+        mine, theirs = getattr(second, name), getattr(first, name)
+        if isinstance(mine, tuple):
+            taken = {place for place, _ in theirs}
+            setattr(left, name, tuple(one for one in mine if one[0] not in taken))
+        else:
+            setattr(left, name, mine if theirs is None else None)
+    return left
+
+
+def _beyond(count: float, most: float | None) -> bool:
+    return most is not None and count > most
+
+
+def _reached(count: float, most: float | None) -> bool:
+    return most is not None and count >= most
+
+
+def _reached_by(table: dict[str, Use], name: str, most: float | None) -> bool:
+    if most is None:
+        return False
+    found = table.get(name)
+    return (0 if found is None else found.jobs) >= most
+
+
+def _exceeded(limits: Limits, amounts: Vector, use: Use | None = None) -> int | None:
+    """The first resource of which there would be too much, or None."""
+    for place, most in limits:
+        if amounts[place] + (0.0 if use is None else use.tres[place]) > most:
+            return place
+    return None
+
+
+def _short_of(limits: Limits, amounts: Vector) -> int | None:
+    return next((place for place, least in limits if amounts[place] < least), None)
+
+
+def _of_nodes(limits: Limits, amounts: Vector) -> Limits:
+    """Limits of a node for all nodes of a job: only the average is looked at (observation E7)."""
+    return tuple((place, most * max(amounts[NODE], 1.0)) for place, most in limits)

@@ -1,0 +1,210 @@
+"""Past usage: seconds of resources by association and quality of service, with decay.
+
+A running job adds to its association, to those above and to its qualities of service. Who
+ran since the last period is in one rate for each row, so that a period costs a few
+operations on arrays whatever runs; a start or an end costs as much as the tree is deep.
+
+For ``dt`` seconds are charged ``resources x usage factor x dt x d ** dt``, where ``d`` is what
+a second leaves of past usage; each period, past usage is multiplied by ``d`` to the power of
+its seconds (observation F2). Source of ``d``: Slurm's documentation, priority_multifactor,
+``PriorityDecayHalfLife``; the constant is that of the recorded Slurm.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.slurmctld.tres import BILLING, Vector
+
+LOG_2 = 0.693
+"""As many digits as Slurm has of it."""
+Floats = NDArray[np.float64]
+
+
+def decay_of(half_life: float) -> float:
+    """What a second leaves of past usage; all of it if there is no half-life (seconds)."""
+    return 1.0 - LOG_2 / half_life if half_life > 0 else 1.0
+
+
+class Meter:
+    """What is being charged for one job; seconds.
+
+    Args:
+        rows: where it counts.
+        amounts: resources times the usage factor.
+        limit: how long it may run at most.
+
+    Attributes:
+        rows, amounts: as given.
+        since: up to when it is charged, if it began to run after the last period.
+        left: what it may still run, as of ``since`` or of its last halt.
+        until: when that is used up; of a job that runs.
+        runs: whether it runs.
+        steady: whether it is in the rates: it ran when the last period ended.
+    """
+
+    __slots__ = ("amounts", "left", "rows", "runs", "since", "steady", "until")
+
+    def __init__(self, rows: NDArray[np.intp], amounts: Floats, limit: float) -> None:
+        self.rows = rows
+        self.amounts = amounts
+        self.left = limit
+        self.since = 0.0
+        self.until = 0.0
+        self.runs = False
+        self.steady = False
+
+
+class Usage:
+    """Usage by row.
+
+    Args:
+        rows: how many there are.
+        resources: how many kinds there are.
+        half_life: seconds; 0 for no decay.
+        tracked: whether what running jobs may still use is kept.
+        last: second up to which rows are charged.
+
+    Attributes:
+        tres: resource-seconds by row and resource.
+        wall: seconds of run time by row.
+        remaining: resource-seconds that running jobs may still use, as of the last period.
+        last: second of the last period.
+    """
+
+    def __init__(self, rows: int, resources: int, half_life: float, tracked: bool, last: float) -> None:
+        self.tres: Floats = np.zeros((rows, resources))
+        self.wall: Floats = np.zeros(rows)
+        self.remaining: Floats = np.zeros((rows, resources))
+        self.last = last
+        self._a_second_leaves = decay_of(half_life)
+        self._decay: Floats = np.full(rows, self._a_second_leaves)
+        self._rate: Floats = np.zeros((rows, resources))
+        self._spending: Floats = np.zeros((rows, resources))
+        self._runs: Floats = np.zeros(rows)
+        self._tracked = tracked
+        self._fresh: dict[int, Meter] = {}
+        self._at_limit: list[tuple[float, int, Meter]] = []
+        self._sequence = 0
+
+    def grow(self, rows: int) -> None:
+        """There are more rows."""
+        more = rows - len(self.wall)
+        for name in ("tres", "remaining", "_rate", "_spending") if more > 0 else ():
+            table: Floats = getattr(self, name)
+            setattr(self, name, np.concatenate([table, np.zeros((more, table.shape[1]))]))
+        if more > 0:
+            self.wall = np.concatenate([self.wall, np.zeros(more)])
+            self._runs = np.concatenate([self._runs, np.zeros(more)])
+            self._decay = np.concatenate([self._decay, np.full(more, self._a_second_leaves)])
+
+    def keep(self, row: int, kept: bool) -> None:
+        """Say of a row whether its usage stays as it is (``NoDecay``)."""
+        self._decay[row] = 1.0 if kept else self._a_second_leaves
+
+    @property
+    def raw(self) -> Floats:
+        """Billed usage by row."""
+        column: Floats = self.tres[:, BILLING]
+        return column
+
+    def start(self, rows: NDArray[np.intp], amounts: Vector, factor: float, now: float, limit: float) -> Meter:
+        """A job starts; ``factor`` is the usage factor of its quality of service."""
+        meter = Meter(rows, np.array(amounts) * factor, limit)
+        if self._tracked:
+            self.remaining[rows] += meter.amounts * limit
+        self.go_on(meter, now)
+        return meter
+
+    def go_on(self, meter: Meter, now: float) -> None:
+        """A job runs from now on."""
+        meter.runs, meter.since, meter.until = True, now, now + meter.left
+        self._fresh[id(meter)] = meter
+
+    def halt(self, meter: Meter, now: float, *, charged: bool = True) -> None:
+        """A job does not run from now on.
+
+        Args:
+            meter: its meter.
+            now: second.
+            charged: whether its time since the last period counts (observation F1).
+        """
+        if not meter.runs:
+            return
+        begin = self.last if meter.steady else meter.since
+        if charged and now > begin:
+            self._charge(meter, now - begin)
+        left = max(meter.until - now, 0.0)
+        if meter.steady:
+            self._rate[meter.rows] -= meter.amounts
+            self._runs[meter.rows] -= 1
+            if meter.until > self.last:
+                self._spending[meter.rows] -= meter.amounts
+        else:
+            del self._fresh[id(meter)]
+        if self._tracked:
+            self.remaining[meter.rows] -= meter.amounts * (max(meter.until - begin, 0.0) - left)
+        meter.runs, meter.steady, meter.left = False, False, left
+
+    def end(self, meter: Meter, now: float, *, charged: bool = True) -> None:
+        """A job is over; arguments as those of :meth:`halt`."""
+        self.halt(meter, now, charged=charged)
+        if self._tracked:
+            self.remaining[meter.rows] -= meter.amounts * meter.left
+        meter.left = 0.0
+
+    def _charge(self, meter: Meter, seconds: float) -> None:
+        decayed = seconds * self._decay[meter.rows] ** seconds
+        self.tres[meter.rows] += decayed[:, None] * meter.amounts
+        self.wall[meter.rows] += decayed
+
+    def period(self, now: float, *, reset: bool = False) -> None:
+        """A period ends: past usage decays, and what ran since the last one is charged.
+
+        Args:
+            now: second.
+            reset: whether past usage is cleared first.
+        """
+        seconds = now - self.last
+        if reset:
+            self.tres[:], self.wall[:] = 0.0, 0.0
+        if seconds <= 0:
+            return
+        left = self._decay**seconds
+        decayed = seconds * left
+        self.tres *= left[:, None]
+        self.tres += decayed[:, None] * self._rate
+        self.wall *= left
+        self.wall += decayed * self._runs
+        self.remaining -= seconds * self._spending
+        self.last = now
+        for meter in self._fresh.values():
+            self._settle(meter, now)
+        self._fresh.clear()
+        self._stop_at_limits(now)
+
+    def _settle(self, meter: Meter, now: float) -> None:
+        """A job that began since the period before is charged, and is in the rates from now on."""
+        if now > meter.since:
+            self._charge(meter, now - meter.since)
+        meter.steady = True
+        self._rate[meter.rows] += meter.amounts
+        self._runs[meter.rows] += 1
+        if not self._tracked:
+            return
+        self.remaining[meter.rows] -= meter.amounts * (min(now, meter.until) - meter.since)
+        if meter.until > now:
+            self._spending[meter.rows] += meter.amounts
+            self._sequence += 1
+            heappush(self._at_limit, (meter.until, self._sequence, meter))
+
+    def _stop_at_limits(self, now: float) -> None:
+        """Who has reached his limit since the period before cannot use more than he may."""
+        while self._at_limit and self._at_limit[0][0] <= now:
+            until, _, meter = heappop(self._at_limit)
+            if meter.steady and meter.until == until:
+                self._spending[meter.rows] -= meter.amounts
+                self.remaining[meter.rows] += meter.amounts * (now - until)
