@@ -36,13 +36,13 @@ of the folders that the user named.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from emulator.campaign.generated import options_of
-from emulator.campaign.hashes import fresh_hash_of
 from emulator.campaign.measure import Metrics
 from emulator.campaign.places import Places
 from emulator.campaign.variants import check_count, values_of
@@ -55,11 +55,10 @@ from emulator.config.experiment import (
     check_kind,
     check_table,
     read_experiment,
-    read_toml,
 )
 from emulator.metrics.catalogue import METRICS
 from emulator.papers.presets import presets
-from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_plugins.errors import ConfigurationError, InputError
 from slurm_sim_plugins.manager import slots_for
 
 TABLES = ("campaign", "workloads", "policies", "simulation", "preemption")
@@ -97,6 +96,7 @@ class Campaign:
     Attributes:
         name: what to call it.
         file: the file.
+        text: what is in it.
         seeds: one run of everything for each.
         metrics: what is shown first.
         baseline: the policy that others are compared with; empty for the first.
@@ -109,6 +109,7 @@ class Campaign:
 
     name: str
     file: Path
+    text: str = field(repr=False)
     seeds: tuple[int, ...]
     metrics: tuple[str, ...]
     baseline: str
@@ -124,7 +125,7 @@ class Campaign:
         return {
             "campaign": self.name,
             "file": self.file.name,
-            "file_sha256": fresh_hash_of(self.file),
+            "text": self.text,
             "metrics": list(self.metrics),
             "baseline": self.baseline or self.policies[0].name,
             "seeds": list(self.seeds),
@@ -142,7 +143,26 @@ def read_campaign(path: Path, folders: Sequence[Path] = ()) -> Campaign:
         InputError: it cannot be read, is not TOML, or names a file that is not there.
         ConfigurationError: an unknown table or key, a value that cannot be.
     """
-    data = read_toml(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not TOML: {error}") from error
+    return parse_campaign(text, path, folders)
+
+
+def parse_campaign(text: str, path: Path, folders: Sequence[Path] = ()) -> Campaign:
+    """As :func:`read_campaign`, of the text that is, or was, in a file.
+
+    Raises:
+        InputError: it is not TOML, or names a file that is not there.
+        ConfigurationError: an unknown table or key, a value that cannot be.
+    """
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: is not TOML: {error}") from error
     check_keys(path, "", data, TABLES)
     tables = {name: check_table(path, name, data.get(name, {})) for name in TABLES}
     for name in ("workloads", "policies"):
@@ -162,6 +182,7 @@ def read_campaign(path: Path, folders: Sequence[Path] = ()) -> Campaign:
     campaign = Campaign(
         name=head.get("name", path.stem),
         file=path,
+        text=text,
         seeds=seeds,
         metrics=tuple(metrics) or SHOWN,
         baseline=head.get("baseline", ""),

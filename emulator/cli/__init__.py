@@ -12,6 +12,7 @@ import sys
 import click
 
 from emulator.cli import (
+    campaign,
     check,
     compare,
     conf,
@@ -66,6 +67,7 @@ def slurm_sim(log_level: str) -> None:
 for command in (
     run.run,
     compare.compare,
+    campaign.campaign,
     demo.demo,
     trace.trace,
     conf.conf,
