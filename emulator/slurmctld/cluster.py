@@ -10,9 +10,11 @@ import numpy as np
 
 from emulator.config.slurm.model import Partition as ConfiguredPartition
 from emulator.config.slurm.model import SlurmConf
-from emulator.slurmctld.job import Job, Partition, State
+from emulator.slurmctld.job import NOT_YET_TRIED, Job, Partition, State
 from emulator.slurmctld.nodes import Allocation, Free, Machine, Mask
+from emulator.slurmctld.order import Order
 from emulator.slurmctld.parameters import Parameters
+from emulator.workload.sbatch import BatchOptions
 
 if TYPE_CHECKING:
     from emulator.slurmctld.policies import Policies
@@ -34,13 +36,19 @@ class Cluster:
         exclusive_user: whether a partition gives nodes to one user at a time.
         default: the partition of jobs that name none.
         jobs: by id, all that were submitted.
+        tasks: tasks of each array, by its id.
+        named: jobs of each user and name.
         waiting: waiting jobs by id.
+        order: those that may be scheduled, in order.
+        unsettled: waiting jobs of which it must be looked at again and again whether they may be.
+        untold: waiting jobs whose reason gives way to ``Priority``.
         running: running jobs by id, those that are ending included.
         suspended: suspended jobs by id.
         policies: plugins in the place of Slurm's, or None.
-        recheck: whether an operator may have changed what holds for jobs that were eligible.
         array_tasks: how many tasks of each array are on the machine, by its id.
         licenses: (total, in use) by name.
+        classes: a number for what jobs ask of the machine.
+        fits_alone: whether jobs of a class fit onto nodes of a partition if nobody else is there.
     """
 
     def __init__(self, conf: SlurmConf, parameters: Parameters) -> None:
@@ -57,12 +65,18 @@ class Cluster:
         stated = [partition.name for partition in conf.partitions if partition.default]
         self.default = self.partitions[stated[-1]] if stated else None
         self.jobs: dict[int, Job] = {}
+        self.tasks: dict[int, list[Job]] = {}
+        self.named: dict[tuple[str, str], list[Job]] = {}
         self.waiting: dict[int, Job] = {}
+        self.order = Order(self.waiting)
+        self.unsettled: dict[int, Job] = {}
+        self.untold: dict[int, Job] = {}
         self.running: dict[int, Job] = {}
         self.suspended: dict[int, Job] = {}
-        self.recheck = True
         self.policies: Policies | None = None
         self.array_tasks: Counter[int] = Counter()
+        self.classes: dict[BatchOptions, int] = {}
+        self.fits_alone: dict[tuple[int, str, bytes], bool] = {}
         self.licenses = {name: [int(count), 0] for name, count in conf.parameters.numbers("Licenses").items()}
 
     def _partition(self, place: int, given: ConfiguredPartition) -> Partition:
@@ -91,6 +105,34 @@ class Cluster:
     def pending(self) -> Iterator[Job]:
         """Jobs that wait."""
         return (job for job in list(self.waiting.values()) if job.state is State.PENDING)
+
+    def submit(self, job: Job) -> None:
+        """A job is submitted."""
+        self.jobs[job.id] = job
+        self.named.setdefault((job.request.user, job.name), []).append(job)
+        if job.request.array is not None:
+            self.tasks.setdefault(job.request.array, []).append(job)
+        self.enqueue(job)
+
+    def enqueue(self, job: Job) -> None:
+        """A job waits, from now on."""
+        self.waiting[job.id] = self.unsettled[job.id] = job
+        job.untold = self.untold
+        if job.reason in NOT_YET_TRIED:
+            self.untold[job.id] = job
+
+    def dequeue(self, job: Job) -> None:
+        """A job waits no longer."""
+        del self.waiting[job.id]
+        self.unsettled.pop(job.id, None)
+        self.untold.pop(job.id, None)
+        job.untold = None
+        self.order.discard(job)
+
+    def look_again(self) -> None:
+        """What holds for jobs may have been changed, by an operator or a clock: all are looked at again."""
+        self.order.changed()
+        self.unsettled |= self.waiting
 
     def usable(self, job: Job, partition: Partition, *, planned: bool = False) -> Mask:
         """Nodes on which a job may start at all: up, and nobody else's; ``planned`` if not now but some time."""

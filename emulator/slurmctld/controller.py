@@ -87,6 +87,7 @@ class Controller:
         for second, action in actions:
             self._at(second, partial(self._act, action))
         self._begun = False
+        self._sweep_due = float("inf")
         self._version = 0
         self._seen: dict[str, int] = {}
         self._next_end = float("inf")
@@ -131,7 +132,8 @@ class Controller:
         job.run = Run(now, allocation, partition.name, job.limit, row, backfilled=limit is not None)
         job.runs.append(job.run)
         job.state, job.reason, job.planned_start = State.RUNNING, "None", None
-        self.cluster.running[job.id] = self.cluster.waiting.pop(job.id)
+        self.cluster.dequeue(job)
+        self.cluster.running[job.id] = job
         if self.cluster.policies is not None:
             self.cluster.policies.started(job, now, self._cpus(allocation))
         self._version += 1
@@ -150,6 +152,7 @@ class Controller:
         mode = preempt_mode(job, self.cluster)
         grace = self.cluster.partitions[job.run.partition].grace_time
         job.vacating = True
+        self._sweep_due = 0.0
         job.preempted_at = self.cluster.now
         job.requeue_after = mode == "REQUEUE" and self._may_requeue(job)
         if mode == "SUSPEND":
@@ -257,11 +260,12 @@ class Controller:
         for job in jobs:
             job.priority = priority
             job.reason = first_reason(job, self.cluster, self.reservations)
-            self.cluster.jobs[job.id] = self.cluster.waiting[job.id] = job
+            self.cluster.submit(job)
             for dependency in job.options.dependencies:
                 self._wake_after(dependency)
             if self.cluster.policies is not None:
                 self.cluster.policies.arrived(job, self.cluster.now)
+            self.cluster.order.settle(job)
         self._version += 1
         if jobs[0].begin > self.cluster.now:
             self._at(jobs[0].begin, self._wake)
@@ -360,6 +364,7 @@ class Controller:
             job.run.suspensions[-1][1] = self.cluster.now
         job.state, job.work_since = State.RUNNING, self.cluster.now
         job.sequence += 1
+        self._sweep_due = min(self._sweep_due, self._killed_from(job))
         self._at(self.cluster.now + job.left, partial(self._work_done, job, job.sequence))
 
     def _halt(self, job: Job) -> None:
@@ -421,6 +426,18 @@ class Controller:
     def _sweep(self) -> None:
         """Kill what has exceeded its limit."""
         self._at(self.cluster.now + SWEEP, self._sweep)
+        if self.cluster.now < self._sweep_due and not self.reservations.by_name:
+            return
+        self._sweep_limits()
+        due = [0.0 if job.vacating else self._killed_from(job) for job in self.cluster.running.values()]
+        self._sweep_due = min(due, default=float("inf"))
+
+    def _killed_from(self, job: Job) -> float:
+        """When a run exceeds its limit by as much as it may, if it is not suspended until then."""
+        assert job.run is not None
+        return job.run.start + job.run.limit + self.parameters.over_time_limit
+
+    def _sweep_limits(self) -> None:
         for job in list(self.cluster.running.values()):
             if job.run is None or job.state is not State.RUNNING:
                 continue
@@ -477,7 +494,7 @@ class Controller:
         job.restarts += 1
         job.state, job.reason = State.PENDING, "BeginTime"
         job.submitted = self.cluster.now
-        self.cluster.waiting[job.id] = job
+        self.cluster.enqueue(job)
         if self.cluster.policies is not None:
             self.cluster.policies.arrived(job, self.cluster.now)
         job.begin = self.cluster.now + self.parameters.requeue_hold
@@ -495,14 +512,15 @@ class Controller:
         self._version += 1
         if self.cluster.policies is not None:
             self.cluster.policies.left(job)
-        del self.cluster.waiting[job.id]
+        self.cluster.dequeue(job)
         job.state = state
         self._request_main(self.cluster.now + self.timing.end_lag)
 
     def _act(self, action: Callable[[Controller], None]) -> None:
         self._to_come -= 1
         self._version += 1
-        self.cluster.recheck = True
+        self._sweep_due = 0.0
+        self.cluster.look_again()
         try:
             action(self)
         except InputError as error:

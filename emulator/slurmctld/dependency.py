@@ -64,9 +64,8 @@ def _one(dependency: Dependency, other: Job, now: float) -> Met:
 
 def _jobs_of(job: int, cluster: Cluster) -> list[Job]:
     """The job with an id, or all tasks of that array."""
-    tasks = [other for other in cluster.jobs.values() if other.request.array == job]
-    if tasks:
-        return tasks
+    if job in cluster.tasks:
+        return cluster.tasks[job]
     return [cluster.jobs[job]] if job in cluster.jobs else []
 
 
@@ -78,8 +77,5 @@ def _partner(others: list[Job], job: Job) -> list[Job]:
 
 def _singleton(job: Job, cluster: Cluster) -> Met:
     """No earlier job of the same name and user is still there."""
-    for other in cluster.jobs.values():
-        same = other.name == job.name and other.request.user == job.request.user
-        if same and other.id < job.id and not other.over:
-            return Met.NOT_YET
-    return Met.YES
+    others = cluster.named.get((job.request.user, job.name), [])
+    return Met.NOT_YET if any(other.id < job.id and not other.over for other in others) else Met.YES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -13,6 +13,10 @@ from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.decisions import Plan
 
 YEAR = 365 * 86_400.0
+RESOURCES = "Resources"
+RESERVED_FOR_HIGHER = "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions"
+NOT_YET_TRIED = frozenset({"None", RESOURCES, RESERVED_FOR_HIGHER})
+"""What gives way to ``Priority`` where the queue is not followed as far as the job."""
 
 
 class State(StrEnum):
@@ -117,10 +121,11 @@ class Job:
         limit: its limit; infinite for none.
         priority: whole number; 0 is on hold.
         number: what a priority plugin gave it, which then orders the queue; or None.
-        alike: equal for jobs that ask for the same of the machine.
+        alike: a number; equal for jobs that ask for the same of the machine.
         plan: with what a walltime plugin plans it, or None.
         priorities: those of a job in several partitions, by name of the partition.
-        state, reason: as ``squeue`` shows them.
+        state: as ``squeue`` shows it.
+        untold: where it is to be noted while its reason is one of ``NOT_YET_TRIED``, or None.
         eligible: when it became eligible, or None.
         begin: not before this.
         lift: what ``scontrol top`` gave to its priority or took from it.
@@ -139,13 +144,14 @@ class Job:
     time_min: float | None
     priority: int = 0
     number: float | None = None
-    alike: Hashable = ()
+    alike: int = -1
     plan: Plan | None = None
     priorities: dict[str, int] = field(default_factory=dict)
     nice: int = 0
     lift: int = 0
     state: State = State.PENDING
-    reason: str = "None"
+    untold: dict[int, Job] | None = None
+    _reason: str = "None"
     submitted: float = 0.0
     eligible: float | None = None
     accrue: float | None = None
@@ -169,6 +175,21 @@ class Job:
     def id(self) -> int:
         """Its id."""
         return self.request.id
+
+    @property
+    def reason(self) -> str:
+        """Why it waits, or ended as it did, as ``squeue`` shows it."""
+        return self._reason
+
+    @reason.setter
+    def reason(self, reason: str) -> None:
+        self._reason = reason
+        if self.untold is None:
+            return
+        if reason in NOT_YET_TRIED:
+            self.untold[self.id] = self
+        else:
+            self.untold.pop(self.id, None)
 
     @property
     def options(self) -> BatchOptions:

@@ -36,8 +36,8 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
     partitions = _partitions(request, cluster)
     wants = {partition.name: _want(request, partition, cluster) for partition in partitions}
     _check_licenses(request, cluster)
-    empty = cluster.machine.free()
-    if not any(select_nodes(wants[part.name], cluster.machine, empty, part.nodes) for part in partitions):
+    alike = cluster.classes.setdefault(_alike(request.options), len(cluster.classes))
+    if not any(_fits_empty(alike, wants[partition.name], partition, cluster) for partition in partitions):
         memory = int(cluster.machine.memory.max(initial=0))
         too_much = all(want.memory_per_node > memory for want in wants.values())
         raise RejectedError(f"{TOO_MUCH_MEMORY}\n{NOT_AVAILABLE}" if too_much else NOT_AVAILABLE)
@@ -50,7 +50,7 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
         time_min=_minutes(request.options.time_min) if request.options.time_min is not None else None,
         nice=request.options.nice,
         submitted=cluster.now,
-        alike=_alike(request.options),
+        alike=alike,
     )
     _check_limits(job, partitions, cluster)
     if request.options.held:
@@ -79,6 +79,15 @@ def _alike(options: BatchOptions) -> BatchOptions:
         kill_on_invalid_dependency=None,
         array=None,
     )
+
+
+def _fits_empty(alike: int, want: Want, partition: Partition, cluster: Cluster) -> bool:
+    """Whether a job would fit onto all nodes of a partition, the broken ones too, if nobody was there."""
+    key = (alike, partition.name, b"")
+    if key not in cluster.fits_alone:
+        machine = cluster.machine
+        cluster.fits_alone[key] = select_nodes(want, machine, machine.free(), partition.nodes) is not None
+    return cluster.fits_alone[key]
 
 
 def partition_reason(job: Job, partition: Partition) -> str | None:

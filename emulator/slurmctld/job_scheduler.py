@@ -9,16 +9,18 @@ Q7, B2, B4, P2.)
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.controls import Controls
-from emulator.slurmctld.job import Job, Partition
+from emulator.slurmctld.job import NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job, Partition
 from emulator.slurmctld.job_mgr import partition_reason
 from emulator.slurmctld.node_select import select_nodes
 from emulator.slurmctld.nodes import Mask
+from emulator.slurmctld.order import Pair, Rank
 from emulator.slurmctld.preempt import victims
-from emulator.slurmctld.queue import queue, still_waits
-from emulator.slurmctld.reasons import NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, reason_of_nodes
+from emulator.slurmctld.queue import still_waits
+from emulator.slurmctld.reasons import reason_of_nodes
 
 
 def schedule(cluster: Cluster, controls: Controls) -> None:
@@ -41,15 +43,27 @@ class _Pass:
 
     def run(self) -> None:
         parameters = self._cluster.parameters
-        for tried, (job, partition) in enumerate(queue(self._cluster)):
-            if tried > parameters.default_queue_depth:
-                return
+        pairs = self._cluster.order.pairs()[: parameters.default_queue_depth + 1]
+        for rank, job, partition in pairs:
             if not still_waits(job, self._cluster) or self._over_depth(partition):
                 continue
             if (partition.name, job.options.reservation) in self._failed:
                 self._behind(job)
                 continue
             self._try(job, partition)
+            if self._nobody_more():
+                self._tell_those_behind(rank, pairs)
+                return
+
+    def _nobody_more(self) -> bool:
+        """Whether all who follow are behind somebody for whom their partition is kept."""
+        return self._cluster.order.kinds.keys() <= self._failed and not self._cluster.parameters.partition_job_depth
+
+    def _tell_those_behind(self, rank: Rank, pairs: Sequence[Pair]) -> None:
+        for job in list(self._cluster.untold.values()):
+            behind = any(rank < other <= pairs[-1][0] for other in self._cluster.order.ranks(job))
+            if behind and still_waits(job, self._cluster):
+                self._behind(job)
 
     def _over_depth(self, partition: Partition) -> bool:
         depth = self._cluster.parameters.partition_job_depth

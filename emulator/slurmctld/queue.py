@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.dependency import Met, dependencies_met
-from emulator.slurmctld.job import Job, Partition, State
+from emulator.slurmctld.job import RESOURCES, Job, Partition, State
 from emulator.slurmctld.job_mgr import partition_reason
-from emulator.slurmctld.reasons import RESOURCES, reason_of_nodes
+from emulator.slurmctld.reasons import reason_of_nodes
 from emulator.slurmctld.reservation import Reservations
 
 Pair = tuple[Job, Partition]
@@ -15,13 +15,13 @@ Pair = tuple[Job, Partition]
 def refresh_eligibility(cluster: Cluster, reservations: Reservations) -> list[Job]:
     """Say of each waiting job whether it may be scheduled, and why not; returns those that never can be and must go."""
     doomed = []
-    for job in list(cluster.pending()):
-        if job.eligible is not None and job.options.array is None and not cluster.recheck:
-            continue
+    for job in list(cluster.unsettled.values()):
         refresh(job, cluster, reservations)
+        cluster.order.settle(job)
+        if job.eligible is not None and job.options.array is None:
+            del cluster.unsettled[job.id]
         if job.reason == "DependencyNeverSatisfied" and job.options.kill_on_invalid_dependency:
             doomed.append(job)
-    cluster.recheck = False
     return doomed
 
 
@@ -52,8 +52,8 @@ def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
         reason = reason_of_nodes(job, job.partitions[0], cluster, unreserved, cluster.no_nodes())
         if reason != RESOURCES:
             return reason
-    before = (other for other in cluster.pending() if other.eligible is not None and other.priority > job.priority)
-    return "Priority" if any(before) else "None"
+    eligible = (other for other in cluster.waiting.values() if other.eligible is not None)
+    return "Priority" if any(other.priority > job.priority for other in eligible) else "None"
 
 
 OBSTACLES = (
@@ -92,22 +92,7 @@ def array_full(job: Job, cluster: Cluster) -> bool:
 
 def queue(cluster: Cluster) -> list[Pair]:
     """Eligible jobs: by tier of the partition, then priority, then id (observation Q7)."""
-    pairs = [
-        (job, partition)
-        for job in cluster.pending()
-        if job.eligible is not None and job.priority != 0
-        for partition in job.partitions
-    ]
-    pairs.sort(key=_rank)
-    return pairs
-
-
-def _rank(pair: Pair) -> tuple[float, ...]:
-    job, partition = pair
-    priority: float = job.priorities.get(partition.name, job.priority) if len(job.partitions) > 1 else job.priority
-    if job.number is not None:
-        priority = job.number
-    return -partition.tier, -priority, *job.place, job.partitions.index(partition)
+    return [(job, partition) for _, job, partition in cluster.order.pairs()]
 
 
 def still_waits(job: Job, cluster: Cluster) -> bool:

@@ -6,17 +6,12 @@ import numpy as np
 
 from emulator.config.slurm.hostlist import compress
 from emulator.slurmctld.cluster import Cluster
-from emulator.slurmctld.job import Job, Partition
+from emulator.slurmctld.job import RESERVED_FOR_HIGHER, RESOURCES, Job, Partition
 from emulator.slurmctld.node_select import select_nodes
 from emulator.slurmctld.nodes import Mask
 
-RESOURCES = "Resources"
-RESERVED_FOR_HIGHER = "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions"
 MAY_BE_RESERVED = "ReqNodeNotAvail,_May_be_reserved_for_other_job"
 UNAVAILABLE = "ReqNodeNotAvail,_UnavailableNodes:"
-
-NOT_YET_TRIED = ("None", RESOURCES, RESERVED_FOR_HIGHER)
-"""What gives way to ``Priority`` where the queue is not followed as far as the job."""
 
 
 def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved: Mask, kept: Mask) -> str:
@@ -45,5 +40,12 @@ def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved
 
 def fits_alone(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) -> bool:
     """Whether a job would fit onto these nodes if nobody else was there."""
-    machine = cluster.machine
-    return select_nodes(job.wants[partition.name], machine, machine.free(), nodes) is not None
+    if not nodes.any():
+        return False
+    key = (job.alike, partition.name, nodes.tobytes())
+    known = cluster.fits_alone.get(key)
+    if known is None:
+        machine = cluster.machine
+        known = select_nodes(job.wants[partition.name], machine, machine.free(), nodes) is not None
+        cluster.fits_alone[key] = known
+    return known
