@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from emulator.metrics.catalogue import METRICS
+from emulator.metrics.catalogue import METRICS, Metric
 from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def means(frame: pd.DataFrame, metrics: Sequence[str], confidence: float = CONFI
     """
     import pandas as pd
 
-    _check(metrics, confidence)
+    _check(frame, metrics, confidence)
     rows = []
     for (workload, policy), group in frame.groupby(CASE, sort=False):
         for metric in metrics:
@@ -75,7 +75,7 @@ def paired(frame: pd.DataFrame, metrics: Sequence[str], baseline: str, confidenc
     """
     import pandas as pd
 
-    _check(metrics, confidence)
+    _check(frame, metrics, confidence)
     rows = []
     for workload, group in frame.groupby("workload", sort=False):
         base = group[group["policy"] == _baseline(group, baseline)].set_index("seed")
@@ -106,7 +106,7 @@ def pareto(frame: pd.DataFrame, metrics: Sequence[str], confidence: float = CONF
     Raises:
         ConfigurationError: fewer than two metrics, or one of which neither is better.
     """
-    _check(metrics, confidence)
+    _check(frame, metrics, confidence)
     if len(set(metrics)) < 2:
         raise ConfigurationError("a Pareto front is between two or more metrics; name them as mean_wait,max_wait")
     signs = [_sign(metric) for metric in metrics]
@@ -133,17 +133,24 @@ def front(points: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> list[boo
     ]
 
 
-def _check(metrics: Sequence[str], confidence: float) -> None:
+def metric_of(key: str) -> Metric:
+    """What is known of a metric; of what else a program measured, only its name."""
+    return METRICS.get(key) or Metric(key, "", key, "ratio", "", "")
+
+
+def _check(frame: pd.DataFrame, metrics: Sequence[str], confidence: float) -> None:
+    numbers = [str(name) for name in frame.select_dtypes("number").columns]
     for metric in metrics:
-        if metric not in METRICS:
-            raise ConfigurationError(f"there is no metric {metric!r}; metrics are {', '.join(METRICS)}")
+        if metric not in numbers:
+            known = [name for name in numbers if name in METRICS] or numbers
+            raise ConfigurationError(f"these runs have no metric {metric!r}; they have {', '.join(known)}")
     if not 0 < confidence < 1:
         raise ConfigurationError(f"a confidence of {confidence} cannot be; give one such as 0.95")
 
 
 def _sign(metric: str) -> int:
     """1 where less is better, -1 where more is."""
-    lower = METRICS[metric].lower_is_better
+    lower = metric_of(metric).lower_is_better
     if lower is None:
         raise ConfigurationError(f"of {metric} neither more nor less is better; name another metric")
     return 1 if lower else -1
@@ -167,7 +174,7 @@ def _difference(
     differences = pair[:, 0] - pair[:, 1]
     found = _interval(differences, confidence)
     base = float(pair[:, 1].mean()) if len(pair) else math.nan
-    lower = METRICS[metric].lower_is_better
+    lower = metric_of(metric).lower_is_better
     better = 0 if lower is None else int(np.sum(differences < 0 if lower else differences > 0))
     return {
         "repetitions": found["repetitions"],

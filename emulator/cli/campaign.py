@@ -171,7 +171,9 @@ def results(
     frame = frame_of(found)
     if frame.empty:
         raise InputError(f"{folder}: no run is finished; slurm-sim campaign status says more")
-    keys = _keys(metrics) or [str(key) for key in found.about.get("metrics", ["mean_wait"])]
+    stated = [str(key) for key in found.about.get("metrics", ())]
+    measured = next(each.numbers for each in found.runs if each.state == "done")
+    keys = _keys(metrics) or stated or list(measured)[:3]
     base = baseline or str(found.about.get("baseline", frame["policy"].iloc[0]))
     tables = {"means": analysis.means(frame, keys, confidence)}
     if frame["policy"].nunique() > 1:

@@ -10,11 +10,13 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from emulator.cli import shared
+from emulator.cli.workers import chosen, worker_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from emulator.campaign import Outcome
+    from emulator.campaign.runs import Workers
 
 
 @click.group()
@@ -36,7 +38,7 @@ def reproduce() -> None:
 @click.option("--search", is_flag=True, help="Also try other readings of what the papers leave open.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write Markdown, JSON and pictures into a folder.")
 @click.option("--keep", type=click.Path(path_type=Path), help="Keep results in a folder, to go on from there.")
-@click.option("--processes", type=click.IntRange(min=1), help="Runs side by side.  [default: one for each core]")
+@worker_options
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 @click.option("--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]")
 def pv_easy(
@@ -47,17 +49,15 @@ def pv_easy(
     search: bool,
     out: Path | None,
     keep: Path | None,
-    processes: int | None,
     as_json: bool,
     progress: bool | None,
+    **workers: Any,
 ) -> None:
     """PV-EASY (Yuan, Wu, Zheng and Li, 2010 and 2014): tables 1, 2, 4 to 11, and the claims of figures 2 to 8.
 
     For each cell the paper's value, ours and the difference. Where the papers are silent, the presets
     papers/pv_easy and so on say how they are read here; --search tries other readings.
     """
-    import os
-
     from emulator.campaign import run_all
     from emulator.files import make_folder
     from emulator.papers import pv_easy as paper
@@ -69,21 +69,21 @@ def pv_easy(
         make_folder(out)
     wanted = parse_tables(tables)
     files = paper.find_traces(traces, workloads)
-    made = processes or os.cpu_count() or 1
     runs = paper.runs_of(wanted) + (virtual_runs() if virtual else [])
     specs = paper.specs(files, runs, Reading())
-    with progress_of("runs", len(specs), progress) as told:
-        outcomes = run_all(specs, processes=made, keep=keep, report=told)
+    lines: list[str] = []
+    with chosen(**workers) as made:
+        with progress_of("runs", len(specs), progress) as told:
+            outcomes = run_all(specs, workers=made, keep=keep, report=told)
+        if search:
+            with progress_of("readings", None, progress) as told:
+                lines = search_lines(files, wanted, made, keep, told)
     for outcome in outcomes:
         for trouble in filter(None, (outcome.error, outcome.note)):
             click.echo(f"{outcome.name}: {trouble}", err=True)
     cells = paper.cells(outcomes, wanted)
     found = claims(outcomes, list(files)) + virtual_claims(outcomes, list(files))
     options = paper.options()
-    lines: list[str] = []
-    if search:
-        with progress_of("readings", None, progress) as told:
-            lines = search_lines(files, wanted, made, keep, told)
     data = report.data(cells, found, options)
     if out is not None:
         write(out, report.markdown(cells, found, options, lines), data)
@@ -104,7 +104,7 @@ def pv_easy(
 def search_lines(
     files: dict[str, Path],
     tables: tuple[int, ...],
-    processes: int,
+    workers: Workers,
     keep: Path | None,
     told: Callable[[Outcome], None] | None,
 ) -> list[str]:
@@ -114,7 +114,7 @@ def search_lines(
     from emulator.papers.search import search, search_rules
     from emulator.report import papers as report
 
-    options: dict[str, Any] = {"processes": processes, "keep": keep, "report": told}
+    options: dict[str, Any] = {"workers": workers, "keep": keep, "report": told}
     others = [table for table in tables or range(3, 12) if table not in RULES_OF]
     lines = report.search_lines(search(files, runs_of(others), **options), list(files)) if others else []
     for table, names in RULES_OF.items():

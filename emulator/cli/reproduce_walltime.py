@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from emulator.cli import shared
 from emulator.cli.reproduce import progress_of, write
 from emulator.cli.walltime import put
+from emulator.cli.workers import chosen, worker_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 @click.option("--others", is_flag=True, help="Also walltime/last_two and walltime/recent_average.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write Markdown, JSON and pictures into a folder.")
 @click.option("--keep", type=click.Path(path_type=Path), help="Keep results in a folder, to go on from there.")
-@click.option("--processes", type=click.IntRange(min=1), help="Runs side by side.  [default: one for each core]")
+@worker_options
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 @click.option("--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]")
 def walltime(
@@ -47,17 +48,15 @@ def walltime(
     others: bool,
     out: Path | None,
     keep: Path | None,
-    processes: int | None,
     as_json: bool,
     progress: bool | None,
+    **workers: Any,
 ) -> None:
     """Walltime adjustment (Tang, Desai, Buettner and Lan, 2013): accuracy, and waits by month.
 
     Regular and selective adjustment with the percentiles 95, 85 and 70, under WFP and under FCFS with EASY
     backfilling; the paper's values for Intrepid beside them, and whether its trends hold on these logs.
     """
-    import os
-
     from emulator.campaign import run_all
     from emulator.files import make_folder
     from emulator.papers.walltime import accuracies, gains, specs
@@ -69,8 +68,8 @@ def walltime(
         make_folder(out)
     studies, evaluations = chosen_studies(traces, workloads, own)
     wanted = specs(studies, others)
-    with progress_of("runs", len(wanted), progress) as told:
-        outcomes = run_all(wanted, processes=processes or os.cpu_count() or 1, keep=keep, report=told)
+    with chosen(**workers) as made, progress_of("runs", len(wanted), progress) as told:
+        outcomes = run_all(wanted, workers=made, keep=keep, report=told)
     for outcome in outcomes:
         if outcome.error or outcome.note:
             click.echo(f"{outcome.name}: {outcome.error or outcome.note}", err=True)

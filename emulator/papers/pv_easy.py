@@ -94,11 +94,22 @@ def specs(traces: Mapping[str, Path], runs: Iterable[str], reading: Reading | No
     processors = {study.name: study.processors for study in STUDIES}
     return [
         RunSpec(
-            f"{name}/{run}", trace, config_of(run, processors[name], reading), measure, reading_options(run, reading)
+            f"{name}/{run}",
+            trace,
+            config_of(run, processors[name], reading),
+            measure,
+            reading_options(run, reading),
+            coordinates=_coordinates(name, run),
         )
         for name, trace in traces.items()
         for run in runs
     ]
+
+
+def _coordinates(study: str, run: str) -> dict[str, Any]:
+    """Where a run stands in the campaign; draws of the virtual predictor are repetitions."""
+    policy, _, repetition = run.rpartition(":") if run.startswith("virtual:") else (run, "", "0")
+    return {"workload": study, "policy": policy, "seed": int(repetition)}
 
 
 def reading_options(run: str, reading: Reading | None = None) -> dict[str, Any]:

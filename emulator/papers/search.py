@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from emulator.campaign import Outcome, run_all
+from emulator.campaign.runs import Workers
 from emulator.papers.cells import COUNTING_RULES, Cell, mean_distance
 from emulator.papers.pv_easy import cells, specs
 from emulator.papers.readings import COUNTING, QUESTIONS, Reading, possible
@@ -93,7 +94,7 @@ def search(
     runs: Sequence[str],
     *,
     questions: Mapping[str, Sequence[Any]] = QUESTIONS,
-    processes: int = 1,
+    workers: Workers | None = None,
     keep: Path | None = None,
     report: Report | None = None,
 ) -> Search:
@@ -103,7 +104,7 @@ def search(
         traces: by name of the study.
         runs: the runs whose cells count.
         questions: the answers to try; the search starts from the first of each.
-        processes: as for :func:`emulator.campaign.run_all`.
+        workers: who makes the runs; None makes them in this process.
         keep: as there.
         report: as there.
     """
@@ -111,7 +112,7 @@ def search(
     core = [run for run in runs if run in CORE] or runs
 
     def made(readings: Sequence[Reading], of: Sequence[str]) -> list[Tried]:
-        tried = _try(readings, traces, of, processes, keep, report)
+        tried = _try(readings, traces, of, workers, keep, report)
         return [
             Tried(one.reading, tuple(cell for cell in one.cells if cell.table not in COUNTING_RULES)) for one in tried
         ]
@@ -141,7 +142,7 @@ def search_rules(
     runs: Sequence[str],
     questions: Mapping[str, Sequence[Any]],
     *,
-    processes: int = 1,
+    workers: Workers | None = None,
     keep: Path | None = None,
     report: Report | None = None,
 ) -> Search:
@@ -152,7 +153,7 @@ def search_rules(
     ]
     start = readings[0]
     wanted = [reading for reading in dict.fromkeys([presets, *readings]) if possible(reading)]
-    tried = _try(wanted, traces, runs, processes, keep, report)
+    tried = _try(wanted, traces, runs, workers, keep, report)
     of_table = [Tried(one.reading, tuple(cell for cell in one.cells if _is_of(cell, table))) for one in tried]
     by_reading = {one.reading: one for one in of_table}
     return Search(by_reading[presets], by_reading[start], tuple(sorted(of_table, key=Tried.distance)))
@@ -218,17 +219,17 @@ def _try(
     readings: Sequence[Reading],
     traces: Mapping[str, Path],
     runs: Sequence[str],
-    processes: int,
+    workers: Workers | None,
     keep: Path | None,
     report: Report | None,
 ) -> list[Tried]:
     """Make the runs of all readings, those that are alike once, and count their cells."""
     all_specs = [
-        replace(spec, name=f"{place}:{spec.name}")
+        replace(spec, name=f"{place}:{spec.name}", coordinates={})
         for place, reading in enumerate(readings)
         for spec in specs(traces, runs, reading)
     ]
-    outcomes = run_all(all_specs, processes=processes, keep=keep, report=report)
+    outcomes = run_all(all_specs, workers=workers, keep=keep, report=report)
     by_reading: dict[int, list[Outcome]] = {}
     for outcome in outcomes:
         number, _, name = outcome.name.partition(":")

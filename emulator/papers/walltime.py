@@ -137,7 +137,13 @@ def run_names(others: bool = False) -> list[str]:
 def specs(studies: Sequence[Study], others: bool = False) -> list[RunSpec]:
     """The runs to make, named ``STUDY/RUN``."""
     return [
-        RunSpec(f"{study.name}/{run}", study.trace, config_of(study, run), measure)
+        RunSpec(
+            f"{study.name}/{run}",
+            study.trace,
+            config_of(study, run),
+            measure,
+            coordinates={"workload": study.name, "policy": run, "seed": 0},
+        )
         for study in studies
         for run in run_names(others)
     ]

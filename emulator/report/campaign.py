@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from emulator.campaign.analysis import metric_of
 from emulator.campaign.results import STATES
 from emulator.campaign.variants import option_name
-from emulator.metrics.catalogue import METRICS
 from emulator.report.numbers import UNKNOWN, digits_of, printable, value_text
 from emulator.report.style import DASHES, INK, MUTED, PALE, SERIES, SURFACE, house_style, new_figure, say
 
@@ -67,7 +67,7 @@ def paired_table(paired: pd.DataFrame, baseline: str, confidence: float) -> Tabl
     columns = ["pairs", "difference", "relative", "better", "differs"]
     grid = _grid(f"less {baseline}", ["workload", "policy", "metric"], columns, note)
     for row in as_data(paired):
-        metric = METRICS[row["metric"]]
+        metric = metric_of(row["metric"])
         relative = f"{100 * row['relative']:+.1f} %" if math.isfinite(row["relative"]) else UNKNOWN
         better = f"{row['better']} of {row['repetitions']}" if metric.lower_is_better is not None else UNKNOWN
         difference = with_interval(metric.key, row["mean"], row["half"])
@@ -88,7 +88,7 @@ def pareto_table(pareto: pd.DataFrame, metrics: Sequence[str]) -> Table:
 
 def with_interval(key: str, mean: float, half: float) -> str:
     """``12.3 ± 0.4``; the mean alone where there is no interval."""
-    metric = METRICS[key]
+    metric = metric_of(key)
     digits = 2 if metric.unit in ("jobs", "times") and mean != round(mean) else digits_of(metric, mean)
     text = value_text(metric, mean, digits)
     if not math.isfinite(half):
@@ -113,7 +113,7 @@ def means_picture(means: pd.DataFrame, metric: str, confidence: float) -> Figure
         if not panels:
             say(every[0], "no run is finished")
         figure.suptitle(
-            f"{METRICS[metric].title}: mean, and {confidence:.0%} confidence interval",
+            f"{metric_of(metric).title}: mean, and {confidence:.0%} confidence interval",
             x=0.01,
             ha="left",
             fontsize=12,
@@ -131,7 +131,7 @@ def curves_picture(frame: pd.DataFrame, means: pd.DataFrame, metric: str, option
     with house_style():
         figure = new_figure(PANEL * 2.2, max(4.2, 1.2 + 0.2 * len(lines)))
         axes = figure.subplots()
-        axes.set_title(f"{METRICS[metric].title} by {option}, with confidence intervals")
+        axes.set_title(f"{metric_of(metric).title} by {option}, with confidence intervals")
         first, last = (choose(at for points in lines.values() for at, _, _ in points) for choose in (min, max))
         aside = (last - first) / 250
         for place, (label, points) in enumerate(lines.items()):
@@ -229,7 +229,7 @@ def _dash(place: int) -> str:
 
 def _scaled(metric: str, value: Any) -> Any:
     """As the axes have it: shares in percent; no interval is one of width 0."""
-    return np.nan_to_num(np.asarray(value, float)) * (100 if METRICS[metric].unit == "share" else 1)
+    return np.nan_to_num(np.asarray(value, float)) * (100 if metric_of(metric).unit == "share" else 1)
 
 
 def _thousands(value: float, _: object = None) -> str:
@@ -274,8 +274,8 @@ def _lines(runs: Sequence[Row], means: Sequence[Row], option: str) -> dict[str, 
 
 
 def _heading(key: str) -> str:
-    unit = {"s": " (s)", "share": " (%)"}.get(METRICS[key].unit, "")
-    return f"{METRICS[key].title}{unit}"
+    unit = {"s": " (s)", "share": " (%)"}.get(metric_of(key).unit, "")
+    return f"{metric_of(key).title}{unit}"
 
 
 def _grid(title: str, words: Sequence[str], numbers: Sequence[str], note: str = "") -> Table:
