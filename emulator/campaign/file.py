@@ -58,6 +58,7 @@ from emulator.config.experiment import (
 )
 from emulator.metrics.catalogue import METRICS
 from emulator.papers.presets import presets
+from emulator.workload.filters import FILTERS
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 from slurm_sim_plugins.manager import slots_for
 
@@ -77,6 +78,12 @@ SHARED = {name: kind for name, kind in SIMULATION.items() if name not in ("proce
 POLICY = ("use", "config", "plugins", "simulation", "preemption")
 SHOWN = ("mean_wait", "mean_bounded_slowdown", "utilisation")
 """Metrics that results shows first where the file names none."""
+CHOICES = {
+    "filter": tuple(FILTERS),
+    "processors_field": ("allocated", "requested", "either"),
+    "malformed": ("error", "drop"),
+}
+"""What some keys of a workload may be."""
 MOST_SEED = 2**63
 
 
@@ -236,6 +243,9 @@ def _workload(path: Path, name: str, table: Any) -> dict[str, Any]:
         raise ConfigurationError(f"{path}: workloads.{name} needs a trace or a model, one of them")
     if "trace" in options:
         _check_all(path, f"workloads.{name}", options, {"trace": str, "processors": int, **READING})
+        for key in [key for key in CHOICES if key in options]:
+            for value in values_of(options[key], f"{path}: workloads.{name}.{key}"):
+                check_keys(path, f"workloads.{name}.{key}: ", [value], CHOICES[key])
         return options
     for model in values_of(options["model"], f"{path}: workloads.{name}.model"):
         check_keys(path, f"workloads.{name}.", options, ["model", *options_of(model)])

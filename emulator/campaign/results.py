@@ -97,7 +97,7 @@ def frame_of(found: Survey) -> pd.DataFrame:
 
     done = [run for run in found.runs if run.state == "done"]
     varied = list(dict.fromkeys(key for run in done for key in _coordinates(run)))
-    rows = [{"run": run.run, **_coordinates(run), **run.numbers, **run.manifest["spent"]} for run in done]
+    rows = [{"run": run.run, **_coordinates(run), **run.numbers, **spent_on(run)} for run in done]
     table = pd.DataFrame(rows, columns=None if rows else ["run"])
     return table[["run", *varied, *(column for column in table.columns if column not in ("run", *varied))]]
 
@@ -130,6 +130,12 @@ def _state(store: Store, listed: Mapping[str, Any]) -> RunState:
         return RunState(run, name, coordinates, "missing")
     state: State = "failed" if kept.error else "done"
     return RunState(run, name, coordinates, state, kept.numbers, kept.error, kept.manifest)
+
+
+def spent_on(run: RunState) -> dict[str, Any]:
+    """Processor seconds and MiB of a run, as far as they are known."""
+    spent = run.manifest.get("spent")
+    return {key: spent.get(key) if isinstance(spent, dict) else None for key in ("cpu_seconds", "peak_memory_mb")}
 
 
 def _coordinates(run: RunState) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from emulator.campaign.hashes import canonical, code, sha256
 from emulator.campaign.processes import Processes, Results, Task
-from emulator.campaign.spec import Promised, RunSpec, stated
+from emulator.campaign.spec import Promised, RunSpec, forget, stated
 from emulator.campaign.store import DamagedError, Store
 from emulator.campaign.work import Made, Numbers
 from slurm_sim_plugins.errors import InputError
@@ -81,6 +81,7 @@ def run_all(
         InputError: a trace is not there.
         OutputError: ``keep`` cannot be written, or holds something else.
     """
+    forget()
     found: dict[str, Outcome] = {}
     determined = [stated(spec) for spec in specs]
     keys = [sha256(canonical(each)) for each in determined]

@@ -15,7 +15,7 @@ from emulator.campaign.hashes import PACKAGES, canonical, code, fresh_hash_of, h
 from emulator.campaign.work import Numbers
 from emulator.config.options import Config
 from emulator.version import version
-from slurm_sim_plugins.errors import ConfigurationError, InputError
+from slurm_sim_plugins.errors import InputError
 
 if TYPE_CHECKING:
     from emulator.accounting.records import Records
@@ -61,7 +61,8 @@ class RunSpec:
         """
         from emulator.api import simulate
 
-        workload = _workload(self.source, self.config.processors, tuple(sorted(self.reading.items())))
+        hashed = hash_of(self.source) if isinstance(self.source, Path) else ""
+        workload = _workload(self.source, hashed, self.config.processors, tuple(sorted(self.reading.items())))
         catalogue, _ = plugins.found(self.plugins)
         records = simulate(workload, self.config, catalogue=catalogue).records
         return self.measure(records), {"records.parquet": _bytes_of(records)} if self.records else {}
@@ -94,6 +95,8 @@ class Promised:
             InputError: something is not what it was.
             SlurmSimError: the run cannot be made.
         """
+        if stated(self.spec) != self.stated:
+            forget()  # A worker of a cluster lives longer than a campaign, and files change.
         here = stated(self.spec)
         for what, was in self.stated.items():
             if here[what] != was:
@@ -102,6 +105,12 @@ class Promised:
                     "workers need the same version of everything, and a change takes effect with the next resume"
                 )
         return self.spec.result()
+
+
+def forget() -> None:
+    """Look at traces and plugin files again when they are next needed, and not as they were."""
+    hash_of.cache_clear()
+    plugins.found.cache_clear()
 
 
 def identity(spec: RunSpec) -> str:
@@ -146,15 +155,17 @@ def _words_of(measure: Measure) -> Any:
 
 
 @lru_cache(WORKLOADS_KEPT)
-def _workload(source: Path | Generated, processors: int | None, reading: tuple[tuple[str, Any], ...]) -> Workload:
+def _workload(
+    source: Path | Generated, hashed: str, processors: int | None, reading: tuple[tuple[str, Any], ...]
+) -> Workload:
     """Jobs, made once for the runs of a process that follow each other."""
     if isinstance(source, Generated):
         return source.workload()
     from emulator.workload.read import read_trace
 
     workload = read_trace(source, machine=processors, **dict(reading))
-    if fresh_hash_of(source) != hash_of(source):
-        raise ConfigurationError(f"{source}: changed while the campaign ran; resume it")
+    if fresh_hash_of(source) != hashed:
+        raise InputError(f"{source}: changed while it was read; resume the campaign")
     return workload
 
 

@@ -38,6 +38,8 @@ FORMAT = 1
 IDENTITY = re.compile(r"[0-9a-f]{64}")
 RECORD_FILE = re.compile(r"[a-z]+\.parquet")
 """Names of files that are kept beside the numbers."""
+TEMPORARY = re.compile(r"\.([a-z]+\.parquet|_manifest\.json|campaign\.json|slurm-sim-campaign\.json)\.[a-z0-9_]{8}")
+"""Names under which files are written before they are put in their places."""
 
 
 @dataclass(frozen=True)
@@ -188,8 +190,10 @@ class Store:
         file = self.folder / PLAN
         try:
             plan = json.loads(file.read_bytes())
-            if not all(IDENTITY.fullmatch(run["run"]) for run in plan["runs"]):
-                raise ValueError("it names runs that cannot be")
+            for run in plan["runs"]:
+                if not IDENTITY.fullmatch(run["run"]) or not isinstance(run["coordinates"], dict):
+                    raise ValueError("it names runs that cannot be")
+                str(run["name"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"{file}: cannot be read ({error}); name the campaign file instead") from error
         return dict(plan)
@@ -215,12 +219,15 @@ class Store:
         write_atomically(file, lambda stream: _write(stream, data))
 
     def _clear(self) -> None:
-        """Take away what interrupted writes left; only names that such a write gives."""
-        for part in ("runs", "records"):
-            for file in (self.folder / part).glob("run=*/.*.parquet.*"):
-                file.unlink(missing_ok=True)
-            for file in (self.folder / part).glob(f"run=*/.{MANIFEST}.*"):
-                file.unlink(missing_ok=True)
+        """Take away what interrupted writes left: only names that such a write gives, in no folder but this one."""
+        folders = [self.folder]
+        for part in map(self.folder.joinpath, ("runs", "records")):
+            if not part.is_symlink():
+                folders += [each for each in part.glob("run=*") if not each.is_symlink()]
+        for folder in folders:
+            for file in folder.glob(".*"):
+                if TEMPORARY.fullmatch(file.name):
+                    file.unlink(missing_ok=True)
 
 
 def _write(stream: IO[bytes], data: bytes) -> None:

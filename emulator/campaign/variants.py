@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from slurm_sim_plugins.errors import ConfigurationError
@@ -100,8 +101,9 @@ def _range(given: Mapping[str, Any], stated: str) -> list[Any]:
     first, last, step = given["from"], given["to"], given.get("step", 1)
     if not all(math.isfinite(number) for number in (first, last, step)) or step <= 0 or last < first:
         raise ConfigurationError(f"{stated}: a range goes up from its first to its last value in steps above 0")
-    count = math.floor((last - first) / step + 1e-9) + 1
+    # In decimals, as it is written: of doubles, 0.1 + 2 * 0.1 is not 0.3.
+    start, by = Decimal(repr(first)), Decimal(repr(step))
+    count = int((Decimal(repr(last)) - start) / by) + 1
     check_count(count, stated)
-    # Tenths are not exact in binary: 0.1 + 2 * 0.1 is to be 0.3.
-    values = [first + place * step for place in range(count)]
-    return values if all(isinstance(n, int) for n in (first, step)) else [float(f"{value:.12g}") for value in values]
+    whole = isinstance(first, int) and isinstance(step, int)
+    return [int(value) if whole else float(value) for value in (start + place * by for place in range(count))]

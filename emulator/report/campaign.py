@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from emulator.campaign.analysis import metric_of
-from emulator.campaign.results import STATES
+from emulator.campaign.results import STATES, spent_on
 from emulator.campaign.variants import option_name
 from emulator.report.numbers import UNKNOWN, digits_of, printable, value_text
 from emulator.report.style import DASHES, INK, MUTED, PALE, SERIES, SURFACE, house_style, new_figure, say
@@ -35,11 +35,11 @@ MOST_PANELS = 12
 def status_table(found: Survey) -> Table:
     """How far a campaign is, by workload and policy."""
     counts: dict[tuple[str, str], Counter[str]] = {}
-    spent: Counter[tuple[str, str]] = Counter()
+    spent: dict[tuple[str, str], float] = {}
     for run in found.runs:
         case = (str(run.coordinates.get("workload", "")), str(run.coordinates.get("policy", run.name)))
         counts.setdefault(case, Counter())[run.state] += 1
-        spent[case] += run.manifest.get("spent", {}).get("cpu_seconds", 0.0)
+        spent[case] = spent.get(case, 0.0) + float(spent_on(run)["cpu_seconds"] or 0.0)
     title = str(found.about.get("campaign", "runs"))
     grid = _grid(title, ["workload", "policy"], [*STATES, "CPU s"])
     for case, count in counts.items():
