@@ -23,6 +23,7 @@ from emulator.cli import (
     optimum,
     plugins,
     reproduce,
+    reproduce_migration,
     reproduce_optimum,
     reproduce_walltime,
     run,
@@ -86,6 +87,7 @@ for command in (
     slurm_sim.add_command(command)
 reproduce.reproduce.add_command(reproduce_walltime.walltime)
 reproduce.reproduce.add_command(reproduce_optimum.optimum)
+reproduce.reproduce.add_command(reproduce_migration.migration)
 
 
 def main() -> None:
