@@ -37,6 +37,12 @@ TIMES = (
     "planned",
     "occupied",
     "work",
+    "eligible",
+    "requeued",
+    "dies_in",
+    "limit",
+    "time",
+    "planned_start",
 )
 """Columns in seconds. In one file all of them are int64 if every value is whole, else float64."""
 
@@ -229,6 +235,11 @@ def _count_up(values: NDArray[np.int64]) -> NDArray[np.int64]:
     first = np.searchsorted(ordered, ordered)
     counts[order] = np.arange(len(values)) - first + 1
     return counts
+
+
+def table_of(columns: Mapping[str, NDArray[Any]]) -> pyarrow.Table:
+    """Columns as an Arrow table; times as whole numbers if all of them are whole."""
+    return _table(columns)
 
 
 def _table(columns: Mapping[str, NDArray[Any]]) -> pyarrow.Table:

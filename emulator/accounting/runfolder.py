@@ -1,7 +1,8 @@
 """A run leaves a folder; everything that looks at a finished run reads that folder.
 
 ``records.parquet`` (one row a job), ``runs.parquet`` (one row a run of a job), where there
-are tiers ``stays.parquet`` (one row a stay of a run in one place), ``events.jsonl`` and
+are tiers ``stays.parquet`` (one row a stay of a run in one place), in Slurm's timing
+``waits.parquet`` (what jobs waited for) and ``cluster.json`` (nodes and partitions), ``events.jsonl`` and
 ``run.toml`` (options, versions, hashes, what was dropped). Nothing in it depends on when or
 where it was written: same input, same bytes.
 """
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from emulator.accounting.records import Columns, Records, read_columns
+from emulator.accounting.records import Columns, Records, read_columns, table_of
 from emulator.accounting.stays import from_file
 from emulator.files import make_folder, write_atomically
 from slurm_sim_plugins.errors import InputError, OutputError
@@ -22,6 +23,7 @@ from slurm_sim_plugins.errors import InputError, OutputError
 RECORDS = "records.parquet"
 RUNS = "runs.parquet"
 STAYS = "stays.parquet"
+WAITS = "waits.parquet"
 EVENTS = "events.jsonl"
 ABOUT = "run.toml"
 
@@ -76,6 +78,15 @@ def write_run(folder: Path, records: Records, about: Mapping[str, Any]) -> None:
         # Of an earlier run in this folder.
         (folder / STAYS).unlink(missing_ok=True)
     write_atomically(folder / ABOUT, lambda stream: stream.write(tomli_w.dumps(about).encode()))
+
+
+def write_waits(folder: Path, columns: Columns) -> None:
+    """Write what jobs waited for, of a run in Slurm's timing.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    _write_parquet(folder / WAITS, table_of(columns))
 
 
 def write_jobs(path: Path, records: Records) -> None:

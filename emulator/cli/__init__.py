@@ -29,6 +29,7 @@ from emulator.cli import (
     run,
     trace,
     truth,
+    views,
     walltime,
 )
 from slurm_sim_plugins.errors import OutputError, SlurmSimError
@@ -83,6 +84,9 @@ for command in (
     walltime.walltime,
     truth.truth,
     optimum.optimum,
+    views.squeue,
+    views.sinfo,
+    views.sacct,
 ):
     slurm_sim.add_command(command)
 reproduce.reproduce.add_command(reproduce_walltime.walltime)

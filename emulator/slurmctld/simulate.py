@@ -10,17 +10,21 @@ from typing import Any
 
 import numpy as np
 
+from emulator.accounting.cluster import write_cluster
 from emulator.accounting.records import Columns, Records
-from emulator.accounting.runfolder import write_run
+from emulator.accounting.runfolder import write_run, write_waits
 from emulator.api import Result, source_hash
+from emulator.config.slurm.hostlist import compress
 from emulator.config.slurm.model import SlurmConf
 from emulator.files import make_folder
 from emulator.slurmctld.controller import Controller
-from emulator.slurmctld.job import Job, State
+from emulator.slurmctld.job import Job, Run, State
+from emulator.slurmctld.journal import Journal
 from emulator.slurmctld.parameters import Timing
 from emulator.slurmctld.request import JobRequest
 from emulator.version import version
 from emulator.workload.sbatch import BatchOptions
+from emulator.workload.sbatch_line import submit_line
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.manager import Catalogue, PluginInfo, Selection, discover, select
@@ -34,6 +38,36 @@ RECORDED = {
     State.COMPLETING: "RUNNING",
 }
 """States that a record shows by another word."""
+
+
+SLURM_JOB_COLUMNS: dict[str, str] = {
+    "partition": "where its last run was, or would have been",
+    "qos": "its quality of service",
+    "account": "its account",
+    "user": "its user",
+    "reason": "why it did not run, or ended as it did, in Slurm's words",
+    "nodes": "nodes of its last run",
+    "name": "its name",
+    "array": "the array that it is a task of; -1 for none",
+    "task": "its index there; -1 for none",
+    "requeued": "when it was requeued last; null if it was not",
+    "work": "seconds of work as it was submitted, whatever its limit",
+    "exit_code": "with which its work ends",
+    "ignores_term": "whether only SIGKILL ends it",
+    "dies_in": "seconds from SIGTERM to its end; null for the usual",
+    "submit_line": "all that it asked for, as a command",
+}
+"""What a job record has besides, in Slurm's timing."""
+SLURM_RUN_COLUMNS: dict[str, str] = {
+    "partition": "where it was",
+    "nodes": "a host list",
+    "cpus": "CPUs on each of the nodes, such as 8,4",
+    "memory": "mebibytes on each of the nodes",
+    "gres": "generic resources on each of the nodes, such as gpu:a100=2,2; several with blanks between",
+    "limit": "its limit in seconds; null for none",
+    "suspended": "when it was suspended, such as 100-160,200-; the last has no end if the run has none",
+}
+"""What a run record has besides, in Slurm's timing."""
 
 
 def simulate_slurm(
@@ -77,11 +111,14 @@ def simulate_slurm(
     if out is not None:
         make_folder(Path(out))
     controller = Controller(conf, requests, timing=timing, selection=selection)
-    controller.run()
-    records = collect(controller, epoch)
+    journal = Journal(controller) if out is not None else None
+    controller.run(observe=journal)
+    records = collect(controller, epoch, whole=out is not None)
     described = describe(controller, conf, name, records, dict(about or {}), selection, slots or {})
-    if out is not None:
+    if out is not None and journal is not None:
         write_run(Path(out), records, described)
+        write_waits(Path(out), journal.columns())
+        write_cluster(Path(out), conf)
     return Result(records, described, selection.plugins if selection is not None else {})
 
 
@@ -142,18 +179,23 @@ def requests_of(workload: Workload, conf: SlurmConf, names: Mapping[int, str] | 
     return found
 
 
-def collect(controller: Controller, epoch: int | None = None) -> Records:
+def collect(controller: Controller, epoch: int | None = None, whole: bool = True) -> Records:
     """The records of a run: one row a job in the order of (submit, id), one row a run.
 
-    Besides the usual columns a job has its ``partition``, ``qos``, ``account``, ``user`` and
-    the ``nodes`` of its last run.
+    Besides the usual columns a job has those of :data:`SLURM_JOB_COLUMNS`, a run those of
+    :data:`SLURM_RUN_COLUMNS`.
+
+    Args:
+        controller: after its run.
+        epoch: Unix time of second 0, or None.
+        whole: with what only views need: names, what was asked for, where runs were.
     """
     jobs = sorted(controller.cluster.jobs.values(), key=lambda job: (job.request.submit, job.id))
     rejected = [request for request, _ in controller.rejected]
     machine = controller.cluster.machine
-    rows = [_row(job, controller) for job in jobs] + [_refused(request) for request in rejected]
+    rows = [_row(job, controller, whole) for job in jobs] + [_refused(request, whole) for request in rejected]
     rows.sort(key=lambda row: (row["submit"], row["job_id"]))
-    runs = [row for job in jobs for row in _runs(job, controller)]
+    runs = [row for job in jobs for row in _runs(job, controller, whole)]
     runs.sort(key=lambda row: (row["start"], row["job_id"]))
     return Records(_columns(rows), _columns(runs), int(machine.cpus.sum()), epoch)
 
@@ -196,7 +238,7 @@ def describe(
     }
 
 
-def _row(job: Job, controller: Controller) -> dict[str, Any]:
+def _row(job: Job, controller: Controller, whole: bool) -> dict[str, Any]:
     last = job.runs[-1] if job.runs else None
     cpus = _cpus(last.allocation, controller) if last is not None else (job.options.tasks or job.options.min_nodes or 1)
     occupied = sum((run.end if run.end is not None else controller.cluster.now) - run.start for run in job.runs)
@@ -227,10 +269,11 @@ def _row(job: Job, controller: Controller) -> dict[str, Any]:
         "user": job.request.user,
         "reason": job.reason,
         "nodes": ",".join(controller.cluster.machine.names[node] for node in last.allocation.nodes) if last else "",
+        **_further(job.request, job.submitted if job.restarts else np.nan, whole),
     }
 
 
-def _refused(request: JobRequest) -> dict[str, Any]:
+def _refused(request: JobRequest, whole: bool) -> dict[str, Any]:
     options = request.options
     return {
         "job_id": request.id,
@@ -257,10 +300,27 @@ def _refused(request: JobRequest) -> dict[str, Any]:
         "user": request.user,
         "reason": "",
         "nodes": "",
+        **_further(request, np.nan, whole),
     }
 
 
-def _runs(job: Job, controller: Controller) -> list[dict[str, Any]]:
+def _further(request: JobRequest, requeued: float, whole: bool) -> dict[str, Any]:
+    if not whole:
+        return {}
+    return {
+        "name": request.name,
+        "array": -1 if request.array is None else request.array,
+        "task": -1 if request.array is None else request.task,
+        "requeued": requeued,
+        "work": request.run,
+        "exit_code": request.exit_code,
+        "ignores_term": request.ignores_term,
+        "dies_in": np.nan if request.dies_in is None else request.dies_in,
+        "submit_line": submit_line(request.options),
+    }
+
+
+def _runs(job: Job, controller: Controller, whole: bool) -> list[dict[str, Any]]:
     return [
         {
             "job_id": job.id,
@@ -271,9 +331,31 @@ def _runs(job: Job, controller: Controller) -> list[dict[str, Any]]:
             "work": np.nan if run.end is None else run.end - run.start - run.suspended(run.end),
             "backfilled": run.backfilled,
             "outcome": run.outcome.value if run.outcome is not None else "RUNNING",
+            **(_place(run, controller) if whole else {}),
         }
         for number, run in enumerate(job.runs, 1)
     ]
+
+
+def _place(run: Run, controller: Controller) -> dict[str, Any]:
+    """Where a run was, and with what."""
+    allocation, machine = run.allocation, controller.cluster.machine
+    cpus = (units * int(machine.threads[node]) for node, units in zip(allocation.nodes, allocation.units, strict=True))
+    gres = (f"{':'.join(filter(None, kind))}={_listed(counts)}" for kind, counts in sorted(allocation.gres.items()))
+    ends = [(begin, run.end if to is None and run.end is not None else to) for begin, to in run.suspensions]
+    return {
+        "partition": run.partition,
+        "nodes": compress([machine.names[node] for node in allocation.nodes]),
+        "cpus": _listed(cpus),
+        "memory": _listed(allocation.memory),
+        "gres": " ".join(gres),
+        "limit": run.limit if run.limit != float("inf") else np.nan,
+        "suspended": ",".join(f"{begin:.15g}-{'' if to is None else f'{to:.15g}'}" for begin, to in ends),
+    }
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return ",".join(map(str, numbers))
 
 
 def _cpus(allocation: Any, controller: Controller) -> int:

@@ -148,9 +148,9 @@ def _resources(text: str) -> dict[str, str]:
 
 def _limit(fields: Mapping[str, str]) -> float | None:
     raw = fields.get("timelimitraw", "")
-    if raw:
+    if raw.isdecimal():
         return int(raw) * 60.0
-    text = fields.get("timelimit", "")
+    text = fields.get("timelimit", raw)
     if text in ("", "Partition_Limit"):
         return None
     if text == "UNLIMITED":

@@ -58,11 +58,12 @@ _KINDS: tuple[tuple[Column, str], ...] = (
         "Timelimit Elapsed Suspended Reserved Planned ResvCPU PlannedCPU CPUTime TotalCPU UserCPU SystemCPU "
         "AveCPU MinCPU",
     ),
+    (_column(rf"{COUNT}|UNLIMITED|Partition_Limit", "a number of minutes"), "TimelimitRaw"),
     (_column(STATE, "a state"), "State"),
     (_column(CODE, "an exit code"), "ExitCode DerivedExitCode"),
     (
         _column(COUNT, "a whole number"),
-        "AllocCPUS NCPUS ReqCPUS AllocNodes NNodes ReqNodes NTasks TimelimitRaw ElapsedRaw CPUTimeRAW ResvCPURAW "
+        "AllocCPUS NCPUS ReqCPUS AllocNodes NNodes ReqNodes NTasks ElapsedRaw CPUTimeRAW ResvCPURAW "
         "PlannedCPURAW Priority UID GID AssocID DBIndex QOSRAW WCKeyID ReservationId ConsumedEnergyRaw "
         "MaxDiskReadTask MaxDiskWriteTask MaxPagesTask MaxRSSTask MaxVMSizeTask MinCPUTask Restarts",
     ),

@@ -1,0 +1,385 @@
+"""The cluster of a finished run at a time: its jobs and its nodes, from the folder of the run."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from emulator.accounting.cluster import KeptCluster, KeptNodes, read_cluster
+from emulator.accounting.records import read_columns
+from emulator.accounting.runfolder import WAITS, FinishedRun, read_run
+from emulator.config.slurm.hostlist import expand
+from emulator.workload.sbatch import BatchOptions
+from emulator.workload.sbatch_line import options_of
+from slurm_sim_plugins.errors import InputError
+
+NOT_ELIGIBLE = ("JobHeldUser", "JobHeldAdmin", "BeginTime", "Dependency", "DependencyNeverSatisfied", "Reservation")
+"""What a job waits for while it is not eligible."""
+PENDING, RUNNING, SUSPENDED = "PENDING", "RUNNING", "SUSPENDED"
+OVER = frozenset({"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "PREEMPTED", "NODE_FAIL", "DEADLINE", "REQUEUED"})
+NEEDED = {"records.parquet": ("submit_line", "reason", "name"), "runs.parquet": ("cpus", "nodes", "suspended")}
+"""Columns that only runs in Slurm's timing have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """A run of a job, as recorded; times in seconds, infinite for an end that it has not.
+
+    Attributes:
+        start, end: when.
+        outcome: what it ended with.
+        partition: where.
+        nodes: a host list.
+        cpus, memory: of each node, in its order.
+        gres: counts of each kind on each node.
+        limit: seconds; infinite for none.
+        suspensions: from when to when.
+        backfilled: whether backfill started it.
+    """
+
+    start: float
+    end: float
+    outcome: str
+    partition: str
+    nodes: str
+    cpus: tuple[int, ...]
+    memory: tuple[int, ...]
+    gres: Mapping[str, tuple[int, ...]]
+    limit: float
+    suspensions: tuple[tuple[float, float], ...]
+    backfilled: bool
+
+    def suspended(self, now: float) -> float:
+        """Seconds that it was suspended until then."""
+        return sum(max(0.0, min(to, now) - begin) for begin, to in self.suspensions if begin < now)
+
+    def elapsed(self, now: float) -> float:
+        """Seconds that it has run until then, without suspensions."""
+        end = min(self.end, now)
+        return max(0.0, end - self.start - self.suspended(end))
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What a job waited for, from a second on."""
+
+    time: float
+    state: str
+    reason: str
+    priority: int
+    planned: float | None
+
+
+@dataclass
+class KeptJob:
+    """A job of a run, at all times.
+
+    Attributes:
+        fields: its record.
+        stays: its runs, in order.
+        waits: what it waited for, in order.
+    """
+
+    fields: Mapping[str, Any]
+    stays: list[Stay] = field(default_factory=list)
+    waits: list[Wait] = field(default_factory=list)
+
+    @cached_property
+    def options(self) -> BatchOptions:
+        """What it asked for."""
+        return options_of(str(self.fields["submit_line"]))
+
+    def eligible(self, submitted: float) -> float:
+        """When it became eligible after it was submitted or requeued; infinite if it did not."""
+        begun = [stay.start for stay in self.stays if stay.start >= submitted]
+        until = begun[0] if begun else math.inf
+        waits = [wait for wait in self.waits if submitted <= wait.time < until]
+        if not waits or waits[0].reason not in NOT_ELIGIBLE:
+            return submitted
+        return next((wait.time for wait in waits if wait.reason not in NOT_ELIGIBLE), until)
+
+    @property
+    def id(self) -> int:
+        """Its own number."""
+        return int(self.fields["job_id"])
+
+    @property
+    def label(self) -> str:
+        """Its id as Slurm shows it."""
+        return str(self.id) if self.fields["array"] < 0 else f"{self.fields['array']}_{self.fields['task']}"
+
+
+@dataclass(frozen=True)
+class JobAt:
+    """A job at a time.
+
+    Attributes:
+        job: at all times.
+        now: the time.
+        state: in Slurm's words.
+        reason: why it waits, or ended as it did.
+        priority: its priority.
+        planned: when it is planned to start, or None.
+        stay: its current run, or its last one if it is over; None if there was none.
+        restarts: how often it was requeued so far.
+    """
+
+    job: KeptJob
+    now: float
+    state: str
+    reason: str
+    priority: int
+    planned: float | None
+    stay: Stay | None
+    restarts: int
+
+    @property
+    def id(self) -> int:
+        """Its number."""
+        return self.job.id
+
+    @property
+    def options(self) -> BatchOptions:
+        """What it asked for."""
+        return self.job.options
+
+    def text(self, name: str) -> str:
+        """A field of its record."""
+        return str(self.job.fields[name])
+
+    @property
+    def submit(self) -> float:
+        """When it was submitted, or requeued last."""
+        requeued = self.job.fields["requeued"]
+        if self.restarts and math.isfinite(requeued):
+            return self.job.stays[self.restarts - 1].end
+        return float(self.job.fields["submit"])
+
+    @property
+    def eligible(self) -> float:
+        """When it became eligible since then; infinite if it did not."""
+        return self.job.eligible(self.submit)
+
+    @property
+    def partition(self) -> str:
+        """Where it is, or may go."""
+        if self.stay is not None:
+            return self.stay.partition
+        return ",".join(self.options.partitions) or self.text("partition")
+
+    @property
+    def limit(self) -> float:
+        """Its limit in seconds; infinite for none."""
+        if self.stay is not None:
+            return self.stay.limit
+        stated = self.job.fields["time_limit"]
+        return float(stated) if math.isfinite(stated) else math.inf
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is pending."""
+        return self.state == PENDING
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+        return self.state in OVER
+
+    @property
+    def cpus(self) -> int:
+        """CPUs that it has, or asks for."""
+        return sum(self.stay.cpus) if self.stay is not None else self.asked_cpus
+
+    @property
+    def asked_cpus(self) -> int:
+        """CPUs that it asked for."""
+        return max(self.options.tasks or 0, self.options.min_nodes or 1) * (self.options.cpus_per_task or 1)
+
+    @property
+    def end(self) -> float | None:
+        """When it ended; None if it has not."""
+        if not self.over:
+            return None
+        return self.stay.end if self.stay is not None else self.job.waits[-1].time if self.job.waits else self.submit
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAt:
+    """A node at a time.
+
+    Attributes:
+        name: its name.
+        about: what it has.
+        cpus, memory: how much of it jobs have.
+        gres: the same for each kind.
+    """
+
+    name: str
+    about: KeptNodes
+    cpus: int
+    memory: int
+    gres: Mapping[str, int]
+
+    @property
+    def state(self) -> str:
+        """As ``sinfo -o %T`` shows it."""
+        stated = self.about.state.upper()
+        if "DRAIN" in stated:
+            return "draining" if self.cpus else "drained"
+        if "DOWN" in stated or "FAIL" in stated:
+            return "down"
+        if "FUTURE" in stated:
+            return "future"
+        if not self.cpus:
+            return "idle"
+        return "allocated" if self.cpus >= self.about.cpus else "mixed"
+
+
+class Situation:
+    """A finished run, to be looked at.
+
+    Args:
+        run: the run.
+        cluster: its cluster.
+        waits: columns of what jobs waited for.
+
+    Attributes:
+        jobs: all jobs that were taken in, by (submit, id).
+        cluster: the cluster.
+        epoch: Unix time of second 0, or None.
+        end: the last second at which anything happened.
+    """
+
+    def __init__(self, run: FinishedRun, cluster: KeptCluster, waits: Mapping[str, Any]) -> None:
+        self.cluster = cluster
+        self.epoch = run.records.epoch
+        jobs = {int(row["job_id"]): KeptJob(row) for row in _rows(run.records.jobs) if row["state"] != "REJECTED"}
+        for row in _rows(run.records.runs):
+            jobs[int(row["job_id"])].stays.append(_stay(row))
+        for row in _rows(waits):
+            planned = float(row["planned_start"])
+            wait = Wait(
+                row["time"], row["state"], row["reason"], row["priority"], planned if planned == planned else None
+            )
+            jobs[int(row["job_id"])].waits.append(wait)
+        self.jobs = list(jobs.values())
+        self.end = max(filter(math.isfinite, _instants(self.jobs)), default=0.0)
+
+    @classmethod
+    def read(cls, folder: Path) -> Situation:
+        """Read the folder of a run.
+
+        Raises:
+            InputError: it is none of a run in Slurm's timing, or damaged.
+        """
+        cluster = read_cluster(folder)
+        run = read_run(folder)
+        for file, names in NEEDED.items():
+            columns = run.records.jobs if file.startswith("rec") else run.records.runs
+            missing = [name for name in names if name not in columns]
+            if missing and len(columns.get("job_id", ())):
+                raise InputError(f"{folder / file}: there is no column {', '.join(missing)}; run it again with --out")
+        return cls(run, cluster, read_columns(folder / WAITS))
+
+    @cached_property
+    def largest(self) -> Mapping[str, int]:
+        """CPUs of the largest node of each partition."""
+        cpus = {name: about.cpus for name, about in self.cluster.each_node()}
+        return {one.name: max(map(cpus.__getitem__, expand(one.nodes)), default=1) for one in self.cluster.partitions}
+
+    def largest_for(self, job: JobAt) -> int:
+        """CPUs of the largest node to which a job may go."""
+        return max((self.largest.get(name, 1) for name in job.partition.split(",")), default=1)
+
+    def at(self, time: float) -> list[JobAt]:
+        """The jobs that had been submitted by then, in the order of (submit, id)."""
+        return [_job_at(job, time) for job in self.jobs if job.fields["submit"] <= time]
+
+    def nodes(self, time: float) -> list[NodeAt]:
+        """The nodes, in the order of the machine."""
+        cpus: defaultdict[str, int] = defaultdict(int)
+        memory: defaultdict[str, int] = defaultdict(int)
+        gres: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
+        for job in self.at(time):
+            if job.stay is None or job.state != RUNNING:
+                continue
+            for place, name in enumerate(expand(job.stay.nodes)):
+                cpus[name] += job.stay.cpus[place]
+                memory[name] += job.stay.memory[place]
+                for kind, counts in job.stay.gres.items():
+                    gres[name][kind] += counts[place]
+        return [
+            NodeAt(name, about, cpus[name], memory[name], dict(gres[name])) for name, about in self.cluster.each_node()
+        ]
+
+
+def _job_at(job: KeptJob, now: float) -> JobAt:
+    begun = [stay for stay in job.stays if stay.start <= now]
+    stay = begun[-1] if begun else None
+    place = bisect_right(job.waits, now, key=lambda wait: wait.time)
+    wait = job.waits[place - 1] if place else None
+    reason, priority = (wait.reason, wait.priority) if wait is not None else ("None", _first_priority(job))
+    planned = wait.planned if wait is not None else None
+    if stay is not None and now < stay.end:
+        asleep = any(begin <= now < to for begin, to in stay.suspensions)
+        return JobAt(job, now, SUSPENDED if asleep else RUNNING, "None", priority, None, stay, len(begun) - 1)
+    if stay is not None and stay is job.stays[-1] and job.fields["state"] in OVER:
+        return JobAt(job, now, stay.outcome, str(job.fields["reason"]), priority, None, stay, len(begun) - 1)
+    if wait is not None and wait.state in OVER:
+        return JobAt(job, now, wait.state, wait.reason, priority, None, None, len(begun))
+    reason = "BeginTime" if stay is not None and (wait is None or wait.time < stay.end) else reason
+    return JobAt(job, now, PENDING, reason, priority, planned, None, len(begun))
+
+
+def _first_priority(job: KeptJob) -> int:
+    if job.waits:
+        return job.waits[0].priority
+    stated = job.fields["priority_at_start"]
+    return int(stated) if math.isfinite(stated) else 0
+
+
+def _instants(jobs: Sequence[KeptJob]) -> Iterator[float]:
+    for job in jobs:
+        yield float(job.fields["submit"])
+        for stay in job.stays:
+            yield from (stay.start, stay.end)
+        if job.waits:
+            yield job.waits[-1].time
+
+
+def _rows(columns: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    lists = {name: column.tolist() for name, column in columns.items()}
+    for values in zip(*lists.values(), strict=True):
+        yield dict(zip(lists, values, strict=True))
+
+
+def _stay(row: Mapping[str, Any]) -> Stay:
+    end = float(row["end"])
+    return Stay(
+        start=float(row["start"]),
+        end=end if end == end else math.inf,
+        outcome=str(row["outcome"]),
+        partition=str(row["partition"]),
+        nodes=str(row["nodes"]),
+        cpus=_numbers(row["cpus"]),
+        memory=_numbers(row["memory"]),
+        gres={kind: _numbers(counts) for kind, _, counts in (word.partition("=") for word in row["gres"].split())},
+        limit=float(row["limit"]) if row["limit"] == row["limit"] else math.inf,
+        suspensions=tuple(_span(word) for word in row["suspended"].split(",") if word),
+        backfilled=bool(row["backfilled"]),
+    )
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(word) for word in text.split(",") if word)
+
+
+def _span(word: str) -> tuple[float, float]:
+    begin, _, end = word.partition("-")
+    return float(begin), float(end) if end else math.inf
