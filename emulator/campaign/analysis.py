@@ -77,12 +77,13 @@ def paired(frame: pd.DataFrame, metrics: Sequence[str], baseline: str, confidenc
 
     _check(frame, metrics, confidence)
     rows = []
+    columns = ["seed", *dict.fromkeys(metrics)]
     for workload, group in frame.groupby("workload", sort=False):
-        base = group[group["policy"] == _baseline(group, baseline)].set_index("seed")
+        base = group.loc[group["policy"] == _baseline(group, baseline), columns]
         for policy, other in group.groupby("policy", sort=False):
             if policy == _baseline(group, baseline):
                 continue
-            both = other.set_index("seed").join(base, how="inner", rsuffix=" of the baseline")
+            both = other[columns].merge(base, on="seed", suffixes=("", " of the baseline"))
             for metric in metrics:
                 pair = both[[metric, f"{metric} of the baseline"]].dropna().to_numpy(float)
                 rows.append(

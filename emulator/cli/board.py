@@ -77,8 +77,7 @@ class Board:
         self._rows[_case(outcome)] = row
         row.done += not outcome.error
         row.failed += bool(outcome.error)
-        value = outcome.numbers.get(self._metric, math.nan)
-        row.total += value
+        row.total += outcome.numbers.get(self._metric, math.nan) if not outcome.error else 0.0
         if outcome.kept:
             self._left -= 1
             self.bar.update(self._task, total=self._left)
