@@ -19,7 +19,7 @@ from tests.helpers import column
 
 from .two_tier import SECOND, Row, Rules, two_tier
 
-SOME = settings(max_examples=100)
+SOME = settings(max_examples=60)
 DEPLOY = pytest.mark.parametrize("deploy", ["kill", "reserve", "migrate"])
 
 
@@ -111,14 +111,14 @@ def test_every_job_ends_when_the_reference_says(
 
 
 @DEPLOY
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(case=cases())
 def test_with_rates_that_are_no_binary_fractions(case: tuple[list[Row], int], deploy: Any) -> None:
     check(*case, Rules(deploy, **THIRDS))  # type: ignore[arg-type]
 
 
 @DEPLOY
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(case=cases(), drawn=st.sampled_from(["placement", "process"]), seed=st.integers(0, 3))
 def test_the_rate_adds_up_to_the_work_of_every_job(
     case: tuple[list[Row], int], drawn: str, seed: int, deploy: Any
