@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from emulator.slurmctld.assoc_mgr import MINUTE, Bounds, Limits, Quality, Share, Use
+from emulator.slurmctld.job import Job
 from emulator.slurmctld.limit_reasons import reason
 from emulator.slurmctld.tres import NODE, Vector
 from emulator.slurmctld.usage import Floats, Meter, Usage
@@ -331,6 +332,12 @@ def may_be_used_up(account: Account) -> bool:
     """Whether there is any limit that :func:`used_up` looks at."""
     bounds = [*(share.bounds for share in account.line), *(quality.bounds for quality in account.qualities)]
     return any(one.grp_wall is not None or one.grp_tres_mins or one.max_tres_mins for one in bounds)
+
+
+def reserves_nothing(job: Job) -> bool:
+    """Whether a job's quality of service says ``NoReserve``."""
+    quality = job.account.quality if job.account is not None else None
+    return quality is not None and "NORESERVE" in quality.flags
 
 
 # Comparisons

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from emulator.config.sacctmgr.database import Accounts, Association, Key, Qos, Record
 from emulator.config.sacctmgr.words import INHERITED
 from emulator.slurmctld.tres import Tres
+from slurm_sim_plugins.errors import InputError
 
 MINUTE = 60.0
 NOT_KNOWN = 4294967294.0
@@ -298,7 +299,11 @@ class AssocMgr:
         )
 
     def _limits(self, record: Record, name: str) -> Limits:
-        return tuple((self._tres.index[kind], amount) for kind, amount in record.tres(name).items())
+        amounts = record.tres(name)
+        unknown = [kind for kind in amounts if kind not in self._tres.index]
+        if unknown:
+            raise InputError(f"{name}={unknown[0]}: {unknown[0]} is not counted; name it in AccountingStorageTRES")
+        return tuple((self._tres.index[kind], amount) for kind, amount in amounts.items())
 
     def _share_out(self) -> None:
         """Who shares with whom, and which part each has of the shares."""

@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.slurmctld.acct_policy import reserves_nothing
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.controls import Controls
 from emulator.slurmctld.future import Future
@@ -123,7 +124,7 @@ class _Cycle:
 
     def _try(self, job: Job, partition: Partition) -> None:
         cluster, self._victims = self._cluster, []
-        if not cluster.licenses_free(job):
+        if self._at_limit(job) or not cluster.licenses_free(job):
             return
         limit = job.time_min if job.time_min is not None else job.plan_limit
         at = cluster.now
@@ -136,12 +137,34 @@ class _Cycle:
             if clash is None:
                 break
             at = clash
+        if self._over_limit(job, partition, allocation):
+            return
         if start <= cluster.now:
             self._start(job, partition, allocation, limit)
         elif self._share(job, partition, limit):
             return
         elif start <= cluster.now + self._parameters.bf_window:
             self._reserve(job, partition, start, limit, allocation)
+
+    def _at_limit(self, job: Job) -> bool:
+        """Whether a limit keeps a job from starting whatever nodes there are."""
+        accounting = self._cluster.accounting
+        if accounting is None:
+            return False
+        reason = accounting.obstacle(job)
+        if reason:
+            job.reason = reason
+        else:
+            accounting.forget(job, "Priority")
+        return bool(reason)
+
+    def _over_limit(self, job: Job, partition: Partition, allocation: Allocation) -> bool:
+        """Whether what a job would have is beyond a limit: nothing is kept for it then (observation E4)."""
+        accounting = self._cluster.accounting
+        reason = accounting.refusal(job, partition, allocation) if accounting is not None else ""
+        if reason:
+            job.reason = reason
+        return bool(reason)
 
     def _share(self, job: Job, partition: Partition, limit: float) -> bool:
         """Start a job beside others on the resources that they share, if it may."""
@@ -244,7 +267,7 @@ class _Cycle:
         most = parameters.bf_job_part_count_reserve
         if most and self._reserved_in[partition.name] >= most:
             return
-        if job.priority < parameters.bf_min_prio_reserve:
+        if job.priority < parameters.bf_min_prio_reserve or reserves_nothing(job):
             return
         if parameters.bf_min_age_reserve and self._cluster.now - job.submitted < parameters.bf_min_age_reserve:
             return

@@ -17,6 +17,7 @@ from emulator.slurmctld.parameters import Parameters
 from emulator.workload.sbatch import BatchOptions
 
 if TYPE_CHECKING:
+    from emulator.slurmctld.accounting import Accounting
     from emulator.slurmctld.policies import Policies
 
 
@@ -45,6 +46,7 @@ class Cluster:
         running: running jobs by id, those that are ending included.
         suspended: suspended jobs by id.
         policies: plugins in the place of Slurm's, or None.
+        accounting: accounts, usage and limits, or None.
         array_tasks: how many tasks of each array are on the machine, by its id.
         licenses: (total, in use) by name.
         classes: a number for what jobs ask of the machine.
@@ -74,6 +76,7 @@ class Cluster:
         self.running: dict[int, Job] = {}
         self.suspended: dict[int, Job] = {}
         self.policies: Policies | None = None
+        self.accounting: Accounting | None = None
         self.array_tasks: Counter[int] = Counter()
         self.classes: dict[BatchOptions, int] = {}
         self.fits_alone: dict[tuple[int, str, bytes], bool] = {}

@@ -13,7 +13,9 @@ from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 
+from emulator.config.sacctmgr.database import Accounts
 from emulator.config.slurm.model import SlurmConf
+from emulator.slurmctld.accounting import Accounting
 from emulator.slurmctld.backfill import backfill
 from emulator.slurmctld.builtin import predict
 from emulator.slurmctld.cluster import Cluster
@@ -24,8 +26,8 @@ from emulator.slurmctld.job_scheduler import schedule
 from emulator.slurmctld.nodes import Allocation, Mask
 from emulator.slurmctld.parameters import Timing, parameters_of
 from emulator.slurmctld.policies import Policies
-from emulator.slurmctld.preempt import preempt_mode
-from emulator.slurmctld.priority import BasicPriority, MultifactorPriority
+from emulator.slurmctld.preempt import grace_time, preempt_mode
+from emulator.slurmctld.priority import BasicPriority, MultifactorPriority, calculation_period
 from emulator.slurmctld.queue import first_reason, refresh_eligibility
 from emulator.slurmctld.request import JobRequest
 from emulator.slurmctld.reservation import Reservations
@@ -49,6 +51,8 @@ class Controller:
         actions: operators' commands: (second, function of the controller).
         timing: what real daemons take their time for.
         selection: plugins in the place of those that the configuration names.
+        accounts: associations and qualities of service, if there is accounting.
+        epoch: Unix time of second 0.
 
     Attributes:
         cluster: the situation; after :meth:`run`, all jobs with their runs.
@@ -63,6 +67,8 @@ class Controller:
         actions: Sequence[tuple[float, Callable[[Controller], None]]] = (),
         timing: Timing | None = None,
         selection: Selection | None = None,
+        accounts: Accounts | None = None,
+        epoch: int = 0,
     ) -> None:
         self.parameters = parameters_of(conf)
         self.cluster = Cluster(conf, self.parameters)
@@ -70,7 +76,11 @@ class Controller:
         multifactor = conf.parameters.text("PriorityType").lower() == "priority/multifactor"
         self.rows = Rows(self.cluster)
         self.reservations = Reservations(self.cluster)
-        self.priority = MultifactorPriority(conf) if multifactor else BasicPriority()
+        self._period = calculation_period(conf)
+        if accounts is not None:
+            began, phase = -self.timing.uptime, self.timing.second_phase
+            self.cluster.accounting = Accounting(conf, accounts, self.cluster, began, phase, epoch)
+        self.priority = MultifactorPriority(conf, self.cluster.accounting) if multifactor else BasicPriority()
         cpus = int(self.cluster.machine.cpus.sum())
         self.cluster.policies = Policies(selection, cpus) if selection is not None else None
         self.rejected: list[tuple[JobRequest, str]] = []
@@ -102,7 +112,7 @@ class Controller:
         """
         if not self._begun:
             self._begin()
-        while self._events and self._events[0][0] <= until and not self._idle():
+        while self._events and self._events[0][0] <= until and (until < float("inf") or not self._idle()):
             at, _, action = heappop(self._events)
             self.cluster.now = at
             action()
@@ -117,8 +127,10 @@ class Controller:
             first = (-self.timing.backfill_phase) % self.parameters.bf_interval
             self._at(first, self._backfill_cycle)
         self._at(self.parameters.sched_interval, self._interval)
+        if self._period:
+            self._at((-self.timing.uptime) % self._period, self._calculate)
         if self.rows.slices:
-            self._at(self.parameters.time_slice - 1, self._time_slice)
+            self._at(self.parameters.time_slice - self.timing.slice_phase, self._time_slice)
 
     # What the loops ask for
 
@@ -141,6 +153,8 @@ class Controller:
             self._at(now + delay, self._wake)
         self.cluster.array_tasks[job.request.array or 0] += 1
         self.rows.take(job, job.run)
+        if self.cluster.accounting is not None:
+            self.cluster.accounting.started(job)
         job.left = job.request.run + self.timing.job_overhead
         self._go_on(job)
         self._take_turns()
@@ -150,7 +164,7 @@ class Controller:
         """Make a running job give way, as its partition or the cluster says."""
         assert job.run is not None
         mode = preempt_mode(job, self.cluster)
-        grace = self.cluster.partitions[job.run.partition].grace_time
+        grace = grace_time(job, self.cluster)
         job.vacating = True
         self._sweep_due = 0.0
         job.preempted_at = self.cluster.now
@@ -253,6 +267,7 @@ class Controller:
         self._to_come -= 1
         try:
             jobs = [make_job(task, self.cluster) for task in request.tasks(self._free_ids(request.id))]
+            self._admit(jobs)
         except RejectedError as error:
             self.rejected.append((request, str(error)))
             return
@@ -272,6 +287,20 @@ class Controller:
         if self.parameters.bf_min_age_reserve:
             self._at(max(jobs[0].begin, self.cluster.now) + self.parameters.bf_min_age_reserve, self._wake)
         self._request_main(max(self.cluster.now + self.timing.submit_lag, self._not_before()))
+
+    def _admit(self, jobs: list[Job]) -> None:
+        """Find the account of new jobs, or refuse them."""
+        accounting = self.cluster.accounting
+        if accounting is None:
+            return
+        accounting.admit(jobs[0], len(jobs))
+        reservation = self.reservations.of(jobs[0])
+        if reservation is not None and not reservation.admits(jobs[0]):
+            raise RejectedError("Access denied to requested reservation")
+        for job in jobs[1:]:
+            accounting.join(job, jobs[0])
+        for job in jobs:
+            accounting.submitted(job)
 
     def _wake_after(self, dependency: Dependency) -> None:
         """Have a pass when the delay after another job's start is over."""
@@ -293,6 +322,7 @@ class Controller:
         if job.held_by:
             return 0
         if job.options.priority is not None:
+            job.fixed_priority = True
             return job.options.priority
         return self.priority.set(job, self.cluster)
 
@@ -354,6 +384,15 @@ class Controller:
             return True
         return loop == "backfill" and self.cluster.now >= self._next_end
 
+    def _calculate(self) -> None:
+        """A period ends: usage decays, and waiting jobs get new priorities."""
+        self._at(self.cluster.now + self._period, self._calculate)
+        if self.cluster.accounting is not None and self.cluster.accounting.period():
+            self._version += 1
+        if isinstance(self.priority, MultifactorPriority) and self.priority.recalculate_all(self.cluster):
+            self._version += 1
+            self.cluster.order.changed()
+
     def _may_requeue(self, job: Job) -> bool:
         return job.options.requeue if job.options.requeue is not None else self.parameters.job_requeue
 
@@ -362,6 +401,8 @@ class Controller:
         assert job.run is not None
         if job.run.suspensions and job.run.suspensions[-1][1] is None:
             job.run.suspensions[-1][1] = self.cluster.now
+            if self.cluster.accounting is not None:
+                self.cluster.accounting.resumed(job)
         job.state, job.work_since = State.RUNNING, self.cluster.now
         job.sequence += 1
         self._sweep_due = min(self._sweep_due, self._killed_from(job))
@@ -371,6 +412,8 @@ class Controller:
         """A job's work stands still."""
         assert job.run is not None
         job.left -= self.cluster.now - job.work_since
+        if self.cluster.accounting is not None:
+            self.cluster.accounting.halted(job)
         job.run.suspensions.append([self.cluster.now, None])
         job.state = State.SUSPENDED
         job.sequence += 1
@@ -426,6 +469,8 @@ class Controller:
     def _sweep(self) -> None:
         """Kill what has exceeded its limit."""
         self._at(self.cluster.now + SWEEP, self._sweep)
+        for job in self.cluster.accounting.used_up() if self.cluster.accounting is not None else ():
+            self._terminate(job, State.TIMEOUT)
         if self.cluster.now < self._sweep_due and not self.reservations.by_name:
             return
         self._sweep_limits()
@@ -462,6 +507,8 @@ class Controller:
         if outcome is State.TIMEOUT:
             job.reason = WHY_IT_ENDED[outcome]
         job.run.end = self.cluster.now
+        if self.cluster.accounting is not None:
+            self.cluster.accounting.ended(job)
         delay = self.parameters.kill_wait if job.request.ignores_term else self.timing.job_overhead
         if job.request.dies_in is not None:
             delay = job.request.dies_in
@@ -472,6 +519,10 @@ class Controller:
         run, now = job.run, self.cluster.now
         assert run is not None
         run.end, run.outcome = now if run.end is None else run.end, outcome
+        if self.cluster.accounting is not None:
+            self.cluster.accounting.ended(job)
+            if not job.requeue_after:
+                self.cluster.accounting.left(job)
         self.rows.release(job, run)
         del self.cluster.running[job.id]
         self.cluster.array_tasks[job.request.array or 0] -= 1
@@ -510,6 +561,8 @@ class Controller:
 
     def _leave_queue(self, job: Job, state: State) -> None:
         self._version += 1
+        if self.cluster.accounting is not None:
+            self.cluster.accounting.left(job)
         if self.cluster.policies is not None:
             self.cluster.policies.left(job)
         self.cluster.dequeue(job)

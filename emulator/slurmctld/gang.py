@@ -12,6 +12,7 @@ from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.job import Job, Partition, Run
 from emulator.slurmctld.node_select import select_nodes
 from emulator.slurmctld.nodes import Allocation, Free, Mask
+from emulator.slurmctld.preempt_qos import preempts_some
 
 
 class Rows:
@@ -30,16 +31,20 @@ class Rows:
         self._jobs: dict[int, Job] = {}
         self._active = 0
         self.slices = "GANG" in cluster.parameters.preempt_mode
+        self._one_more = self.slices and cluster.parameters.preempt_type == "preempt/qos"
 
     def depth(self, job: Job, partition: Partition) -> int:
         """How many jobs may be on the resources that this one takes there."""
         if partition.oversubscribe == "FORCE" or (partition.oversubscribe == "YES" and job.options.share):
-            return partition.oversubscribe_jobs
+            return partition.oversubscribe_jobs + self._one_more
         return 1
 
     def select(self, job: Job, partition: Partition, usable: Mask) -> tuple[int, Allocation] | None:
         """The first row above the first in which a job fits, and its nodes there."""
         depth = self.depth(job, partition)
+        if self._one_more and not preempts_some(job):
+            # The additional place is for those who could preempt (observation J5).
+            depth -= 1
         if depth < 2:
             return None
         sharing = usable & ~self._not_shared()

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from emulator.slurmctld.node_select import Want
 from emulator.slurmctld.nodes import Allocation, Mask
 from emulator.slurmctld.request import UNLIMITED, JobRequest
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.decisions import Plan
+
+if TYPE_CHECKING:
+    from emulator.slurmctld.acct_policy import Account
+    from emulator.slurmctld.priority import Priced
 
 YEAR = 365 * 86_400.0
 RESOURCES = "Resources"
@@ -135,6 +140,9 @@ class Job:
         runs: all runs.
         planned_start: when backfill means to start it, or None.
         left: seconds that its run has still to go, as of ``work_since``.
+        account: on whose account it is, or None.
+        priced: what its priority was worked out from last, by name of the partition.
+        fixed_priority: whether it was given its priority.
     """
 
     request: JobRequest
@@ -170,6 +178,9 @@ class Job:
     preempted_at: float | None = None
     vacating: bool = False
     end_limit: float = UNLIMITED
+    account: Account | None = None
+    priced: dict[str, Priced] = field(default_factory=dict)
+    fixed_priority: bool = False
 
     @property
     def id(self) -> int:

@@ -16,7 +16,7 @@ from emulator.slurmctld.controls import Controls
 from emulator.slurmctld.job import NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job, Partition
 from emulator.slurmctld.job_mgr import partition_reason
 from emulator.slurmctld.node_select import select_nodes
-from emulator.slurmctld.nodes import Mask
+from emulator.slurmctld.nodes import Allocation, Mask
 from emulator.slurmctld.order import Pair, Rank
 from emulator.slurmctld.preempt import victims
 from emulator.slurmctld.queue import still_waits
@@ -83,6 +83,8 @@ class _Pass:
         if reason is not None:
             job.reason = reason
             return
+        if self._at_limit(job, partition):
+            return
         if not cluster.licenses_free(job):
             job.reason = "Licenses"
             return
@@ -91,6 +93,8 @@ class _Pass:
         allowed = usable if job.options.reservation else usable & ~self._kept
         want = job.wants[partition.name]
         found = select_nodes(want, cluster.machine, cluster.free, allowed)
+        if self._over_limit(job, partition, found):
+            return
         if found is not None:
             self._controls.start(job, partition, found)
             return
@@ -104,6 +108,30 @@ class _Pass:
         if chosen and self._start_at_once(job, partition, allowed):
             return
         self._fail(job, partition)
+
+    def _at_limit(self, job: Job, partition: Partition) -> bool:
+        """Whether a limit keeps a job from starting whatever nodes there are."""
+        accounting = self._cluster.accounting
+        if accounting is None:
+            return False
+        reason = accounting.obstacle(job)
+        if not reason:
+            accounting.forget(job)
+        return self._limited(job, partition, reason)
+
+    def _over_limit(self, job: Job, partition: Partition, found: Allocation | None) -> bool:
+        """Whether what a job would have is beyond a limit; also where it would not fit anyway."""
+        accounting = self._cluster.accounting
+        return accounting is not None and self._limited(job, partition, accounting.refusal(job, partition, found))
+
+    def _limited(self, job: Job, partition: Partition, reason: str) -> bool:
+        """Note the reason, if any; such a job blocks nobody unless the configuration says so (observation E4)."""
+        if not reason:
+            return False
+        job.reason = reason
+        if self._cluster.accounting is not None and self._cluster.accounting.stops:
+            self._failed.add((partition.name, job.options.reservation))
+        return True
 
     def _start_at_once(self, job: Job, partition: Partition, allowed: Mask) -> bool:
         """A suspended victim gives way at once."""

@@ -20,6 +20,9 @@ class Timing:
         job_overhead: what a run takes longer than its work: launch and epilog.
         sweep_phase: when the sweep for exceeded limits falls, modulo 30 s.
         backfill_phase: how long before the first submission backfill went to sleep first.
+        uptime: how long before it the controller was started, from which ``PriorityCalcPeriod`` counts.
+        second_phase: what is added to a time before usage and ages are counted in whole seconds.
+        slice_phase: how long before multiples of their length time slices of gang scheduling end.
 
     Source: means over the recorded runs.
     """
@@ -29,6 +32,9 @@ class Timing:
     job_overhead: float = 0.35
     sweep_phase: float = 29.0
     backfill_phase: float = 1.5
+    uptime: float = 9.3
+    second_phase: float = 0.0
+    slice_phase: float = 1.0
 
 
 @dataclass(frozen=True)

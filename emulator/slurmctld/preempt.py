@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from emulator.slurmctld import preempt_qos
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.job import Job, Partition, State
 from emulator.slurmctld.node_select import select_nodes
 from emulator.slurmctld.nodes import Mask
 
+BY_QOS = "preempt/qos"
+
+
+def grace_time(job: Job, cluster: Cluster) -> float:
+    """Seconds between the choice of a victim and its end: of its quality of service, or of its partition."""
+    assert job.run is not None
+    if cluster.parameters.preempt_type == BY_QOS:
+        return preempt_qos.grace_of_quality(job)
+    return cluster.partitions[job.run.partition].grace_time
+
 
 def preempt_mode(job: Job, cluster: Cluster) -> str:
     """What becomes of a victim: its partition says, else the cluster (observation P1)."""
     assert job.run is not None
+    by_qos = preempt_qos.mode_of_quality(job) if cluster.parameters.preempt_type == BY_QOS else ""
+    if by_qos:
+        return by_qos
     stated = cluster.partitions[job.run.partition].preempt_mode or cluster.parameters.preempt_mode
     for mode in ("OFF", "CANCEL", "REQUEUE", "SUSPEND"):
         if mode in stated:
@@ -23,6 +37,9 @@ def candidates(job: Job, partition: Partition, cluster: Cluster) -> list[Job]:
     parameters, policies = cluster.parameters, cluster.policies
     if policies is not None and policies.names_victims:
         return [other for other in policies.candidates(job, cluster.now) if _can_go(other, cluster)]
+    if parameters.preempt_type == BY_QOS:
+        # With gang scheduling jobs take turns instead (observation J5).
+        return [] if "GANG" in parameters.preempt_mode else _by_qos(job, cluster)
     if parameters.preempt_type in ("", "preempt/none") or partition.tier <= cluster.lowest_tier:
         return []
     found = [
@@ -36,6 +53,13 @@ def candidates(job: Job, partition: Partition, cluster: Cluster) -> list[Job]:
     if parameters.preempt_youngest_first:
         return sorted(found, key=lambda other: (-other.run.start, other.id) if other.run else (0.0, 0))
     return sorted(found, key=lambda other: _rank(other, cluster))
+
+
+def _by_qos(job: Job, cluster: Cluster) -> list[Job]:
+    found = [other for other in preempt_qos.candidates(job, cluster) if preempt_mode(other, cluster) != "OFF"]
+    if cluster.parameters.preempt_youngest_first:
+        return sorted(found, key=lambda other: (-other.run.start, other.id) if other.run else (0.0, 0))
+    return sorted(found, key=preempt_qos.rank)
 
 
 def _can_go(job: Job, cluster: Cluster) -> bool:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +13,9 @@ from emulator.config.slurm.model import SlurmConf
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.job import Job, Partition
 from slurm_sim_plugins.views import FIRST_PRIORITY
+
+if TYPE_CHECKING:
+    from emulator.slurmctld.accounting import Accounting
 
 MINUTE = 60.0
 
@@ -26,61 +32,138 @@ class BasicPriority:
         return self._next + 1
 
 
+NAMES = ("Age", "Assoc", "Fairshare", "JobSize", "Partition", "QOS")
+"""The factors, as in the names of their weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """What a job's priority in a partition was worked out from.
+
+    Attributes:
+        total: the weighted sum, cut to a whole number; nice comes off that.
+        factors: by name.
+        resources: what it asks for of each resource that has a weight, by upper-case name.
+    """
+
+    total: int
+    factors: Mapping[str, float]
+    resources: Mapping[str, float]
+
+
 class MultifactorPriority:
     """A weighted sum of factors between 0 and 1, less nice; at least 1.
 
-    Without accounting the age counts for nothing (observation M2).
+    Without accounting the age counts for nothing (observation M2). A priority is worked out
+    at the submission and at the end of each ``PriorityCalcPeriod``, and stands still between
+    (observation F6).
+
+    Args:
+        conf: the configuration.
+        accounting: the books, if there are accounts.
 
     Attributes:
         weights: of the factors, by name.
         tres_weights: of what a job wants of a partition's resources, by upper-case name.
         accrues_always: whether jobs age that are not eligible yet.
+        of_running: whether running jobs get new priorities too.
     """
 
-    def __init__(self, conf: SlurmConf) -> None:
+    def __init__(self, conf: SlurmConf, accounting: Accounting | None = None) -> None:
         stated = conf.parameters
-        self.weights = {
-            name: float(stated.count(f"PriorityWeight{name}")) for name in ("Age", "JobSize", "Partition", "QOS")
-        }
+        self.weights = {name: float(stated.count(f"PriorityWeight{name}")) for name in NAMES}
         self.tres_weights = {name.upper(): weight for name, weight in stated.numbers("PriorityWeightTRES").items()}
+        self._books = accounting
         self._accounting = "slurmdbd" in stated.text("AccountingStorageType").lower()
         self._max_age = stated.amount("PriorityMaxAge") or 7 * 86_400.0
         flags = {flag.upper() for flag in stated.words("PriorityFlags")}
         self._relative_to_time = "SMALL_RELATIVE_TO_TIME" in flags
+        self._raw = {
+            name for name in ("ASSOC", "PART", "QOS", "TRES") if flags & {f"NO_NORMAL_{name}", "NO_NORMAL_ALL"}
+        }
+        self._never_falls = "INCR_ONLY" in flags
         self.accrues_always = "ACCRUE_ALWAYS" in flags
+        self.of_running = "CALCULATE_RUNNING" in flags
         self._favor_small = stated.flag("PriorityFavorSmall")
 
     def set(self, job: Job, cluster: Cluster) -> int:
         """The priority of a job now; of one in several partitions, the highest. Notes that in each."""
+        for partition in job.partitions:
+            job.priced[partition.name] = self._price(job, partition, cluster)
         job.priorities = {
             partition.name: max(1, self.in_partition(job, partition, cluster) + job.lift)
             for partition in job.partitions
         }
         return max(job.priorities.values())
 
+    def recalculate_all(self, cluster: Cluster) -> bool:
+        """A period has ended: waiting jobs get new priorities; says whether that of any has changed."""
+        jobs = [*cluster.waiting.values(), *(cluster.running.values() if self.of_running else ())]
+        changed = [self.recalculate(job, cluster) for job in jobs]
+        return any(changed)
+
+    def recalculate(self, job: Job, cluster: Cluster) -> bool:
+        """Give a job a new priority, unless it is on hold or was given one; says whether it has changed."""
+        if job.priority == 0 or job.fixed_priority:
+            return False
+        before, now = job.priority, self.set(job, cluster)
+        job.priority = max(before, now) if self._never_falls else now
+        return job.priority != before
+
     def in_partition(self, job: Job, partition: Partition, cluster: Cluster) -> int:
-        """The priority of a job in one of its partitions."""
-        total = sum(self.weights[name] * factor for name, factor in self.factors(job, partition, cluster).items())
-        shares = self.tres_factors(job, partition, cluster)
-        total += sum(self.tres_weights[name] * share for name, share in shares.items())
-        return max(1, int(total) - job.nice)
+        """The priority of a job in one of its partitions, as it was worked out last."""
+        if partition.name not in job.priced:
+            job.priced[partition.name] = self._price(job, partition, cluster)
+        return max(1, job.priced[partition.name].total - job.nice)
+
+    def _price(self, job: Job, partition: Partition, cluster: Cluster) -> Priced:
+        factors = self.factors(job, partition, cluster)
+        resources = self.tres_factors(job, partition, cluster)
+        total = sum(self.weights[name] * factor for name, factor in factors.items())
+        total += sum(self.tres_weights[name] * share for name, share in resources.items())
+        return Priced(int(total), factors, resources)
 
     def factors(self, job: Job, partition: Partition, cluster: Cluster) -> dict[str, float]:
-        """Factors by name, each between 0 and 1."""
-        highest = max(other.job_factor for other in cluster.partitions.values())
-        age = 0.0
-        if self._accounting and job.accrue is not None:
-            age = min((cluster.now - job.accrue) / self._max_age, 1.0)
+        """Factors by name, each between 0 and 1 unless they are not to be normalised."""
         return {
-            "Age": age,
-            "JobSize": self._job_size(job, partition, cluster),
-            "Partition": partition.job_factor / highest if highest else 0.0,
-            "QOS": 0.0,
+            "Age": self._age(job, cluster.now) if self._accounting and self.weights["Age"] else 0.0,
+            "Assoc": self._assoc(job),
+            "Fairshare": self._books.fair_share(job) if self._books and self.weights["Fairshare"] else 0.0,
+            "JobSize": self._job_size(job, partition, cluster) if self.weights["JobSize"] else 0.0,
+            "Partition": self._partition(partition, cluster),
+            "QOS": self._qos(job),
         }
 
+    def _age(self, job: Job, now: float) -> float:
+        since = job.submitted if self.accrues_always and not job.held_by else job.accrue
+        if since is None:
+            return 0.0
+        whole = self._books.whole if self._books is not None else math.floor
+        return min(max(whole(now) - whole(since), 0.0) / self._max_age, 1.0)
+
+    def _assoc(self, job: Job) -> float:
+        if self._books is None or job.account is None:
+            return 0.0
+        highest = 1.0 if "ASSOC" in self._raw else self._books.manager.highest_priority
+        return job.account.share.priority / highest if highest else 0.0
+
+    def _partition(self, partition: Partition, cluster: Cluster) -> float:
+        if "PART" in self._raw:
+            return float(partition.job_factor)
+        highest = max(other.job_factor for other in cluster.partitions.values())
+        return partition.job_factor / highest if highest else 0.0
+
+    def _qos(self, job: Job) -> float:
+        if self._books is None or job.account is None or job.account.quality is None:
+            return 0.0
+        highest = 1.0 if "QOS" in self._raw else self._books.manager.highest_qos
+        return job.account.quality.priority / highest if highest else 0.0
+
     def tres_factors(self, job: Job, partition: Partition, cluster: Cluster) -> dict[str, float]:
-        """Shares of the resources that have a weight."""
-        shares = tres_shares(job, partition, cluster)
+        """Shares of the resources that have a weight; amounts where they are not to be normalised."""
+        if not self.tres_weights:
+            return {}
+        shares = tres_amounts(job, partition, cluster) if "TRES" in self._raw else tres_shares(job, partition, cluster)
         return {name: share for name, share in shares.items() if name in self.tres_weights}
 
     def _job_size(self, job: Job, partition: Partition, cluster: Cluster) -> float:
@@ -92,21 +175,62 @@ class MultifactorPriority:
         return 1 - size if self._favor_small else size
 
 
+def calculation_period(conf: SlurmConf) -> float:
+    """Seconds between two calculations of priorities; 0 where there is no accounting, and so none (observation M2)."""
+    stated = conf.parameters
+    multifactor = stated.text("PriorityType").lower() == "priority/multifactor"
+    if not multifactor or "slurmdbd" not in stated.text("AccountingStorageType").lower():
+        return 0.0
+    return stated.amount("PriorityCalcPeriod") or 300.0
+
+
 def tres_shares(job: Job, partition: Partition, cluster: Cluster) -> Mapping[str, float]:
     """What a job wants of the partition's resources, as shares of their totals."""
-    machine, want, nodes = cluster.machine, job.wants[partition.name], partition.nodes
-    cpus, memory = _cpus(job, partition, cluster), _memory(job, partition, cluster)
+    wanted, total = tres_amounts(job, partition, cluster), tres_totals(partition, cluster)
+    return {name: wanted[name] / total[name] if total.get(name) else 0.0 for name in wanted}
+
+
+def tres_totals(partition: Partition, cluster: Cluster) -> Mapping[str, float]:
+    """What a partition has of each resource, by upper-case name."""
+    machine, nodes = cluster.machine, partition.nodes
     total = {
         "CPU": float(machine.cpus[nodes].sum()),
         "MEM": float(machine.memory[nodes].sum()),
         "NODE": float(np.count_nonzero(nodes)),
     }
-    wanted = {"CPU": cpus, "MEM": memory, "NODE": float(want.min_nodes)}
+    for kind, counts in machine.gres.items():
+        for called in _called(kind):
+            total[called] = total.get(called, 0.0) + float(counts[nodes].sum())
+    total["BILLING"] = _bill(total, partition)
+    return total
+
+
+def tres_amounts(job: Job, partition: Partition, cluster: Cluster) -> dict[str, float]:
+    """What a job wants of each resource, by upper-case name; memory in mebibytes."""
+    want = job.wants[partition.name]
+    wanted = {
+        "CPU": _cpus(job, partition, cluster),
+        "MEM": _memory(job, partition, cluster),
+        "NODE": float(want.min_nodes),
+    }
+    for gres, per in ((want.gres, want.min_nodes), (want.gres_total, 1)):
+        for name, kind, count in gres:
+            for called in _called((name, kind)):
+                wanted[called] = wanted.get(called, 0.0) + count * per
+    wanted["BILLING"] = _bill(wanted, partition)
+    return wanted
+
+
+def _bill(amounts: Mapping[str, float], partition: Partition) -> float:
+    """A bill is a whole number."""
     weights = {name.upper(): weight for name, weight in partition.billing.items()} or {"CPU": 1.0}
-    # A bill is a whole number.
-    wanted["BILLING"] = float(int(sum(weight * wanted.get(name, 0.0) for name, weight in weights.items())))
-    total["BILLING"] = float(int(sum(weight * total.get(name, 0.0) for name, weight in weights.items())))
-    return {name: wanted[name] / total[name] if total[name] else 0.0 for name in wanted}
+    return float(int(sum(weight * amounts.get(name, 0.0) for name, weight in weights.items())))
+
+
+def _called(kind: tuple[str, str]) -> list[str]:
+    """How a generic resource is called: by its name, and by name and type if it has one."""
+    name, type_ = kind[0].upper(), kind[1].upper()
+    return [f"GRES/{name}", f"GRES/{name}:{type_}"] if type_ else [f"GRES/{name}"]
 
 
 def _memory(job: Job, partition: Partition, cluster: Cluster) -> float:

@@ -47,6 +47,9 @@ def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     refresh(job, cluster, reservations)
     if job.reason != "None":
         return job.reason
+    limited = cluster.accounting.obstacle(job) if cluster.accounting is not None else ""
+    if limited:
+        return limited
     if reservations.by_name or not cluster.machine.up.all():
         unreserved = ~reservations.kept_from(job, cluster.now, job.plan_limit)
         reason = reason_of_nodes(job, job.partitions[0], cluster, unreserved, cluster.no_nodes())

@@ -34,12 +34,18 @@ class Reservation:
 
     def admits(self, job: Job) -> bool:
         """Whether a job is of a user and an account that may use it."""
-        user = not self.users or job.request.user in self.users
-        return user and (not self.accounts or job.options.account in self.accounts)
+        return _named(job.request.user, self.users) and _named(job.options.account, self.accounts)
 
     def active(self, now: float) -> bool:
         """Whether it holds now."""
         return self.start <= now < self.end
+
+
+def _named(name: str, names: tuple[str, ...]) -> bool:
+    """Whether a name is in a list, or not in one of those that are left out (with a minus)."""
+    if names and all(other.startswith("-") for other in names):
+        return f"-{name}".lower() not in (other.lower() for other in names)
+    return not names or name.lower() in (other.lower() for other in names)
 
 
 class Reservations:

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from emulator.config.sacctmgr.commands import sacctmgr
 from emulator.config.slurm.duration import limit_seconds
 from emulator.config.slurm.hostlist import expand
 from emulator.slurmctld.job import Job
@@ -22,13 +23,16 @@ def scontrol(command: str, controller: Controller) -> None:
     """Carry out one command now.
 
     Args:
-        command: such as ``scontrol update NodeName=n1 State=DRAIN``.
+        command: such as ``scontrol update NodeName=n1 State=DRAIN``, or one of ``sacctmgr``.
         controller: whose cluster it is.
 
     Raises:
         InputError: a command that is not known, or that cannot be carried out.
     """
     words = shlex.split(command)
+    if words and words[0] == "sacctmgr":
+        _change_accounts(words, controller)
+        return
     if words and words[0] == "scontrol":
         words = words[1:]
     if not words:
@@ -40,6 +44,14 @@ def scontrol(command: str, controller: Controller) -> None:
     if action is None:
         raise InputError(f"{command!r}: the emulator knows {', '.join(VERBS)}")
     action(rest, controller)
+
+
+def _change_accounts(words: list[str], controller: Controller) -> None:
+    accounting = controller.cluster.accounting
+    if accounting is None:
+        raise InputError("there are no accounts that could be changed")
+    sacctmgr(words, accounting.manager.accounts)
+    accounting.changed()
 
 
 def _fields(words: list[str]) -> dict[str, str]:
@@ -178,7 +190,7 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
         if value == "0":
             controller.hold(job, "JobHeldAdmin")
         else:
-            job.priority, job.held_by = int(value), ""
+            job.priority, job.held_by, job.fixed_priority = int(value), "", True
     elif key == "nice":
         job.shift(job.nice - int(value))
         job.nice = int(value)

@@ -141,7 +141,7 @@ class Usage:
         if meter.steady:
             self._rate[meter.rows] -= meter.amounts
             self._runs[meter.rows] -= 1
-            if meter.until > self.last:
+            if self._tracked and meter.until > self.last:
                 self._spending[meter.rows] -= meter.amounts
         else:
             del self._fresh[id(meter)]
@@ -168,6 +168,24 @@ class Usage:
             now: second.
             reset: whether past usage is cleared first.
         """
+        self.decay(now, reset=reset)
+        for meter in self._fresh.values():
+            self._settle(meter, now)
+        self._fresh.clear()
+        self._stop_at_limits(now)
+
+    def advance(self, meter: Meter, now: float) -> None:
+        """Charge one job that ran since the last period, which is left out of the rates."""
+        if not meter.runs or meter.steady or now <= meter.since:
+            return
+        self._charge(meter, now - meter.since)
+        if self._tracked:
+            spent = max(min(now, meter.until) - meter.since, 0.0)
+            self.remaining[meter.rows] -= meter.amounts * spent
+        meter.since = now
+
+    def decay(self, now: float, *, reset: bool = False) -> None:
+        """The first part of a period: past usage decays, and those in the rates are charged."""
         seconds = now - self.last
         if reset:
             self.tres[:], self.wall[:] = 0.0, 0.0
@@ -181,10 +199,6 @@ class Usage:
         self.wall += decayed * self._runs
         self.remaining -= seconds * self._spending
         self.last = now
-        for meter in self._fresh.values():
-            self._settle(meter, now)
-        self._fresh.clear()
-        self._stop_at_limits(now)
 
     def _settle(self, meter: Meter, now: float) -> None:
         """A job that began since the period before is charged, and is in the rates from now on."""

@@ -13,6 +13,7 @@ from emulator.config.slurm.hostlist import compress
 from emulator.slurmctld.controller import Controller
 from emulator.slurmctld.job import Job, Partition, State
 from emulator.slurmctld.priority import MultifactorPriority
+from emulator.slurmctld.shares import ShareRow, share_rows, tres_text
 
 HIGHEST = 2.0**32
 """``sprio -n`` shows priorities as shares of it."""
@@ -32,6 +33,8 @@ def answer(command: str, controller: Controller) -> str | None:
     words = shlex.split(command)
     if words[:1] == ["sprio"] and set(words[1:]) <= {"-l", "-n"}:
         return _sprio(controller, "-n" in words)
+    if words[:1] == ["sshare"] and set(words[1:]) <= {"-a", "-l", "-P"}:
+        return _sshare(controller)
     if words[:1] == ["squeue"]:
         return _squeue(controller, words[1:])
     if [word for word in words if not word.startswith("-")] == ["scontrol", "show", "reservation"]:
@@ -45,12 +48,41 @@ def _sprio(controller: Controller, normalised: bool) -> str | None:
         return None
     lines = [f"JOBID PARTITION USER {' '.join(_columns(normalised))}"]
     for job in controller.cluster.pending():
-        if job.priority == 0 or (job.eligible is None and not priority.accrues_always):
+        if job.priority == 0 or job.fixed_priority or (job.eligible is None and not priority.accrues_always):
             continue
         for partition in job.partitions:
             cells = _cells(priority, job, partition, controller, normalised)
             lines.append(f"{job.id} {partition.name} {job.request.user} {' '.join(cells)}".rstrip())
     return "\n".join(lines)
+
+
+def _sshare(controller: Controller) -> str | None:
+    accounting = controller.cluster.accounting
+    if accounting is None:
+        return None
+    names = ["Account", "User", "RawShares", "NormShares", "RawUsage", "NormUsage", "EffectvUsage", "FairShare"]
+    names += ["LevelFS"] if accounting.by_level else []
+    lines = ["|".join([*names, "GrpTRESMins", "TRESRunMins"])]
+    lines += ["|".join(_share_cells(row, accounting.by_level)) for row in share_rows(accounting)]
+    return "\n".join(lines)
+
+
+def _share_cells(row: ShareRow, by_level: bool) -> list[str]:
+    shares = "" if row.is_root else "parent" if row.raw_shares is None else str(row.raw_shares)
+    cells = [
+        " " * row.depth + row.account,
+        row.user,
+        shares,
+        f"{row.norm_shares:.6f}",
+        str(int(row.raw_usage)),
+        "" if row.is_root else f"{row.norm_usage:.6f}",
+        f"{row.effective_usage:.6f}",
+        "" if row.fair_share is None else f"{row.fair_share:.6f}",
+    ]
+    if by_level:
+        cells.append("" if row.level_fs is None else f"{row.level_fs:.6f}")
+    limits = ",".join(f"{name}={amount:.0f}" for name, amount in row.limit_minutes.items())
+    return [*cells, limits, tres_text(row.run_minutes)]
 
 
 def _columns(normalised: bool) -> tuple[str, ...]:
@@ -63,9 +95,8 @@ def _cells(
     priority: MultifactorPriority, job: Job, partition: Partition, controller: Controller, normalised: bool
 ) -> list[str]:
     cluster = controller.cluster
-    factors = priority.factors(job, partition, cluster)
-    shares = priority.tres_factors(job, partition, cluster)
     total = priority.in_partition(job, partition, cluster)
+    factors, shares = job.priced[partition.name].factors, job.priced[partition.name].resources
     if normalised:
         return [
             f"{math.floor(total / HIGHEST * 1e8) / 1e8:.8f}",
@@ -95,6 +126,8 @@ FIELDS: Mapping[str, tuple[str, Field]] = {
     "%t": ("ST", lambda job, _: _SHORT_STATES[job.state]),
     "%r": ("REASON", lambda job, _: job.reason.replace("_", " ")),
     "%C": ("CPUS", lambda job, _: str(_cpus(job))),
+    "%u": ("USER", lambda job, _: job.request.user),
+    "%a": ("ACCOUNT", lambda job, _: job.options.account),
     "%D": ("NODES", lambda job, controller: str(_nodes(job, controller))),
 }
 """Fields of ``squeue --format`` that are known here."""
@@ -123,7 +156,8 @@ def _nodes(job: Job, controller: Controller) -> int:
 
 def _squeue(controller: Controller, words: list[str]) -> str | None:
     text = next((word for before, word in pairwise(words) if before == "-o"), "")
-    names = text.split()
+    # Times by the cluster's clock are not known here; that column is left out.
+    names = [name for name in text.split() if name != "%S"]
     if not names or any(name not in FIELDS for name in names):
         return None
     lines = [" ".join(FIELDS[name][0] for name in names)]

@@ -110,7 +110,8 @@ class _Jobs:
         ):
             if not self._same_instant(one, other):
                 yield self._difference(what, one, other)
-        yield from self._turns(recorded, emulated)
+        if not self._waiting_only:  # Of these recordings suspensions are not known.
+            yield from self._turns(recorded, emulated)
         if recorded.outcome and emulated.outcome and not self._same_state(recorded.outcome, emulated.outcome):
             yield self._difference("outcome", recorded.outcome, emulated.outcome)
         if recorded.nodes is not None and recorded.nodes != emulated.nodes:

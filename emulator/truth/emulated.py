@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from emulator.slurmctld.controller import Controller
@@ -48,12 +48,12 @@ def emulate(inputs: Inputs, until: float, questions: Iterable[tuple[float, str]]
         until: the last second.
         questions: (second, command) that ask for something without changing anything, by time.
     """
-    phase = MODULO_OF_SWEEP if inputs.sweep_phase is None else inputs.sweep_phase
     controller = Controller(
         inputs.conf,
         inputs.requests,
         [(at, partial(scontrol, command)) for at, command in inputs.actions],
-        Timing(sweep_phase=phase),
+        _timing(inputs),
+        accounts=inputs.accounts(),
     )
     observer = Observer(controller.cluster)
     answers = []
@@ -62,6 +62,19 @@ def emulate(inputs: Inputs, until: float, questions: Iterable[tuple[float, str]]
         answers.append(answer(question, controller))
     controller.run(until, observer)
     return _told(inputs, controller, observer, tuple(answers))
+
+
+def _timing(inputs: Inputs) -> Timing:
+    phase = MODULO_OF_SWEEP if inputs.sweep_phase is None else inputs.sweep_phase
+    timing, clock = Timing(sweep_phase=phase), inputs.clock
+    if clock is None:
+        return timing
+    return replace(
+        timing,
+        uptime=timing.uptime if clock.uptime is None else clock.uptime,
+        second_phase=clock.second,
+        slice_phase=timing.slice_phase if clock.time_slice is None else clock.time_slice,
+    )
 
 
 def _told(inputs: Inputs, controller: Controller, observer: Observer, answers: tuple[str | None, ...]) -> Emulation:

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 
+from emulator.config.sacctmgr import Accounts, parse_accounts
 from emulator.config.slurm.model import SlurmConf
 from emulator.slurmctld.request import JobRequest
-from emulator.truth.known import Known, Work
+from emulator.truth.known import Clock, Known, Work
 from emulator.workload.scenario import Scenario, Submission
 from slurm_sim_plugins.errors import InputError
 
@@ -30,6 +31,8 @@ class Inputs:
         actions: (second, command).
         sweep_phase: when the sweep over time limits falls, in seconds modulo its period; None for any.
         names: of the jobs, by id.
+        accounting: commands that made the accounts; None where there is no accounting.
+        clock: what is known of the clock of the recording, or None.
     """
 
     conf: SlurmConf
@@ -37,6 +40,14 @@ class Inputs:
     actions: tuple[tuple[float, str], ...]
     sweep_phase: float | None
     names: Mapping[int, str]
+    accounting: tuple[str, ...] | None = None
+    clock: Clock | None = None
+
+    def accounts(self) -> Accounts | None:
+        """Associations and qualities of service before the first job, if there is accounting; each time anew."""
+        if self.accounting is None:
+            return None
+        return parse_accounts("\n".join(self.accounting), "sacctmgr")
 
 
 def inputs_of(scenario: Scenario, known: Known) -> Inputs:
@@ -52,12 +63,17 @@ def inputs_of(scenario: Scenario, known: Known) -> Inputs:
     supplied = [(action.at, action.command) for action in known.actions_of(scenario.name)]
     done = [(action.at, action.command.text) for action in scenario.actions or ()]
     jobs = [*_jobs(scenario, known), *_refused(scenario)]
+    conf = scenario.configuration()
+    commands = [command.text for command in scenario.accounting or ()]
+    accounted = bool(commands) or "slurmdbd" in conf.parameters.text("AccountingStorageType").lower()
     return Inputs(
-        scenario.configuration(),
+        conf,
         tuple(sorted((request for _, request in jobs), key=lambda request: request.submit)),
         tuple(sorted([*done, *supplied])),
         scenario.sweep_phase,
         {request.id: name for name, request in jobs},
+        tuple(commands) if accounted else None,
+        known.clock_of(scenario.name),
     )
 
 

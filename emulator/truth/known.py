@@ -16,6 +16,13 @@ A TOML file, each entry with its reason::
     dies_in = 7             # seconds from SIGTERM to the end, if it is killed
     reason = "..."
 
+    [[clock]]               # seconds from the controller's start to that of the recording, and when seconds are full
+    scenario = "g_f1_fairtree"
+    uptime = 9.4
+    second = 0.4
+    time_slice = 5          # how long before its first multiple a time slice of gang scheduling ends
+    reason = "..."
+
     [[action]]              # a command that was given, although it is not among the actions
     scenario = "b13_tie_order"
     at = 12.0
@@ -78,6 +85,26 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
+class Clock:
+    """How the clock of a recording stood.
+
+    Attributes:
+        scenario: where.
+        uptime: seconds for which the controller had run when the recording began; from then
+            ``PriorityCalcPeriod`` counts.
+        second: the part of a second that had passed then; usage and ages are counted in whole seconds.
+        time_slice: seconds by which slices of gang scheduling end before multiples of their length; None for any.
+        reason: what shows it in the recording.
+    """
+
+    scenario: str
+    reason: str
+    uptime: float | None = None
+    second: float = 0.0
+    time_slice: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Given:
     """A command that was given and not recorded.
 
@@ -112,13 +139,18 @@ class Known:
     """All that is known.
 
     Attributes:
-        noise, work, actions, open: the entries of each kind.
+        noise, work, actions, open, clocks: the entries of each kind.
     """
 
     noise: tuple[Noise, ...] = ()
     work: tuple[Work, ...] = ()
     actions: tuple[Given, ...] = ()
     open: tuple[Open, ...] = ()
+    clocks: tuple[Clock, ...] = ()
+
+    def clock_of(self, scenario: str) -> Clock | None:
+        """How the clock of a recording stood, if that is said here."""
+        return next((one for one in self.clocks if one.scenario == scenario), None)
 
     def work_of(self, scenario: str, job: str) -> Work | None:
         """How long a job's work took, if that is said here."""
@@ -151,15 +183,17 @@ def read_known(path: str | os.PathLike[str]) -> Known:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: is not TOML: {error}") from error
-    unknown = sorted(set(content) - {"noise", "work", "action", "open"})
+    kinds = ("noise", "work", "action", "open", "clock")
+    unknown = sorted(set(content) - set(kinds))
     if unknown:
-        raise InputError(f"{path}: has no place for {unknown[0]!r}; known are noise, work, action, open")
+        raise InputError(f"{path}: has no place for {unknown[0]!r}; known are {', '.join(kinds)}")
     work: dict[str, Callable[[Any], object]] = {"runs": _floats, "exits": _wholes, "dies_in": float}
     return Known(
         _entries(path, content, "noise", Noise, scenario=str, job=str, what=str, reason=str),
         _entries(path, content, "work", Work, scenario=str, job=str, reason=str, **work),
         _entries(path, content, "action", Given, scenario=str, at=float, command=str, reason=str),
         _entries(path, content, "open", Open, scenario=str, reason=str),
+        _entries(path, content, "clock", Clock, scenario=str, reason=str, uptime=float, second=float, time_slice=float),
     )
 
 

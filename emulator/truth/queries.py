@@ -81,6 +81,8 @@ def read_table(text: str) -> Table:
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         return {}
+    if lines[0].startswith("Account|"):
+        return _shares(lines)
     if lines[0].startswith("ReservationName="):
         return {(line.split()[0].partition("=")[2],): _fields(line) for line in lines}
     names = lines[0].split()
@@ -92,6 +94,13 @@ def read_table(text: str) -> Table:
         cells = line.split(maxsplit=len(names) - 1)
         table[tuple(cells[:keys])] = dict(zip(names, [*cells, ""] if len(cells) < len(names) else cells, strict=True))
     return table
+
+
+def _shares(lines: Sequence[str]) -> Table:
+    """Of ``sshare -P``: rows by account and user."""
+    names = lines[0].split("|")
+    rows = [[cell.strip() for cell in line.split("|")] for line in lines[1:]]
+    return {tuple(cells[:2]): dict(zip(names, cells, strict=False)) for cells in rows}
 
 
 def _fields(line: str) -> Mapping[str, str]:

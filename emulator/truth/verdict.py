@@ -42,16 +42,8 @@ class Verdict:
         return not self.differences
 
 
-def needs_accounts(scenario: Scenario) -> bool:
-    """Whether a scenario is about accounts and limits, which the controller does not know yet."""
-    commands = [*(scenario.accounting or ()), *(action.command for action in scenario.actions or ())]
-    return any(command.program == "sacctmgr" for command in commands)
-
-
 def why_not_compared(scenario: Scenario, known: Known) -> str:
     """Why a scenario cannot be compared; empty if it can."""
-    if needs_accounts(scenario):
-        return "accounts and limits are not emulated yet"
     lengths = [job for job in scenario.submissions if not job.made and job.run is None]
     works = {job.name: known.work_of(scenario.name, job.name) for job in lengths}
     unknown = [name for name, work in works.items() if work is None or not work.runs]
@@ -93,6 +85,12 @@ def _supplied(scenario: Scenario, known: Known) -> Iterator[str]:
             said = [f"works {', '.join(f'{run:g}' for run in work.runs)} s"] if work.runs else []
             said += [f"ends {work.dies_in:g} s after SIGTERM"] if work.dies_in is not None else []
             yield f"{work.job} {' and '.join(said)}: {work.reason}"
+    clock = known.clock_of(scenario.name)
+    if clock is not None:
+        said = [f"started {clock.uptime:g} s before"] if clock.uptime is not None else []
+        said += [f"its seconds {clock.second:g} s before"] if clock.second else []
+        said += [f"time slices {clock.time_slice:g} s before"] if clock.time_slice is not None else []
+        yield f"the controller {', '.join(said)}: {clock.reason}"
     for action in known.actions_of(scenario.name):
         yield f"{action.command} at {action.at:g}: {action.reason}"
 

@@ -313,8 +313,55 @@ def test_a_command_that_the_emulator_refuses_is_told(tmp_path):
     assert "ping" in note
 
 
-def test_a_scenario_of_accounts_is_not_compared(tmp_path, monkeypatch, capsys):
-    scenario(tmp_path, TIMELINE.replace("jobs:\n", "sacctmgr: [sacctmgr -i add account a]\njobs:\n"))
-    code, out = run_truth(monkeypatch, capsys, str(tmp_path))
-    assert code == 0
-    assert "accounts and limits are not emulated yet" in out
+ACCOUNTS = """\
+scenario: small
+note: two jobs of an account that may have one CPU
+slurm_conf: |
+  AccountingStorageEnforce=limits
+  AccountingStorageType=accounting_storage/slurmdbd
+  PriorityDecayHalfLife=0
+  PriorityCalcPeriod=1
+  PriorityWeightFairshare=100
+  SchedulerParameters=bf_interval=1,bf_resolution=1,sched_interval=1,batch_sched_delay=0
+  NodeName=n[1-2] CPUs=1
+  PartitionName=p Nodes=ALL Default=YES
+sacctmgr: [sacctmgr -i add account a GrpTRES=cpu=1, sacctmgr -i add user ann account=a]
+jobs:
+- {name: A, id: 1, submit: 0.1, run: 40, user: ann, sbatch: [-N1, -t2]}
+- {name: B, id: 2, submit: 1.0, run: 10, user: ann, sbatch: [-N1, -t2]}
+actions:
+- [20.0, sacctmgr -i modify account a set GrpTRES=cpu=2]
+expected:
+  '1':
+    {name: A, state: COMPLETED, runs: [{start: 0, end: 40, end_state: COMPLETED, nodes: n1}]}
+  '2':
+    name: B
+    state: COMPLETED
+    runs: [{start: 20, end: 31, end_state: COMPLETED, nodes: n2}]
+    reasons: [[1.5, AssocGrpCpuLimit]]
+queries:
+- at: 55.0
+  query: sshare -a -l -P
+  out: |
+    Account|User|RawShares|NormShares|RawUsage|FairShare
+    root|||0.000000|50|
+     root|root|1|0.500000|0|1.000000
+     a||1|0.500000|50|
+      a|ann|1|1.000000|50|0.500000
+"""
+
+
+def test_accounts_limits_and_shares_are_compared(tmp_path):
+    assert not differences(tmp_path, ACCOUNTS)
+    assert {("B", "reason"), ("B", "start")} <= differences(tmp_path, ACCOUNTS.replace("GrpTRES=cpu=1,", "MaxJobs=9,"))
+    assert {("B", "start")} <= differences(tmp_path, ACCOUNTS.replace("[20.0, sacctmgr", "[28.0, sacctmgr"))
+    query = ("", "sshare -a -l -P at 55")
+    assert differences(tmp_path, ACCOUNTS.replace("a|ann|1|1.000000|50|", "a|ann|1|1.000000|51|")) == {query}
+
+
+def test_the_clock_of_a_recording_is_supplied(tmp_path):
+    clock = "[[clock]]\nscenario = 'small'\nuptime = 39.5\nsecond = 0.5\nreason = 'seen'\n"
+    text = ACCOUNTS.replace("50|", "51|").replace("|1|0.500000|51|", "|1|0.500000|51|")
+    verdict = judge(scenario(tmp_path, ACCOUNTS), known_in(tmp_path, clock))
+    assert verdict.supplied == ("the controller started 39.5 s before, its seconds 0.5 s before: seen",)
+    assert not judge(scenario(tmp_path, text), known_in(tmp_path, clock)).agrees

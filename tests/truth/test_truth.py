@@ -63,7 +63,7 @@ def test_nothing_is_excused_that_need_not_be(path):
         assert noise.scenario != scenario.name or noise in excused, f"{noise} excuses nothing"
 
 
-@pytest.mark.parametrize("entry", [*KNOWN.work, *KNOWN.actions], ids=lambda entry: entry.scenario)
+@pytest.mark.parametrize("entry", [*KNOWN.work, *KNOWN.actions, *KNOWN.clocks], ids=lambda entry: entry.scenario)
 def test_nothing_is_supplied_that_need_not_be(entry):
     path = FOLDER / f"{entry.scenario}.yaml"
     if not path.is_file():
@@ -72,6 +72,7 @@ def test_nothing_is_supplied_that_need_not_be(entry):
         KNOWN,
         work=tuple(one for one in KNOWN.work if one != entry),
         actions=tuple(one for one in KNOWN.actions if one != entry),
+        clocks=tuple(one for one in KNOWN.clocks if one != entry),
     )
     scenario = scenario_in(path)
     assert why_not_compared(scenario, without) or not judge(scenario, without).agrees
