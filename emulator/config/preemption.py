@@ -26,7 +26,8 @@ class Preemption:
             stopped, on any processors, as a virtual machine can.
         checkpoint: when checkpoints are written. ``interval``: after each ``interval``
             seconds of progress. ``share``: so often that they take at most ``share`` of
-            the limit, evenly spaced. ``jit``: just in time, when the run is preempted.
+            the limit, evenly spaced. ``jit``: just in time, when the run is preempted. Jobs with
+            the fact ``realtime`` of 1 write none at intervals: they are not preempted.
         interval: seconds of progress between two checkpoints.
         share: the part of the limit that checkpoints may take.
         cost: seconds that one checkpoint takes, during which its run makes no progress;

@@ -14,10 +14,11 @@ import numpy as np
 from emulator.config.preemption import Preemption
 from emulator.engine.clock import MICROSECONDS, instant
 from emulator.engine.events import FINISH, TIMEOUT
-from emulator.execution.checkpoint import IntervalCheckpoint, JustInTimeCheckpoint, spread_over_limit
+from emulator.execution.checkpoint import NEVER_WRITTEN, IntervalCheckpoint, JustInTimeCheckpoint, spread_over_limit
 from emulator.execution.requeue import Requeue
 from emulator.execution.suspend import Suspend
 from emulator.state.jobs import JobTable
+from slurm_sim_plugins.realtime import is_realtime
 from slurm_sim_plugins.views import Run, Situation
 
 LEAST_PLANNED = MICROSECONDS
@@ -143,5 +144,9 @@ def make_mode(table: JobTable, preemption: Preemption) -> Mode:
     if preemption.checkpoint == "jit":
         return JustInTimeCheckpoint(write, read)
     if preemption.checkpoint == "share":
-        return IntervalCheckpoint(spread_over_limit(table.limit.tolist(), write, preemption.share), write, read)
-    return IntervalCheckpoint([instant(preemption.interval)] * len(sizes), write, read)
+        interval = spread_over_limit(table.limit.tolist(), write, preemption.share)
+    else:
+        interval = [instant(preemption.interval)] * len(sizes)
+    for job in filter(is_realtime, table.jobs):
+        interval[job.index] = NEVER_WRITTEN
+    return IntervalCheckpoint(interval, write, read)

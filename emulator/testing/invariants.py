@@ -61,7 +61,9 @@ def check_invariants(result: Result, workload: Workload) -> None:
     killed = (work > limit) & bool(result.about["simulation"]["kill_at_limit"])
     useful = np.where(killed, limit, work)
     if records.stays is None:
-        check_progress(result.about["preemption"], runs, useful, limit, records.processors)
+        realtime = workload.facts.get("realtime")
+        never = None if realtime is None else realtime == 1
+        check_progress(result.about["preemption"], runs, useful, limit, records.processors, never)
         check_capacity(uses_of(runs), records.processors)
     else:
         left = useful[runs.job] - work_before(runs)

@@ -36,7 +36,9 @@ class _Expected(NamedTuple):
     slack: float
 
 
-def check_progress(options: Options, runs: RunRows, useful: Instants, limit: Instants, total: int) -> None:
+def check_progress(
+    options: Options, runs: RunRows, useful: Instants, limit: Instants, total: int, never: Mask | None = None
+) -> None:
     """Check lengths and work of all runs.
 
     A run that is not preempted lasts as long as the work that was left, and the overhead of
@@ -49,6 +51,7 @@ def check_progress(options: Options, runs: RunRows, useful: Instants, limit: Ins
         useful: work that each job does before it ends, by job.
         limit: by job.
         total: processors of the machine.
+        never: which jobs write no checkpoint at intervals; none.
 
     Raises:
         AssertionError: naming the job and the time in seconds.
@@ -57,7 +60,9 @@ def check_progress(options: Options, runs: RunRows, useful: Instants, limit: Ins
     if options["mode"] == "CHECKPOINT" and options["checkpoint"] == "jit":
         _check_just_in_time(options, runs, left, total)
     else:
-        _check_expected(runs, left, _expected(options, runs, left, limit[runs.job]))
+        _check_expected(
+            runs, left, _expected(options, runs, left, limit[runs.job], None if never is None else never[runs.job])
+        )
     require(
         (runs.work >= 0) & np.where(runs.last, runs.work == left, runs.work <= left),
         runs.id,
@@ -74,7 +79,7 @@ def work_before(runs: RunRows) -> Instants:
     return earlier - earlier[begin]
 
 
-def _expected(options: Options, runs: RunRows, left: Instants, limit: Instants) -> _Expected:
+def _expected(options: Options, runs: RunRows, left: Instants, limit: Instants, never: Mask | None) -> _Expected:
     if options["mode"] == "SUSPEND":
         slower = 1 + float(options["slowdown"])
         resuming = np.where(runs.first, 0, instants(np.array([options["cost"]], dtype=float)))
@@ -83,6 +88,8 @@ def _expected(options: Options, runs: RunRows, left: Instants, limit: Instants) 
     if options["mode"] == "CHECKPOINT":
         write, reading = _write(options, runs), _reading(options, runs)
         interval = _interval(options, limit, write)
+        if never is not None:
+            interval = np.where(never, ENDLESS, interval)
         most = np.maximum(0, -(-left // interval) - 1)
         complete = np.minimum(most, np.maximum(0, runs.length - reading) // (interval + write))
         return _Expected(reading + left + most * write, complete * interval, 0)

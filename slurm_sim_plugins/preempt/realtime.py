@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log, log2
+from math import fsum, log, log2
 from typing import ClassVar, Literal
 
 from slurm_sim_plugins.errors import ConfigurationError
@@ -104,7 +104,7 @@ class Realtime:
                 costs.append((self._cost(view, run), blocks.overlaps[own]))
         if not left:
             return None
-        sums = {block: sum([cost for cost, held in costs if held >> block & 1]) for block in numbers(left)}
+        sums = {block: fsum([cost for cost, held in costs if held >> block & 1]) for block in numbers(left)}
         return places.on(min(sums, key=lambda block: (sums[block], block)))
 
     def _allowed(self, run: Run) -> bool:
