@@ -22,10 +22,12 @@ from emulator.cli import (
     newplugin,
     optimum,
     plugins,
+    replay,
     reproduce,
     reproduce_migration,
     reproduce_optimum,
     reproduce_walltime,
+    resume,
     run,
     trace,
     truth,
@@ -68,6 +70,7 @@ def slurm_sim(log_level: str) -> None:
 
 for command in (
     run.run,
+    resume.resume,
     compare.compare,
     campaign.campaign,
     demo.demo,
@@ -84,6 +87,7 @@ for command in (
     walltime.walltime,
     truth.truth,
     optimum.optimum,
+    replay.replay,
     views.squeue,
     views.sinfo,
     views.sacct,

@@ -79,8 +79,15 @@ def read_requests(
     if trace.name.endswith(ENDINGS):
         return read_events(trace), {}, "", None
     from emulator.slurmctld.simulate import requests_of
+    from emulator.workload.sites import is_site_log, read_site_log
     from emulator.workload.swf import header_facts
 
+    if is_site_log(trace):
+        stated = [name for name in ("filter", "processors_field", "first_submit") if reading.get(name) is not None]
+        if stated:
+            raise ConfigurationError(f"{trace}: of a dump all jobs are run as they were; leave out {', '.join(stated)}")
+        log = read_site_log(trace, malformed=reading.get("malformed") or "error")
+        return log.requests, {"source_sha256": log.source_hash, "read": log.read}, "\n".join(log.told()), log.epoch
     processors = sum(node.cpus for node in conf.nodes)
     workload = shared.read_workload(trace, processors=processors, **reading)
     names = header_facts(workload.header).partitions

@@ -206,6 +206,14 @@ class Controller:
         job.hold_after = hold
         self._terminate(job, State.PREEMPTED)
 
+    def cancel(self, job: Job) -> None:
+        """Cancel a job: one that waits leaves at once, one that runs gets SIGTERM."""
+        if job.state is State.PENDING:
+            self._leave_queue(job, State.CANCELLED)
+        elif job.state is State.RUNNING:
+            job.requeue_after = False
+            self._terminate(job, State.CANCELLED)
+
     def suspend(self, job: Job) -> None:
         """Suspend a running job; its nodes are given away (observation P13)."""
         if job.state is not State.RUNNING or job.run is None:

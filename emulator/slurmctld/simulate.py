@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,7 @@ def simulate_slurm(
     name: str = "submissions",
     epoch: int | None = None,
     timing: Timing | None = None,
+    actions: Sequence[tuple[float, Callable[[Controller], None]]] = (),
     out: str | Path | None = None,
     about: Mapping[str, Any] | None = None,
     slots: Mapping[str, str] | None = None,
@@ -93,6 +94,7 @@ def simulate_slurm(
         name: what to call the workload.
         epoch: Unix time of second 0, or None.
         timing: what real daemons take their time for.
+        actions: operators' commands: (second, function of the controller).
         out: folder for records and ``run.toml``.
         about: what else is to stand under ``workload`` in ``run.toml``.
         slots: plugins in the place of those of the file, by ``PriorityType``, ``PreemptType``
@@ -110,7 +112,7 @@ def simulate_slurm(
     selection = _select(dict(slots or {}), plugin_options or {}, plugins, catalogue, seed)
     if out is not None:
         make_folder(Path(out))
-    controller = Controller(conf, requests, timing=timing, selection=selection)
+    controller = Controller(conf, requests, actions, timing=timing, selection=selection)
     journal = Journal(controller) if out is not None else None
     controller.run(observe=journal)
     records = collect(controller, epoch, whole=out is not None)

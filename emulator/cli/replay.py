@@ -1,0 +1,108 @@
+"""``slurm-sim replay``: a log of a real Slurm on a configuration, real beside emulated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from emulator.cli import shared
+
+
+@click.command()
+@click.argument("dump", type=click.Path(path_type=Path))
+@click.option(
+    "--slurm-conf", required=True, type=click.Path(path_type=Path), help="The slurm.conf of the cluster, or another."
+)
+@click.option("--zone", help="Of times in the dump that state none, such as Europe/Paris.  [default: UTC]")
+@click.option("--delimiter", default="|", show_default=True, help="Between the columns of the dump.")
+@click.option(
+    "--malformed",
+    type=click.Choice(["error", "drop"]),
+    default="error",
+    show_default=True,
+    help="What to do about a line that cannot be used: end there, or leave it out and name it.",
+)
+@click.option(
+    "--cancelled",
+    type=click.Choice(["cancel", "drop"]),
+    default="cancel",
+    show_default=True,
+    help="What to do about a job that was cancelled while it waited: cancel it at the same second, or leave it out.",
+)
+@click.option(
+    "--elsewhere",
+    type=click.Choice(["reject", "default"]),
+    default="reject",
+    show_default=True,
+    help="What to do about a job in a partition that the cluster has not: reject it as Slurm does, or send it to the "
+    "default partition.",
+)
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    help="Starts that are more than so many seconds apart part.",
+)
+@click.option(
+    "--warm-up",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    show_default=True,
+    help="Leave this first share of the jobs out of the comparison: the emulated cluster begins empty.",
+)
+@click.option(
+    "--limit", type=click.IntRange(min=0), default=10, show_default=True, help="Show so many of the jobs that part."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Leave the emulated run in a folder, for squeue and others."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
+def replay(
+    dump: Path,
+    slurm_conf: Path,
+    zone: str | None,
+    delimiter: str,
+    malformed: str,
+    cancelled: str,
+    elsewhere: str,
+    tolerance: float,
+    warm_up: float,
+    limit: int,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    r"""Run a dump of sacct -P (or Eagle's CSV) on a configuration, and compare with what really happened.
+
+    \b
+    sacct --allusers --starttime 2021-03-01 --format ALL --parsable2 > march.sacct
+    slurm-sim replay march.sacct --slurm-conf slurm.conf --zone Europe/Paris
+    """
+    from emulator.cli.slurm import check_plugins
+    from emulator.config.slurm import read_slurm_conf
+    from emulator.replay.compare import compare
+    from emulator.replay.emulate import Options, emulate
+    from emulator.workload.sites import read_site_log
+
+    conf = read_slurm_conf(slurm_conf)
+    check_plugins(conf)
+    log = read_site_log(dump, zone=zone, malformed=malformed, separator=delimiter)
+    told = [*(f"{notice}" for notice in conf.notices), *log.told()]
+    for sentence in told:
+        click.echo(sentence, err=True)
+    result = emulate(log, conf, Options(cancelled, elsewhere), out)
+    found = compare(log, result.records, tolerance, warm_up)
+    if as_json:
+        about = {"log": log.name, "records": log.read, "steps": log.steps, "unusable": len(log.unusable)}
+        shared.print_json({**about, **found.data(limit)})
+        return
+    from emulator.report.replay import partings_table, remarks, waits_table
+
+    steps = f", {log.steps:,} steps" if log.steps else ""
+    title = f"{log.name}: {len(log):,} jobs of {log.read:,} records{steps}, real and emulated"
+    shared.print_table(waits_table(found, title))
+    for sentence in remarks(found):
+        click.echo(sentence)
+    if limit and found.partings():
+        shared.print_table(partings_table(found, limit, log.epoch))
