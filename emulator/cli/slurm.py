@@ -36,7 +36,7 @@ def run_slurm(
     from emulator.metrics.summary import summarise
     from emulator.slurmctld.simulate import simulate_slurm
 
-    slots, seed = _slots(given)
+    slots, seed, compiled = _slots(given)
     conf = read_slurm_conf(slurm_conf)
     check_plugins(conf)
     for notice in conf.notices:
@@ -53,6 +53,7 @@ def run_slurm(
         plugin_options=shared.plugin_settings(settings),
         catalogue=catalogue,
         seed=seed,
+        compiled=compiled,
     )
     summary = summarise(result.records, threshold=threshold, warm_up=warm_up)
     if as_json:
@@ -95,19 +96,19 @@ def read_requests(
     return requests_of(workload, conf, names), about, shared.dropped_note(workload), workload.epoch
 
 
-def _slots(given: Mapping[str, Any]) -> tuple[dict[str, str], int]:
-    """Plugins that take the places of Slurm's, and the seed; other options of ideal timing would be ignored."""
+def _slots(given: Mapping[str, Any]) -> tuple[dict[str, str], int, bool | None]:
+    """Plugins that take the places of Slurm's, seed, compiled; other options of ideal timing would be ignored."""
     from emulator.config.options import resolve_slots
 
     slots, rest = resolve_slots({name: value for name, value in given.items() if name not in READING})
-    seed = rest.pop("seed", None)
+    seed, compiled = rest.pop("seed", None), rest.pop("compiled", None)
     stated = [name for name, value in rest.items() if value not in (None, ())]
     if stated:
         raise ConfigurationError(
             f"with --slurm-conf machine and policy come from that file; leave out {', '.join(sorted(stated))}, "
             "or change the file"
         )
-    return slots, seed or 0
+    return slots, seed or 0, compiled
 
 
 def _rejected(about: Mapping[str, Any]) -> str:

@@ -23,7 +23,7 @@ from emulator.slurmctld.job_mgr import partition_reason
 from emulator.slurmctld.node_select import select_nodes
 from emulator.slurmctld.nodes import Allocation, Mask
 from emulator.slurmctld.preempt import candidates, victims
-from emulator.slurmctld.queue import queue, still_waits
+from emulator.slurmctld.queue import still_waits
 
 
 class Slots:
@@ -38,33 +38,44 @@ class Slots:
 
     def __init__(self, nodes: int) -> None:
         self.bounds: set[float] = set()
-        self._count = 0
-        self._begin = np.empty(64)
-        self._end = np.empty(64)
-        self._nodes: Mask = np.zeros((64, nodes), dtype=bool)
+        self.count = 0
+        self._times = np.empty((2, 64))
+        self._added: list[Sequence[int]] = []
+        self._masks: Mask = np.zeros((64, nodes), dtype=bool)
+        self._filled = 0
 
-    def add(self, begin: float, end: float, nodes: Mask) -> None:
+    def add(self, begin: float, end: float, nodes: Sequence[int]) -> None:
         """Keep nodes from ``begin`` to ``end`` (seconds)."""
-        if self._count == len(self._begin):
-            self._begin, self._end = np.resize(self._begin, 2 * self._count), np.resize(self._end, 2 * self._count)
-            self._nodes = np.concatenate([self._nodes, np.zeros_like(self._nodes)])
-        self._begin[self._count], self._end[self._count] = begin, end
-        self._nodes[self._count] = nodes
-        self._count += 1
+        if self.count == self._times.shape[1]:
+            self._times = np.concatenate([self._times, self._times], axis=1)
+        self._times[:, self.count] = begin, end
+        self._added.append(nodes)
+        self.count += 1
         self.bounds |= {begin, end}
 
     def kept(self, begin: float, end: float) -> Mask:
         """Nodes that are kept at some time between."""
         return np.asarray(self._nodes[self._between(begin, end)].any(axis=0), dtype=bool)
 
+    @property
+    def _nodes(self) -> Mask:
+        """The nodes of each slot."""
+        while self.count > len(self._masks):
+            self._masks = np.concatenate([self._masks, np.zeros_like(self._masks)])
+        for place in range(self._filled, self.count):
+            self._masks[place, np.asarray(self._added[place], dtype=np.intp)] = True
+        self._filled = self.count
+        return self._masks
+
     def first_end(self, begin: float, end: float, nodes: Sequence[int]) -> float | None:
         """When the first slot ends that keeps one of these nodes at some time between."""
         those = self._between(begin, end)
         those = those[self._nodes[np.ix_(those, np.asarray(nodes, dtype=np.intp))].any(axis=1)]
-        return float(self._end[those].min()) if len(those) else None
+        return float(self._times[1, those].min()) if len(those) else None
 
     def _between(self, begin: float, end: float) -> NDArray[np.intp]:
-        return np.flatnonzero((self._begin[: self._count] < end) & (self._end[: self._count] > begin))
+        begins, ends = self._times[:, : self.count]
+        return np.flatnonzero((begins < end) & (ends > begin))
 
 
 def backfill(cluster: Cluster, controls: Controls) -> None:
@@ -74,10 +85,22 @@ def backfill(cluster: Cluster, controls: Controls) -> None:
         cluster: the situation.
         controls: starts and preempts.
     """
-    _Cycle(cluster, controls).run()
+    if cluster.compiled is None:
+        Cycle(cluster, controls).run()
+    else:
+        from emulator.slurmctld.backfill_compiled import CompiledCycle
+
+        CompiledCycle(cluster, controls).run()
 
 
-class _Cycle:
+class Cycle:
+    """One cycle, in plain Python.
+
+    Args:
+        cluster: the situation.
+        controls: starts and preempts.
+    """
+
     def __init__(self, cluster: Cluster, controls: Controls) -> None:
         self._cluster = cluster
         self._controls = controls
@@ -95,8 +118,9 @@ class _Cycle:
         self._futures_of = 0
 
     def run(self) -> None:
+        """Try the queue in order, as far as it may."""
         parameters = self._parameters
-        for job, partition in queue(self._cluster):
+        for _, job, partition in self._cluster.order.pairs():
             if self._tested >= parameters.bf_max_job_test:
                 return
             if self._table_full:
@@ -127,16 +151,10 @@ class _Cycle:
         if self._at_limit(job) or not cluster.licenses_free(job):
             return
         limit = job.time_min if job.time_min is not None else job.plan_limit
-        at = cluster.now
-        while True:
-            planned = self._earliest(job, partition, at, limit)
-            if planned is None:
-                return
-            start, allocation = planned
-            clash = self._clash(start, limit, allocation)
-            if clash is None:
-                break
-            at = clash
+        found = self._hole(job, partition, limit)
+        if found is None:
+            return
+        start, allocation = found
         if self._over_limit(job, partition, allocation):
             return
         if start <= cluster.now:
@@ -166,9 +184,24 @@ class _Cycle:
             job.reason = reason
         return bool(reason)
 
+    def _hole(self, job: Job, partition: Partition, limit: float) -> tuple[float, Allocation] | None:
+        """The first start of a run that takes no nodes that are kept for others, and the nodes; or None."""
+        at = self._cluster.now
+        while True:
+            planned = self._earliest(job, partition, at, limit)
+            if planned is None:
+                return None
+            start, allocation = planned
+            clash = self._slots.first_end(start, start + limit, allocation.nodes)
+            if clash is None:
+                return planned
+            at = clash
+
     def _share(self, job: Job, partition: Partition, limit: float) -> bool:
         """Start a job beside others on the resources that they share, if it may."""
         cluster = self._cluster
+        if self._controls.rows.depth(job, partition) < 2:
+            return False
         usable = cluster.usable(job, partition) & self._controls.not_reserved(job) & ~self._kept(cluster.now, limit)
         shared = self._controls.rows.select(job, partition, usable)
         if shared is not None:
@@ -246,10 +279,6 @@ class _Cycle:
     def _candidates(self, partition: Partition, job: Job) -> list[Job]:
         return candidates(job, partition, self._cluster)
 
-    def _clash(self, start: float, limit: float, allocation: Allocation) -> float | None:
-        """When to try again because the nodes are kept for somebody during the run; None if they are not."""
-        return self._slots.first_end(start, start + limit, allocation.nodes)
-
     def _start(self, job: Job, partition: Partition, allocation: Allocation, limit: float) -> None:
         cluster, self._started = self._cluster, self._started + 1
         for victim in self._victims:
@@ -284,4 +313,4 @@ class _Cycle:
         self._keep(begin, max(end, begin + grain), allocation)
 
     def _keep(self, begin: float, end: float, allocation: Allocation) -> None:
-        self._slots.add(begin, end, allocation.mask(len(self._cluster.machine)))
+        self._slots.add(begin, end, allocation.nodes)

@@ -18,6 +18,7 @@ from emulator.workload.sbatch import BatchOptions
 
 if TYPE_CHECKING:
     from emulator.slurmctld.accounting import Accounting
+    from emulator.slurmctld.compiled import Compiled
     from emulator.slurmctld.policies import Policies
 
 
@@ -33,7 +34,6 @@ class Cluster:
         machine: the nodes.
         free: what is free of them; what suspended jobs have is not taken from it.
         partitions: by name, in the order of the configuration.
-        lowest_tier: of all partitions.
         exclusive_user: whether a partition gives nodes to one user at a time.
         default: the partition of jobs that name none.
         jobs: by id, all that were submitted.
@@ -49,6 +49,7 @@ class Cluster:
         accounting: accounts, usage and limits, or None.
         array_tasks: how many tasks of each array are on the machine, by its id.
         licenses: (total, in use) by name.
+        compiled: what chooses nodes in compiled code, or None.
         classes: a number for what jobs ask of the machine.
         fits_alone: whether jobs of a class fit onto nodes of a partition if nobody else is there.
     """
@@ -63,7 +64,7 @@ class Cluster:
             partition.name: self._partition(place, partition) for place, partition in enumerate(conf.partitions)
         }
         self.exclusive_user = any(partition.exclusive_user for partition in conf.partitions)
-        self.lowest_tier = min((partition.priority_tier for partition in conf.partitions), default=0)
+        self._outranks: dict[str, bool] = {}
         stated = [partition.name for partition in conf.partitions if partition.default]
         self.default = self.partitions[stated[-1]] if stated else None
         self.jobs: dict[int, Job] = {}
@@ -78,6 +79,7 @@ class Cluster:
         self.policies: Policies | None = None
         self.accounting: Accounting | None = None
         self.array_tasks: Counter[int] = Counter()
+        self.compiled: Compiled | None = None
         self.classes: dict[BatchOptions, int] = {}
         self.fits_alone: dict[tuple[int, str, bytes], bool] = {}
         self.licenses = {name: [int(count), 0] for name, count in conf.parameters.numbers("Licenses").items()}
@@ -135,6 +137,9 @@ class Cluster:
     def look_again(self) -> None:
         """What holds for jobs may have been changed, by an operator or a clock: all are looked at again."""
         self.order.changed()
+        self._outranks.clear()
+        if self.compiled is not None:
+            self.compiled.runs.changed()
         self.unsettled |= self.waiting
 
     def usable(self, job: Job, partition: Partition, *, planned: bool = False) -> Mask:
@@ -156,18 +161,29 @@ class Cluster:
     def take(self, job: Job, allocation: Allocation) -> None:
         """A job comes to the machine."""
         self.free.take(allocation)
+        if self.compiled is not None:
+            self.compiled.runs.add(job)
         for name, count in job.options.licenses:
             self.licenses[name][1] += count
 
     def release(self, job: Job, allocation: Allocation) -> None:
         """A job leaves the machine."""
         self.free.release(allocation)
+        if self.compiled is not None:
+            self.compiled.runs.remove(job)
         for name, count in job.options.licenses:
             self.licenses[name][1] -= count
 
     def licenses_free(self, job: Job) -> bool:
         """Whether the licences that a job wants are free."""
         return all(self.licenses[name][1] + count <= self.licenses[name][0] for name, count in job.options.licenses)
+
+    def outranks(self, partition: Partition) -> bool:
+        """Whether a partition of a lower tier shares nodes with this one."""
+        if partition.name not in self._outranks:
+            lower = [other for other in self.partitions.values() if other.tier < partition.tier]
+            self._outranks[partition.name] = any((other.nodes & partition.nodes).any() for other in lower)
+        return self._outranks[partition.name]
 
     def planned_end(self, job: Job) -> float:
         """When a running job is planned to end; of one past its limit see observation T5."""

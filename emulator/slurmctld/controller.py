@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from heapq import heappop, heappush
+from importlib.util import find_spec
 from itertools import count
 
 from emulator.config.sacctmgr.database import Accounts
@@ -53,6 +54,8 @@ class Controller:
         selection: plugins in the place of those that the configuration names.
         accounts: associations and qualities of service, if there is accounting.
         epoch: Unix time of second 0.
+        compiled: whether compiled code chooses nodes, which changes nothing in what comes of
+            it; by default if numba is installed.
 
     Attributes:
         cluster: the situation; after :meth:`run`, all jobs with their runs.
@@ -69,6 +72,7 @@ class Controller:
         selection: Selection | None = None,
         accounts: Accounts | None = None,
         epoch: int = 0,
+        compiled: bool | None = None,
     ) -> None:
         self.parameters = parameters_of(conf)
         self.cluster = Cluster(conf, self.parameters)
@@ -83,6 +87,10 @@ class Controller:
         self.priority = MultifactorPriority(conf, self.cluster.accounting) if multifactor else BasicPriority()
         cpus = int(self.cluster.machine.cpus.sum())
         self.cluster.policies = Policies(selection, cpus) if selection is not None else None
+        if compiled if compiled is not None else find_spec("numba") is not None:
+            from emulator.slurmctld.compiled import Compiled
+
+            self.cluster.compiled = Compiled(self.cluster)
         self.rejected: list[tuple[JobRequest, str]] = []
         self.refused: list[tuple[float, str]] = []
         self._events: list[tuple[float, int, Action]] = []
@@ -167,6 +175,7 @@ class Controller:
         grace = grace_time(job, self.cluster)
         job.vacating = True
         self._sweep_due = 0.0
+        self._ends_otherwise(job)
         job.preempted_at = self.cluster.now
         job.requeue_after = mode == "REQUEUE" and self._may_requeue(job)
         if mode == "SUSPEND":
@@ -376,8 +385,13 @@ class Controller:
             backfill(self.cluster, self)
             # Who started may have left room in the cycle's bounds for others.
             self._seen["backfill"] = before
-            ends = [self.cluster.planned_end(job) for job in self.cluster.running.values()]
-            self._next_end = min(ends, default=float("inf"))
+            self._next_end = self._first_end()
+
+    def _first_end(self) -> float:
+        """When the first of the runs is planned to end."""
+        if self.cluster.compiled is not None:
+            return min(self.cluster.compiled.runs.planned()[0][:1].tolist(), default=float("inf"))
+        return min(map(self.cluster.planned_end, self.cluster.running.values()), default=float("inf"))
 
     def _news(self, loop: str) -> bool:
         """Whether a loop would find anything that it did not find the last time.
@@ -419,12 +433,18 @@ class Controller:
     def _halt(self, job: Job) -> None:
         """A job's work stands still."""
         assert job.run is not None
+        self._ends_otherwise(job)
         job.left -= self.cluster.now - job.work_since
         if self.cluster.accounting is not None:
             self.cluster.accounting.halted(job)
         job.run.suspensions.append([self.cluster.now, None])
         job.state = State.SUSPENDED
         job.sequence += 1
+
+    def _ends_otherwise(self, job: Job) -> None:
+        """A run is not planned to end by its limit alone any more."""
+        if self.cluster.compiled is not None:
+            self.cluster.compiled.runs.odd(job)
 
     def _take_turns(self) -> None:
         """Let those run whose turn it is."""

@@ -99,16 +99,13 @@ class _Releases:
         def sums(column: Ints) -> Ints:
             return np.bincount(nodes, weights=column[:upto], minlength=size).astype(np.int64)
 
-        gres = {
-            kind: counts + sums(self._gres[kind]) if kind in self._gres else counts
-            for kind, counts in free.gres.items()
-        }
-        return Free(
-            free.units + sums(self._units),
-            free.memory + sums(self._memory),
-            gres,
-            free.jobs - np.bincount(nodes, minlength=size),
-        )
+        later = free.copy()
+        later.units += sums(self._units)
+        later.memory += sums(self._memory)
+        later.jobs -= np.bincount(nodes, minlength=size)
+        for kind, column in self._gres.items():
+            later.gres[kind] += sums(column)
+        return later
 
 
 def _column(parts: Sequence[Sequence[int]]) -> Ints:

@@ -82,7 +82,7 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
         picked = _Picker(want, machine.weight, room, choice).pick()
         if picked is None:
             continue
-        found = _allocate(want, machine, free, _deal(want, room, picked))
+        found = allocate(want, machine, free, _deal(want, room, picked))
         if found is not None:
             return found
     return None
@@ -279,7 +279,8 @@ def _consecutive(nodes: Ints, usable: Mask) -> list[Ints]:
     return list(np.split(nodes, np.flatnonzero(np.diff(nodes) > 1) + 1))
 
 
-def _allocate(want: Want, machine: Machine, free: Free, taken: dict[int, int]) -> Allocation | None:
+def allocate(want: Want, machine: Machine, free: Free, taken: dict[int, int]) -> Allocation | None:
+    """What a job gets of each node, given the units that it takes there; None if the nodes lack other resources."""
     nodes = sorted(taken)
     units = [int(machine.units[node]) if want.whole else taken[node] for node in nodes]
     if want.all_memory:

@@ -53,6 +53,7 @@ class Machine:
         units, memory: of each node.
         threads: CPUs of a unit.
         weight: low ones are taken first.
+        weights: all weights, ascending.
         gres: count of each kind on each node.
         features: of each node.
         up: whether a node takes new jobs.
@@ -67,6 +68,7 @@ class Machine:
         self.units: Ints = np.maximum(self.cpus // self.threads, 1)
         self.memory: Ints = np.array([node.real_memory for node in nodes], dtype=np.int64)
         self.weight: Ints = np.array([node.weight for node in nodes], dtype=np.int64)
+        self.weights: Ints = np.unique(self.weight)
         self.features = [frozenset(node.features) for node in nodes]
         self.gres: dict[Gres, Ints] = {}
         for place, node in enumerate(nodes):
@@ -86,11 +88,8 @@ class Machine:
 
     def free(self) -> Free:
         """All of it free."""
-        return Free(
-            self.units.copy(),
-            self.memory.copy(),
-            {kind: counts.copy() for kind, counts in self.gres.items()},
-            np.zeros(len(self), dtype=np.int64),
+        return Free.of(
+            np.array([self.units, self.memory, np.zeros_like(self.units), *self.gres.values()]), tuple(self.gres)
         )
 
 
@@ -111,21 +110,23 @@ class Free:
         units, memory: of each node.
         gres: count of each kind.
         jobs: how many jobs are on each node.
+        table: all that as rows: units, memory, jobs, then the kinds.
     """
 
     units: Ints
     memory: Ints
     gres: dict[Gres, Ints]
     jobs: Ints
+    table: Ints
+
+    @classmethod
+    def of(cls, table: Ints, kinds: Sequence[Gres]) -> Free:
+        """What the rows of a table say; changes of one are changes of the other."""
+        return cls(table[0], table[1], dict(zip(kinds, table[3:], strict=True)), table[2], table)
 
     def copy(self) -> Free:
         """A copy that can be changed."""
-        return Free(
-            self.units.copy(),
-            self.memory.copy(),
-            {kind: counts.copy() for kind, counts in self.gres.items()},
-            self.jobs.copy(),
-        )
+        return Free.of(self.table.copy(), tuple(self.gres))
 
     def take(self, allocation: Allocation) -> None:
         """A job comes."""

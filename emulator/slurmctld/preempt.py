@@ -40,7 +40,7 @@ def candidates(job: Job, partition: Partition, cluster: Cluster) -> list[Job]:
     if parameters.preempt_type == BY_QOS:
         # With gang scheduling jobs take turns instead (observation J5).
         return [] if "GANG" in parameters.preempt_mode else _by_qos(job, cluster)
-    if parameters.preempt_type in ("", "preempt/none") or partition.tier <= cluster.lowest_tier:
+    if parameters.preempt_type in ("", "preempt/none") or not cluster.outranks(partition):
         return []
     found = [
         other
@@ -48,6 +48,7 @@ def candidates(job: Job, partition: Partition, cluster: Cluster) -> list[Job]:
         if other.state is State.RUNNING and other.run is not None and not other.vacating
         if cluster.partitions[other.run.partition].tier < partition.tier
         if preempt_mode(other, cluster) != "OFF"
+        if _overlaps(other, partition.nodes)
         if cluster.now - other.run.start >= parameters.preempt_exempt_time
     ]
     if parameters.preempt_youngest_first:

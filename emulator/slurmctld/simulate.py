@@ -85,6 +85,7 @@ def simulate_slurm(
     plugins: Iterable[type] = (),
     catalogue: Catalogue | None = None,
     seed: int = 0,
+    compiled: bool | None = None,
 ) -> Result:
     """Run submissions through the cluster of a ``slurm.conf``.
 
@@ -103,6 +104,8 @@ def simulate_slurm(
         plugins: plugin classes of your own, to be named in ``slots``.
         catalogue: plugins that were found; by default the bundled and the installed ones.
         seed: of the random numbers that plugins draw.
+        compiled: whether compiled code chooses nodes, which changes nothing in what comes of
+            it; by default if numba is installed.
 
     Raises:
         ConfigurationError: a slot that stays Slurm's, or a plugin or option that there is not.
@@ -112,7 +115,7 @@ def simulate_slurm(
     selection = _select(dict(slots or {}), plugin_options or {}, plugins, catalogue, seed)
     if out is not None:
         make_folder(Path(out))
-    controller = Controller(conf, requests, actions, timing=timing, selection=selection)
+    controller = Controller(conf, requests, actions, timing=timing, selection=selection, compiled=compiled)
     journal = Journal(controller) if out is not None else None
     controller.run(observe=journal)
     records = collect(controller, epoch, whole=out is not None)

@@ -1,0 +1,44 @@
+"""What compiled code keeps of a cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from emulator.slurmctld.job import Job, Partition
+from emulator.slurmctld.nodes import Allocation, Ints, Mask
+from emulator.slurmctld.runs import RunTable
+from emulator.slurmctld.select_compiled import Selector, encode
+
+if TYPE_CHECKING:
+    from emulator.slurmctld.cluster import Cluster
+
+
+class Compiled:
+    """Requests as numbers, runs as columns, and room for the kernels.
+
+    Args:
+        cluster: the situation.
+
+    Attributes:
+        selector: chooses nodes.
+        runs: running jobs by planned end.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self.selector = Selector(cluster.machine)
+        self.runs = RunTable(cluster)
+        self._codes: dict[tuple[int, str], Ints | None] = {}
+
+    def code(self, job: Job, partition: Partition) -> Ints | None:
+        """What a job asks of a partition as numbers; None if it is not plain."""
+        key = (job.alike, partition.name)
+        if key not in self._codes:
+            self._codes[key] = encode(job.wants[partition.name], self._cluster.machine)
+        return self._codes[key]
+
+    def select(self, job: Job, partition: Partition, usable: Mask) -> Allocation | None:
+        """The nodes for a plain job now, or None if it does not fit; see :meth:`code`."""
+        code = self.code(job, partition)
+        assert code is not None
+        return self.selector.select(job.wants[partition.name], code, self._cluster.free, usable)
