@@ -21,12 +21,20 @@ from emulator.optimum.optimise import Optimum, optimise
 from emulator.optimum.problem import Problem
 
 PAPER = "11 h 52 min (CPLEX, 32 cores, 4 + 3 jobs on 16 midplanes)"
-NONE = Ideas(incumbent=False, subsets=0, propagation=False, symmetry=False, preemption=False, cliques=False)
+NONE = Ideas(
+    incumbent=False,
+    subsets=0,
+    more_subsets=False,
+    propagation=False,
+    symmetry=False,
+    preemption=False,
+    cliques=False,
+)
 """The model alone; such a model left most of these instances open after a minute."""
 VARIANTS = {
     "all": Ideas(),
     "without incumbent": Ideas(incumbent=False),
-    "without subsets": Ideas(subsets=0),
+    "without subsets": Ideas(subsets=0, more_subsets=False),
     "without propagation": Ideas(propagation=False),
     "without symmetry": Ideas(symmetry=False),
     "without preemption": Ideas(preemption=False),

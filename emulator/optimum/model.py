@@ -7,6 +7,7 @@ the reason why no best schedule is lost that way; what each brought is in docs/o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,9 @@ class Ideas:
         subsets: jobs of which the best schedules are found first, this many batch jobs at a
             time, together with all real-time jobs. Leaving jobs out makes no other job
             worse, so in every schedule of all jobs their slowdowns add up to no less.
+        more_subsets: if the whole problem is not done soon, subsets of more jobs, all but one
+            in the end, and then the whole problem anew. Few problems need it; those that do
+            hardly ever end without it.
         propagation: the solver draws all conclusions from disjunctions that it can. It is
             an option of its own that is off by default.
         symmetry: of schedules that differ by an exchange of equal parts of the machine, one
@@ -53,6 +57,7 @@ class Ideas:
 
     incumbent: bool = True
     subsets: int = 2
+    more_subsets: bool = True
     propagation: bool = True
     symmetry: bool = True
     preemption: bool = True
@@ -345,7 +350,7 @@ PORTFOLIO = ("max_lp", "default_lp", "reduced_costs", "quick_restart", "pseudo_c
 """Of the solver's strategies those that can prove an optimum; what only looks for schedules is left out."""
 
 
-def solve(model: Model, workers: int, seconds: float) -> tuple[CpSolver, str]:
+def solve(model: Model, workers: int, seconds: float, work: float = math.inf) -> tuple[CpSolver, str]:
     """Solve a model.
 
     Args:
@@ -353,6 +358,8 @@ def solve(model: Model, workers: int, seconds: float) -> tuple[CpSolver, str]:
         workers: threads, each with a strategy of its own; no more are used than there are
             strategies. One takes the solver's default.
         seconds: how long at most.
+        work: how much at most, in what the solver calls deterministic time: the same on every
+            machine, and of the order of a second.
 
     Returns:
         The solver, with what it found, and its outcome: ``OPTIMAL``, ``FEASIBLE``,
@@ -363,6 +370,7 @@ def solve(model: Model, workers: int, seconds: float) -> tuple[CpSolver, str]:
     solver = cp_model.CpSolver()
     told = solver.parameters
     told.max_time_in_seconds = seconds
+    told.max_deterministic_time = work
     told.num_workers = min(workers, len(PORTFOLIO))
     if workers > 1:
         told.subsolvers.extend(PORTFOLIO[:workers])

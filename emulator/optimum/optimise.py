@@ -32,7 +32,11 @@ SECONDS = 60.0
 LEAST_SECONDS = 0.1
 """The whole problem gets so much even if nothing is left."""
 SUBSETS_SHARE = 0.25
-"""Of the time, for subsets of the batch jobs."""
+"""Of the time, for subsets of few batch jobs, and as much for those of more."""
+SOON = 2.0
+"""So much work for the whole problem before subsets of more jobs are looked at; 5 to 10 s on one core."""
+SOON_SHARE = 0.25
+"""And no more than this part of the time: the solver can come to a standstill that it does not count as work."""
 LARGEST_JOBS = 40
 LARGEST_INTERVALS = 20_000
 HUNDREDTH = 100
@@ -211,22 +215,37 @@ class _Search:
         self.spent = 0.0
         self.cpu = 0.0
         self.weighed: Weights = weights(problem.batch, problem.horizon)
+        self.cuts: list[Cut] = []
+        self.bound = 0.0
 
     def best(self, known: Schedule) -> Optimum:
         """Beat a schedule, or prove that none does."""
+        few, all_but_one = self.ideas.subsets, len(self.problem.batch) - 1
+        self._learn(range(1, min(few, all_but_one) + 1))
+        if self.ideas.more_subsets and few < all_but_one:
+            found = self._attempt(known, SOON, SOON_SHARE * self.seconds)
+            if found.status == "optimal" or self.spent >= self.seconds:
+                return found
+            known = found.schedule
+            self._learn(range(few + 1, all_but_one + 1))
+        return self._attempt(known)
+
+    def _attempt(self, known: Schedule, work: float = math.inf, seconds: float = math.inf) -> Optimum:
+        """The whole problem, with so much work and in so many of the seconds that are left at most."""
         below = self._weighed_sum(known)
-        model = Model(self.problem, self.ideas, self.weighed, self._cuts(), below if self.ideas.incumbent else None)
-        solver, outcome = self._solve(model, max(LEAST_SECONDS, self.seconds - self.spent))
-        bound = solver.best_objective_bound
+        model = Model(self.problem, self.ideas, self.weighed, self.cuts, below if self.ideas.incumbent else None)
+        left = max(LEAST_SECONDS, self.seconds - self.spent)
+        solver, outcome = self._solve(model, min(left, seconds), work)
+        self.bound = max(self.bound, solver.best_objective_bound)
         if outcome in ("OPTIMAL", "FEASIBLE"):
             schedule = model.schedule(solver)
             if outcome == "OPTIMAL" or self._weighed_sum(schedule) <= below:
-                return self._optimum(outcome == "OPTIMAL", schedule, bound)
+                return self._optimum(outcome == "OPTIMAL", schedule, self.bound)
         if outcome == "INFEASIBLE":
             if not self.ideas.incumbent:
                 raise AssertionError(f"{self.problem.name}: the model has no solution, but the problem has")
             return self._optimum(True, known, below)
-        return self._optimum(False, known, min(below, bound))
+        return self._optimum(False, known, min(below, self.bound))
 
     def _optimum(self, proven: bool, schedule: Schedule, bound: float) -> Optimum:
         lower = max(Fraction(len(self.problem.batch)), self._exact(bound))
@@ -250,29 +269,26 @@ class _Search:
     def _weighed_sum(self, schedule: Schedule) -> int:
         return sum((schedule[job.id].end - job.submit) * self.weighed.of[job.id] for job in self.problem.batch)
 
-    def _cuts(self) -> list[Cut]:
-        """What the best schedules of few batch jobs say, as long as there is time for them."""
-        cuts: list[Cut] = []
-        batch = self.problem.batch
-        for count in range(1, min(self.ideas.subsets, len(batch) - 1) + 1):
-            for jobs in combinations(batch, count):
-                left = SUBSETS_SHARE * self.seconds - self.spent
-                if left <= 0:
-                    return cuts
-                cuts.append(self._cut(jobs, cuts, left))
-        return cuts
+    def _learn(self, counts: Iterable[int]) -> None:
+        """What the best schedules of so many batch jobs say, as long as there is time for them."""
+        until = self.spent + SUBSETS_SHARE * self.seconds
+        for count in counts:
+            for jobs in combinations(self.problem.batch, count):
+                if self.spent >= until:
+                    return
+                self.cuts.append(self._cut(jobs, until - self.spent))
 
-    def _cut(self, jobs: tuple[Job, ...], cuts: Sequence[Cut], seconds: float) -> Cut:
+    def _cut(self, jobs: tuple[Job, ...], seconds: float) -> Cut:
         ids = {job.id for job in jobs}
-        known = [cut for cut in cuts if ids.issuperset(cut.jobs)]
+        known = [cut for cut in self.cuts if ids.issuperset(cut.jobs)]
         part = self.problem.of([job for job in self.problem.jobs if job.realtime or job.id in ids])
         model = Model(part, self.ideas, self.weighed, known)
         solver, _ = self._solve(model, seconds)
         return Cut(tuple(sorted(ids)), math.floor(solver.best_objective_bound))
 
-    def _solve(self, model: Model, seconds: float) -> tuple[CpSolver, str]:
+    def _solve(self, model: Model, seconds: float, work: float = math.inf) -> tuple[CpSolver, str]:
         before = os.times()
-        solver, outcome = solve(model, self.workers, seconds)
+        solver, outcome = solve(model, self.workers, seconds, work)
         after = os.times()
         self.spent += solver.wall_time
         self.cpu += after.user + after.system - before.user - before.system

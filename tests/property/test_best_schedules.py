@@ -26,7 +26,7 @@ pytest.importorskip("ortools")
 
 ANY = Fraction(1000)
 """A bound that every schedule keeps."""
-PLAIN = Ideas(incumbent=False, subsets=0, symmetry=False, preemption=False, cliques=False)
+PLAIN = Ideas(incumbent=False, subsets=0, more_subsets=False, symmetry=False, preemption=False, cliques=False)
 MACHINES: dict[str, tuple[int | Blocks, tuple[int, ...]]] = {
     "one": (1, (1,)),
     "processors": (3, (1, 2, 3)),

@@ -14,7 +14,7 @@ from emulator.optimum.climb import climb
 from emulator.optimum.instances import as_processors, contended, of_the_paper
 from emulator.optimum.listing import ListScheduler
 from emulator.optimum.milp import optimise_milp
-from emulator.optimum.model import Ideas
+from emulator.optimum.model import Ideas, Model, solve
 from emulator.optimum.optimise import Optimum, check_size, optimise, within_reach
 from emulator.optimum.problem import Job, Problem, mira_checkpoint
 from emulator.optimum.realtime import least_mean
@@ -99,6 +99,23 @@ def test_on_processors_a_preempted_job_goes_on_beside_the_one_of_its_size_that_s
     found = best(*jobs, machine=2, bound="1", tries=tries)
     assert found.objective == Fraction(7, 6) + Fraction(22, 20)
     assert found.schedule[2].parts == (Part(0, 2), Part(3, 7))
+
+
+def test_what_is_not_done_soon_is_begun_anew_with_subsets_of_more_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ortools")
+    whole = []
+
+    def counted(model: Model, *limits: float) -> object:
+        whole.append(len(model.problem.batch))
+        return solve(model, *limits)
+
+    monkeypatch.setattr("emulator.optimum.optimise.solve", counted)
+    monkeypatch.setattr("emulator.optimum.optimise.SOON", 1e-9)
+    problem = contended(2, batch=4, realtime=3)
+    found = optimise(problem, tries=10, seconds=600)
+    assert [whole.count(size) for size in range(1, 5)] == [4, 6, 4, 2]
+    assert (found.status, found.objective) == ("optimal", optimise(problem, ideas=Ideas(more_subsets=False)).objective)
+    assert whole.count(4) == 3
 
 
 def test_two_wide_jobs_go_one_after_the_other_the_shorter_first() -> None:

@@ -348,8 +348,10 @@ def test_both_tables_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     done = run("reproduce", "optimum", "--logs", 1, "--out", "tables", "--json")
     assert done.exit_code == 0, done.exception
     found = json.loads(done.stdout)
-    assert [row["name"] for row in found["table3"]][:2] == ["optimum on blocks", "optimum on processors"]
-    blocks, processors, *policies = found["table3"]
+    assert [row["name"] for row in found["table3"]][:2] == ["optimum on blocks", "WCJS on blocks"]
+    blocks, heuristic, processors, *policies = found["table3"]
+    assert heuristic["printed"] == [2.54, 1.5]
+    assert heuristic["batch"] >= blocks["batch"] - 1e-9
     assert (blocks["proven"], processors["proven"], found["table2"][0]["printed"]) == (1, 1, 3)
     # A schedule on blocks is one on processors; and a policy may be better only by breaking the bound.
     assert processors["batch"] <= blocks["batch"] + 1e-9
