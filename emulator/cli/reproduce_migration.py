@@ -37,6 +37,13 @@ if TYPE_CHECKING:
 @click.option(
     "--trials", type=click.IntRange(min=1), default=1, show_default=True, help="Workloads of each kind, by seed."
 )
+@click.option(
+    "--widest",
+    type=click.Choice(["320", "128"]),
+    default="320",
+    show_default=True,
+    help="The most processors that a job of FWload takes; the mean stays that of the paper.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Write Markdown, JSON and pictures into a folder.")
 @click.option("--keep", type=click.Path(path_type=Path), help="Keep results in a folder, to go on from there.")
 @worker_options
@@ -47,6 +54,7 @@ def migration(
     jobs: int,
     loads: str,
     trials: int,
+    widest: str,
     out: Path | None,
     keep: Path | None,
     as_json: bool,
@@ -65,7 +73,7 @@ def migration(
     from emulator.report import migration as report
     from emulator.report.style import picture_bytes
 
-    plan = Plan(_whole(figures) or FIGURES, jobs, _numbers(loads), trials)
+    plan = Plan(_whole(figures) or FIGURES, jobs, _numbers(loads), trials, int(widest))
     if out is not None:
         make_folder(out)
     with chosen(**workers) as made:

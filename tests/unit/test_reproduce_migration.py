@@ -17,6 +17,7 @@ from emulator.papers.migration import (
     BATCHES,
     FIGURES,
     SETTINGS,
+    WIDEST,
     Plan,
     Points,
     config_of,
@@ -30,6 +31,7 @@ from emulator.papers.migration import (
 )
 from emulator.papers.migration_claims import break_even, claims
 from emulator.report import migration as report
+from emulator.workload.models import feitelson96
 from slurm_sim_plugins import ConfigurationError
 from slurm_sim_plugins.manager import Catalogue, select
 
@@ -100,9 +102,22 @@ def test_workloads_are_the_same_jobs_at_other_times_or_with_other_use() -> None:
     assert (low.time_limit >= low.run).all()
 
 
+@pytest.mark.parametrize("widest", WIDEST)
+def test_narrower_jobs_keep_the_moments_that_the_paper_prints(widest: int) -> None:
+    moments = feitelson96.expect(feitelson96.Feitelson96Parameters(**WIDEST[widest]), widest)
+    assert moments["mean_parallelism"] == pytest.approx(23.4, rel=0.001)
+    assert moments["mean_run"] == pytest.approx(2606.6, rel=0.001)
+    assert moments["serial_share"] < 0.18
+    jobs = source_of("FWload", 2000, 0.7, 1, widest=widest).workload()
+    assert jobs.processors.max() == widest
+    assert jobs.load(320) == pytest.approx(0.7, rel=0.01)
+    assert source_of("JWload", 500, 0.7, 1, widest=widest) == source_of("JWload", 500, 0.7, 1)
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
+        ({"widest": 64}, "the widest job has 64 processors; choose from 320 and 128"),
         ({"figures": (5,)}, "there is no figure 5 of results; choose from 6 to 14"),
         ({"figures": ()}, "name one figure or more"),
         ({"loads": (0.0,)}, "a load is 0; give shares of the machine, above 0 and at most 1"),
@@ -302,17 +317,18 @@ def run(*words: str) -> Result:
 
 def test_a_small_one_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    words = ("--jobs", "400", "--loads", "0.9", "--figures", "6,8,10,13", "--processes", "1", "--keep", "kept")
+    words = ("--jobs", "400", "--loads", "0.9", "--figures", "6,8,10,13", "--widest", "128")
+    words += ("--processes", "1", "--keep", "kept")
     done = run(*words, "--out", "out")
     assert done.exit_code == 0, done.output
     assert "Figure 13: mean response time (s), FWload" in done.output
     assert "abstract, both workloads: MEASY's mean response time is 23.1 % or more below EASY's" in done.output
     written = json.loads(Path("out/tables.json").read_text())
     assert len(written["points"]) == (4 + 3 + 4) + (4 + 4)
-    assert written["options"] == {"figures": [6, 8, 10, 13], "jobs": 400, "loads": [0.9], "trials": 1}
+    assert written["options"] == {"figures": [6, 8, 10, 13], "jobs": 400, "loads": [0.9], "trials": 1, "widest": 128}
     point = next(each for each in written["points"] if (each["workload"], each["policy"]) == ("FWload", "MEASY"))
     assert point["means"]["response"]["value"] == pytest.approx(np.mean(point["batches"]["response"]))
-    assert "Options: figures 6 8 10 13, jobs 400, loads 0.9, trials 1." in Path("out/tables.md").read_text()
+    assert "Options: figures 6 8 10 13, jobs 400, loads 0.9, trials 1, widest 128." in Path("out/tables.md").read_text()
     assert {path.stem for path in Path("out").glob("*.png")} == {f"figure-{number}" for number in (6, 8, 10, 13)}
     again = run(*words, "--json")
     assert json.loads(again.output)["points"] == written["points"]
