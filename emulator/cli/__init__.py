@@ -26,6 +26,7 @@ from emulator.cli import (
     reproduce,
     reproduce_migration,
     reproduce_optimum,
+    reproduce_realtime,
     reproduce_walltime,
     resume,
     run,
@@ -91,10 +92,13 @@ for command in (
     views.squeue,
     views.sinfo,
     views.sacct,
+    views.sprio,
+    views.sshare,
 ):
     slurm_sim.add_command(command)
 reproduce.reproduce.add_command(reproduce_walltime.walltime)
 reproduce.reproduce.add_command(reproduce_optimum.optimum)
+reproduce.reproduce.add_command(reproduce_realtime.realtime)
 reproduce.reproduce.add_command(reproduce_migration.migration)
 
 

@@ -199,11 +199,12 @@ class Realtime:
 
     def preempt(self, run: Running) -> None:
         self.leave(run)
-        job, did = run.job, max(0, self.now - run.works)
-        if self.rules.jit is None or not did:
+        job = run.job
+        did = max(0, self.now - run.works) if self.rules.jit is not None else 0
+        job.done += did
+        if not did or not self.rules.jit:
             self.waiting.append(job)
             return
-        job.done += did
         job.back = self.now + self.rules.jit
         self.writing.append((job.back, self.sets[run.block]))
         self.absent.append(job)

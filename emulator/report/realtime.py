@@ -1,0 +1,268 @@
+"""Real-time jobs: the paper's figures 3 to 7 as tables, as box plots, as Markdown and as data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from emulator.metrics.realtime import ALL
+from emulator.papers.realtime import BASELINE, BASIC, JIT, KINDS, MEASURES, POINTS, SCHEMES, Group, values
+from emulator.papers.realtime_claims import by_scheme, gain
+from emulator.report.numbers import UNKNOWN, printable
+from emulator.report.style import INK, MUTED, SERIES, house_style, new_figure, say
+from emulator.workload.variations import CATEGORIES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+    from emulator.papers.cells import Cell
+    from emulator.papers.claims import Claim
+
+CELLS = ("figure", "jobs", "what", "paper", "ours")
+CLAIMS = ("source", "workload", "claim", "holds", "ours")
+READINGS = ("reading", "real-time: baseline", "JIT", "less by", "batch: baseline", "JIT", "cost")
+NOTE = (
+    "Means over the trials, each counting with its jobs. Percentiles are means of the trials' percentiles. "
+    "Turnaround in hours."
+)
+WIDE, HIGH = 11.0, 6.6
+"""Inches."""
+HOUR = 3600.0
+
+
+def scheme_names() -> dict[str, str]:
+    """What to call each scheme."""
+    return SCHEMES | BASIC
+
+
+def figure_number(category: str) -> int:
+    """The paper's figure of a category."""
+    return int(values()["figures"][category])
+
+
+# Tables -------------------------------------------------------------------------------
+
+
+def cell_rows(cells: Sequence[Cell]) -> list[list[str]]:
+    """The paper's numbers beside ours."""
+    return [[f"{cell.table}", cell.title, cell.row, f"{cell.printed[0]:g}", _number(cell.ours)] for cell in cells]
+
+
+def group_headings(groups: Sequence[Group]) -> list[str]:
+    """Columns of a figure's table: a kind and measure for each percentage."""
+    percents = _percents(groups)
+    return ["jobs", "measure", "scheme", *(f"{percent} %" for percent in percents)]
+
+
+def group_rows(groups: Sequence[Group], study: str, variation: str, category: str) -> list[list[str]]:
+    """One figure as a table: mean, median and 95 % of both measures, of both kinds, by scheme."""
+    of = by_scheme(groups, study, variation)
+    schemes = list(dict.fromkeys(scheme for _, scheme in of))
+    found = []
+    for kind in KINDS:
+        for measure in MEASURES:
+            for scheme in schemes:
+                texts = [_box_text(of, percent, scheme, (kind, category, measure)) for percent in _percents(groups)]
+                found.append([kind, measure, scheme_names()[scheme], *texts])
+    return found
+
+
+def _box_text(of: Mapping[tuple[int, str], Group], percent: int, scheme: str, what: tuple[str, str, str]) -> str:
+    """Mean (median, 95 %)."""
+    group = of.get((percent, scheme))
+    if group is None:
+        return UNKNOWN
+    kind, category, measure = what
+    unit = HOUR if measure == "turnaround" else 1.0
+    mean, middle, tail = (group.value(kind, category, f"{measure}{end}") / unit for end in ("", "_median", "_p95"))
+    return UNKNOWN if math.isnan(mean) else f"{mean:.2f} ({middle:.2f}, {tail:.2f})"
+
+
+def _percents(groups: Sequence[Group]) -> list[int]:
+    return sorted({group.percent for group in groups})
+
+
+def reading_rows(readings: Mapping[str, Sequence[Group]], study: str, percent: int = 10) -> list[list[str]]:
+    """What each reading makes of the headline."""
+    rows = []
+    for name, groups in readings.items():
+        of = by_scheme(groups, study)
+        if not {(percent, BASELINE), (percent, JIT)} <= set(of):
+            continue
+        cells = [name]
+        for kind, sign in zip(KINDS, (1, -1), strict=True):
+            cells += [_number(of[percent, scheme].value(kind, ALL, "slowdown")) for scheme in (BASELINE, JIT)]
+            cells.append(f"{sign * gain(of, percent, kind, ALL):.0f} %")
+        rows.append(cells)
+    return rows
+
+
+def table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], note: str = "", left: int = 1) -> Table:
+    """For the terminal."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=box.SIMPLE_HEAD, title=Text(title), title_justify="left")
+    if note:
+        grid.caption, grid.caption_justify = Text(note), "left"
+    for place, heading in enumerate(headings):
+        grid.add_column(heading, justify="left" if place < left else "right")
+    for row in rows:
+        grid.add_row(*map(printable, row))
+    return grid
+
+
+def claim_rows(claims: Sequence[Claim]) -> list[list[str]]:
+    """The claims, and whether they hold."""
+    return [[one.source, one.column, one.text, "yes" if one.holds else "**no**", one.figures] for one in claims]
+
+
+def markdown(
+    groups: Sequence[Group],
+    cells: Sequence[Cell],
+    claims: Sequence[Claim],
+    readings: Mapping[str, Sequence[Group]],
+) -> str:
+    """The whole reproduction as Markdown."""
+    lines = ["# Real-time jobs among batch jobs: figures 3 to 7", ""]
+    if cells:
+        lines += ["## What the paper prints, beside ours", "", *_lines(CELLS, cell_rows(cells)), ""]
+    lines += ["## Claims", "", *_lines(CLAIMS, claim_rows(claims)), ""]
+    studies = list(dict.fromkeys((group.study, group.variation) for group in groups))
+    for study, variation in studies:
+        for category in (ALL, *CATEGORIES):
+            title = f"## Figure {figure_number(category)} on {printable(study)}, {variation}: {category}"
+            lines += [title, "", *_lines(group_headings(groups), group_rows(groups, study, variation, category)), ""]
+    lines += ["Mean (median, 95 %). " + NOTE, ""]
+    for study in dict.fromkeys(study for study, _ in studies) if readings else ():
+        lines += [
+            f"## Other readings, {printable(study)}, 10 %",
+            "",
+            *_lines(READINGS, reading_rows(readings, study)),
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def _lines(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(cells)} |" for cells in (headings, ["---"] * len(headings), *rows)]
+
+
+def data(
+    groups: Sequence[Group],
+    cells: Sequence[Cell],
+    claims: Sequence[Claim],
+    readings: Mapping[str, Sequence[Group]],
+) -> dict[str, Any]:
+    """Everything, for JSON."""
+    return {
+        "paper": values(),
+        "cells": [cell.data() for cell in cells],
+        "claims": [asdict(claim) for claim in claims],
+        "groups": [asdict(group) for group in groups],
+        "readings": {name: [asdict(group) for group in each] for name, each in readings.items()},
+    }
+
+
+def _number(value: float) -> str:
+    return UNKNOWN if math.isnan(value) else f"{value:.2f}"
+
+
+# Pictures -----------------------------------------------------------------------------
+
+
+def figures(groups: Sequence[Group]) -> dict[str, Figure]:
+    """Figures 3 to 7 of each study and variation, by the name of a file."""
+    found = {}
+    for study, variation in dict.fromkeys((group.study, group.variation) for group in groups):
+        of = by_scheme(groups, study, variation)
+        for category in (ALL, *CATEGORIES):
+            name = f"figure-{figure_number(category)}-{study.lower()}-{variation}"
+            found[name] = _figure(of, f"{study}, {variation}: {'all jobs' if category == ALL else category}", category)
+    return found
+
+
+def _figure(of: Mapping[tuple[int, str], Group], title: str, category: str) -> Figure:
+    """Box plots as in the paper: slowdowns above, turnarounds below; real-time jobs left, batch jobs right."""
+    percents = sorted({percent for percent, _ in of})
+    schemes = list(dict.fromkeys(scheme for _, scheme in of))
+    with house_style():
+        figure = new_figure(WIDE, HIGH)
+        plots = figure.subplots(len(MEASURES), len(KINDS), squeeze=False)
+        for row, measure in zip(plots, MEASURES, strict=True):
+            for axes, kind in zip(row, KINDS, strict=True):
+                _boxes(axes, of, percents, schemes, (kind, category, measure))
+                axes.set_title(f"{kind} jobs")
+            row[0].set_ylabel("bounded slowdown" if measure == "slowdown" else "turnaround (h)")
+        for axes in plots[-1]:
+            axes.set_xlabel("real-time jobs")
+        figure.legend(
+            handles=[_patch(place, scheme) for place, scheme in enumerate(schemes)],
+            loc="outside lower center",
+            ncols=len(schemes),
+        )
+        figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+        return figure
+
+
+def _patch(place: int, scheme: str) -> Any:
+    from matplotlib.patches import Patch
+
+    return Patch(facecolor=SERIES[place % len(SERIES)], label=scheme_names()[scheme])
+
+
+def _boxes(
+    axes: Axes,
+    of: Mapping[tuple[int, str], Group],
+    percents: Sequence[int],
+    schemes: Sequence[str],
+    what: tuple[str, str, str],
+) -> None:
+    """A group of boxes for each percentage: whiskers at 5 and 95 %, a dot at the mean."""
+    width = 0.8 / len(schemes)
+    shown = 0
+    for place, scheme in enumerate(schemes):
+        stats, places = [], []
+        for number, percent in enumerate(percents):
+            if (box := _stats(of.get((percent, scheme)), what)) is not None:
+                stats.append(box)
+                places.append(number + (place - (len(schemes) - 1) / 2) * width)
+        if stats:
+            shown += len(stats)
+            axes.bxp(
+                stats,
+                positions=places,
+                widths=0.85 * width,
+                showmeans=True,
+                showfliers=False,
+                patch_artist=True,
+                manage_ticks=False,
+                boxprops={"facecolor": SERIES[place % len(SERIES)], "edgecolor": MUTED, "linewidth": 0.7},
+                medianprops={"color": INK},
+                whiskerprops={"color": MUTED},
+                capprops={"color": MUTED},
+                meanprops={"marker": "o", "markersize": 3.5, "markerfacecolor": INK, "markeredgecolor": INK},
+            )
+    if not shown:
+        say(axes, "no such job")
+        return
+    axes.set_xticks(range(len(percents)), [f"{percent} %" for percent in percents])
+    axes.set_ylim(bottom=0)
+
+
+def _stats(group: Group | None, what: tuple[str, str, str]) -> dict[str, float] | None:
+    """What matplotlib draws a box of; None where there is no job."""
+    if group is None:
+        return None
+    kind, category, measure = what
+    unit = HOUR if measure == "turnaround" else 1.0
+    value = {end: group.value(kind, category, f"{measure}{end}") / unit for end in ("", *(f"_{end}" for end in POINTS))}
+    if math.isnan(value[""]):
+        return None
+    names = {"mean": "", "med": "_median", "q1": "_p25", "q3": "_p75", "whislo": "_p5", "whishi": "_p95"}
+    return {name: value[end] for name, end in names.items()}
