@@ -92,8 +92,6 @@ for command in (
     views.squeue,
     views.sinfo,
     views.sacct,
-    views.sprio,
-    views.sshare,
 ):
     slurm_sim.add_command(command)
 reproduce.reproduce.add_command(reproduce_walltime.walltime)
