@@ -129,7 +129,7 @@ def optimum(
     """
     from emulator.files import check_place, write_atomically
     from emulator.optimum.files import exact
-    from emulator.optimum.policies import standing
+    from emulator.optimum.policies import preemption_of, standing
     from emulator.report import optimum as report
     from emulator.report.style import picture_bytes
 
@@ -143,25 +143,50 @@ def optimum(
     if bound is not None:
         case = replace(case, problem=case.problem.with_bound(exact(bound, "--bound")))
     make_sure(case, solver)
-    blocks = not isinstance(case.problem.machine, int)
-    if blocks and policies:
-        raise ConfigurationError(
-            "--policy: policies are simulated on a machine that counts processors, and have nothing to do with blocks; "
-            "leave --policy out, or the blocks"
-        )
-    named = dict(parse_policy(text) for text in policies) if policies else POLICIES
-    config = replace(config, processors=case.problem.capacity)
-    results = {} if blocks else simulate_each(named, jobs, config, shared.find_plugins(files, folders), False)[0]
+    named = named_policies(policies, case)
+    config = replace(config, processors=case.problem.capacity, preemption=preemption_of(case.problem))
+    if named and not isinstance(case.problem.machine, int):
+        config = on_blocks(config, case, wanted["blocks"])
+    results = simulate_each(named, jobs, config, shared.find_plugins(files, folders), False)[0]
     best = solve(case, list(results.values()), solver, seconds, workers, loosest)
     standings = [standing(name, best.problem, records) for name, records in results.items()]
     data = picture_bytes(report.gantt(best), "svg" if picture.suffix == ".svg" else "png")
     write_atomically(picture, lambda stream: stream.write(data))
     if as_json:
-        shared.print_json(report.data(best, standings))
+        lost = {"dropped": [vars(each) for each in jobs.dropped], "changed": [vars(each) for each in jobs.changed]}
+        shared.print_json({**report.data(best, standings), **lost})
         return
     note = shared.dropped_note(jobs)
     shared.print_table(report.optimum_table(best, standings, note=note))
     click.echo(f"Picture: {picture}")
+
+
+def named_policies(given: Sequence[str], case: Case) -> dict[str, list[str]]:
+    """The policies to compare; on blocks none by default.
+
+    Raises:
+        ConfigurationError: one that counts processors where there are blocks.
+    """
+    from emulator.optimum.policies import SELECT
+
+    named = dict(parse_policy(text) for text in given)
+    if isinstance(case.problem.machine, int):
+        return named or POLICIES
+    for name, plugins in named.items():
+        if SELECT not in plugins:
+            raise ConfigurationError(
+                f"--policy {name} counts processors, and the problem has blocks; give one that knows them, such as "
+                f"sched/realtime,preempt/realtime,{SELECT}, or leave --policy out"
+            )
+    return named
+
+
+def on_blocks(config: Config, case: Case, file: Path | None) -> Config:
+    """How policies are simulated on the blocks of the problem."""
+    from emulator.optimum.policies import SELECT, options_of_blocks
+
+    options = {**config.plugin_options.get(SELECT, {}), **options_of_blocks(case.problem, file)}
+    return replace(config, plugin_options={**config.plugin_options, SELECT: options})
 
 
 def make_sure(case: Case, solver: str) -> None:
@@ -194,7 +219,7 @@ def solve(case: Case, results: Sequence[Records], solver: str, seconds: float, w
 
 def read(path: Path, config: Config, wanted: dict[str, Any], reading: dict[str, Any]) -> tuple[Case, Workload]:
     """The problem, and the workload that policies get."""
-    from emulator.optimum.files import case_of, part_of, read_case, workload_of
+    from emulator.optimum.files import case_of, marked, part_of, read_case, workload_of
 
     if path.suffix.lower() == TOML:
         stated = [name for name, value in {**wanted, **reading}.items() if value is not None]
@@ -214,7 +239,7 @@ def read(path: Path, config: Config, wanted: dict[str, Any], reading: dict[str, 
         checkpoint=checkpoint_of(wanted["checkpoint"]),
         kill_at_limit=config.kill_at_limit,
     )
-    return case, jobs
+    return case, marked(jobs, case.problem)
 
 
 def machine_of(workload: Workload, config: Config, wanted: dict[str, Any]) -> int | Blocks:

@@ -29,13 +29,18 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from emulator.optimum.problem import BOUND, LEAST_PART, Job, Problem, mira_checkpoint
 from emulator.workload.variations import REALTIME
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.blocks import MIDPLANE, Blocks, aligned, doubling_sizes
 from slurm_sim_plugins.errors import ConfigurationError, InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 KEYS = {
     "file": ("bound", "least_part", "machine", "job"),
@@ -255,7 +260,16 @@ def part_of(workload: Workload, first: int, count: int | None) -> Workload:
     return _kept(workload, range(first, end))
 
 
-def _kept(workload: Workload, places: Iterable[int]) -> Workload:
+def marked(workload: Workload, problem: Problem) -> Workload:
+    """A workload that says which of its jobs are the real-time jobs of a problem, for policies that care."""
+    realtime = {job.id for job in problem.realtime}
+    flags = np.array([number in realtime for number in workload.id.tolist()], dtype=np.float64)
+    return _kept(workload, range(len(workload)), {REALTIME: flags}) if realtime else workload
+
+
+def _kept(
+    workload: Workload, places: Iterable[int], facts: Mapping[str, NDArray[np.float64]] | None = None
+) -> Workload:
     at = list(places)
     columns = {
         "id": workload.id,
@@ -264,6 +278,7 @@ def _kept(workload: Workload, places: Iterable[int]) -> Workload:
         "run": workload.run,
         "time_limit": workload.time_limit,
         **workload.facts,
+        **(facts or {}),
     }
     return Workload.from_columns(
         {name: values[at] for name, values in columns.items()},

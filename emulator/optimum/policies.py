@@ -5,16 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from emulator.config.preemption import Preemption
 from emulator.optimum.check import TOLERANCE
 from emulator.optimum.optimise import Optimum
-from emulator.optimum.problem import Job, Problem
+from emulator.optimum.problem import MIRA, Job, Problem, mira_checkpoint
+from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_plugins.select.blocks import InBlocks
 
 if TYPE_CHECKING:
     from emulator.accounting.records import Records
+
+SELECT = InBlocks.name
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,46 @@ def standing(name: str, problem: Problem, records: Records) -> Standing:
     realtime = _mean(problem.realtime, ends)
     keeps = not realtime > float(problem.bound + TOLERANCE)
     return Standing(name, _mean(problem.batch, ends), realtime, keeps)
+
+
+def preemption_of(problem: Problem) -> Preemption:
+    """What a preemption costs a policy: what it costs the schedule, if that is one rule for all jobs.
+
+    Where it is not, a policy that preempts kills.
+    """
+    costs = {job.checkpoint for job in problem.batch}
+    if None in costs:
+        return Preemption()
+    if all(job.checkpoint == mira_checkpoint(job.size) for job in problem.batch):
+        return MIRA
+    cost = costs.pop()
+    if costs or cost is None:
+        return Preemption()
+    return Preemption(mode="CHECKPOINT", checkpoint="jit", cost=float(cost), restart_cost=float(cost))
+
+
+def options_of_blocks(problem: Problem, file: Path | None = None) -> dict[str, str | int]:
+    """Options of ``select/blocks`` that make it give out the blocks of a problem.
+
+    Args:
+        problem: on a machine of blocks.
+        file: where they were read from; None for aligned ones.
+
+    Raises:
+        ConfigurationError: it would give out others.
+    """
+    machine = problem.machine
+    assert not isinstance(machine, int)
+    options: dict[str, str | int] = {"midplane": machine.nodes}
+    if file is not None:
+        options = {"file": str(file)}
+    others = InBlocks(**options).blocks(machine.machine)  # type: ignore[arg-type]
+    if (others.sizes, others.takes) != (machine.sizes, machine.takes):
+        raise ConfigurationError(
+            f"{problem.name}: {SELECT} has other blocks on a machine of {machine.machine:,} nodes than the problem; "
+            "leave --policy out, or name a file with --blocks"
+        )
+    return options
 
 
 def _mean(jobs: tuple[Job, ...], ends: Mapping[int, float]) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from emulator.cli import slurm_sim
-from emulator.optimum.files import case_of, part_of, read_case, workload_of
+from emulator.config.preemption import Preemption
+from emulator.optimum.files import case_of, marked, part_of, read_case, workload_of
 from emulator.optimum.instances import contended
 from emulator.optimum.optimise import optimise
-from emulator.optimum.problem import mira_checkpoint
+from emulator.optimum.policies import preemption_of
+from emulator.optimum.problem import MIRA, mira_checkpoint
 from emulator.papers import optimum as paper
 from emulator.report.optimum import gantt
 from emulator.report.optimumpaper import markdown, timing_rows
@@ -159,6 +162,13 @@ def test_a_part_of_a_trace() -> None:
     assert blocks["problem"]["machine"] == {"nodes": 1024}
 
 
+def test_what_a_trace_lost_is_told() -> None:
+    found = shown("trace.swf", "--processors", 3)
+    assert [job["id"] for job in found["jobs"]] == [1, 2, 4]
+    assert [notice["count"] for notice in found["dropped"]] == [1]
+    assert "1 of 4 records dropped" in run("optimum", "trace.swf", "--processors", 3).stdout
+
+
 def test_highs_beside_cp_sat() -> None:
     pytest.importorskip("scipy")
     found = shown("few.toml", "--solver", "highs")
@@ -174,6 +184,38 @@ def test_parts_and_checkpoints_are_drawn() -> None:
     assert len(axes.collections) == 6
     assert [text.get_text() for text in axes.texts] == ["1", "2", "3", "1"]
     assert len(gantt(optimise(contended(1))).axes[0].collections) >= 7
+
+
+WCJS = "sched/realtime,preempt/realtime,select/blocks"
+
+
+def test_a_policy_that_knows_blocks_stands_beside_their_best_schedule() -> None:
+    found = shown("m1.toml", "--policy", f"WCJS={WCJS}")
+    (policy,) = found["policies"]
+    # Job 2 is late at 600 and runs from 1112, when job 1 is written; job 1 reads for 512 s and works for 400.
+    assert policy["realtime_mean_slowdown"] == 1.612
+    assert policy["batch_mean_slowdown"] == 3.024
+    assert (policy["name"], policy["keeps_bound"], policy["above"]) == ("WCJS", False, pytest.approx(0.2096))
+
+
+def test_policies_are_told_of_the_real_time_jobs_of_a_trace() -> None:
+    # Job 3 is late at 7, job 4 at 6.5; who is in the way is killed.
+    for number, mean in ((3, 1.2), (4, 1.1)):
+        found = shown("trace.swf", "--midplanes", 1, "--policy", WCJS, "--realtime", number)
+        assert found["policies"][0]["realtime_mean_slowdown"] == pytest.approx(mean)
+    case = read_case(Path("few.toml"))
+    assert marked(workload_of(case), case.problem).facts["realtime"].tolist() == [0, 1, 0]
+
+
+def test_what_preempting_costs_a_policy_is_what_it_costs_the_schedule() -> None:
+    assert preemption_of(read_case(Path("m1.toml")).problem) == MIRA
+    few = read_case(Path("few.toml")).problem
+    assert preemption_of(few) == Preemption()
+    alike = replace(few, jobs=tuple(replace(job, checkpoint=60) for job in few.jobs))
+    costs = preemption_of(alike)
+    assert (costs.mode, costs.checkpoint, costs.cost, costs.restart_cost) == ("CHECKPOINT", "jit", 60, 60)
+    unlike = replace(few, jobs=tuple(replace(job, checkpoint=job.id) for job in few.jobs))
+    assert preemption_of(unlike) == Preemption()
 
 
 # What is refused before a solver starts
@@ -241,7 +283,8 @@ def test_a_problem_that_cannot_be_is_refused(line: str, instead: str, kind: type
         (["few.toml", "--picture", "few.pdf"], ConfigurationError, "ends in .png or .svg"),
         (["few.toml", "--skip", "1"], ConfigurationError, "--skip is for traces"),
         (["few.toml", "--processors", "8"], ConfigurationError, "--processors is for traces"),
-        (["m1.toml", "--policy", "sched/easy"], ConfigurationError, "leave --policy out, or the blocks"),
+        (["m1.toml", "--policy", "sched/easy"], ConfigurationError, "--policy sched/easy counts processors"),
+        (["trace.swf", "--midplanes", "96", "--policy", WCJS], ConfigurationError, "select/blocks has other blocks"),
         (["missing.toml"], InputError, "missing.toml: cannot be read"),
         (["trace.swf", "--skip", "9"], ConfigurationError, "has 4 jobs; leaving out 9"),
         (["trace.swf", "--realtime", "9"], ConfigurationError, "real-time job 9 is not among the jobs"),
@@ -308,6 +351,7 @@ class Refusing:
 sys.meta_path.insert(0, Refusing())
 from click.testing import CliRunner
 from emulator.cli import slurm_sim
+from emulator.config.preemption import Preemption
 for words in sys.stdin:
     done = CliRunner().invoke(slurm_sim, words.split())
     print(done.exit_code, type(done.exception).__name__, done.exception)
