@@ -118,15 +118,16 @@ def _costs(found: Points, workload: str) -> list[Claim]:
     keasy = of_policy(found, workload, BASE, "KEASY")
     measy = {cost: of_policy(found, workload, name, "MEASY") for cost, name in COSTS.items()}
     measy = {cost: each for cost, each in measy.items() if each}
-    if not keasy or len(measy) < 2:
+    loads = sorted(set(keasy).intersection(*measy.values()))
+    if not loads or len(measy) < 2:
         return []
     printed = values()["cost"][workload]
     source = f"figure {SETTINGS[COSTS[max(measy)]].figures[list(MODELS).index(workload)]}"
     made = []
     for metric in JUDGED:
-        saved = {cost: [gain(each[load], keasy[load], metric).value for load in keasy] for cost, each in measy.items()}
+        saved = {cost: [gain(each[load], keasy[load], metric).value for load in loads] for cost, each in measy.items()}
         figures = ", ".join(f"{cost:g} s: {min(each):+.1f} to {max(each):+.1f} %" for cost, each in saved.items())
-        ends = [break_even(found, workload, metric, load) for load in keasy]
+        ends = [break_even(found, workload, metric, load) for load in loads]
         figures += f"; no better from {_seconds(min(ends))} on, at the load where that is least"
         for holds, text in (
             (
@@ -147,16 +148,18 @@ def _costs(found: Points, workload: str) -> list[Claim]:
 def break_even(found: Points, workload: str, metric: str, load: float) -> float:
     """Seconds that a migration may cost before MEASY is no better than KEASY; infinite if that is beyond all tried.
 
-    Between two costs that were tried, the gain is taken to fall in a straight line.
+    Between two costs that were tried, the gain is taken to fall in a straight line. NaN if there are no such runs.
     """
-    keasy = found[workload, load, BASE, "KEASY"]
+    keasy = found.get((workload, load, BASE, "KEASY"))
+    if keasy is None:
+        return math.nan
     saved = [
         (cost, gain(found[workload, load, name, "MEASY"], keasy, metric).value)
         for cost, name in COSTS.items()
         if (workload, load, name, "MEASY") in found
     ]
-    if saved[0][1] <= 0:
-        return saved[0][0]
+    if len(saved) < 2 or saved[0][1] <= 0:
+        return saved[0][0] if len(saved) > 1 else math.nan
     for (cost, above), (next_cost, below) in pairwise(saved):
         if below <= 0:
             return cost + (next_cost - cost) * above / (above - below)

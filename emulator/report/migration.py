@@ -182,8 +182,9 @@ def _counted(found: Points) -> dict[str, Mapping[float, Point]]:
 def _break_even(found: Points, workloads: Sequence[str]) -> Grid:
     """Up to which cost migrations pay, by load."""
     shown = [(workload, metric) for workload in workloads for metric in JUDGED]
-    shown = [each for each in shown if of_policy(found, each[0], next(reversed(COSTS.values())), "MEASY")]
-    loads = sorted({load for workload, _ in shown for load in of_policy(found, workload, BASE, "KEASY")})
+    last = next(reversed(COSTS.values()))
+    shown = [each for each in shown if of_policy(found, each[0], last, "MEASY")]
+    loads = sorted({load for workload, _ in shown for load in of_policy(found, workload, last, "MEASY")})
     rows = tuple((f"{load:g}", *(_cost_text(break_even(found, *each, load)) for each in shown)) for load in loads)
     headings = ("load", *(f"{workload}, {metric}" for workload, metric in shown))
     return Grid(
@@ -192,6 +193,8 @@ def _break_even(found: Points, workloads: Sequence[str]) -> Grid:
 
 
 def _cost_text(cost: float) -> str:
+    if math.isnan(cost):
+        return UNKNOWN
     return f"{cost:,.0f}" if math.isfinite(cost) else f"above {max(COSTS):,g}"
 
 

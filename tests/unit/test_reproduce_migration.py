@@ -249,6 +249,14 @@ def test_claims_fail_of_what_is_not(run: str, change: float, failing: set[str]) 
     assert found - {"abstract"} == failing
 
 
+def test_runs_that_are_missing_leave_out_what_they_would_decide() -> None:
+    runs = as_the_paper_says()
+    for lost in [each.name for each in runs]:
+        found = points([Outcome(each.name, {}, "it failed") if each.name == lost else each for each in runs])
+        assert all(claim.holds for claim in claims(found) if claim.source != "abstract")
+        assert report.grids(found, FIGURES)
+
+
 def test_a_difference_within_chance_is_said_to_be_one() -> None:
     runs = [made("FWload/0.5/1/paper/EASY", 100, 100, 101), made("FWload/0.5/1/paper/MEASY", 140, 90, 99)]
     (claim, _) = [each for each in claims(points(runs)) if each.source == "figure 6"]
