@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Take workload, policy and options from a TOML file; what is given here goes first. Names that begin with "
     "papers/ are bundled: papers/pv_easy, cp_pv_easy, vm_pv_easy, easy, easy_last, sjf_easy_prediction, virtual, "
-    "walltime_adjustment.",
+    "walltime_adjustment, realtime.",
 )
 @click.option("--scheduler", metavar="PLUGIN", help="SchedulerType.  [default: sched/easy]")
 @click.option("--priority", metavar="PLUGIN", help="PriorityType.  [default: priority/basic]")

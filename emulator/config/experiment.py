@@ -39,7 +39,15 @@ from emulator.papers.presets import PREFIX, preset
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 from slurm_sim_plugins.manager import WORDS
 
-READING = {"filter": str, "processors_field": str, "first_submit": float, "malformed": str}
+READING = {
+    "filter": str,
+    "processors_field": str,
+    "first_submit": float,
+    "malformed": str,
+    "realtime": float,
+    "variation": str,
+    "realtime_seed": int,
+}
 """Keys of ``[workload]`` besides ``trace``: how to read it."""
 SIMULATION = {
     "processors": int,

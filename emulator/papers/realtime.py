@@ -236,6 +236,7 @@ def config_of(study: Study, scheme: str, reading: Reading) -> Config:
         },
         preemption=preemption_of(scheme),
         passes=reading.passes,
+        kill_at_limit=reading.kill_at_limit,
     )
 
 

@@ -25,6 +25,7 @@ class Reading:
         spared: ``code``: the authors' thresholds of batch jobs; ``none``: any may be preempted
             that holds no larger block.
         passes: what happens at one instant.
+        kill_at_limit: whether a job ends at its limit; in the log some ran longer.
         by: whether a job is short by its limit or by its run time, when it is counted.
         counted: jobs that started and ended in the week in the log, or ``all``.
     """
@@ -38,6 +39,7 @@ class Reading:
     checkpoint_factor: str = "always"
     spared: str = "code"
     passes: Passes = "batch"
+    kill_at_limit: bool = True
     by: str = "time_limit"
     counted: str = "week"
 
@@ -52,6 +54,7 @@ QUESTIONS: dict[str, tuple[Any, ...]] = {
     "checkpoint_factor": ("unsaved", "never"),
     "spared": ("none",),
     "passes": ("event",),
+    "kill_at_limit": (False,),
     "by": ("run",),
     "counted": ("all",),
 }

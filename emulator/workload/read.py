@@ -12,6 +12,7 @@ from emulator.workload.cobalt import looks_like_cobalt, read_cobalt
 from emulator.workload.logfile import GZIP_MAGIC
 from emulator.workload.sites import looks_like_site_log, read_site_workload
 from emulator.workload.swf import read_swf
+from emulator.workload.variations import Variation, vary
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import ConfigurationError
 
@@ -21,11 +22,21 @@ HEAD_BYTES = 4096
 """So much of a file is looked at."""
 
 
-def read_trace(path: str | os.PathLike[str], **options: Any) -> Workload:
+def read_trace(
+    path: str | os.PathLike[str],
+    *,
+    realtime: float | None = None,
+    variation: Variation = "default",
+    realtime_seed: int = 0,
+    **options: Any,
+) -> Workload:
     """Read a trace: CSV of ALCF, a log of Cobalt or of Slurm, by ending or first line; anything else as SWF.
 
     Args:
         path: the file, plain or compressed with gzip.
+        realtime: how many jobs are real-time jobs, in percent; None: the trace says it, or does not.
+        variation: which jobs these are, see :mod:`emulator.workload.variations`.
+        realtime_seed: of the draw.
         options: of :func:`emulator.workload.swf.read_swf`,
             :func:`emulator.workload.alcf.read_alcf`,
             :func:`emulator.workload.cobalt.read_cobalt` or
@@ -35,7 +46,16 @@ def read_trace(path: str | os.PathLike[str], **options: Any) -> Workload:
         InputError: the file cannot be read as what it seems to be.
         ConfigurationError: an option that cannot be used, or not for this format.
     """
-    file = os.fspath(path)
+    workload = _read(os.fspath(path), options)
+    if realtime is not None:
+        return vary(workload, variation, realtime, realtime_seed)
+    if variation != "default" or realtime_seed:
+        raise ConfigurationError("variation and realtime_seed go with realtime, the percentage of real-time jobs")
+    return workload
+
+
+def _read(file: str, options: dict[str, Any]) -> Workload:
+    """Read a trace as what it seems to be."""
     head = _head(file)
     cobalt = file.lower().endswith(COBALT_ENDINGS) or looks_like_cobalt(head)
     site = looks_like_site_log(head)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from emulator import Workload, simulate
+from emulator.cli import slurm_sim
 from emulator.config.preemption import Preemption
+from emulator.papers.presets import preset
 from emulator.testing.invariants import check_invariants
 from emulator.testing.places import check_places
 from emulator.workload.read import read_trace
@@ -271,3 +275,39 @@ def test_the_week_of_mira(traces: Path, policy: str, own: bool) -> None:
     quick = result.records.jobs["realtime"] == 1
     assert not result.records.jobs["requeues"][quick].any()
     assert bool(result.records.jobs["requeues"].any()) == (policy in ("preemptive", "weighted"))
+
+
+# Traces
+
+
+def small_log(tmp_path: Path) -> Path:
+    trace = tmp_path / "jobs.swf"
+    rows = [f"{job} {job * 60} -1 600 512 -1 -1 512 900 -1 1 1 1 1 1 1 -1 -1" for job in range(1, 21)]
+    trace.write_text("; MaxProcs: 49152\n" + "\n".join(rows) + "\n")
+    return trace
+
+
+def test_any_trace_can_be_read_with_real_time_jobs(tmp_path: Path) -> None:
+    trace = small_log(tmp_path)
+    assert "realtime" not in read_trace(trace).facts
+    one, other = (read_trace(trace, realtime=25, realtime_seed=seed).facts["realtime"] for seed in (1, 2))
+    assert one.sum() == other.sum() == 5
+    assert one.tolist() != other.tolist()
+    assert len(read_trace(trace, realtime=10, variation="aps")) == 22
+    with pytest.raises(ConfigurationError, match="percent is 101"):
+        read_trace(trace, realtime=101)
+    with pytest.raises(ConfigurationError, match="variation and realtime_seed go with realtime"):
+        read_trace(trace, realtime_seed=3)
+    with pytest.raises(ConfigurationError, match="variation"):
+        read_trace(trace, realtime=10, variation="some")  # type: ignore[arg-type]
+
+
+def test_an_experiment_says_which_jobs_are_real_time_jobs(tmp_path: Path) -> None:
+    study = preset("papers/realtime").read_text(encoding="utf-8")
+    file = tmp_path / "study.toml"
+    file.write_text(study.replace("[slots]", "[workload]\nrealtime = 25\n\n[slots]"), encoding="utf-8")
+    done = CliRunner().invoke(slurm_sim, ["run", str(small_log(tmp_path)), "--experiment", str(file), "--json"])
+    assert done.exit_code == 0, done.output
+    about = json.loads(done.output)
+    assert about["slots"]["SelectType"] == "select/blocks"
+    assert about["metrics"]["jobs"] == 20
