@@ -219,6 +219,9 @@ FURTHER: dict[str, str] = {
     "reservation.",
     "fairness.slowdown_increase": "SI: bounded slowdown, less what it would be had the job started at its reservation.",
     "blocked.by_size": "MBS and MWBS of blocked jobs by their size.",
+    "checkpoints.overheads": "Of each job: seconds spent on writing checkpoints, and on reading them and on lost work; "
+    "in processor-hours, booked to the jobs where they checkpoint themselves, else to the system. Equations 1 to 20 of "
+    "the paper on real-time jobs on Mira.",
     "machine.total_load": "With `since=0`: from the beginning of the log, not from the first job that is left of it.",
 }
 """Measures that no summary holds: functions in ``emulator.metrics``, and what they give."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from emulator.campaign import Numbers, Outcome, RunSpec
 from emulator.campaign.generated import Generated
 from emulator.config.options import Config
 from emulator.config.preemption import Preemption
+from emulator.metrics.checkpoints import overheads
 from emulator.metrics.realtime import ALL, bounded_slowdown, job_categories, realtime_jobs, turnaround
 from emulator.papers.presets import FOLDER
 from emulator.papers.realtime_readings import Reading
@@ -56,6 +57,8 @@ BASIC = {
     "all_jit": "JIT-CKPT, preemptive",
 }
 """The schemes of section 4, without the heuristic."""
+WHOLE = ("preemptions", "system:checkpoint", "system:preemption", "job:checkpoint")
+"""Numbers of a whole run: how often jobs were preempted, and what it cost in node-hours."""
 MEMORY = 16.0
 """Gigabytes of a node."""
 BLOCKS = "alcf/mira_partitions.xml.gz"
@@ -186,7 +189,7 @@ def specs(
             f"{name}{'/' if name else ''}{study.name}/{variation}/{percent}/{scheme}/{trial}",
             _source(study, variation, percent, trial),
             config_of(study, scheme, read),
-            Measured(read.by, read.counted),
+            Measured(read.by, read.counted, preemption_of(scheme)),
         )
         for study in studies
         for variation in variations
@@ -257,15 +260,18 @@ class Measured:
     """What is kept of a run, as ``KIND:CATEGORY:MEASURE``.
 
     Measures are ``jobs``; ``slowdown`` and ``turnaround``, the means, and these with ``_p5`` to
-    ``_p95`` and ``_median``. Besides ``preemptions`` of all jobs.
+    ``_p95`` and ``_median``. Besides, of all jobs, ``preemptions`` and the node-hours
+    ``system:checkpoint``, ``system:preemption`` and ``job:checkpoint`` that they cost.
 
     Attributes:
         by: whether a job is short by its limit or by its run time.
         counted: ``week``: jobs that started and ended in it in the log; ``all``.
+        preemption: as it is simulated.
     """
 
     by: str = "time_limit"
     counted: str = "week"
+    preemption: Preemption = field(default_factory=Preemption)
 
     def __call__(self, records: Records) -> Numbers:
         """Measure."""
@@ -276,6 +282,7 @@ class Measured:
         taken = taken & ~np.isnan(values["turnaround"])
         rows = np.vstack([every, job_categories(records, self.by)])  # type: ignore[arg-type]
         numbers: Numbers = {"preemptions": float(np.sum(records.jobs["requeues"]))}
+        numbers |= overheads(records, self.preemption).processor_hours()
         for kind, of_kind in zip(KINDS, (quick, ~quick), strict=True):
             for category, inside in zip((ALL, *CATEGORIES), rows, strict=True):
                 chosen = taken & of_kind & inside
@@ -306,7 +313,7 @@ class Group:
         study, variation, percent, scheme: of which runs.
         trials: how many there were.
         numbers: means over the trials, each counting with the jobs that it has of the kind
-            and category; ``jobs`` and ``preemptions`` are means of a trial.
+            and category; ``jobs`` and :data:`WHOLE` are means of a trial.
     """
 
     study: str
@@ -335,7 +342,7 @@ def together(trials: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Numbers of several trials as one."""
     merged: dict[str, float] = {}
     for name in dict.fromkeys(name for trial in trials for name in trial):
-        if name == "preemptions" or name.endswith(":jobs"):
+        if name in WHOLE or name.endswith(":jobs"):
             merged[name] = sum(trial.get(name, 0.0) for trial in trials) / len(trials)
             continue
         jobs = f"{name.rpartition(':')[0]}:jobs"

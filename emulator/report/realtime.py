@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from emulator.metrics.realtime import ALL
-from emulator.papers.realtime import BASELINE, BASIC, JIT, KINDS, MEASURES, POINTS, SCHEMES, Group, values
+from emulator.papers.realtime import BASELINE, BASIC, JIT, KINDS, MEASURES, POINTS, SCHEMES, WHOLE, Group, values
 from emulator.papers.realtime_claims import by_scheme, gain
 from emulator.report.numbers import UNKNOWN, printable
 from emulator.report.style import INK, MUTED, SERIES, house_style, new_figure, say
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from emulator.papers.cells import Cell
     from emulator.papers.claims import Claim
 
+COSTS = ("real-time jobs", "scheme", "preemptions", "system: checkpoints", "system: preemption", "jobs: checkpoints")
 CELLS = ("figure", "jobs", "what", "paper", "ours")
 CLAIMS = ("source", "workload", "claim", "holds", "ours")
 READINGS = ("reading", "real-time: baseline", "JIT", "less by", "batch: baseline", "JIT", "cost")
@@ -86,6 +87,19 @@ def _percents(groups: Sequence[Group]) -> list[int]:
     return sorted({group.percent for group in groups})
 
 
+def cost_rows(groups: Sequence[Group], study: str, variation: str) -> list[list[str]]:
+    """Preemptions in a trial, and what they cost, by percentage and scheme."""
+    return [
+        [
+            f"{group.percent} %",
+            scheme_names()[group.scheme],
+            *(f"{group.numbers.get(name, 0.0):,.0f}" for name in WHOLE),
+        ]
+        for group in groups
+        if (group.study, group.variation) == (study, variation)
+    ]
+
+
 def reading_rows(readings: Mapping[str, Sequence[Group]], study: str, percent: int = 10) -> list[list[str]]:
     """What each reading makes of the headline."""
     rows = []
@@ -139,6 +153,9 @@ def markdown(
             title = f"## Figure {figure_number(category)} on {printable(study)}, {variation}: {category}"
             lines += [title, "", *_lines(group_headings(groups), group_rows(groups, study, variation, category)), ""]
     lines += ["Mean (median, 95 %). " + NOTE, ""]
+    for study, variation in studies:
+        lines += [f"## What preemption costs, in node-hours, on {printable(study)}, {variation}", ""]
+        lines += [*_lines(COSTS, cost_rows(groups, study, variation)), ""]
     for study in dict.fromkeys(study for study, _ in studies) if readings else ():
         lines += [
             f"## Other readings, {printable(study)}, 10 %",

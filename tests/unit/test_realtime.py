@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from emulator import Workload, simulate
 from emulator.cli import slurm_sim
 from emulator.config.preemption import Preemption
+from emulator.metrics.checkpoints import overheads
 from emulator.papers.presets import preset
 from emulator.testing.invariants import check_invariants
 from emulator.testing.places import check_places
@@ -311,3 +312,31 @@ def test_an_experiment_says_which_jobs_are_real_time_jobs(tmp_path: Path) -> Non
     about = json.loads(done.output)
     assert about["slots"]["SelectType"] == "select/blocks"
     assert about["metrics"]["jobs"] == 20
+
+
+# What it costs
+
+
+CHARGED = {
+    # 600 s of the batch job are done when the real-time job comes; a checkpoint takes 512 s to write or read.
+    "no": (Preemption(), 600, 0, 600, "system"),
+    "jit": (JIT, 600, 512, 512, "system"),
+    # Every 200 s: one is complete at 712 s, and 188 s are lost at 900. Then four more are written.
+    "sys": (Preemption("CHECKPOINT", interval=200.0, gb_per_processor=16.0), 900, 5 * 512, 512 + 188, "system"),
+    # Half of 3,600 s holds three: every 900 s. One is complete at 1412 s, and 88 s are lost at 1500.
+    "app": (Preemption("CHECKPOINT", checkpoint="share", share=0.5, gb_per_processor=16.0), 1500, 512, 512 + 88, "job"),
+}
+
+
+@pytest.mark.parametrize("scheme", CHARGED)
+def test_what_checkpoints_cost_and_whom(scheme: str) -> None:
+    preemption, moment, writing, lost, booked = CHARGED[scheme]
+    rows = [(1, 0, 512, 1200, 3600, 0), (2, moment, 512, 60, 3600, 1)]
+    options = {"sched/realtime": {"policy": "preemptive"}, "preempt/realtime": {"cost": "processors"}}
+    result = run(rows, preemption, 512, plugin_options=options)
+    found = overheads(result.records, preemption)
+    assert (found.checkpoint.tolist(), found.preemption.tolist()) == ([writing, 0], [lost, 0])
+    hours = found.processor_hours()
+    assert hours[f"{booked}:checkpoint"] == pytest.approx(writing * 512 / HOUR)
+    assert hours["system:preemption"] == pytest.approx(lost * 512 / HOUR)
+    assert sum(hours.values()) == pytest.approx((writing + lost) * 512 / HOUR)
