@@ -17,6 +17,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as slurm-sim does, before 
 import bare
 import click
 
+import emulator.papers.presets
 from emulator import Config, Workload, read_swf, simulate
 from emulator.engine.simulation import Simulation
 from emulator.testing import check_plugin
@@ -301,6 +302,29 @@ def two_tier() -> None:
             click.echo(f"  {label:6} {seconds:6.2f} CPU s  {megabytes:5.0f} MB")
 
 
+def realtime() -> None:
+    click.echo(
+        "realtime: a week on the 294 blocks of Mira, 10 % real-time jobs, from trace to records, the whole process"
+    )
+    program = str(Path(sys.executable).with_name("slurm-sim"))
+    logs = TRACES.parent / "alcf"
+    preset = Path(emulator.papers.presets.preset("papers/realtime")).read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        study, records = Path(folder) / "study.toml", str(Path(folder) / "records.parquet")
+        reading = '[workload]\nfilter = "none"\nrealtime = 10\nrealtime_seed = 1\n\n[slots]'
+        study.write_text(preset.replace("[slots]", reading), encoding="utf-8")
+        blocks = ["--set", f"select/blocks.file={logs / 'mira_partitions.xml.gz'}"]
+        for label, name in (("Mira", "mira_2018-01-21_week"), ("Curie", "curie_week_scaled_to_mira")):
+            trace = logs / f"{name}.cobalt.log.gz"
+            if not trace.exists():
+                continue
+            for policy in ("baseline", "weighted"):
+                words = ["--experiment", str(study), "--processors", "49152", "--records", records, "--json"]
+                words += [*blocks, "--set", f"sched/realtime.policy={policy}", "--no-progress"]
+                seconds, megabytes = measure([program, "run", str(trace), *words])
+                click.echo(f"  {label:6} {policy:9} {seconds:6.2f} CPU s  {megabytes:5.0f} MB")
+
+
 PARTS = {
     part.__name__: part
     for part in (
@@ -315,6 +339,7 @@ PARTS = {
         explain,
         hook_call,
         two_tier,
+        realtime,
     )
 }
 
