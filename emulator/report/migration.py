@@ -312,12 +312,15 @@ def _bars(means: Sequence[Interval]) -> list[list[float]]:
 
 
 def _plain_ticks(axes: Axes) -> None:
-    """Numbers as people write them on a logarithmic axis, few of them."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    """A logarithmic axis with numbers as people write them, some five to ten of them."""
+    low, high = axes.get_ylim()
+    steps = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if high < 12 * low else (1.0, 2.0, 5.0) if high < 2000 * low else (1.0,)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [step * 10.0**power for power in powers for step in steps]
+    ticks = [tick for tick in ticks if low <= tick <= high]
+    axes.set_yticks(ticks, [f"{tick:,.10g}" for tick in ticks])
+    axes.minorticks_off()
+    axes.set_ylim(low, high)
 
 
 def _count_figure(found: Points) -> Figure:
@@ -381,5 +384,7 @@ def _cost_figure(found: Points, figure: int) -> Figure:
 def _finished(drawing: Figure, axes: Axes, title: str) -> Figure:
     handles, labels = axes.get_legend_handles_labels()
     drawing.legend(handles, labels, loc="outside lower center", ncols=min(max(len(labels), 1), 5))
+    # Long numbers beside an axis would touch the edge.
+    drawing.set_layout_engine("constrained", w_pad=0.12)
     drawing.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     return drawing
