@@ -1,10 +1,11 @@
 """A run leaves a folder; everything that looks at a finished run reads that folder.
 
 ``records.parquet`` (one row a job), ``runs.parquet`` (one row a run of a job), where there
-are tiers ``stays.parquet`` (one row a stay of a run in one place), in Slurm's timing
-``waits.parquet`` (what jobs waited for) and ``cluster.json`` (nodes and partitions), ``events.jsonl`` and
-``run.toml`` (options, versions, hashes, what was dropped). Nothing in it depends on when or
-where it was written: same input, same bytes.
+are tiers ``stays.parquet`` (one row a stay of a run in one place), ``events.jsonl`` and
+``run.toml`` (options, versions, hashes, what was dropped). Of a run in Slurm's timing also
+``waits.parquet``, ``factors.parquet`` and ``shares.parquet`` (what jobs waited for, what
+priorities were worked out from, shares of associations) and ``cluster.json`` (nodes and
+partitions). Nothing in it depends on when or where it was written: same input, same bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from slurm_sim_plugins.errors import InputError, OutputError
 RECORDS = "records.parquet"
 RUNS = "runs.parquet"
 STAYS = "stays.parquet"
-WAITS = "waits.parquet"
+WAITS, FACTORS, SHARES = NOTES = ("waits.parquet", "factors.parquet", "shares.parquet")
+"""Of a run in Slurm's timing: what jobs waited for, what priorities were worked out from, shares of associations."""
 EVENTS = "events.jsonl"
 ABOUT = "run.toml"
 
@@ -80,13 +82,21 @@ def write_run(folder: Path, records: Records, about: Mapping[str, Any]) -> None:
     write_atomically(folder / ABOUT, lambda stream: stream.write(tomli_w.dumps(about).encode()))
 
 
-def write_waits(folder: Path, columns: Columns) -> None:
-    """Write what jobs waited for, of a run in Slurm's timing.
+def write_notes(folder: Path, tables: Mapping[str, Columns]) -> None:
+    """Write what was noted of a run in Slurm's timing; what an earlier run left of the kind goes.
+
+    Args:
+        folder: of the run.
+        tables: columns by name of the file, one of :data:`NOTES`.
 
     Raises:
-        OutputError: the file cannot be written.
+        OutputError: a file cannot be written.
     """
-    _write_parquet(folder / WAITS, table_of(columns))
+    for file in NOTES:
+        if file in tables:
+            _write_parquet(folder / file, table_of(tables[file]))
+        else:
+            (folder / file).unlink(missing_ok=True)
 
 
 def write_jobs(path: Path, records: Records) -> None:

@@ -28,7 +28,6 @@ from emulator.cli import (
     reproduce_optimum,
     reproduce_realtime,
     reproduce_walltime,
-    resume,
     run,
     trace,
     truth,
@@ -71,7 +70,6 @@ def slurm_sim(log_level: str) -> None:
 
 for command in (
     run.run,
-    resume.resume,
     compare.compare,
     campaign.campaign,
     demo.demo,
@@ -92,6 +90,8 @@ for command in (
     views.squeue,
     views.sinfo,
     views.sacct,
+    views.sprio,
+    views.sshare,
 ):
     slurm_sim.add_command(command)
 reproduce.reproduce.add_command(reproduce_walltime.walltime)

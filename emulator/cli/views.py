@@ -1,4 +1,4 @@
-"""A finished run as Slurm's commands show a cluster: ``slurm-sim squeue``, ``sinfo``, ``sacct``."""
+"""A finished run as Slurm's commands show a cluster: ``squeue``, ``sinfo``, ``sacct``, ``sprio``, ``sshare``."""
 
 from __future__ import annotations
 
@@ -253,6 +253,95 @@ def sacct(
         return
     columns = view.FIELDS.percented(view.names(form or (view.BRIEF if brief else view.DEFAULT)))
     _echo(view.sacct(rows, columns, Style(not noheader, 2 if parsable2 else int(parsable), delimiter)))
+
+
+@click.command(context_settings=HELP)
+@folder
+@clock_options
+@click.option("-l", "--long", "long", is_flag=True, help="Show all factors, and the user.")
+@click.option("-n", "--norm", "normalised", is_flag=True, help="Show factors without weights.")
+@click.option("-w", "--weights", "weights_alone", is_flag=True, help="Show the weights alone.")
+@click.option("-o", "--format", "form", metavar="FORMAT", help="Columns as %.15i %.10Y.")
+@click.option("-S", "--sort", metavar="LIST", help="Columns to sort by.  [default: i]")
+@jobs
+@users
+@in_partitions
+@no_header
+@as_json
+def sprio(
+    folder: Path,
+    at: str | None,
+    zone: str,
+    time_format: str,
+    long: bool,
+    normalised: bool,
+    weights_alone: bool,
+    form: str | None,
+    sort: str | None,
+    jobs: str | None,
+    users: str | None,
+    partitions: str | None,
+    noheader: bool,
+    json_wanted: bool,
+) -> None:
+    """Show what the priorities of waiting jobs were worked out from at a time, as sprio does."""
+    from emulator.views import sprio as view
+    from emulator.views.squeue import Wanted
+
+    situation, _, second = _look(folder, at, zone, time_format)
+    weights = view.weights(situation)
+    columns = view.FIELDS.lettered(form or view.default(weights, long, normalised))
+    if weights_alone:
+        _echo(view.sprio_weights(weights, columns, not noheader))
+        return
+    rows = view.shown(situation, second, Wanted(_words(jobs), _words(users), partitions=_words(partitions)))
+    if json_wanted:
+        shared.print_json({"jobs": view.as_json(rows)})
+        return
+    _echo(view.sprio(rows, columns, sort or view.SORT, not noheader))
+
+
+@click.command(context_settings=HELP)
+@folder
+@clock_options
+@click.option("-a", "--all", "everybody", is_flag=True, help="Show all users, not accounts and root alone.")
+@click.option("-l", "--long", "long", is_flag=True, help="Show more columns.")
+@click.option("-m", "--partition", "with_partitions", is_flag=True, help="Show partitions of associations.")
+@click.option("-U", "--Users", "users_alone", is_flag=True, help="Show users without their accounts.")
+@click.option("-o", "--format", "form", metavar="LIST", help="Columns as Account%30,FairShare.")
+@click.option("-u", "--users", metavar="LIST", help="Only these users, and accounts.")
+@click.option("-A", "--accounts", metavar="LIST", help="Only these accounts.")
+@parsable
+@as_json
+def sshare(
+    folder: Path,
+    at: str | None,
+    zone: str,
+    time_format: str,
+    everybody: bool,
+    long: bool,
+    with_partitions: bool,
+    users_alone: bool,
+    form: str | None,
+    users: str | None,
+    accounts: str | None,
+    noheader: bool,
+    parsable2: bool,
+    parsable: bool,
+    delimiter: str,
+    json_wanted: bool,
+) -> None:
+    """Show shares and usage as of the last PriorityCalcPeriod before a time, as sshare does."""
+    from emulator.views import sshare as view
+    from emulator.views.columns import Style
+
+    situation, _, second = _look(folder, at, zone, time_format)
+    rows = view.shown(situation, second, view.Wanted(everybody, _words(users), _words(accounts), users_alone))
+    if json_wanted:
+        shared.print_json({"shares": view.as_json(rows)})
+        return
+    columns = view.FIELDS.percented(form or view.default(rows, long, with_partitions))
+    _echo(view.sshare(rows, columns, Style(not noheader, 2 if parsable2 else int(parsable), delimiter)))
 
 
 def _hosts(text: str | None) -> tuple[str, ...]:

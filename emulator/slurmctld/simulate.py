@@ -12,8 +12,9 @@ import numpy as np
 
 from emulator.accounting.cluster import write_cluster
 from emulator.accounting.records import Columns, Records
-from emulator.accounting.runfolder import write_run, write_waits
+from emulator.accounting.runfolder import write_notes, write_run
 from emulator.api import Result, source_hash
+from emulator.config.sacctmgr.database import Accounts
 from emulator.config.slurm.hostlist import compress
 from emulator.config.slurm.model import SlurmConf
 from emulator.files import make_folder
@@ -21,6 +22,7 @@ from emulator.slurmctld.controller import Controller
 from emulator.slurmctld.job import Job, Run, State
 from emulator.slurmctld.journal import Journal
 from emulator.slurmctld.parameters import Timing
+from emulator.slurmctld.priority import calculation_period
 from emulator.slurmctld.request import JobRequest
 from emulator.version import version
 from emulator.workload.sbatch import BatchOptions
@@ -78,6 +80,7 @@ def simulate_slurm(
     epoch: int | None = None,
     timing: Timing | None = None,
     actions: Sequence[tuple[float, Callable[[Controller], None]]] = (),
+    accounts: Accounts | None = None,
     out: str | Path | None = None,
     about: Mapping[str, Any] | None = None,
     slots: Mapping[str, str] | None = None,
@@ -96,6 +99,7 @@ def simulate_slurm(
         epoch: Unix time of second 0, or None.
         timing: what real daemons take their time for.
         actions: operators' commands: (second, function of the controller).
+        accounts: associations and qualities of service; None for a cluster without accounts.
         out: folder for records and ``run.toml``.
         about: what else is to stand under ``workload`` in ``run.toml``.
         slots: plugins in the place of those of the file, by ``PriorityType``, ``PreemptType``
@@ -115,14 +119,17 @@ def simulate_slurm(
     selection = _select(dict(slots or {}), plugin_options or {}, plugins, catalogue, seed)
     if out is not None:
         make_folder(Path(out))
-    controller = Controller(conf, requests, actions, timing=timing, selection=selection, compiled=compiled)
+    controller = Controller(conf, requests, actions, timing, selection, accounts, epoch or 0, compiled)
     journal = Journal(controller) if out is not None else None
     controller.run(observe=journal)
+    if journal is not None and accounts is not None:
+        # What the last jobs used is charged at the end of the period.
+        controller.run(controller.cluster.now + calculation_period(conf), journal)
     records = collect(controller, epoch, whole=out is not None)
     described = describe(controller, conf, name, records, dict(about or {}), selection, slots or {})
     if out is not None and journal is not None:
         write_run(Path(out), records, described)
-        write_waits(Path(out), journal.columns())
+        write_notes(Path(out), journal.tables())
         write_cluster(Path(out), conf)
     return Result(records, described, selection.plugins if selection is not None else {})
 

@@ -52,7 +52,7 @@ def emulate(inputs: Inputs, until: float, questions: Iterable[tuple[float, str]]
         inputs.conf,
         inputs.requests,
         [(at, partial(scontrol, command)) for at, command in inputs.actions],
-        _timing(inputs),
+        timing_of(inputs),
         accounts=inputs.accounts(),
     )
     observer = Observer(controller.cluster)
@@ -64,7 +64,8 @@ def emulate(inputs: Inputs, until: float, questions: Iterable[tuple[float, str]]
     return _told(inputs, controller, observer, tuple(answers))
 
 
-def _timing(inputs: Inputs) -> Timing:
+def timing_of(inputs: Inputs) -> Timing:
+    """What real daemons took their time for in a recording, as far as it is known."""
     phase = MODULO_OF_SWEEP if inputs.sweep_phase is None else inputs.sweep_phase
     timing, clock = Timing(sweep_phase=phase), inputs.clock
     if clock is None:

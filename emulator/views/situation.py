@@ -13,7 +13,7 @@ from typing import Any
 
 from emulator.accounting.cluster import KeptCluster, KeptNodes, read_cluster
 from emulator.accounting.records import read_columns
-from emulator.accounting.runfolder import WAITS, FinishedRun, read_run
+from emulator.accounting.runfolder import FACTORS, NOTES, SHARES, WAITS, FinishedRun, read_run
 from emulator.config.slurm.hostlist import expand
 from emulator.workload.sbatch import BatchOptions
 from emulator.workload.sbatch_line import options_of
@@ -23,6 +23,7 @@ NOT_ELIGIBLE = ("JobHeldUser", "JobHeldAdmin", "BeginTime", "Dependency", "Depen
 """What a job waits for while it is not eligible."""
 PENDING, RUNNING, SUSPENDED = "PENDING", "RUNNING", "SUSPENDED"
 OVER = frozenset({"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "PREEMPTED", "NODE_FAIL", "DEADLINE", "REQUEUED"})
+FACTOR_NAMES = ("Age", "Assoc", "Fairshare", "JobSize", "Partition", "QOS")
 NEEDED = {"records.parquet": ("submit_line", "reason", "name"), "runs.parquet": ("cpus", "nodes", "suspended")}
 """Columns that only runs in Slurm's timing have."""
 
@@ -76,6 +77,46 @@ class Wait:
     planned: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Priority:
+    """What the priority of a job in a partition was worked out from.
+
+    Attributes:
+        time: when.
+        partition: its name.
+        total: the priority.
+        factors: by name, such as ``Age``, without weights.
+        tres: factors of resources, by upper-case name.
+    """
+
+    time: float
+    partition: str
+    total: int
+    factors: Mapping[str, float]
+    tres: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptShare:
+    """An association at a time; see :data:`emulator.slurmctld.journal.SHARE_COLUMNS`. NaN stands for null."""
+
+    time: float
+    account: str
+    user: str
+    partition: str
+    depth: int
+    raw_shares: float
+    norm_shares: float
+    raw_usage: float
+    norm_usage: float
+    effective_usage: float
+    fair_share: float
+    level_fs: float
+    grp_tres_mins: str
+    tres_run_mins: str
+    cluster: str = ""
+
+
 @dataclass
 class KeptJob:
     """A job of a run, at all times.
@@ -84,11 +125,17 @@ class KeptJob:
         fields: its record.
         stays: its runs, in order.
         waits: what it waited for, in order.
+        priorities: what its priorities were worked out from, in order.
     """
 
     fields: Mapping[str, Any]
     stays: list[Stay] = field(default_factory=list)
     waits: list[Wait] = field(default_factory=list)
+    priorities: list[Priority] = field(default_factory=list)
+
+    def priorities_at(self, time: float) -> list[Priority]:
+        """What they were worked out from last, by then: one for each of its partitions."""
+        return list({one.partition: one for one in self.priorities if one.time <= time}.values())
 
     @cached_property
     def options(self) -> BatchOptions:
@@ -247,29 +294,34 @@ class Situation:
     Args:
         run: the run.
         cluster: its cluster.
-        waits: columns of what jobs waited for.
+        notes: columns of what was noted besides, by name of the file.
 
     Attributes:
         jobs: all jobs that were taken in, by (submit, id).
+        shares: of the associations, by time; none in a run without accounts.
         cluster: the cluster.
         epoch: Unix time of second 0, or None.
         end: the last second at which anything happened.
     """
 
-    def __init__(self, run: FinishedRun, cluster: KeptCluster, waits: Mapping[str, Any]) -> None:
+    def __init__(self, run: FinishedRun, cluster: KeptCluster, notes: Mapping[str, Mapping[str, Any]]) -> None:
         self.cluster = cluster
         self.epoch = run.records.epoch
         jobs = {int(row["job_id"]): KeptJob(row) for row in _rows(run.records.jobs) if row["state"] != "REJECTED"}
         for row in _rows(run.records.runs):
             jobs[int(row["job_id"])].stays.append(_stay(row))
-        for row in _rows(waits):
+        for row in _rows(notes[WAITS]):
             planned = float(row["planned_start"])
             wait = Wait(
                 row["time"], row["state"], row["reason"], row["priority"], planned if planned == planned else None
             )
             jobs[int(row["job_id"])].waits.append(wait)
+        for row in _rows(notes.get(FACTORS, {})):
+            jobs[int(row["job_id"])].priorities.append(_priority(row))
         self.jobs = list(jobs.values())
-        self.end = max(filter(math.isfinite, _instants(self.jobs)), default=0.0)
+        self.shares = [KeptShare(**row, cluster=cluster.name) for row in _rows(notes.get(SHARES, {}))]
+        noted = [share.time for share in self.shares[-1:]]
+        self.end = max(filter(math.isfinite, (*_instants(self.jobs), *noted)), default=0.0)
 
     @classmethod
     def read(cls, folder: Path) -> Situation:
@@ -285,7 +337,8 @@ class Situation:
             missing = [name for name in names if name not in columns]
             if missing and len(columns.get("job_id", ())):
                 raise InputError(f"{folder / file}: there is no column {', '.join(missing)}; run it again with --out")
-        return cls(run, cluster, read_columns(folder / WAITS))
+        files = [file for file in NOTES if file == WAITS or (folder / file).exists()]
+        return cls(run, cluster, {file: read_columns(folder / file) for file in files})
 
     @cached_property
     def largest(self) -> Mapping[str, int]:
@@ -300,6 +353,11 @@ class Situation:
     def at(self, time: float) -> list[JobAt]:
         """The jobs that had been submitted by then, in the order of (submit, id)."""
         return [_job_at(job, time) for job in self.jobs if job.fields["submit"] <= time]
+
+    def shares_at(self, time: float) -> list[KeptShare]:
+        """The associations as they were noted last by then, as the tree has them."""
+        last = max((share.time for share in self.shares if share.time <= time), default=None)
+        return [share for share in self.shares if share.time == (self.shares[0].time if last is None else last)]
 
     def nodes(self, time: float) -> list[NodeAt]:
         """The nodes, in the order of the machine."""
@@ -335,6 +393,18 @@ def _job_at(job: KeptJob, now: float) -> JobAt:
         return JobAt(job, now, wait.state, wait.reason, priority, None, None, len(begun))
     reason = "BeginTime" if stay is not None and (wait is None or wait.time < stay.end) else reason
     return JobAt(job, now, PENDING, reason, priority, planned, None, len(begun))
+
+
+def _priority(row: Mapping[str, Any]) -> Priority:
+    tres = (word.partition("=") for word in row["tres"].split(",") if word)
+    factors = {name: float(row[f"{name.lower()}_factor"]) for name in FACTOR_NAMES}
+    return Priority(
+        float(row["time"]),
+        row["partition"],
+        int(row["priority"]),
+        factors,
+        {name: float(share) for name, _, share in tres},
+    )
 
 
 def _first_priority(job: KeptJob) -> int:

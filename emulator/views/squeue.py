@@ -60,6 +60,11 @@ class Shown:
         return self.jobs[0]
 
     @property
+    def why(self) -> str:
+        """Its reason, with blanks as ``squeue`` has them."""
+        return self.job.reason.replace("_", " ")
+
+    @property
     def label(self) -> str:
         """Its id, or that of all its tasks."""
         return array_label(self.jobs, self.together)
@@ -106,7 +111,7 @@ def _task(row: Shown) -> str:
 
 def _where_or_why(row: Shown) -> str:
     if row.job.waits or (row.job.over and row.job.reason != "None"):
-        return f"({row.job.reason})"
+        return f"({row.why})"
     return row.job.stay.nodes if row.job.stay is not None else ""
 
 
@@ -171,7 +176,7 @@ FIELDS: Fields[Shown] = Fields(
         Field("PARTITION", lambda row: row.job.partition, "P", ("Partition",)),
         Field("QOS", _record("qos"), "q", ("QOS",)),
         Field("PRIORITY", lambda row: str(row.job.priority), "Q", ("PriorityLong",), sort=lambda row: row.job.priority),
-        Field("REASON", lambda row: row.job.reason, "r", ("Reason",)),
+        Field("REASON", lambda row: row.why, "r", ("Reason",)),
         Field("NODELIST(REASON)", _where_or_why, "R", ("ReasonList",)),
         Field("SELECT_JOBINFO", _not_set(""), "s", ("SelectJobInfo",)),
         Field(
@@ -283,7 +288,7 @@ def shown(situation: Situation, time: float, wanted: Wanted, clock: Clock) -> li
 
 def squeue(rows: Sequence[Shown], columns: Sequence[Column[Shown]], sort: str = SORT, header: bool = True) -> str:
     """The table."""
-    # Of equal rank by id, as the controller sends them.
+    # Slurm's order of jobs of equal rank follows no rule that recordings show; here it is that of ids.
     rows = sorted(rows, key=lambda row: row.job.id)
     return table(columns, ordered(FIELDS, rows, sort, {}), header)
 
