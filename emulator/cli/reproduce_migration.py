@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--widest",
-    type=click.Choice(["320", "128"]),
-    default="320",
+    type=click.Choice(["128", "320"]),
+    default="128",
     show_default=True,
     help="The most processors that a job of FWload takes; the mean stays that of the paper.",
 )

