@@ -47,7 +47,9 @@ def timing_rows(timings: Iterable[Timing]) -> list[tuple[str, ...]]:
 def _seconds(value: float) -> str:
     if not math.isfinite(value):
         return "not proven"
-    return f"{value:.1f} s" if value < 60 else duration_text(value)
+    if value >= 60:
+        return duration_text(value)
+    return f"{value:.2f} s" if value < 1 else f"{value:.1f} s"
 
 
 def mean_rows(rows: Iterable[Row], logs: int) -> list[tuple[str, ...]]:
