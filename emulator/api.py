@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from emulator.explain.recording import Explainer
+    from emulator.snapshot.keeper import Keeper
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ def simulate(
     out: str | Path | None = None,
     events: str | Path | None = None,
     report: Callable[[int], None] | None = None,
+    keeper: Keeper | None = None,
     **options: Any,
 ) -> Result:
     """Simulate a workload on a machine under a policy.
@@ -81,6 +83,7 @@ def simulate(
         out: folder for records, event log and ``run.toml``.
         events: file for the event log, if it is not to be in ``out``.
         report: is told now and then how many jobs are over.
+        keeper: keeps snapshots in ``out``, from which :func:`emulator.snapshot.resume.resume` goes on.
         options: fields of :class:`Config` that differ from ``config``, and slots by the
             type of their plugins: ``scheduler="sched/easy"``, ``priority=``, ``backfill=``,
             ``preempt=``, ``walltime=``, ``execution=``.
@@ -102,20 +105,22 @@ def simulate(
     if folder is not None:
         make_folder(folder)
     path = Path(events) if events is not None else folder / EVENTS if folder is not None else None
-    with _event_log(path) as log:
-        result = _simulate(workload, processors, config, selection, log, report, folder)
+    with _event_log(path, keeper) as log:
+        result = _simulate(workload, processors, config, selection, log, report, folder, keeper)
     if folder is not None:
         write_run(folder, result.records, result.about)
+    if keeper is not None:
+        keeper.finished()
     return result
 
 
 @contextmanager
-def _event_log(path: Path | None) -> Iterator[EventLog | None]:
+def _event_log(path: Path | None, keeper: Keeper | None = None) -> Iterator[EventLog | None]:
     """An event log in a file; what was logged is in it however the run ends."""
     if path is None:
         yield None
         return
-    log = EventLog(open_events(path))
+    log = EventLog(open_events(path) if keeper is None else keeper.open_events(path))
     try:
         yield log
     finally:
@@ -130,6 +135,7 @@ def _simulate(
     log: EventLog | None,
     report: Callable[[int], None] | None,
     folder: Path | None = None,
+    keeper: Keeper | None = None,
 ) -> Result:
     with _collector_at_rest():
         explainer = _explainer(config, selection, log)
@@ -137,7 +143,10 @@ def _simulate(
         if explainer is not None:
             explainer.watch(simulation.situation)
         try:
-            simulation.run(report)
+            if keeper is None or log is None:
+                simulation.run(report)
+            else:
+                keeper.run(simulation, selection, log, {"the recording of decisions": explainer}, report)
         except (PluginError, KeyboardInterrupt) as error:
             if folder is not None:
                 status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
@@ -145,6 +154,7 @@ def _simulate(
                 write_run(folder, records, describe(workload, processors, config, selection, status, str(error)))
             raise
         records = collect(simulation.table, workload, processors, simulation.stays)
+        simulation.close()
     return Result(records, describe(workload, processors, config, selection), selection.plugins)
 
 

@@ -28,6 +28,7 @@ from emulator.cli import (
     reproduce_optimum,
     reproduce_realtime,
     reproduce_walltime,
+    resume,
     run,
     trace,
     truth,
@@ -70,6 +71,8 @@ def slurm_sim(log_level: str) -> None:
 
 for command in (
     run.run,
+    resume.resume,
+    resume.resume,
     compare.compare,
     campaign.campaign,
     demo.demo,
@@ -90,8 +93,6 @@ for command in (
     views.squeue,
     views.sinfo,
     views.sacct,
-    views.sprio,
-    views.sshare,
 ):
     slurm_sim.add_command(command)
 reproduce.reproduce.add_command(reproduce_walltime.walltime)

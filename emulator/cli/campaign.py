@@ -74,7 +74,7 @@ def run(
 
     if print_job_script:
         return _print_job_script(workers)
-    plugins = _plugin_files(files, folders)
+    plugins = shared.plugin_paths(files, folders)
     return _make(read_campaign(file, places), out or beside(file), plugins, dry_run, progress, workers)
 
 
@@ -101,7 +101,7 @@ def resume(
     plan = Store(folder).plan()
     if not isinstance(plan.get("text"), str):
         raise InputError(f"{folder}: was not made from a campaign file; the command that made it goes on with --keep")
-    plugins = _plugin_files(files, folders)
+    plugins = shared.plugin_paths(files, folders)
     wanted = [str(name) for name in plan.get("plugin_files", [])]
     if sorted(wanted) != sorted(plugin.name for plugin in plugins):
         raise click.UsageError(
@@ -235,14 +235,6 @@ def _print_job_script(workers: dict[str, Any]) -> int:
         raise click.UsageError("--print-job-script goes with --slurm.")
     click.echo(job_script(slurm_settings(workers["slurm_set"])))
     return 0
-
-
-def _plugin_files(files: Sequence[Path], folders: Sequence[Path]) -> list[Path]:
-    """The files that were named, and those of the folders that were named, as discovery takes them."""
-    found = list(files)
-    for folder in folders:
-        found += sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
-    return found
 
 
 def _plugin_words(names: Sequence[str]) -> str:

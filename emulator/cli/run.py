@@ -11,7 +11,9 @@ from emulator.cli import shared
 from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from emulator.api import Result
     from emulator.config.options import Config
+    from emulator.workload.workload import Workload
 
 
 @click.command()
@@ -47,6 +49,12 @@ if TYPE_CHECKING:
 @click.option(
     "--explain/--no-explain", default=None, help="Record who decided what, for slurm-sim explain.  [default: no]"
 )
+@click.option(
+    "--snapshot-every",
+    type=click.IntRange(min=1),
+    metavar="JOBS",
+    help="With --out: keep a snapshot after so many submissions, from which slurm-sim resume goes on.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the metrics as JSON.")
 @click.option("--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]")
 def run(
@@ -61,6 +69,7 @@ def run(
     out: Path | None,
     records: Path | None,
     events: Path | None,
+    snapshot_every: int | None,
     as_json: bool,
     progress: bool | None,
     **given: Any,
@@ -83,6 +92,8 @@ def run(
         trace = study.trace if study is not None else None
     if trace is None:
         raise click.UsageError("Name a trace, or an experiment file that names one.")
+    if snapshot_every is not None and (out is None or events is not None or slurm_conf is not None):
+        raise click.UsageError("--snapshot-every goes with --out, and neither with --events nor with --slurm-conf.")
     if slurm_conf is not None:
         from emulator.cli.slurm import run_slurm
 
@@ -93,9 +104,24 @@ def run(
     config = configure(study, settings, given)
     workload = shared.read_workload(trace, study, processors=config.processors, **reading)
     catalogue = shared.find_plugins(files, folders)
-    with shared.progress(workload.name, len(workload), progress) as report:
-        result = simulate(workload, config, catalogue=catalogue, out=out, events=events, report=report)
+    keeper = None
+    if snapshot_every is not None and out is not None:
+        from emulator.snapshot.resume import keeper as keeper_of
 
+        stated = {**(study.reading if study is not None else {}), **given_only(reading)}
+        paths = shared.plugin_paths(files, folders)
+        keeper = keeper_of(out, snapshot_every, trace, stated, config, paths)
+    with shared.progress(workload.name, len(workload), progress) as report:
+        result = simulate(workload, config, catalogue=catalogue, out=out, events=events, report=report, keeper=keeper)
+    show(result, workload, threshold, warm_up, as_json)
+    if records is not None:
+        from emulator.accounting.runfolder import write_jobs
+
+        write_jobs(records, result.records)
+
+
+def show(result: Result, workload: Workload, threshold: float, warm_up: float, as_json: bool) -> None:
+    """Print the metrics of a run, as a table or as JSON."""
     from emulator.metrics.summary import summarise
 
     summary = summarise(result.records, threshold=threshold, warm_up=warm_up)
@@ -110,10 +136,11 @@ def run(
             shared.rejected_note(result.records),
         )
         shared.print_table(run_table(summary, result.about, note="\n".join(filter(None, notes))))
-    if records is not None:
-        from emulator.accounting.runfolder import write_jobs
 
-        write_jobs(records, result.records)
+
+def given_only(options: dict[str, Any]) -> dict[str, Any]:
+    """Options that were given."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def configure(study: Any, settings: tuple[str, ...], given: dict[str, Any]) -> Config:

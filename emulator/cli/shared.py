@@ -150,6 +150,14 @@ def find_plugins(files: Sequence[Path], folders: Sequence[Path]) -> Catalogue:
     return discover(files, folders)
 
 
+def plugin_paths(files: Sequence[Path], folders: Sequence[Path]) -> list[Path]:
+    """The whole paths of all plugin files that were named, in the order in which they are loaded."""
+    named = list(files)
+    for folder in folders:
+        named += sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
+    return list(dict.fromkeys(path.resolve() for path in named))
+
+
 def plugin_settings(settings: Sequence[str]) -> dict[str, dict[str, Any]]:
     """``["sched/x.option=3"]`` to ``{"sched/x": {"option": 3}}``; values are as in TOML, or words."""
     parsed: dict[str, dict[str, Any]] = {}

@@ -102,6 +102,12 @@ class Simulation:
         if self._situation.tiers is not None:
             self._validate.at_rest(self._situation.tiers)
 
+    def close(self) -> None:
+        """Let go of all state. The parts refer to each other, and would wait for Python's collector of cycles."""
+        for part in (self._loop, self._pass, self._apply):
+            vars(part).clear()
+        self._situation._backfill_order = self._situation._unsaved = None
+
     @property
     def stays(self) -> list[PastStay] | None:
         """Where runs were, if the ExecutionType has tiers; None if it has not."""

@@ -1,0 +1,203 @@
+"""Takes snapshots of a simulation while it runs, and goes on from one.
+
+The file ``snapshot.json.gz`` in the folder of the run holds JSON lines: first how the
+simulation was put together, then its state, last the SHA-256 of all lines before. It is
+written beside the one before and then put in its place, so that there is always a whole
+one; when the run has finished it is taken away.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from emulator.accounting.eventlog import EventLog
+from emulator.accounting.runfolder import EVENTS
+from emulator.config.options import Config
+from emulator.files import write_atomically
+from emulator.snapshot.graph import Graph, Line
+from emulator.snapshot.kinds import Classes
+from emulator.workload.workload import Workload
+from slurm_sim_plugins.errors import InputError, OutputError
+from slurm_sim_plugins.manager import Catalogue, PluginInfo, Selection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from emulator.engine.simulation import Simulation
+
+SNAPSHOT = "snapshot.json.gz"
+FORMAT = 1
+FIXED = (Workload, Config, Selection, Catalogue, PluginInfo, EventLog)
+"""Classes of what never changes, or is kept elsewhere."""
+BLOCK = 1 << 20
+MALFORMED = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
+"""What comes of a state that was not written by us."""
+
+
+class Keeper:
+    """Runs a simulation, and keeps a snapshot of it now and then.
+
+    Args:
+        folder: of the run.
+        every: after so many submissions.
+        about: how the simulation is put together; a snapshot begins with it.
+        start: the snapshot to go on from, or None to begin.
+    """
+
+    def __init__(self, folder: Path, every: int, about: Mapping[str, Any], start: Snapshot | None = None) -> None:
+        self._folder = folder
+        self._every = every
+        self._about = dict(about)
+        self._start = start
+        self._hash = hashlib.sha256()
+        self._hashed = 0
+
+    def open_events(self, path: Path) -> IO[str]:
+        """The event log: what was logged after the snapshot is cut off, and will be logged again.
+
+        Raises:
+            InputError: it is not what it was when the snapshot was taken.
+            OutputError: it cannot be written.
+        """
+        if self._start is None:
+            from emulator.accounting.runfolder import open_events
+
+            return open_events(path)
+        self._take_in(path, self._start.log_bytes)
+        if self._hash.hexdigest() != self._start.log_sha256:
+            raise InputError(f"{path}: is not what it was when the snapshot was taken; make the run anew")
+        try:
+            with path.open("r+b") as stream:
+                stream.truncate(self._start.log_bytes)
+            return path.open("a", encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
+
+    def run(
+        self,
+        simulation: Simulation,
+        selection: Selection,
+        log: EventLog,
+        others: Mapping[str, Any],
+        report: Callable[[int], None] | None,
+    ) -> None:
+        """Run to the end.
+
+        Args:
+            simulation: new, whether there is a snapshot to go on from or not.
+            selection: its plugins.
+            log: its event log.
+            others: further objects with a state, by name.
+            report: is told now and then how many jobs were submitted.
+
+        Raises:
+            PluginError: a plugin failed.
+            ConfigurationError: something is there that no snapshot can hold; says where.
+            InputError: the snapshot to go on from is damaged.
+            OutputError: a snapshot cannot be written.
+        """
+        classes = Classes({name: info.factory for name, info in selection.infos.items()}, FIXED)
+        plugins = {f"the plugin {name}": plugin for name, plugin in selection.plugins.items()}
+        graph = Graph({"the simulation": simulation, **plugins, **others}, classes)
+        submits, done = simulation.table.submit_at, 0
+        if self._start is not None:
+            self._go_on(graph, self._start)
+            done = self._start.submitted
+        for submitted in range(done + self._every, len(submits), self._every):
+            simulation.advance(submits[submitted])
+            log.flush()
+            self._take(graph, submitted)
+            if report is not None:
+                report(submitted)
+        simulation.run(report)
+
+    def finished(self) -> None:
+        """The run is whole: there is nothing to go on from any more."""
+        (self._folder / SNAPSHOT).unlink(missing_ok=True)
+
+    def _go_on(self, graph: Graph, start: Snapshot) -> None:
+        try:
+            graph.fill(start.state)
+        except MALFORMED as error:
+            raise InputError(
+                f"{self._folder / SNAPSHOT}: is no state of this simulation ({error}); make the run anew"
+            ) from error
+
+    def _take(self, graph: Graph, submitted: int) -> None:
+        events = self._folder / EVENTS
+        self._take_in(events, events.stat().st_size)
+        head = {
+            **self._about,
+            "format": FORMAT,
+            "every": self._every,
+            "submitted": submitted,
+            "log_bytes": self._hashed,
+            "log_sha256": self._hash.hexdigest(),
+        }
+        write_atomically(self._folder / SNAPSHOT, lambda stream: _write(stream, head, graph.lines()))
+
+    def _take_in(self, path: Path, size: int) -> None:
+        """Go on hashing the event log, up to this many bytes."""
+        try:
+            with path.open("rb") as stream:
+                stream.seek(self._hashed)
+                while self._hashed < size and (block := stream.read(min(BLOCK, size - self._hashed))):
+                    self._hash.update(block)
+                    self._hashed += len(block)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+class Snapshot:
+    """What a snapshot says.
+
+    Args:
+        folder: of the run.
+
+    Attributes:
+        about: how the simulation was put together.
+        every: after how many submissions snapshots were taken.
+        submitted: how many there had been.
+        log_bytes, log_sha256: the event log then.
+        state: the state, as :class:`~emulator.snapshot.graph.Graph` takes it.
+
+    Raises:
+        InputError: there is none, or it is damaged.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        path = folder / SNAPSHOT
+        try:
+            lines = gzip.decompress(path.read_bytes()).split(b"\n")
+            if hashlib.sha256(b"\n".join(lines[:-2]) + b"\n").hexdigest() != json.loads(lines[-2]):
+                raise ValueError("it is not what was written")
+            self.about: dict[str, Any] = json.loads(lines[0])
+            if self.about["format"] != FORMAT:
+                raise ValueError(f"format {self.about['format']!r} is not known here")
+            self.every, self.submitted = int(self.about["every"]), int(self.about["submitted"])
+            self.log_bytes, self.log_sha256 = int(self.about["log_bytes"]), str(self.about["log_sha256"])
+            if self.every < 1 or self.submitted < 1 or self.log_bytes < 0:
+                raise ValueError("it cannot have been taken")
+            self.state: list[Line] = [json.loads(line) for line in lines[1:-2]]
+        except FileNotFoundError as error:
+            raise InputError(f"{folder}: holds no snapshot; run with --snapshot-every takes some") from error
+        except (OSError, EOFError, zlib.error, *MALFORMED) as error:
+            raise InputError(f"{path}: is damaged ({error}); make the run anew") from error
+
+
+def _write(stream: IO[bytes], head: Mapping[str, Any], state: Iterator[Line]) -> None:
+    """JSON lines, the same bytes for the same state."""
+    hashed = hashlib.sha256()
+    with gzip.GzipFile(filename="", fileobj=stream, mode="wb", compresslevel=1, mtime=0) as packed:
+        for line in chain([head], state):
+            data = json.dumps(line, separators=(",", ":")).encode() + b"\n"
+            hashed.update(data)
+            packed.write(data)
+        packed.write(json.dumps(hashed.hexdigest()).encode() + b"\n")

@@ -1,0 +1,110 @@
+"""Going on with an interrupted run, from the folder that it left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from emulator.campaign import plugins
+from emulator.campaign.hashes import code, fresh_hash_of
+from emulator.config.options import Config
+from emulator.config.preemption import Preemption
+from emulator.snapshot.keeper import MALFORMED, Keeper, Snapshot
+from emulator.version import version
+from slurm_sim_plugins.errors import ConfigurationError, InputError
+
+if TYPE_CHECKING:
+    from emulator.api import Result
+    from emulator.workload.workload import Workload
+
+
+def keeper(
+    folder: Path, every: int, trace: Path, reading: Mapping[str, Any], config: Config, files: Sequence[Path]
+) -> Keeper:
+    """Who keeps snapshots of a run that begins.
+
+    Args:
+        folder: of the run.
+        every: after so many submissions.
+        trace: where the jobs come from.
+        reading: how it is read.
+        config: how it is simulated.
+        files: plugin files that the user named, with their whole paths.
+
+    Raises:
+        InputError: a file cannot be read.
+    """
+    about = {
+        "trace": str(trace.absolute()),
+        "trace_sha256": fresh_hash_of(trace),
+        "reading": dict(reading),
+        "config": asdict(config),
+        "plugins": plugins.sources(config, tuple(files)),
+        "version": version(),
+        "code": code(),
+    }
+    return Keeper(folder, every, about)
+
+
+def resume(
+    folder: Path,
+    *,
+    trace: Path | None = None,
+    files: Sequence[Path] = (),
+    report: Callable[[int], None] | None = None,
+) -> tuple[Result, Workload]:
+    """Go on with an interrupted run from its last snapshot, to the same bytes as if it had not been interrupted.
+
+    Everything that decides them has to be what it was: trace, plugins, version. A plugin
+    is code, and no folder decides what code is run: plugin files are named again.
+
+    Args:
+        folder: of the run.
+        trace: the trace, if it is not any more where it was.
+        files: the plugin files that the run was begun with, with their whole paths.
+        report: is told now and then how many jobs were submitted.
+
+    Raises:
+        InputError: there is no snapshot, or it is damaged, or something is not what it was.
+        ConfigurationError: a plugin is not there, or is not the one that it was.
+    """
+    from emulator.api import simulate
+    from emulator.workload.read import read_trace
+
+    snapshot = Snapshot(folder)
+    about = snapshot.about
+    try:
+        config = _config(about["config"])
+        source = trace if trace is not None else Path(str(about["trace"]))
+        if (about["code"], about["version"]) != (code(), version()):
+            raise InputError(f"{folder}: was begun with another version ({about['version']}); make the run anew")
+        if fresh_hash_of(source) != about["trace_sha256"]:
+            raise InputError(f"{source}: is not the trace that the run was begun with; name that one with --trace")
+        _check_plugins(config, about["plugins"], tuple(files))
+        workload = read_trace(source, machine=config.processors, **about["reading"])
+    except MALFORMED as error:
+        raise InputError(f"{folder}: its snapshot does not say how the run was begun ({error})") from error
+    catalogue, _ = plugins.found(tuple(files))
+    kept = {name: about[name] for name in ("trace", "trace_sha256", "reading", "config", "plugins", "version", "code")}
+    going_on = Keeper(folder, snapshot.every, {**kept, "trace": str(source.absolute())}, snapshot)
+    return simulate(workload, config, catalogue=catalogue, out=folder, keeper=going_on, report=report), workload
+
+
+def _config(stated: Mapping[str, Any]) -> Config:
+    options = dict(stated)
+    return Config(**{**options, "preemption": Preemption(**options["preemption"])})
+
+
+def _check_plugins(config: Config, stated: Mapping[str, str], files: tuple[Path, ...]) -> None:
+    """Compare the plugins that take part with those that took part."""
+    try:
+        here = plugins.sources(config, files)
+    except AttributeError as error:
+        raise InputError(f"the snapshot names plugins that cannot be ({error})") from error
+    for name in sorted({*here, *stated}):
+        if here.get(name) != stated.get(name):
+            raise ConfigurationError(
+                f"{name} is not the plugin that the run was begun with; name its file with --plugin, as it was then"
+            )
