@@ -9,7 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from emulator import Workload, simulate
+from emulator.config.preemption import Preemption
 from slurm_sim_plugins.interposing import Around, around_every_hook, hooks
+from slurm_sim_plugins.manager import Catalogue
 from slurm_sim_plugins.testing import HookRecorder
 from tests.helpers import JobRow, run
 
@@ -83,6 +86,25 @@ def test_neither_does_what_orders_the_candidates() -> None:
     looked = run(JOBS, 4, plugins=[Searching], **options).plugins["observer/searching"]
     assert looked.found == []
     assert "backfill_candidates" in looked.looked
+
+
+def test_neither_do_blocks_nor_what_a_checkpoint_holds() -> None:
+    # Who chooses a block, and what would be lost, are asked by methods, too.
+    options = {"scheduler": "sched/realtime", "preempt": "preempt/realtime", "select": "select/blocks"}
+    jobs = {name: [row[place] for row in JOBS] for place, name in enumerate(("id", "submit", "processors", "run"))}
+    marks = {"time_limit": [row[4] for row in JOBS], "realtime": [job % 2 for job in range(len(JOBS))]}
+    result = simulate(
+        Workload.from_columns({**jobs, **marks}),
+        processors=4,
+        plugins=[Searching],
+        plugin_options={"sched/realtime": {"policy": "preemptive"}, "preempt/realtime": {"cost": "processors"}},
+        preemption=Preemption("CHECKPOINT", cost=1.0, interval=20.0),
+        catalogue=Catalogue(),
+        **options,
+    )
+    looked = result.plugins["observer/searching"]
+    assert {"select_nodes", "preempt_candidates", "job_requeued"} <= looked.looked
+    assert looked.found == []
 
 
 def test_the_search_finds_what_there_is() -> None:
