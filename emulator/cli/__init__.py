@@ -72,7 +72,6 @@ def slurm_sim(log_level: str) -> None:
 for command in (
     run.run,
     resume.resume,
-    resume.resume,
     compare.compare,
     campaign.campaign,
     demo.demo,
@@ -93,6 +92,8 @@ for command in (
     views.squeue,
     views.sinfo,
     views.sacct,
+    views.sprio,
+    views.sshare,
 ):
     slurm_sim.add_command(command)
 reproduce.reproduce.add_command(reproduce_walltime.walltime)
