@@ -1,7 +1,7 @@
 """Write the parts of the documentation that the code already says.
 
-``python docs/generate.py`` writes ``hooks.md``, ``records.md``, ``metrics.md`` and ``slurm-conf.md`` beside
-this file; with ``--check`` it only says whether they are up to date.
+``python docs/generate.py`` writes ``hooks.md``, ``records.md``, ``metrics.md``, ``slurm-conf.md`` and ``views.md``
+beside this file; with ``--check`` it only says whether they are up to date.
 """
 
 from __future__ import annotations
@@ -15,6 +15,10 @@ from emulator.config.slurm.parameters import PARAMETERS
 from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
 from emulator.config.slurm.vocabulary import Status, Vocabulary, Word
 from emulator.metrics.catalogue import FURTHER, METRICS
+from emulator.slurmctld.journal import FACTOR_COLUMNS, SHARE_COLUMNS, WAIT_COLUMNS
+from emulator.slurmctld.simulate import SLURM_JOB_COLUMNS, SLURM_RUN_COLUMNS
+from emulator.views import sacct, sinfo, sprio, squeue, sshare
+from emulator.views.columns import Field
 from slurm_sim_plugins.hookspecs import DEFAULTS, SLOTS, SPECS
 
 HERE = Path(__file__).parent
@@ -44,8 +48,74 @@ def records() -> str:
         "of a job), `events.jsonl` (what happened, in order) and `run.toml` (options, versions, hashes of trace and\n"
         "plugin sources, what was dropped). The same input gives the same bytes. Times are seconds on the trace's\n"
         "clock; in one file all of them are whole numbers if every one is, else all are fractional.\n\n"
-        "## records.parquet\n\n" + _rows(JOB_COLUMNS) + "\n\n## runs.parquet\n\n" + _rows(RUN_COLUMNS) + "\n"
+        "## records.parquet\n\n"
+        + _rows(JOB_COLUMNS)
+        + "\n\n## runs.parquet\n\n"
+        + _rows(RUN_COLUMNS)
+        + "\n\n"
+        + IN_SLURMS_TIMING
+        + "".join(f"\n\n### {file}\n\n{_rows(columns)}" for file, columns in NOTED.items())
+        + "\n"
     )
+
+
+IN_SLURMS_TIMING = """## In Slurm's timing
+
+Records have further columns, and the folder further files, from which [squeue and others](views.md) show the
+cluster at any time: those below, and `cluster.json` (nodes, partitions, some parameters)."""
+NOTED = {
+    "records.parquet, besides": SLURM_JOB_COLUMNS,
+    "runs.parquet, besides": SLURM_RUN_COLUMNS,
+    "waits.parquet": WAIT_COLUMNS,
+    "factors.parquet": FACTOR_COLUMNS,
+    "shares.parquet": SHARE_COLUMNS,
+}
+
+VIEWS = """# The cluster at a time, as Slurm's commands show it
+
+```
+slurm-sim squeue DIR --at 2021-03-04T12:00:00 --zone Europe/Paris
+slurm-sim squeue DIR --at 86400 -t PD -o "%.12i %.9P %.8u %.10Q %r" -S -p
+slurm-sim sinfo DIR --at 86400
+slurm-sim sprio DIR --at 86400 -l
+slurm-sim sshare DIR --at 86400 -a -l
+slurm-sim sacct DIR -P --format JobID,State,Start,End
+```
+
+`DIR` is the folder that `slurm-sim run --slurm-conf FILE --out DIR` or `slurm-sim replay --out DIR` left. Formats,
+headings, widths, justification, truncation and notation of times are Slurm's; options have Slurm's letters.
+
+| option | default | why |
+|---|---|---|
+| `--at` | the end of the run | seconds on the run's clock, or a date where the log had one |
+| `--zone` | `UTC` | of dates |
+| `--time-format` | `standard` | as `SLURM_TIME_FORMAT`: `standard`, or as for strftime (`%s`: Unix seconds) |
+| `--json` | no | all that is known, with the names of Slurm's JSON where it has some |
+
+What the emulator has not is shown as Slurm shows what is not set. COMPLETING is not shown: a run is over when its
+work is. Planned starts are known to the minute. `sshare` shows shares as of the last `PriorityCalcPeriod`; the run's
+folder has them from its beginning to the end of the last period. Jobs of equal rank come in the order of their ids.
+`squeue -t all` shows for `MinJobAge` what has ended. `sacct` has no steps; `--format ALL` takes all columns,
+`--format WORKLOAD` those from which a dump can be [read again](site-logs.md).
+"""
+
+
+def views() -> str:
+    """The columns of the views."""
+    parts = [VIEWS]
+    for module in (squeue, sinfo, sprio):
+        fields = module.FIELDS
+        parts.append(f"\n## {fields.command}\n\n| letter | name | heading |\n|---|---|---|\n")
+        parts += [_field(each) for each in fields.all]
+    for listed in (sacct, sshare):
+        names = ", ".join(f"`{each.names[0]}` {abs(each.width)}" for each in listed.FIELDS.all)
+        parts.append(f"\n## {listed.FIELDS.command}\n\nColumns and their widths: {names}.\n")
+    return "".join(parts)
+
+
+def _field(field: Field[object]) -> str:
+    letter = f"`%{field.letter}`" if field.letter else ""
+    return f"| {letter} | {', '.join(f'`{name}`' for name in field.names)} | {field.heading} |\n"
 
 
 def metrics() -> str:
@@ -159,7 +229,13 @@ def _rows(columns: dict[str, str]) -> str:
     )
 
 
-PAGES = {"hooks.md": hooks, "records.md": records, "metrics.md": metrics, "slurm-conf.md": slurm_conf}
+PAGES = {
+    "hooks.md": hooks,
+    "records.md": records,
+    "metrics.md": metrics,
+    "slurm-conf.md": slurm_conf,
+    "views.md": views,
+}
 
 
 def main() -> int:

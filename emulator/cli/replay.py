@@ -14,6 +14,12 @@ from emulator.cli import shared
 @click.option(
     "--slurm-conf", required=True, type=click.Path(path_type=Path), help="The slurm.conf of the cluster, or another."
 )
+@click.option(
+    "--accounts",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Accounts, QOS and limits: a sacctmgr dump, or a script of sacctmgr.",
+)
 @click.option("--zone", help="Of times in the dump that state none, such as Europe/Paris.  [default: UTC]")
 @click.option("--delimiter", default="|", show_default=True, help="Between the columns of the dump.")
 @click.option(
@@ -62,6 +68,7 @@ from emulator.cli import shared
 def replay(
     dump: Path,
     slurm_conf: Path,
+    accounts: tuple[Path, ...],
     zone: str | None,
     delimiter: str,
     malformed: str,
@@ -80,6 +87,7 @@ def replay(
     slurm-sim replay march.sacct --slurm-conf slurm.conf --zone Europe/Paris
     """
     from emulator.cli.slurm import check_plugins
+    from emulator.config.sacctmgr import read_accounts
     from emulator.config.slurm import read_slurm_conf
     from emulator.replay.compare import compare
     from emulator.replay.emulate import Options, emulate
@@ -91,7 +99,8 @@ def replay(
     told = [*(f"{notice}" for notice in conf.notices), *log.told()]
     for sentence in told:
         click.echo(sentence, err=True)
-    result = emulate(log, conf, Options(cancelled, elsewhere), out)
+    books = read_accounts(*accounts) if accounts else None
+    result = emulate(log, conf, Options(cancelled, elsewhere), out, accounts=books)
     found = compare(log, result.records, tolerance, warm_up)
     if as_json:
         about = {"log": log.name, "records": log.read, "steps": log.steps, "unusable": len(log.unusable)}
