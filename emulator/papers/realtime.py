@@ -269,7 +269,7 @@ class Measured:
         preemption: as it is simulated.
     """
 
-    by: str = "time_limit"
+    by: str = "run"
     counted: str = "week"
     preemption: Preemption = field(default_factory=Preemption)
 

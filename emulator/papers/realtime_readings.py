@@ -26,7 +26,8 @@ class Reading:
             that holds no larger block.
         passes: what happens at one instant.
         kill_at_limit: whether a job ends at its limit; in the log some ran longer.
-        by: whether a job is short by its limit or by its run time, when it is counted.
+        by: whether a job is short by its run time, as the paper says, or by its limit, when it is
+            counted; a scheduler knows its limit alone.
         counted: jobs that started and ended in the week in the log, or ``all``.
     """
 
@@ -40,7 +41,7 @@ class Reading:
     spared: str = "code"
     passes: Passes = "batch"
     kill_at_limit: bool = True
-    by: str = "time_limit"
+    by: str = "run"
     counted: str = "week"
 
 
@@ -55,7 +56,7 @@ QUESTIONS: dict[str, tuple[Any, ...]] = {
     "spared": ("none",),
     "passes": ("event",),
     "kill_at_limit": (False,),
-    "by": ("run",),
+    "by": ("time_limit",),
     "counted": ("all",),
 }
 """Other answers, each tried alone."""

@@ -80,7 +80,7 @@ def _box_text(of: Mapping[tuple[int, str], Group], percent: int, scheme: str, wh
     kind, category, measure = what
     unit = HOUR if measure == "turnaround" else 1.0
     mean, middle, tail = (group.value(kind, category, f"{measure}{end}") / unit for end in ("", "_median", "_p95"))
-    return UNKNOWN if math.isnan(mean) else f"{mean:.2f} ({middle:.2f}, {tail:.2f})"
+    return UNKNOWN if math.isnan(mean) else f"{mean:.2f} ({middle:.2f}, {tail:.1f})"
 
 
 def _percents(groups: Sequence[Group]) -> list[int]:

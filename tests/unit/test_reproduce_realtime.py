@@ -134,7 +134,7 @@ def test_what_is_measured_is_what_the_metrics_say() -> None:
     for counted in ("week", "all"):
         numbers = Measured(counted=counted)(records)
         taken = records.jobs[COUNTED] == 1 if counted == "week" else None
-        for fate in fates(records, counted=taken):
+        for fate in fates(records, counted=taken, by="run"):
             name = f"{fate.kind}:{fate.category}"
             assert numbers[f"{name}:jobs"] == fate.jobs
             for measure, value in (("slowdown", fate.slowdown), ("slowdown_median", fate.median_slowdown)):
