@@ -109,15 +109,18 @@ def _spec(
 ) -> RunSpec:
     """One run; a workload and the options of all policies are what policies are compared on."""
     given = workload.values
+    reading = {key: value for key, value in given.items() if key in READING} if isinstance(source, Path) else {}
+    if "realtime" in reading:
+        reading.setdefault("realtime_seed", seed)
     where = Variant({}, {**workload.varied, **way.setting.varied}).label(name)
     policy = way.variant.label(way.policy)
     varied = {f"workload.{key}": value for key, value in workload.varied.items()}
     return RunSpec(
         name=f"{where} / {policy} / seed {seed}",
         source=source,
-        config=replace(way.config, seed=seed, processors=given.get("processors")),
+        config=replace(way.config, seed=seed, processors=given.get("processors", way.config.processors), explain=False),
         measure=campaign.measure,
-        reading={key: value for key, value in given.items() if key in READING} if isinstance(source, Path) else {},
+        reading=reading,
         plugins=files,
         coordinates={
             "workload": where,

@@ -38,7 +38,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +76,8 @@ CAMPAIGN = {
 SHARED = {name: kind for name, kind in SIMULATION.items() if name not in ("processors", "seed", "explain")}
 """Keys of ``[simulation]``; processors belong to a workload, seeds to the campaign."""
 POLICY = ("use", "config", "plugins", "simulation", "preemption")
+TAKEN = ("trace", "reading", "slots", "plugins", "simulation", "preemption")
+"""What there may be in an experiment file where a policy begins."""
 SHOWN = ("mean_wait", "mean_bounded_slowdown", "utilisation")
 """Metrics that results shows first where the file names none."""
 CHOICES = {
@@ -285,6 +287,9 @@ def _base(path: Path, stated: str, config: Any, use: list[str], places: Places) 
         base = read_experiment(Path(config) if known else places.find(config, f"{path}: {stated}.config"))
         if base.trace is not None:
             raise ConfigurationError(f"{path}: {stated}.config names a trace; workloads are those of the campaign")
+        others = [item.name for item in fields(base) if item.name not in TAKEN and getattr(base, item.name)]
+        if others:
+            raise ConfigurationError(f"{path}: {stated}.config states {others[0]}, which a campaign has no use for")
     try:
         return replace(base, slots={**base.slots, **slots_for(use)})
     except ConfigurationError as error:

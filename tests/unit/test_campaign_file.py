@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.campaign import RunSpec, identity
+from emulator.campaign import RunSpec, identity, run_all
 from emulator.campaign.expand import expand
 from emulator.campaign.file import read_campaign
 from emulator.campaign.generated import Generated
 from emulator.campaign.variants import values_of, variants
 from emulator.workload.models import lublin99, tsafrir05
-from emulator.workload.swf import write_swf
+from emulator.workload.swf import read_swf, write_swf
 from slurm_sim_plugins import ConfigurationError, InputError, SlurmSimError
 
 STUDY = """
@@ -91,6 +91,23 @@ def test_a_run_is_configured_as_the_file_says(folder: Path) -> None:
     assert preempting.source == (folder / "logs" / "jobs.swf").resolve()
     assert preempting.reading == {"filter": "papers"} and preempting.config.processors == 64
     assert preempting.coordinates["preemption.mode"] == "SUSPEND"
+
+
+def test_real_time_jobs_are_drawn_with_the_seed_unless_that_is_stated(folder: Path) -> None:
+    text = STUDY.replace('filter = "papers"', "realtime = 10\nrealtime_seed = 7")
+    drawn = [each.reading for each in runs_of(folder, text) if each.coordinates["workload"] == "log passes=batch"]
+    assert {each["realtime_seed"] for each in drawn} == {7}
+    text = text.replace("\nrealtime_seed = 7", "")
+    drawn = [each.reading for each in runs_of(folder, text) if each.coordinates["workload"] == "log passes=batch"]
+    assert {(each["realtime"], each["realtime_seed"]) for each in drawn} == {(10, 0), (10, 1)}
+
+
+def test_a_trace_is_parsed_once_not_once_a_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+    monkeypatch.setattr("emulator.workload.read.read_trace", lambda path, **_: parsed.append(path) or read_swf(path))
+    specs = [each for each in runs_of(folder) if isinstance(each.source, Path)]
+    assert all(not outcome.error for outcome in run_all(specs)) and len(specs) == 24
+    assert parsed == [(folder / "logs" / "jobs.swf").resolve()]
 
 
 def test_generated_jobs_are_those_of_the_model(folder: Path) -> None:

@@ -18,12 +18,14 @@ from click.testing import CliRunner
 
 from emulator import Config, Workload, simulate
 from emulator.cli import slurm_sim
+from emulator.config.experiment import read_experiment
 from emulator.config.preemption import Preemption
 from emulator.snapshot.graph import Graph
 from emulator.snapshot.keeper import SNAPSHOT
 from emulator.snapshot.kinds import Classes
 from emulator.snapshot.resume import keeper, resume
 from emulator.workload.models import cpu_use, lublin99
+from emulator.workload.read import read_trace
 from emulator.workload.swf import read_swf, write_swf
 from slurm_sim_plugins import ConfigurationError, InputError, PluginError
 
@@ -106,6 +108,20 @@ def test_whenever_a_run_is_interrupted_it_goes_on_to_the_same_bytes(trace: Path,
         assert files(out)["events.jsonl"] != expected["events.jsonl"]
         resume(out)
         assert files(out) == expected
+
+
+def test_real_time_jobs_on_blocks_go_on_too(trace: Path, tmp_path: Path) -> None:
+    preset, reading = read_experiment(Path("papers/realtime")), {"realtime": 20.0}
+    options = {name: dict(values) for name, values in preset.plugins.items()}
+    config = Config(slots=dict(preset.slots), plugin_options=options, preemption=Preemption(**preset.preemption))
+    workload = read_trace(trace, **reading)
+    whole = simulate(workload, config, out=tmp_path / "whole")
+    assert whole.metrics()["requeues"] > 10
+    kept = keeper(make(tmp_path / "out"), EVERY, trace, reading, config, [])
+    with pytest.raises(KeyboardInterrupt):
+        simulate(workload, config, out=tmp_path / "out", keeper=kept, report=Interrupt(3))
+    resume(tmp_path / "out")
+    assert files(tmp_path / "out") == files(tmp_path / "whole")
 
 
 OWN = """
