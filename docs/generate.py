@@ -1,7 +1,7 @@
 """Write the parts of the documentation that the code already says.
 
-``python docs/generate.py`` writes ``hooks.md``, ``records.md``, ``metrics.md``, ``slurm-conf.md`` and ``views.md``
-beside this file; with ``--check`` it only says whether they are up to date.
+``python docs/generate.py`` writes ``hooks.md``, ``records.md``, ``metrics.md``, ``slurm-conf.md``,
+``accounts.md`` and ``views.md`` beside this file; with ``--check`` it only says whether they are up to date.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from emulator.accounting.records import JOB_COLUMNS, RUN_COLUMNS
+from emulator.config.sacctmgr.words import ASSOCIATION, FLAGS, QOS
 from emulator.config.slurm.parameters import PARAMETERS
 from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
 from emulator.config.slurm.vocabulary import Status, Vocabulary, Word
@@ -183,6 +184,88 @@ def slurm_conf() -> str:
     return "".join(parts) + "\n"
 
 
+ACCOUNTS = """# Accounts, QOS, fair share and limits
+
+```
+slurm-sim run jobs.events --slurm-conf slurm.conf --accounts sacctmgr.dump --accounts more.script
+```
+
+`--accounts` takes what `sacctmgr dump CLUSTER file=...` writes, or a script of `sacctmgr` commands, one a line;
+several are read one after the other into one tree (a dump holds no qualities of service, a script may add them).
+The same can stand in an experiment file:
+
+```toml
+[accounts]
+files = ["sacctmgr.dump"]      # beside the experiment file
+commands = ["add account physics fairshare=60 GrpTRES=cpu=512", "add user ann,bob account=physics"]
+```
+
+`add`, `modify` and `delete` of accounts, users, QOS and the cluster are understood, also as operators' commands at a
+time; what only lists or describes is passed over. Nothing in these files is run. All that is wrong is listed with
+file and line: an account that is not there, an account below itself, a limit that cannot be read, an unknown word.
+
+Without `--accounts` there is no accounting: no limits, no fair share, no QOS, whatever the `slurm.conf` says. The age
+of jobs counts if `AccountingStorageType` names a database, as in Slurm.
+
+## What is charged
+
+A run is charged, for each second, what it has of each resource (CPUs, memory where it is managed, nodes, generic
+resources, licences, and the bill by `TRESBillingWeights`), times the `UsageFactor` of its QOS: to its association, to
+those above it, and to the QOS of job and partition. Seconds are whole, as Slurm's are. Past usage decays each
+`PriorityCalcPeriod` by `PriorityDecayHalfLife` (not that of a QOS with `NoDecay`), and is cleared by
+`PriorityUsageResetPeriod` at midnight UTC.
+
+Where `AccountingStorageEnforce` has no `limits`, what a run used since the last period is lost at its end, as recorded.
+With `priority/basic` past usage is not counted at all.
+
+`run.toml` of a run has, under `accounts.used`, the sum of all charges without decay: resource-seconds, which equal
+those of the runs in whole seconds.
+
+## Fair share
+
+| `PriorityFlags` | factor |
+|---|---|
+| (none) | Fair Tree: rank of the user, by shares over usage at each level of the tree |
+| `NO_FAIR_TREE` | classic: 2 to the power of minus effective usage over shares, by `FairShareDampeningFactor` |
+| `DEPTH_OBLIVIOUS` | the same, with a usage that does not depend on the depth of the tree |
+
+Priorities are worked out at a submission and at the end of each period, and stand still between. With Fair Tree a
+period costs a few operations for each association; with the other two also some for each running job, because
+Slurm charges running jobs and weighs waiting ones by turns. `Fairshare=parent` of a user makes him the first of his
+account with Fair Tree, and gives him the account's factor with the others; that of an account puts what is below it
+beside its siblings.
+
+## Limits
+
+In this order; the first that is exceeded is the reason that `squeue` shows.
+
+1. At the submission, which is refused: `GrpSubmitJobs`, `MaxSubmitJobs`; with `DenyOnLimit` what is too large by
+   itself.
+2. Before nodes are looked for: `GrpWall`, `GrpJobs`, `MaxJobs`, `MaxWall`.
+3. With nodes at hand, or with what was asked for if there are none: `GrpTRESMins`, `GrpTRES`, `GrpTRESRunMins`,
+   `MaxTRESMins`, `MaxTRES` (per account, job, node, user), `MinTRES`.
+
+Each time first the QOS of the partition, then that of the job for what the first does not limit (the other way
+round with `OverPartQOS`), then the user's association, then those above it; `Max...` limits of associations are the
+user's own or inherited. A job at a limit reserves nothing and blocks nobody, but with `assoc_limit_stop` it stops
+its partition in the main loop. `safe` in `AccountingStorageEnforce` asks whether the whole run fits into the minutes
+that are left. A running job is ended by the sweep when the minutes of its account are used up.
+
+`preempt/qos` preempts jobs of the QOS in the `Preempt` list of the preemptor's, lowest `Priority` first, by the
+`PreemptMode` of the victim's QOS; `WITHIN` also those of its own QOS with lower priority.
+
+## Words
+"""
+
+
+def accounts() -> str:
+    """What is said of associations and qualities of service, and what the emulator makes of it."""
+    parts = [ACCOUNTS, "\n### Of an account or a user\n\n", _words(ASSOCIATION)]
+    parts += ["\n\n### Of a QOS\n\n", _words(QOS), "\n\n### Flags of a QOS\n\n| flag | status |\n|---|---|"]
+    parts += [f"\n| `{name}` | {status.value} |" for name, status in FLAGS.items()]
+    return "".join(parts) + "\n"
+
+
 def _words(vocabulary: Vocabulary) -> str:
     """A table of the words that are not ignored, and a list of the others by reason."""
     taken = [word for word in vocabulary if word.status is not Status.IGNORED]
@@ -234,6 +317,7 @@ PAGES = {
     "records.md": records,
     "metrics.md": metrics,
     "slurm-conf.md": slurm_conf,
+    "accounts.md": accounts,
     "views.md": views,
 }
 

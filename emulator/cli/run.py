@@ -39,6 +39,12 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Take machine and policy from a slurm.conf, and run in Slurm's timing.",
 )
+@click.option(
+    "--accounts",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="With --slurm-conf: accounts and QOS, a dump of sacctmgr or a script of its commands.  [repeatable]",
+)
 @shared.plugin_options
 @shared.trace_options
 @shared.machine_options
@@ -61,6 +67,7 @@ def run(
     trace: Path | None,
     experiment: Path | None,
     slurm_conf: Path | None,
+    accounts: tuple[Path, ...],
     files: tuple[Path, ...],
     folders: tuple[Path, ...],
     settings: tuple[str, ...],
@@ -95,11 +102,14 @@ def run(
     if snapshot_every is not None and (out is None or events is not None or slurm_conf is not None):
         raise click.UsageError("--snapshot-every goes with --out, and neither with --events nor with --slurm-conf.")
     if slurm_conf is not None:
-        from emulator.cli.slurm import run_slurm
+        from emulator.cli.slurm import read_books, run_slurm
 
         catalogue = shared.find_plugins(files, folders)
-        run_slurm(trace, slurm_conf, given, settings, catalogue, out, records, threshold, warm_up, as_json)
+        books = read_books(accounts, study)
+        run_slurm(trace, slurm_conf, given, settings, catalogue, out, records, threshold, warm_up, as_json, books)
         return
+    if accounts or (study is not None and (study.account_files or study.account_commands)):
+        raise click.UsageError("Accounts go with --slurm-conf: they count in Slurm's timing.")
     reading = {name: given.pop(name) for name in ("filter", "processors_field", "first_submit", "malformed")}
     config = configure(study, settings, given)
     workload = shared.read_workload(trace, study, processors=config.processors, **reading)

@@ -12,6 +12,8 @@ from emulator.cli import shared
 from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from emulator.config.experiment import Experiment
+    from emulator.config.sacctmgr import Accounts
     from emulator.config.slurm.model import SlurmConf
     from emulator.slurmctld.request import JobRequest
     from slurm_sim_plugins.manager import Catalogue
@@ -30,6 +32,7 @@ def run_slurm(
     threshold: float,
     warm_up: float,
     as_json: bool,
+    accounts: Accounts | None = None,
 ) -> None:
     """Run a trace on the cluster of a ``slurm.conf``; print metrics, and waits by partition and QOS."""
     from emulator.config.slurm import read_slurm_conf
@@ -47,6 +50,7 @@ def run_slurm(
         conf,
         name=trace.name.partition(".")[0],
         epoch=epoch,
+        accounts=accounts,
         out=out,
         about=about,
         slots=slots,
@@ -62,13 +66,37 @@ def run_slurm(
         from emulator.report.table import run_table
         from emulator.report.waits import waits_table
 
-        notes = (shared.metric_note(threshold, warm_up), note, _rejected(result.about), _without_effect(conf))
+        notes = (
+            shared.metric_note(threshold, warm_up),
+            note,
+            _rejected(result.about),
+            _without_effect(conf),
+            _without_accounts(conf, accounts),
+        )
         shared.print_table(run_table(summary, result.about, note="\n".join(filter(None, notes))))
         shared.print_table(waits_table(result.records, ("partition", "qos")))
     if records is not None:
         from emulator.accounting.runfolder import write_jobs
 
         write_jobs(records, result.records)
+
+
+def read_books(files: tuple[Path, ...], study: Experiment | None) -> Accounts | None:
+    """Accounts and qualities of service from files, and from an experiment; None if neither has any.
+
+    Raises:
+        InputError: all that is wrong in a file; or in a command, with its number.
+    """
+    from emulator.config.sacctmgr import read_accounts
+    from emulator.config.sacctmgr.reader import add_accounts
+
+    commands = study.account_commands if study is not None else ()
+    all_files = [*(study.account_files if study is not None else ()), *files]
+    if not all_files and not commands:
+        return None
+    accounts = read_accounts(*all_files)
+    add_accounts(accounts, commands, "accounts.commands")
+    return accounts
 
 
 def read_requests(
@@ -119,7 +147,7 @@ def _rejected(about: Mapping[str, Any]) -> str:
 EMULATED = {
     "SchedulerType": ("sched/backfill", "sched/builtin"),
     "PriorityType": ("priority/basic", "priority/multifactor"),
-    "PreemptType": ("preempt/none", "preempt/partition_prio"),
+    "PreemptType": ("preempt/none", "preempt/partition_prio", "preempt/qos"),
     "SelectType": ("select/cons_tres", "select/cons_res", "select/linear"),
 }
 """Slurm's plugins that the controller knows."""
@@ -138,6 +166,13 @@ def check_plugins(conf: SlurmConf) -> None:
             raise ConfigurationError(
                 f"{place or conf.source}: {slot}={name} is not emulated; change it to one of {', '.join(known)}"
             )
+
+
+def _without_accounts(conf: SlurmConf, accounts: Accounts | None) -> str:
+    """What is missed where the configuration speaks of accounts and there are none."""
+    if accounts is not None or "AccountingStorageEnforce" not in conf.parameters:
+        return ""
+    return "no --accounts: limits of accounts and QOS do not hold, and fair share counts for nothing"
 
 
 def _without_effect(conf: SlurmConf) -> str:

@@ -21,6 +21,10 @@
     mode = "CHECKPOINT"
     interval = 3600
 
+    [accounts]                               # with run --slurm-conf
+    files = ["sacctmgr.dump"]                # beside this file
+    commands = ["add account physics fairshare=60", "add user ann account=physics"]
+
 An experiment file is data. It names plugins but never loads code: a plugin file is named
 on the command line, or the plugin is installed.
 """
@@ -63,7 +67,9 @@ SIMULATION = {
 """Keys of ``[simulation]``: fields of :class:`emulator.config.options.Config`."""
 PREEMPTION: dict[str, type] = get_type_hints(Preemption) | {"mode": str, "checkpoint": str}
 """Keys of ``[preemption]``: fields of :class:`emulator.config.preemption.Preemption`."""
-TABLES = ("workload", "slots", "plugins", "simulation", "preemption")
+ACCOUNTS = ("files", "commands")
+"""Keys of ``[accounts]``: lists of files of ``sacctmgr``, and of commands for it."""
+TABLES = ("workload", "slots", "plugins", "simulation", "preemption", "accounts")
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,8 @@ class Experiment:
         plugins: options by plugin name.
         simulation: options of the simulation.
         preemption: what becomes of a run that is preempted.
+        account_files: files of ``sacctmgr``.
+        account_commands: commands of ``sacctmgr``, carried out after those.
     """
 
     trace: Path | None
@@ -85,6 +93,8 @@ class Experiment:
     plugins: Mapping[str, Mapping[str, Any]]
     simulation: Mapping[str, Any]
     preemption: Mapping[str, Any]
+    account_files: tuple[Path, ...] = ()
+    account_commands: tuple[str, ...] = ()
 
 
 def read_experiment(path: Path) -> Experiment:
@@ -112,7 +122,18 @@ def read_experiment(path: Path) -> Experiment:
         plugins=plugins,
         simulation=check_values(path, "simulation", tables["simulation"], SIMULATION),
         preemption=check_values(path, "preemption", tables["preemption"], PREEMPTION),
+        account_files=tuple(path.parent / name for name in _texts(path, tables["accounts"], "files")),
+        account_commands=_texts(path, tables["accounts"], "commands"),
     )
+
+
+def _texts(path: Path, accounts: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """A list of texts in ``[accounts]``."""
+    check_keys(path, "accounts.", accounts, ACCOUNTS)
+    values = accounts.get(key, [])
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ConfigurationError(f"{path}: accounts.{key} takes a list of texts, not {values!r}")
+    return tuple(values)
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.fair_share import ClassicShares
 from emulator.slurmctld.job import YEAR, Job, Partition, State
 from emulator.slurmctld.job_mgr import RejectedError
-from emulator.slurmctld.limit_reasons import REASONS
+from emulator.slurmctld.limit_reasons import FADING, REASONS
 from emulator.slurmctld.nodes import Allocation
 from emulator.slurmctld.resets import next_reset
 from emulator.slurmctld.tres import Tres, Vector
@@ -219,6 +219,13 @@ class Accounting:
         """No limit keeps a job from starting any more: its reason is another one."""
         if job.reason in REASONS:
             job.reason = reason
+
+    def never_starts(self, job: Job) -> bool:
+        """Whether a waiting job is beyond a limit that will not let go of it although nothing runs."""
+        if job.reason not in REASONS:
+            return False
+        fades = self.usage.fades or self._reset_at is not None
+        return not (fades and job.reason in FADING)
 
     def used_up(self) -> list[Job]:
         """Running jobs that must end because minutes are used up (observation E8)."""

@@ -622,6 +622,8 @@ class Controller:
         return not any(self._may_start(job) for job in waiting)
 
     def _may_start(self, job: Job) -> bool:
+        if self.cluster.accounting is not None and self.cluster.accounting.never_starts(job):
+            return False
         if job.reason == "Dependency":
             # Nothing runs: only a delay after a start can still pass.
             others = [self.cluster.jobs.get(one.job) for one in job.options.dependencies if one.kind == "after"]

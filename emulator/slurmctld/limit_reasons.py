@@ -82,3 +82,9 @@ REASONS = frozenset(
     [*OF_JOBS, *(reason(kind, place) for kind in _CALLED for place in (CPU, MEMORY, NODE, BILLING, BILLING + 1))]
 )
 """All of them."""
+_OF_THE_PAST = ("AssocGrpMinutes", "QOSGrpMinutes")
+FADING = frozenset(
+    ["AssocGrpWallLimit", "QOSGrpWallLimit"]
+    + [reason(kind, place) for kind in _OF_THE_PAST for place in (CPU, MEMORY, NODE, BILLING, BILLING + 1)]
+)
+"""Of limits on past usage, which decays."""

@@ -247,6 +247,23 @@ def describe(
         "slurm_conf": {"name": Path(conf.source).name, "sha256": hashlib.sha256(stated.encode()).hexdigest()},
         "workload": {"name": name, "jobs": len(records), **about},
         "rejected": dict(Counter(words for _, words in controller.rejected)),
+    } | _books(controller)
+
+
+def _books(controller: Controller) -> dict[str, Any]:
+    """What is to be told of the accounts, if there are any."""
+    accounting = controller.cluster.accounting
+    if accounting is None:
+        return {}
+    users = sum(1 for _ in accounting.manager.accounts.users())
+    return {
+        "accounts": {
+            "accounts": len(accounting.manager.accounts.associations) - users,
+            "users": users,
+            "qos": len(accounting.manager.qualities),
+            "enforced": sorted(word.lower() for word in accounting.enforces),
+            "used": {name: float(accounting.usage.total[place]) for place, name in enumerate(accounting.tres.names)},
+        }
     }
 
 

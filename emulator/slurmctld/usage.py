@@ -73,6 +73,7 @@ class Usage:
         wall: seconds of run time by row.
         remaining: resource-seconds that running jobs may still use, as of the last period.
         last: second of the last period.
+        total: resource-seconds that were charged to anybody, without decay.
     """
 
     def __init__(self, rows: int, resources: int, half_life: float, tracked: bool, last: float) -> None:
@@ -80,6 +81,7 @@ class Usage:
         self.wall: Floats = np.zeros(rows)
         self.remaining: Floats = np.zeros((rows, resources))
         self.last = last
+        self.total: Floats = np.zeros(resources)
         self._a_second_leaves = decay_of(half_life)
         self._decay: Floats = np.full(rows, self._a_second_leaves)
         self._rate: Floats = np.zeros((rows, resources))
@@ -89,6 +91,11 @@ class Usage:
         self._fresh: dict[int, Meter] = {}
         self._at_limit: list[tuple[float, int, Meter]] = []
         self._sequence = 0
+
+    @property
+    def fades(self) -> bool:
+        """Whether past usage decays."""
+        return self._a_second_leaves < 1.0
 
     def grow(self, rows: int) -> None:
         """There are more rows."""
@@ -160,6 +167,7 @@ class Usage:
         decayed = seconds * self._decay[meter.rows] ** seconds
         self.tres[meter.rows] += decayed[:, None] * meter.amounts
         self.wall[meter.rows] += decayed
+        self.total += seconds * meter.amounts
 
     def period(self, now: float, *, reset: bool = False) -> None:
         """A period ends: past usage decays, and what ran since the last one is charged.
@@ -197,6 +205,8 @@ class Usage:
         self.tres += decayed[:, None] * self._rate
         self.wall *= left
         self.wall += decayed * self._runs
+        # The first row is the account root's, in which everybody counts.
+        self.total += seconds * self._rate[0]
         self.remaining -= seconds * self._spending
         self.last = now
 

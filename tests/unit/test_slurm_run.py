@@ -230,12 +230,12 @@ def test_plugins_and_keys_that_are_not_emulated_are_told(tmp_path: Path) -> None
     (tmp_path / "jobs.events").write_text("-dt 0 -e submit_batch_job | -sim-walltime 3 -n 1 a.job\n")
     file = tmp_path / "slurm.conf"
     words = ["run", str(tmp_path / "jobs.events"), "--slurm-conf", str(file)]
-    file.write_text(CONF + "PriorityWeightAge=10\n")
+    file.write_text(CONF + "MaxJobCount=10\n")
     done = CliRunner().invoke(slurm_sim, words, catch_exceptions=False)
-    assert "stated without effect yet: PriorityWeightAge" in done.output
-    file.write_text(CONF.replace("preempt/partition_prio", "preempt/qos"))
+    assert "stated without effect yet: MaxJobCount" in done.output
+    file.write_text(CONF.replace("preempt/partition_prio", "preempt/site"))
     refused = CliRunner().invoke(slurm_sim, words)
-    assert "slurm.conf:6: PreemptType=preempt/qos is not emulated" in str(refused.exception)
+    assert "slurm.conf:6: PreemptType=preempt/site is not emulated" in str(refused.exception)
 
 
 @settings(max_examples=25)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from emulator.config.sacctmgr.commands import sacctmgr
@@ -57,6 +57,23 @@ def parse_accounts(text: str, source: str = "sacctmgr", cluster: str = "") -> Ac
     return accounts
 
 
+def add_accounts(accounts: Accounts, commands: Iterable[str], source: str) -> None:
+    """Carry out commands that do not stand in a file.
+
+    Args:
+        accounts: what they change.
+        commands: as for ``sacctmgr``.
+        source: how messages name them; the number of the command stands for the line.
+
+    Raises:
+        InputError: all that is wrong, one line a problem.
+    """
+    findings = Findings()
+    for number, command in enumerate(commands, 1):
+        _read(command, source, accounts, findings, number)
+    findings.check()
+
+
 def _text(path: Path) -> str:
     try:
         with path.open("rb") as stream:
@@ -72,9 +89,9 @@ def _text(path: Path) -> str:
         raise InputError(f"{Place(str(path), line)}: is not text in UTF-8") from error
 
 
-def _read(text: str, source: str, accounts: Accounts, findings: Findings) -> None:
+def _read(text: str, source: str, accounts: Accounts, findings: Findings, first: int = 1) -> None:
     dump = _Dump(accounts)
-    for place, line in _lines(text, source):
+    for place, line in _lines(text, source, first):
         dumped = _DUMPED.fullmatch(line)
         try:
             if dumped is not None:
@@ -85,10 +102,10 @@ def _read(text: str, source: str, accounts: Accounts, findings: Findings) -> Non
             findings.problem(place, str(error))
 
 
-def _lines(text: str, source: str) -> Iterator[tuple[Place, str]]:
+def _lines(text: str, source: str, first: int) -> Iterator[tuple[Place, str]]:
     """Lines with something on them; a backslash at the end joins the next one."""
     before, begin = "", 0
-    for number, raw in enumerate(text.splitlines(), 1):
+    for number, raw in enumerate(text.splitlines(), first):
         line = before + raw.strip()
         begin = begin or number
         if line.endswith("\\"):
