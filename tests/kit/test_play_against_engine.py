@@ -9,13 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator import Workload, simulate
 from slurm_sim_plugins import Plan, Start, hookimpl
 from slurm_sim_plugins.backfill.sjf import Sjf
+from slurm_sim_plugins.manager import Catalogue
+from slurm_sim_plugins.preempt.realtime import Realtime as Sacrifice
 from slurm_sim_plugins.preempt.shadow_load import ShadowLoad
 from slurm_sim_plugins.sched.conservative import Conservative
 from slurm_sim_plugins.sched.easy import Easy
 from slurm_sim_plugins.sched.fcfs import Fcfs
+from slurm_sim_plugins.sched.realtime import Realtime
 from slurm_sim_plugins.sched.venture import Venture
+from slurm_sim_plugins.select.blocks import InBlocks
 from slurm_sim_plugins.testing import Cluster, JobSpec, cluster, job, play
 from slurm_sim_plugins.views import Job, SchedulingView
 from tests.helpers import run
@@ -56,9 +61,11 @@ class Replaying:
 
 def described(view: SchedulingView) -> Cluster:
     """The situation, as a test would write it."""
-    here = cluster(view.total, now=view.now, changed=view.changed)
+    places = view.places
+    here = cluster(view.total, now=view.now, changed=view.changed, blocks=places.blocks if places else None)
     for each in sorted(view.running, key=lambda run: run.sequence):
-        here = here.running(spec(each.job), since=each.start, until=each.planned_end)
+        there = {"block": places.block_of(each.job)} if places else {}
+        here = here.running(spec(each.job), since=each.start, until=each.planned_end, **there)
     new = {each.id for each in view.newcomers}
     here = here.waiting(*(spec(each) for each in view.queue if each.id not in new))
     return here.arriving(*(spec(each) for each in view.newcomers))
@@ -73,6 +80,7 @@ def spec(of: Job) -> JobSpec:
         planned=Plan(of.planned_queue, of.planned, of.planned_running),
         priority=of.priority,
         backfilled=of.backfilled,
+        realtime=of.fact("realtime"),
     )
 
 
@@ -100,4 +108,25 @@ def test_every_pass(scheduler: Any, backfill: Any, preempt: Any, priority: str, 
     result = run(jobs, 6, plugins=[Replaying], scheduler=scheduler.name, priority=priority, compiled=False, **slots)
     for here, started, preempted in result.plugins["observer/replaying"].passes:
         played = play(scheduler, here, backfill=backfill, preempt=preempt)
+        assert (played.started, played.preempted) == (started, preempted), here
+
+
+@settings(max_examples=15)
+@given(rows=ROWS, policy=st.sampled_from(["weighted", "preemptive", "high_priority"]))
+def test_every_pass_on_blocks(rows: Any, policy: str) -> None:
+    names = ("submit", "processors", "run", "time_limit")
+    columns: dict[str, Any] = {name: [row[place] for row in rows] for place, name in enumerate(names)}
+    numbers = list(range(1, len(rows) + 1))
+    jobs = Workload.from_columns({**columns, "id": numbers, "realtime": [number % 2 for number in numbers]})
+    options: dict[str, dict[str, Any]] = {
+        "sched/realtime": {"policy": policy, "wide_short": 1.5},
+        "preempt/realtime": {"wide_short": 3.0},
+    }
+    slots = {"scheduler": "sched/realtime", "preempt": "preempt/realtime", "select": "select/blocks"}
+    result = simulate(
+        jobs, processors=6, plugins=[Replaying], plugin_options=options, catalogue=Catalogue(), compiled=False, **slots
+    )
+    for here, started, preempted in result.plugins["observer/replaying"].passes:
+        scheduler, preempt = Realtime(**options["sched/realtime"]), Sacrifice(**options["preempt/realtime"])
+        played = play(scheduler, here, preempt=preempt, select=InBlocks)
         assert (played.started, played.preempted) == (started, preempted), here
