@@ -18,6 +18,7 @@ All of it is data: reading it runs nothing, and no name of a file comes from a f
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -90,13 +91,16 @@ class Store:
         """
         make_folder(folder)
         mark = folder / MARK
-        if not mark.exists():
-            others = [file.name for file in folder.iterdir() if not file.name.startswith(f".{MARK}.")]
+        if not mark.exists() or not mark.stat().st_size:
+            # An empty mark is what a lost machine can leave; then there is nothing else but ours.
+            ours = {MARK, PLAN, "runs", "records"} if mark.exists() else set()
+            names = (file.name for file in folder.iterdir())
+            others = sorted(name for name in names if name not in ours and not TEMPORARY.fullmatch(name))
             if others:
                 raise OutputError(
-                    f"{folder}: holds {sorted(others)[0]} and is no folder of a campaign's results; name an empty one"
+                    f"{folder}: holds {others[0]} and is no folder of a campaign's results; name an empty one"
                 )
-            write_atomically(mark, lambda stream: _write(stream, canonical({"format": FORMAT})))
+            write_atomically(mark, lambda stream: _write_through(stream, canonical({"format": FORMAT})))
         return cls(folder)
 
     @contextmanager
@@ -179,7 +183,8 @@ class Store:
         Raises:
             OutputError: it cannot be written.
         """
-        self._put(self.folder / PLAN, json.dumps(plan, default=str).encode())
+        data = json.dumps(plan, default=str).encode()
+        write_atomically(self.folder / PLAN, lambda stream: _write_through(stream, data))
 
     def plan(self) -> dict[str, Any]:
         """Which runs the campaign had when it was last run.
@@ -232,6 +237,13 @@ class Store:
 
 def _write(stream: IO[bytes], data: bytes) -> None:
     stream.write(data)
+
+
+def _write_through(stream: IO[bytes], data: bytes) -> None:
+    """Write so that it outlasts a power cut; results are not, for their hashes show what is not whole."""
+    stream.write(data)
+    stream.flush()
+    os.fsync(stream.fileno())
 
 
 def _checked(file: Path, hashed: str) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,13 +44,21 @@ def chosen(
         from emulator.campaign.cluster import dask_workers
 
         with dask_workers(dask) as found:
+            _quieten()
             yield found
     elif slurm:
         from emulator.campaign.cluster import slurm_settings, slurm_workers
 
         with slurm_workers(workers, slurm_settings(slurm_set)) as found:
+            _quieten()
             yield found
     else:
         from emulator.campaign.processes import Processes
 
         yield Processes(processes or os.cpu_count() or 1)
+
+
+def _quieten() -> None:
+    """What goes wrong is told in one message; what Dask logs of it is shown from --log-level info on."""
+    if logging.getLogger().level > logging.INFO:
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
