@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from emulator.workload.read import read_trace
 from emulator.workload.sacct import read_sacct
 from emulator.workload.sacct.asked import submitted
-from emulator.workload.sacct.dump import records
+from emulator.workload.sacct.columns import Column, column_of
+from emulator.workload.sacct.dump import _aligned, records
 from emulator.workload.sacct.times import instants, zone_of
 from emulator.workload.sitelog import UNTIL_ITS_LIMIT, LoggedJob, SiteLog
 from slurm_sim_plugins.errors import ConfigurationError, InputError
@@ -253,6 +255,44 @@ def test_records_are_found_whatever_names_and_lines_hold(values: list[tuple[str,
         assert record.fields["jobname"] == row["JobName"]
         assert record.fields["submitline"] == row["SubmitLine"]
         assert record.fields["timelimit"] == ROW["Timelimit"]
+
+
+def slowly_aligned(columns: list[Column], pieces: list[str]) -> list[list[str]]:
+    """All ways to cut, the cheapest first."""
+    ways = []
+    for ends in combinations(range(1, len(pieces)), len(columns) - 1):
+        cuts = [0, *ends, len(pieces)]
+        values = ["|".join(pieces[begin:end]) for begin, end in pairwise(cuts)]
+        price = 0
+        for column, value in zip(columns, values, strict=True):
+            taken = value.count("|")
+            if not column.takes(value) or (taken and column.separators is None):
+                break
+            price += taken * (column.separators or 0)
+            price += bool(taken) * (value.startswith("|") + value.endswith("|"))
+        else:
+            ways.append((price, values))
+    best = min((price for price, _ in ways), default=0)
+    return [values for price, values in ways if price == best]
+
+
+kinds = st.lists(
+    st.sampled_from(["jobid", "reqcpus", "user", "jobname", "constraints", "submitline"]), min_size=1, max_size=5
+)
+
+
+@given(kinds, st.lists(st.sampled_from(["", "7", "a b", "n\nm", "x&y"]), min_size=1, max_size=8))
+def test_values_are_cut_in_the_cheapest_way(names: list[str], pieces: list[str]) -> None:
+    columns = [column_of(name) for name in names]
+    found, ways = _aligned(columns, pieces, "|"), slowly_aligned(columns, pieces)
+    assert (found in ways) if ways else found is None
+
+
+def test_a_damaged_dump_takes_no_longer() -> None:
+    names = [*NAMES.split(), "SubmitLine", *("unknown" for _ in range(80)), "UID"]
+    text = "|".join(names) + "\n" + "|" * 900 + "\n" + "a|\n" * 3000
+    _, found, unusable = records("x", text)
+    assert (found, len(unusable)) == ([], 1)
 
 
 def test_a_dump_as_a_workload_for_ideal_timing(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from emulator.workload.sacct.columns import Column, column_of
 from emulator.workload.sitelog import Unusable
@@ -17,12 +16,13 @@ from slurm_sim_plugins.errors import InputError
 
 EDGE = 1
 """What it costs if a value begins or ends with a separator."""
-MOST_SEPARATORS = 2000
+IMPOSSIBLE = 1 << 40
+MOST_SEPARATORS = 1000
 """No record has more separators than this beyond those between its columns."""
 MOST_BEFORE_ID = 50
 """The same for the columns before the job's id."""
-MOST_LINES = 1000
-"""No record has more lines."""
+MOST_LINES = 40
+"""So many are tried where lines follow that belong to no record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,7 @@ class Header:
             return True
         if not any(column.separators is not None for column in head):
             return False
-        extra = min(len(pieces) - len(head), MOST_BEFORE_ID)
-        ends = range(len(head), len(head) + extra + 1)
-        return any(_aligned(head, pieces[:end], self._separator) is not None for end in ends)
+        return _aligned(head, pieces[: len(head) + MOST_BEFORE_ID], self._separator, whole=False) is not None
 
     def fields(self, text: str) -> dict[str, str] | None:
         """The values by name of column, or None if the text is no record."""
@@ -86,49 +84,70 @@ class Header:
         return f"the line has {len(pieces)} columns instead of {len(self.names)}"
 
 
-def _aligned(columns: Sequence[Column], pieces: Sequence[str], separator: str) -> list[str] | None:
+def _aligned(columns: Sequence[Column], pieces: Sequence[str], separator: str, whole: bool = True) -> list[str] | None:
     """The values of columns, where some of them have separators in them; None if nothing fits.
 
-    Of all ways to cut, the cheapest: dynamic programming over columns and pieces.
+    Of all ways to cut, the cheapest: dynamic programming over columns and pieces, from the
+    last column to the first. Takes as many steps as there are columns times separators too many.
+
+    Args:
+        columns: what the values look like.
+        pieces: the text, cut at every separator.
+        separator: that was between them.
+        whole: whether all pieces are to be used.
     """
     extra = len(pieces) - len(columns)
-    if not 0 <= extra <= MOST_SEPARATORS:
+    if not 0 <= extra <= MOST_SEPARATORS or (whole and not _ends_well(columns, pieces)):
         return None
-
-    @cache
-    def best(place: int, used: int) -> tuple[int, int] | None:
-        """What the columns from ``place`` on cost, and how many separators the first of them takes."""
-        if place == len(columns):
-            return (0, 0) if used == extra else None
-        column, begin = columns[place], place + used
-        most = extra - used if column.separators is not None else 0
-        found: tuple[int, int] | None = None
-        for taken in range(most + 1):
-            value = separator.join(pieces[begin : begin + taken + 1])
-            if not column.takes(value):
-                continue
-            rest = best(place + 1, used + taken)
-            if rest is None:
-                continue
-            cost = rest[0] + _price(column, value, taken, separator)
-            if found is None or cost < found[0]:
-                found = (cost, taken)
-        return found
-
+    # What the columns from one on cost if so many separators were taken by those before it; and how many
+    # that one takes then.
+    after = [IMPOSSIBLE if whole and used < extra else 0 for used in range(extra + 1)]
+    taken: list[list[int]] = []
+    for place in range(len(columns) - 1, -1, -1):
+        after, chosen = _step(columns[place], pieces[place : place + extra + 1], after)
+        taken.append(chosen)
+    if after[0] >= IMPOSSIBLE:
+        return None
     values, used = [], 0
-    for place in range(len(columns)):
-        chosen = best(place, used)
-        if chosen is None:
-            return None
-        values.append(separator.join(pieces[place + used : place + used + chosen[1] + 1]))
-        used += chosen[1]
+    for place, chosen in enumerate(reversed(taken)):
+        values.append(separator.join(pieces[place + used : place + used + chosen[used] + 1]))
+        used += chosen[used]
     return values
 
 
-def _price(column: Column, value: str, taken: int, separator: str) -> int:
-    if not taken:
-        return 0
-    return (column.separators or 0) * taken + EDGE * (value.startswith(separator) + value.endswith(separator))
+def _ends_well(columns: Sequence[Column], pieces: Sequence[str]) -> bool:
+    """Whether the last columns, which hold no separators, have values of their kind: soon told, and often enough."""
+    for column, piece in zip(reversed(columns), reversed(pieces), strict=False):
+        if column.separators is not None:
+            return True
+        if not column.takes(piece):
+            return False
+    return True
+
+
+def _step(column: Column, pieces: Sequence[str], after: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Costs and choices of a column that may begin at any of some pieces, from the costs of the columns after it.
+
+    A value with separators is one of the column if each piece is.
+    """
+    fits = [column.takes(piece) for piece in pieces]
+    costs = [cost if fit else IMPOSSIBLE for cost, fit in zip(after, fits, strict=True)]
+    chosen = [0] * len(pieces)
+    if column.separators is None:
+        return costs, chosen
+    # What it costs to go on from the piece before into this one, and where the value ends then.
+    inside, end = IMPOSSIBLE, 0
+    for place in range(len(pieces) - 1, -1, -1):
+        if not fits[place]:
+            inside = IMPOSSIBLE
+            continue
+        edge = 0 if pieces[place] else EDGE
+        if inside + edge < costs[place]:
+            costs[place], chosen[place] = inside + edge, end - place
+        if after[place] + edge <= inside:
+            inside, end = after[place] + edge, place
+        inside += column.separators
+    return costs, chosen
 
 
 def records(file: str, text: str, separator: str = "|") -> tuple[Header, list[Record], list[Unusable]]:
@@ -153,7 +172,7 @@ def records(file: str, text: str, separator: str = "|") -> tuple[Header, list[Re
     found: list[Record] = []
     unusable: list[Unusable] = []
     for number, group in _groups(header, lines):
-        end, fields = _longest(header, group)
+        end, fields = _cut(header, group)
         if fields is not None:
             found.append(Record(number, fields))
         if rest := group[end:]:
@@ -186,9 +205,12 @@ def _without_empty_end(group: list[str]) -> list[str]:
     return group
 
 
-def _longest(header: Header, group: Sequence[str]) -> tuple[int, dict[str, str] | None]:
-    """How many of some lines are a record, as many as can be, and its values; 0 and None if they are none."""
-    for end in range(min(len(group), MOST_LINES), 0, -1):
+def _cut(header: Header, group: Sequence[str]) -> tuple[int, dict[str, str] | None]:
+    """How many of some lines are a record, and its values; 0 and None if they are none.
+
+    All of them, or else the fewest: then something follows that belongs to no record.
+    """
+    for end in (len(group), *range(1, min(len(group), MOST_LINES))):
         fields = header.fields("\n".join(group[:end]))
         if fields is not None:
             return end, fields
