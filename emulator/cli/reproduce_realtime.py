@@ -103,8 +103,8 @@ def realtime(
         return
     for study in studies:
         for each in wanted:
-            rows = report.group_rows(found, study.name, each, "all")
-            title = f"Figure 3 on {study.name}, {each}: all jobs, mean (median, 95 %)"
+            rows = report.group_rows(found, study.name, each, "all", brief=True)
+            title = f"Figure 3 on {study.name}, {each}: all jobs, mean (95 %)"
             shared.print_table(report.table(title, report.group_headings(found), rows, report.NOTE, left=3))
     show(printed, decided, read, [study.name for study in studies])
 

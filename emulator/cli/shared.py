@@ -280,7 +280,9 @@ def rejected_note(records: Records) -> str:
     if not rejected:
         return ""
     first = rejected[0]
+    wide = all(jobs["processors"][place] > records.processors for place in rejected)
+    reason = f"the machine of {records.processors:,} processors" if wide else "the largest block of the machine"
     return (
-        f"{len(rejected):,} rejected: larger than the machine of {records.processors:,} processors "
+        f"{len(rejected):,} rejected: larger than {reason} "
         f"(first: job {jobs['job_id'][first]}, which needs {jobs['processors'][first]:,})"
     )

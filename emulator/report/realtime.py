@@ -59,28 +59,40 @@ def group_headings(groups: Sequence[Group]) -> list[str]:
     return ["jobs", "measure", "scheme", *(f"{percent} %" for percent in percents)]
 
 
-def group_rows(groups: Sequence[Group], study: str, variation: str, category: str) -> list[list[str]]:
-    """One figure as a table: mean, median and 95 % of both measures, of both kinds, by scheme."""
+def group_rows(
+    groups: Sequence[Group], study: str, variation: str, category: str, *, brief: bool = False
+) -> list[list[str]]:
+    """One figure as a table: mean, median and 95 % of both measures, of both kinds, by scheme.
+
+    Args:
+        groups: what came out.
+        study: of which figure.
+        variation: of it.
+        category: of it.
+        brief: leave the medians out, for a terminal.
+    """
     of = by_scheme(groups, study, variation)
     schemes = list(dict.fromkeys(scheme for _, scheme in of))
     found = []
     for kind in KINDS:
         for measure in MEASURES:
             for scheme in schemes:
-                texts = [_box_text(of, percent, scheme, (kind, category, measure)) for percent in _percents(groups)]
+                what = (kind, category, measure)
+                texts = [_box_text(of.get((percent, scheme)), what, brief) for percent in _percents(groups)]
                 found.append([kind, measure, scheme_names()[scheme], *texts])
     return found
 
 
-def _box_text(of: Mapping[tuple[int, str], Group], percent: int, scheme: str, what: tuple[str, str, str]) -> str:
+def _box_text(group: Group | None, what: tuple[str, str, str], brief: bool) -> str:
     """Mean (median, 95 %)."""
-    group = of.get((percent, scheme))
     if group is None:
         return UNKNOWN
     kind, category, measure = what
     unit = HOUR if measure == "turnaround" else 1.0
     mean, middle, tail = (group.value(kind, category, f"{measure}{end}") / unit for end in ("", "_median", "_p95"))
-    return UNKNOWN if math.isnan(mean) else f"{mean:.2f} ({middle:.2f}, {tail:.1f})"
+    if math.isnan(mean):
+        return UNKNOWN
+    return f"{mean:.2f} ({tail:.1f})" if brief else f"{mean:.2f} ({middle:.2f}, {tail:.1f})"
 
 
 def _percents(groups: Sequence[Group]) -> list[int]:

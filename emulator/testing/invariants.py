@@ -93,7 +93,8 @@ def _check_every_job_is_over(records: Records, jobs: JobRows) -> None:
     over = rejected | (state == "COMPLETED") | (state == "TIMEOUT")
     require(over, jobs.id, jobs.submit, lambda job: f"it is {state[job]} although the simulation is over")
     require(
-        rejected == (jobs.processors > total),
+        # Where there are blocks, the largest may be smaller than the machine.
+        (rejected & ("block" in records.runs)) | (rejected == (jobs.processors > total)),
         jobs.id,
         jobs.submit,
         lambda job: f"it is {state[job]} and wants {jobs.processors[job]} of {total} processors",

@@ -229,6 +229,29 @@ def test_blocks_of_another_machine_are_refused(tmp_path: Path) -> None:
         run([(1, 0, 1, 1, 1, 0)], plugin_options={"select/blocks": {"file": str(file)}})
 
 
+def test_a_job_larger_than_the_largest_block_is_rejected_and_told(tmp_path: Path) -> None:
+    file, trace = tmp_path / "blocks.toml", small_log(tmp_path)
+    halves = "".join(f"[[block]]\nname = '{name}'\nmidplanes = '{name}'\n" for name in ("0-47", "48-95"))
+    file.write_text(f"midplanes = 96\n{halves}")
+    trace.write_text(trace.read_text().replace(" 512 ", " 24577 ", 2))
+    words = ["--scheduler", "sched/realtime", "--select", "select/blocks", "--set", f"select/blocks.file={file}"]
+    log = tmp_path / "events.jsonl"
+    done = CliRunner().invoke(slurm_sim, ["run", str(trace), *words, "--events", str(log)])
+    assert done.exit_code == 0, done.output
+    assert "1 rejected: larger than the largest block of the machine" in " ".join(done.output.split())
+    assert "needs 24577 processors, the largest block has 24576" in log.read_text()
+    workload = read_trace(trace)
+    result = simulate(
+        workload,
+        scheduler="sched/realtime",
+        select="select/blocks",
+        plugin_options={"select/blocks": {"file": str(file)}},
+        catalogue=Catalogue(),
+    )
+    check_invariants(result, workload)
+    assert result.records.jobs["state"].tolist().count("REJECTED") == 1
+
+
 def test_options_of_blocks_that_cannot_be() -> None:
     with pytest.raises(ConfigurationError, match="wires needs a file"):
         InBlocks(wires=True)
