@@ -78,10 +78,11 @@ def paired(frame: pd.DataFrame, metrics: Sequence[str], baseline: str, confidenc
     _check(frame, metrics, confidence)
     rows = []
     columns = ["seed", *dict.fromkeys(metrics)]
+    name = _baseline(frame, baseline)
     for workload, group in frame.groupby("workload", sort=False):
-        base = group.loc[group["policy"] == _baseline(group, baseline), columns]
+        base = group.loc[group["policy"] == name, columns]
         for policy, other in group.groupby("policy", sort=False):
-            if policy == _baseline(group, baseline):
+            if policy == name or base.empty:
                 continue
             both = other[columns].merge(base, on="seed", suffixes=("", " of the baseline"))
             for metric in metrics:
@@ -187,9 +188,9 @@ def _difference(
     }
 
 
-def _baseline(group: pd.DataFrame, wanted: str) -> str:
+def _baseline(frame: pd.DataFrame, wanted: str) -> str:
     """The label of the baseline: as it was given, or the first variant of that policy."""
-    labels = list(dict.fromkeys(map(str, group["policy"])))
+    labels = list(dict.fromkeys(map(str, frame["policy"])))
     found = next((label for label in labels if label == wanted), None)
     found = found or next((label for label in labels if label.startswith(f"{wanted} ")), None)
     if found is None:

@@ -50,7 +50,9 @@ def board(
 
     shown = Board(specs, metric)
     console = Console(stderr=True)
-    with Live(console=console, get_renderable=lambda: Group(shown.table(), shown.bar), transient=True):
+    with Live(
+        console=console, get_renderable=lambda: Group(shown.table(), shown.bar), transient=True, refresh_per_second=2
+    ):
         yield shown.report
 
 

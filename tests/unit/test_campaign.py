@@ -56,7 +56,7 @@ def test_outcomes_come_in_the_order_of_the_runs_whatever_the_number_of_processes
 
 def test_a_run_that_fails_does_not_keep_the_others(trace: Path) -> None:
     wrong = replace(specs(trace)[0], name="wrong", config=Config(processors=64, slots={"SchedulerType": "sched/no"}))
-    outcomes = run_all([specs(trace)[1], wrong, specs(trace)[0]], processes=2)
+    outcomes = run_all([specs(trace)[1], wrong, specs(trace)[0]])
     assert [bool(outcome.error) for outcome in outcomes] == [False, True, False]
     assert "sched/no" in outcomes[1].error
     assert not outcomes[1].numbers

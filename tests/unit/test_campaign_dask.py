@@ -31,7 +31,7 @@ STUDY = """
 repetitions = 4
 [workloads.model]
 model = "lublin99"
-jobs = 3000
+jobs = 1500
 processors = 64
 load = [0.6, 0.9]
 [policies]

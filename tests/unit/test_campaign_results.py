@@ -75,6 +75,11 @@ def test_pairs_are_of_one_seed_whatever_the_order_and_whoever_is_missing() -> No
     assert row["half"] < both["x"], "pairs tell more than means"
 
 
+def test_a_workload_on_which_the_baseline_has_no_result_yet_has_no_pairs() -> None:
+    table = runs({("w", "base"): [1.0, 2.0], ("w", "x"): [2.0, 2.0], ("v", "x"): [3.0, 4.0]})
+    assert list(paired(table, ["mean_wait"], "base")["workload"]) == ["w"]
+
+
 def test_a_baseline_is_found_by_the_name_of_its_policy() -> None:
     table = runs({("w", "h p=70"): [1.0, 2.0], ("w", "h p=90"): [2.0, 3.0], ("w", "e"): [3.0, 3.0]})
     assert set(paired(table, ["mean_wait"], "h")["policy"]) == {"h p=90", "e"}
