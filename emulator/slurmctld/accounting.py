@@ -196,20 +196,31 @@ class Accounting:
 
     def obstacle(self, job: Job) -> str:
         """Why a job cannot start whatever nodes there are; empty if it may be able to."""
-        if not self.limits or job.account is None:
+        account = self._limited(job)
+        if account is None or not account.tests_jobs:
             return ""
-        return acct_policy.before_nodes(job.account, job.limit, self.usage)
+        return acct_policy.before_nodes(account, job.limit, self.usage)
 
     def refusal(self, job: Job, partition: Partition, allocation: Allocation | None = None) -> str:
         """Why a job cannot start on nodes (None: on any); empty if it can."""
-        if not self.limits or job.account is None:
+        account = self._limited(job)
+        if account is None or not account.tests_resources:
             return ""
         if allocation is None:
             amounts = self._wanted(job, partition)
         else:
             amounts = self.tres.allocated(job, allocation, partition, self._cluster.machine)
         safe = "SAFE" in self.enforces
-        return acct_policy.with_nodes(job.account, amounts, min(job.limit, YEAR), self.usage, safe)
+        return acct_policy.with_nodes(account, amounts, min(job.limit, YEAR), self.usage, safe)
+
+    def _limited(self, job: Job) -> Account | None:
+        """The account of a job, with limits as they are now; None where none hold."""
+        account = job.account
+        if account is None or not self.limits:
+            return None
+        if account.version != self.manager.version:
+            account.refresh(self.manager.version)
+        return account
 
     def _wanted(self, job: Job, partition: Partition) -> Vector:
         return self.tres.wanted(job, partition, self._cluster.machine, self._cluster.parameters.memory)
@@ -233,8 +244,8 @@ class Accounting:
         return [
             job
             for job in self._watched.values()
-            if job.state is State.RUNNING and job.account is not None and job.run is not None
-            if acct_policy.used_up(job.account, self.usage, now - job.run.start - job.run.suspended(now))
+            if job.state is State.RUNNING and job.run is not None and (account := self._limited(job)) is not None
+            if acct_policy.used_up(account, self.usage, now - job.run.start - job.run.suspended(now))
         ]
 
     # Runs

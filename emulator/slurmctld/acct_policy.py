@@ -9,7 +9,7 @@ then the association of the user, then those above it. (Observations E1 to E11.)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -39,9 +39,27 @@ class Account:
         factor: by which its usage counts.
         meter: what it is charged, while it is on the machine.
         amounts: what it has, while it is on the machine.
+        own: qualities of service with those of their limits that hold.
+        tests_jobs, tests_resources: whether there are limits for :func:`before_nodes`, for :func:`with_nodes`.
+        version: of the limits, as of the last :meth:`refresh`.
     """
 
-    __slots__ = ("account", "amounts", "factor", "line", "meter", "qualities", "quality", "rows", "share", "user")
+    __slots__ = (
+        "account",
+        "amounts",
+        "factor",
+        "line",
+        "meter",
+        "own",
+        "qualities",
+        "quality",
+        "rows",
+        "share",
+        "tests_jobs",
+        "tests_resources",
+        "user",
+        "version",
+    )
 
     def __init__(
         self, share: Share, qualities: Sequence[Quality], quality: Quality | None, user: str, account: str
@@ -57,6 +75,15 @@ class Account:
         self.factor = 1.0 if quality is None else quality.factor
         self.meter: Meter | None = None
         self.amounts: Vector | None = None
+        self.refresh(-1)
+
+    def refresh(self, version: int) -> None:
+        """Take in limits that have changed."""
+        self.version = version
+        self.own = _own(self.qualities)
+        bounds = [*(own for _, own in self.own), *(share.bounds for share in self.line)]
+        self.tests_jobs = any(_any(one, _OF_JOBS) for one in bounds)
+        self.tests_resources = any(_any(one, _OF_RESOURCES) for one in bounds)
 
     def uses(self) -> Iterator[Use]:
         """Everything in which it counts."""
@@ -108,7 +135,7 @@ def too_many(account: Account, count: int) -> str:
         account: on whose account they are.
         count: how many come at once.
     """
-    for quality, bounds in _own(account):
+    for quality, bounds in account.own:
         if _beyond(quality.submitted + count, bounds.grp_submit):
             return "QOSGrpSubmitJobsLimit"
         if _beyond(quality.of(quality.accounts, account.account).submitted + count, bounds.max_submit_account):
@@ -133,7 +160,7 @@ def never(account: Account, amounts: Vector, limit: float) -> str:
     """
     if not any("DENYONLIMIT" in quality.flags for quality in account.qualities):
         return ""
-    found = (_never_in(bounds, amounts, limit) for quality, bounds in _own(account) if "DENYONLIMIT" in quality.flags)
+    found = (_never_in(bounds, amounts, limit) for quality, bounds in account.own if "DENYONLIMIT" in quality.flags)
     return next(filter(None, found), "") or _never_on(account, amounts, limit)
 
 
@@ -168,7 +195,7 @@ def _never_on(account: Account, amounts: Vector, limit: float) -> str:
 
 def longest(account: Account) -> float:
     """The limit of a job that states none: the least ``MaxWall`` (observation E9); infinite for none."""
-    walls = [bounds.max_wall for _, bounds in _own(account)] + [account.share.bounds.max_wall]
+    walls = [bounds.max_wall for _, bounds in account.own] + [account.share.bounds.max_wall]
     return min((wall for wall in walls if wall is not None), default=float("inf"))
 
 
@@ -183,7 +210,7 @@ def before_nodes(account: Account, limit: float, usage: Usage) -> str:
         limit: its limit in seconds.
         usage: past usage.
     """
-    for quality, bounds in _own(account):
+    for quality, bounds in account.own:
         found = _jobs_in(account, quality, bounds, limit, usage)
         if found:
             return found
@@ -226,7 +253,7 @@ def with_nodes(account: Account, amounts: Vector, limit: float, usage: Usage, sa
         safe: whether it must be able to run as long as it may within the minutes that are left.
     """
     minutes = [amount * limit / MINUTE * account.factor for amount in amounts]
-    for quality, bounds in _own(account):
+    for quality, bounds in account.own:
         found = _of_quality(account, quality, bounds, amounts, minutes, usage, safe)
         if found:
             return found
@@ -315,7 +342,7 @@ def used_up(account: Account, usage: Usage, seconds: float) -> bool:
         usage: past usage, as of the last period.
         seconds: how long it runs.
     """
-    groups: list[tuple[int, Bounds]] = [(quality.row, bounds) for quality, bounds in _own(account)]
+    groups: list[tuple[int, Bounds]] = [(quality.row, bounds) for quality, bounds in account.own]
     groups += [(share.row, share.bounds) for share in account.line]
     for row, bounds in groups:
         if _reached(usage.wall[row] / MINUTE, bounds.grp_wall):
@@ -324,7 +351,7 @@ def used_up(account: Account, usage: Usage, seconds: float) -> bool:
             return True
     amounts = account.amounts or []
     minutes = [amount * (seconds // MINUTE) for amount in amounts]
-    own = [bounds.max_tres_mins for _, bounds in _own(account)] + [account.share.bounds.max_tres_mins]
+    own = [bounds.max_tres_mins for _, bounds in account.own] + [account.share.bounds.max_tres_mins]
     return any(_exceeded(limits, minutes) is not None for limits in own) if minutes else False
 
 
@@ -343,11 +370,22 @@ def reserves_nothing(job: Job) -> bool:
 # Comparisons
 
 
-def _own(account: Account) -> Iterable[tuple[Quality, Bounds]]:
+_OF_JOBS = ("grp_wall", "grp_jobs", "max_jobs_account", "max_jobs", "max_wall")
+_OF_RESOURCES = (
+    *("grp_tres_mins", "grp_tres", "grp_tres_run_mins", "max_tres_mins", "max_tres", "max_tres_node"),
+    *("min_tres", "max_tres_user", "max_tres_account"),
+)
+
+
+def _any(bounds: Bounds, names: Sequence[str]) -> bool:
+    return any(getattr(bounds, name) not in (None, ()) for name in names)
+
+
+def _own(qualities: Sequence[Quality]) -> list[tuple[Quality, Bounds]]:
     """Qualities of service with their limits; of the second those that the first has not (observation E10)."""
-    if len(account.qualities) < 2:
-        return [(quality, quality.bounds) for quality in account.qualities]
-    first, second = account.qualities
+    if len(qualities) < 2:
+        return [(quality, quality.bounds) for quality in qualities]
+    first, second = qualities
     return [(first, first.bounds), (second, _left(first.bounds, second.bounds))]
 
 

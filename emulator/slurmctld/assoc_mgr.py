@@ -206,6 +206,7 @@ class AssocMgr:
         accounts: as given; when its version has changed, call :meth:`refresh`.
         shares: associations by key.
         qualities: by name.
+        version: of the accounts, as of the last :meth:`refresh`.
         root: the account root.
         rows: how many rows of usage there are.
         highest_priority, highest_qos: of all associations, of all qualities of service.
@@ -216,7 +217,7 @@ class AssocMgr:
         self._tres = tres
         self._by_level = by_level
         self._rows = _Rows()
-        self._version = -1
+        self.version = -1
         self.shares: Mapping[Key, Share] = {}
         self.qualities: Mapping[str, Quality] = {}
         self.refresh()
@@ -233,9 +234,9 @@ class AssocMgr:
 
     def refresh(self) -> bool:
         """Take in what has changed in the accounts; says whether anything has. What is in use stays."""
-        if self._version == self.accounts.version:
+        if self.version == self.accounts.version:
             return False
-        self._version = self.accounts.version
+        self.version = self.accounts.version
         rows, resources = self._rows, len(self._tres.names)
         for key, association in self.accounts.associations.items():
             if key not in rows.shares:

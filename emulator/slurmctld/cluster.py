@@ -47,6 +47,7 @@ class Cluster:
         suspended: suspended jobs by id.
         policies: plugins in the place of Slurm's, or None.
         accounting: accounts, usage and limits, or None.
+        in_use: how many jobs are on the machine from each partition.
         array_tasks: how many tasks of each array are on the machine, by its id.
         licenses: (total, in use) by name.
         compiled: what chooses nodes in compiled code, or None.
@@ -78,6 +79,7 @@ class Cluster:
         self.suspended: dict[int, Job] = {}
         self.policies: Policies | None = None
         self.accounting: Accounting | None = None
+        self.in_use: Counter[str] = Counter()
         self.array_tasks: Counter[int] = Counter()
         self.compiled: Compiled | None = None
         self.classes: dict[BatchOptions, int] = {}

@@ -57,6 +57,7 @@ class Rows:
     def take(self, job: Job, run: Run) -> None:
         """A job comes to the row of its run."""
         self._jobs[job.id] = job
+        self._cluster.in_use[run.partition] += 1
         if run.row:
             self._free_of(run.row).take(run.allocation)
         else:
@@ -65,6 +66,7 @@ class Rows:
     def release(self, job: Job, run: Run) -> None:
         """A job leaves its row."""
         del self._jobs[job.id]
+        self._cluster.in_use[run.partition] -= 1
         if run.row:
             self._free_of(run.row).release(run.allocation)
         else:

@@ -42,6 +42,8 @@ def candidates(job: Job, partition: Partition, cluster: Cluster) -> list[Job]:
         return [] if "GANG" in parameters.preempt_mode else _by_qos(job, cluster)
     if parameters.preempt_type in ("", "preempt/none") or not cluster.outranks(partition):
         return []
+    if not any(count and cluster.partitions[name].tier < partition.tier for name, count in cluster.in_use.items()):
+        return []
     found = [
         other
         for other in cluster.running.values()

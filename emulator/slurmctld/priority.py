@@ -44,11 +44,13 @@ class Priced:
         total: the weighted sum, cut to a whole number; nice comes off that.
         factors: by name.
         resources: what it asks for of each resource that has a weight, by upper-case name.
+        bill: the weighted sum of these.
     """
 
     total: int
     factors: Mapping[str, float]
     resources: Mapping[str, float]
+    bill: float
 
 
 class MultifactorPriority:
@@ -90,6 +92,9 @@ class MultifactorPriority:
         """The priority of a job now; of one in several partitions, the highest. Notes that in each."""
         for partition in job.partitions:
             job.priced[partition.name] = self._price(job, partition, cluster)
+        return self._of_all(job, cluster)
+
+    def _of_all(self, job: Job, cluster: Cluster) -> int:
         job.priorities = {
             partition.name: max(1, self.in_partition(job, partition, cluster) + job.lift)
             for partition in job.partitions
@@ -106,9 +111,19 @@ class MultifactorPriority:
         """Give a job a new priority, unless it is on hold or was given one; says whether it has changed."""
         if job.priority == 0 or job.fixed_priority:
             return False
-        before, now = job.priority, self.set(job, cluster)
+        before, now = job.priority, self._anew(job, cluster)
         job.priority = max(before, now) if self._never_falls else now
         return job.priority != before
+
+    def _anew(self, job: Job, cluster: Cluster) -> int:
+        """Like :meth:`set`; what changes with time is worked out, the rest is as it was."""
+        if self._relative_to_time or any(partition.name not in job.priced for partition in job.partitions):
+            return self.set(job, cluster)
+        changing = self._changing(job, cluster)
+        for partition in job.partitions:
+            before = job.priced[partition.name]
+            job.priced[partition.name] = self._priced({**before.factors, **changing}, before.resources, before.bill)
+        return self._of_all(job, cluster)
 
     def in_partition(self, job: Job, partition: Partition, cluster: Cluster) -> int:
         """The priority of a job in one of its partitions, as it was worked out last."""
@@ -119,18 +134,27 @@ class MultifactorPriority:
     def _price(self, job: Job, partition: Partition, cluster: Cluster) -> Priced:
         factors = self.factors(job, partition, cluster)
         resources = self.tres_factors(job, partition, cluster)
-        total = sum(self.weights[name] * factor for name, factor in factors.items())
-        total += sum(self.tres_weights[name] * share for name, share in resources.items())
-        return Priced(int(total), factors, resources)
+        bill = sum(self.tres_weights[name] * share for name, share in resources.items())
+        return self._priced(factors, resources, bill)
+
+    def _priced(self, factors: Mapping[str, float], resources: Mapping[str, float], bill: float) -> Priced:
+        total = sum([weight * factors[name] for name, weight in self.weights.items()])
+        return Priced(int(total + bill), factors, resources, bill)
 
     def factors(self, job: Job, partition: Partition, cluster: Cluster) -> dict[str, float]:
         """Factors by name, each between 0 and 1 unless they are not to be normalised."""
+        lasting = {
+            "JobSize": self._job_size(job, partition, cluster) if self.weights["JobSize"] else 0.0,
+            "Partition": self._partition(partition, cluster),
+        }
+        return {**self._changing(job, cluster), **lasting}
+
+    def _changing(self, job: Job, cluster: Cluster) -> dict[str, float]:
+        """Factors that can be others at the end of each period."""
         return {
             "Age": self._age(job, cluster.now) if self._accounting and self.weights["Age"] else 0.0,
             "Assoc": self._assoc(job),
             "Fairshare": self._books.fair_share(job) if self._books and self.weights["Fairshare"] else 0.0,
-            "JobSize": self._job_size(job, partition, cluster) if self.weights["JobSize"] else 0.0,
-            "Partition": self._partition(partition, cluster),
             "QOS": self._qos(job),
         }
 
