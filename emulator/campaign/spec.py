@@ -95,9 +95,10 @@ class Promised:
             InputError: something is not what it was.
             SlurmSimError: the run cannot be made.
         """
-        if stated(self.spec) != self.stated:
-            forget()  # A worker of a cluster lives longer than a campaign, and files change.
         here = stated(self.spec)
+        if here != self.stated:
+            forget()  # A worker of a cluster lives longer than a campaign, and files change.
+            here = stated(self.spec)
         for what, was in self.stated.items():
             if here[what] != was:
                 raise InputError(
@@ -144,8 +145,9 @@ def stated(spec: RunSpec) -> dict[str, Any]:
 def _words_of(measure: Measure) -> Any:
     """Name and options of a measure; of one from elsewhere also what its file holds."""
     kind: Any = type(measure) if is_dataclass(measure) else measure
-    name = f"{kind.__module__}.{kind.__qualname__}"
-    words: dict[str, Any] = {"name": name}
+    # A worker calls the script by which it was started otherwise than that calls itself.
+    module = "__main__" if kind.__module__ == "__mp_main__" else kind.__module__
+    words: dict[str, Any] = {"name": f"{module}.{kind.__qualname__}"}
     if is_dataclass(measure) and not isinstance(measure, type):
         words["options"] = asdict(measure)
     if kind.__module__.partition(".")[0] not in PACKAGES:

@@ -151,6 +151,34 @@ def test_a_kept_result_that_was_altered_is_made_again_and_said(trace: Path, tmp_
     assert not run_all([spec], keep=tmp_path)[0].note
 
 
+SCRIPT = """
+import sys
+from pathlib import Path
+from emulator import Config
+from emulator.campaign import RunSpec, run_all
+
+def mine(records):
+    return {"jobs": float(len(records))}
+
+if __name__ == "__main__":
+    specs = [RunSpec(str(n), Path(sys.argv[1]), Config(processors=64, seed=n), mine) for n in range(2)]
+    print([(outcome.error, outcome.numbers) for outcome in run_all(specs, processes=2)])
+"""
+
+
+def test_a_script_may_measure_with_a_function_of_its_own(trace: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(SCRIPT)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "mine.py"), str(trace)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "[('', {'jobs': 150.0}), ('', {'jobs': 150.0})]\n"
+
+
 LONG = """
 import sys
 from pathlib import Path
