@@ -99,7 +99,7 @@ def _joined(columns: BatchOptions, line: BatchOptions, count: int) -> BatchOptio
     tasks = line.tasks if line.tasks is not None else (line.min_nodes or 0)
     if (line.min_nodes or line.tasks) and tasks * (line.cpus_per_task or 1) <= count:
         kept |= {name: getattr(line, name) for name in SHAPE}
-    return replace(columns, **kept)
+    return replace(columns, **kept) if kept else columns
 
 
 # Columns ------------------------------------------------------------------------------
@@ -203,6 +203,8 @@ def submitted(line: str) -> tuple[BatchOptions, bool]:
     Nothing is run. Options that do not matter here are passed over; at the first word that is
     no option (the script) the line is at its end.
     """
+    if not line:
+        return NOTHING, False
     try:
         words = shlex.split(line, comments=False)
     except ValueError:

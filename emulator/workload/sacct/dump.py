@@ -55,7 +55,7 @@ class Header:
     def begins(self, line: str) -> bool:
         """Whether a record begins with this line."""
         pieces = line.split(self._separator)
-        if len(pieces) <= self._first:
+        if len(pieces) <= self._first or (len(pieces) == 1 < len(self.names)):
             return False
         head = self._columns[: self._first + 1]
         if all(column.takes(piece) for column, piece in zip(head, pieces, strict=False)):
@@ -171,8 +171,10 @@ def records(file: str, text: str, separator: str = "|") -> tuple[Header, list[Re
     header = Header(names, separator)
     found: list[Record] = []
     unusable: list[Unusable] = []
-    for number, group in _groups(header, lines):
-        end, fields = _cut(header, group)
+    for number, group, fields in _groups(header, lines):
+        end = len(group)
+        if fields is None:
+            end, fields = _cut(header, group)
         if fields is not None:
             found.append(Record(number, fields))
         if rest := group[end:]:
@@ -181,14 +183,19 @@ def records(file: str, text: str, separator: str = "|") -> tuple[Header, list[Re
     return header, found, unusable
 
 
-def _groups(header: Header, lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Lines that belong together, with the number of the first."""
+def _groups(header: Header, lines: Sequence[str]) -> Iterator[tuple[int, list[str], dict[str, str] | None]]:
+    """Lines that belong together: the number of the first, all of them, and the values if they are a record."""
     number = 0
     group: list[str] = []
     for place, line in enumerate(lines[1:], 2):
         line = line.rstrip("\r")
-        if header.begins(line) and group:
-            yield number, _without_empty_end(group)
+        if group and header.begins(line):
+            before = _without_empty_end(group)
+            fields = header.fields("\n".join(before))
+            if fields is None and _ends(header, group, line):
+                group.append(line)
+                continue
+            yield number, before, fields
             group = []
         if not group:
             if not line.strip():
@@ -196,13 +203,19 @@ def _groups(header: Header, lines: Sequence[str]) -> Iterator[tuple[int, list[st
             number = place
         group.append(line)
     if group:
-        yield number, _without_empty_end(group)
+        yield number, _without_empty_end(group), None
+
+
+def _ends(header: Header, group: Sequence[str], line: str) -> bool:
+    """Whether a line that looks like the beginning of a record is the end of the one before."""
+    return header.fields(line) is None and header.fields("\n".join([*group, line])) is not None
 
 
 def _without_empty_end(group: list[str]) -> list[str]:
-    while len(group) > 1 and not group[-1].strip():
-        group.pop()
-    return group
+    end = len(group)
+    while end > 1 and not group[end - 1].strip():
+        end -= 1
+    return group[:end]
 
 
 def _cut(header: Header, group: Sequence[str]) -> tuple[int, dict[str, str] | None]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
+from typing import Any
 
 from emulator.slurmctld.request import JobRequest
 from emulator.workload.sacct.asked import Asked, asked
@@ -224,22 +225,18 @@ def job_of(rows: Sequence[Row], epoch: int, remarks: Remarks) -> LoggedJob:
 def _request(first: Row, last: Row, epoch: int) -> JobRequest:
     wanted = last.asked
     stated = wanted.stated
-    options = wanted.options
-    eligible = first.times.eligible
-    if not wanted.emulated:
-        wait = 0.0 if eligible is None else eligible - first.times.submit
-        # What kept the job from being eligible (a dependency, a hold, --begin) is over then.
-        options = replace(options, begin=wait if wait > 0 else None, dependencies=(), any_dependency=False)
-        options = replace(options, held=not last.ran and last.fields.get("reason") in HELD)
-    if first.array is not None and options.array is None:
-        options = replace(options, array=TaskArray((first.task or 0,)))
-    elif first.array is None:
-        options = replace(options, array=None)
+    changes = {} if wanted.emulated else _kept_back(first, last)
+    if first.array is None:
+        changes["array"] = None
+    elif wanted.options.array is None:
+        changes["array"] = TaskArray((first.task or 0,))
+    # To make options anew takes time, and most jobs need it not.
+    changes = {name: value for name, value in changes.items() if getattr(wanted.options, name) != value}
     return JobRequest(
         id=last.id,
         submit=stated.get("submit", first.times.submit - epoch),
         run=_work(last),
-        options=options,
+        options=replace(wanted.options, **changes) if changes else wanted.options,
         user=last.fields.get("user", "") or last.fields.get("uid", ""),
         exit_code=_exit_code(last),
         ignores_term=bool(stated.get("ignores_term")),
@@ -247,6 +244,14 @@ def _request(first: Row, last: Row, epoch: int) -> JobRequest:
         array=first.array,
         task=first.task or 0,
     )
+
+
+def _kept_back(first: Row, last: Row) -> dict[str, Any]:
+    """Options that say from when on a job may start; what kept it back (a dependency, ``--begin``) is over then."""
+    eligible = first.times.eligible
+    wait = 0.0 if eligible is None else eligible - first.times.submit
+    held = not last.ran and last.fields.get("reason") in HELD
+    return {"begin": wait if wait > 0 else None, "dependencies": (), "any_dependency": False, "held": held}
 
 
 def _work(row: Row) -> float:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from emulator.workload.workload import LARGEST_SECONDS
@@ -58,6 +59,7 @@ def zone_of(name: str) -> tzinfo:
         raise ConfigurationError(f"zone is {name!r}; give one such as UTC or America/Chicago") from error
 
 
+@lru_cache(maxsize=4096)
 def instants(text: str, zone: tzinfo) -> tuple[float, ...]:
     """What a time may mean, in Unix seconds: nothing, one instant, or the two of an hour that came twice.
 
