@@ -48,7 +48,7 @@ def expand(campaign: Campaign, files: Sequence[Path] = ()) -> list[RunSpec]:
     ways = sum(len(each) for _, each in policies) * len(settings)
     check_count(ways * sum(map(len, workloads.values())) * len(campaign.seeds), str(path))
     made = [
-        Way(policy.name, setting, variant, _config(path, policy, variant, setting, loaded))
+        Way(policy.name, setting, variant, _config(campaign, policy, variant, setting, loaded))
         for setting in settings
         for policy, each in policies
         for variant in each
@@ -79,8 +79,9 @@ def _sources(campaign: Campaign, name: str, workload: Variant) -> list[tuple[int
     return [(seed, Generated(model, seed, tuple(sorted(options.items())), parameters)) for seed in campaign.seeds]
 
 
-def _config(path: Path, policy: Policy, variant: Variant, setting: Variant, files: tuple[Path, ...]) -> Config:
+def _config(campaign: Campaign, policy: Policy, variant: Variant, setting: Variant, files: tuple[Path, ...]) -> Config:
     """The configuration of a policy, tried out: its plugins are there, and take their options."""
+    stated = f"{campaign.file}: policies.{policy.name}"
     base = policy.base
     tables: dict[str, dict[str, Any]] = {name: dict(values) for name, values in base.plugins.items()}
     tables.update(simulation=dict(base.simulation), preemption=dict(base.preemption))
@@ -88,13 +89,16 @@ def _config(path: Path, policy: Policy, variant: Variant, setting: Variant, file
         table, _, key = where.rpartition(".")
         tables.setdefault(table, {})[key] = value
     simulation, preemption = tables.pop("simulation"), tables.pop("preemption")
+    for plugin, options in tables.items():
+        for option in [option for option, value in options.items() if plugins.is_file(option, value)]:
+            options[option] = str(campaign.places.find(options[option], f"{stated}: {plugin}.{option}"))
     try:
         config = Config(
             slots=dict(base.slots), plugin_options=tables, preemption=Preemption(**preemption), **simulation
         )
         select(plugins.found(files)[0].copy(), config.slots, config.plugin_options)
     except ConfigurationError as error:
-        raise ConfigurationError(f"{path}: policies.{policy.name}: {error}") from error
+        raise ConfigurationError(f"{stated}: {error}") from error
     return config
 
 

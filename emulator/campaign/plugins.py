@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from emulator.campaign.hashes import fresh_hash_of, sha256
+from emulator.campaign.hashes import fresh_hash_of, hash_of, sha256
 from emulator.config.options import Config
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.hookspecs import DEFAULTS
@@ -32,6 +32,25 @@ def found(files: tuple[Path, ...]) -> tuple[Catalogue, Mapping[str, str]]:
         if fresh_hash_of(file) != hashes[str(file)]:
             raise InputError(f"{file}: changed while it was loaded; try again")
     return catalogue, hashes
+
+
+def is_file(option: str, value: object) -> bool:
+    """Whether an option of a plugin names a file: it is called ``file``, or its name ends so, as ``blocks_file``."""
+    return (option == "file" or option.endswith("_file")) and isinstance(value, str) and value != ""
+
+
+def files_read(config: Config) -> dict[str, str]:
+    """SHA-256 of the files that options of plugins name, by ``PLUGIN.OPTION``.
+
+    Raises:
+        InputError: a file cannot be read.
+    """
+    return {
+        f"{plugin}.{option}": hash_of(Path(value))
+        for plugin, values in sorted(config.plugin_options.items())
+        for option, value in sorted(values.items())
+        if is_file(option, value)
+    }
 
 
 def sources(config: Config, files: tuple[Path, ...]) -> dict[str, str]:

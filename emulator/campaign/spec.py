@@ -133,13 +133,22 @@ def stated(spec: RunSpec) -> dict[str, Any]:
     return {
         "trace": jobs,
         "reading": dict(spec.reading),
-        "config": asdict(spec.config),
+        "config": _without_places(spec.config),
+        "files": plugins.files_read(spec.config),
         "plugins": plugins.sources(spec.config, spec.plugins),
         "measure": _words_of(spec.measure),
         "records": spec.records,
         "version": version(),
         "code": code(),
     }
+
+
+def _without_places(config: Config) -> dict[str, Any]:
+    """A configuration as data; of files that options name, the contents count, and not where they lie."""
+    words = asdict(config)
+    for values in words["plugin_options"].values():
+        values.update({option: "" for option, value in values.items() if plugins.is_file(option, value)})
+    return words
 
 
 def _words_of(measure: Measure) -> Any:

@@ -15,6 +15,9 @@ from emulator.snapshot.keeper import MALFORMED, Keeper, Snapshot
 from emulator.version import version
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
+KEPT = ("trace", "trace_sha256", "reading", "config", "plugins", "files", "version", "code")
+"""What a snapshot says of how a run was begun."""
+
 if TYPE_CHECKING:
     from emulator.api import Result
     from emulator.workload.workload import Workload
@@ -42,6 +45,7 @@ def keeper(
         "reading": dict(reading),
         "config": asdict(config),
         "plugins": plugins.sources(config, tuple(files)),
+        "files": plugins.files_read(config),
         "version": version(),
         "code": code(),
     }
@@ -83,11 +87,13 @@ def resume(
         if fresh_hash_of(source) != about["trace_sha256"]:
             raise InputError(f"{source}: is not the trace that the run was begun with; name that one with --trace")
         _check_plugins(config, about["plugins"], tuple(files))
+        if plugins.files_read(config) != about["files"]:
+            raise InputError(f"{folder}: a file that an option of a plugin names is not what it was; make the run anew")
         workload = read_trace(source, machine=config.processors, **about["reading"])
     except MALFORMED as error:
         raise InputError(f"{folder}: its snapshot does not say how the run was begun ({error})") from error
     catalogue, _ = plugins.found(tuple(files))
-    kept = {name: about[name] for name in ("trace", "trace_sha256", "reading", "config", "plugins", "version", "code")}
+    kept = {name: about[name] for name in KEPT}
     going_on = Keeper(folder, snapshot.every, {**kept, "trace": str(source.absolute())}, snapshot)
     return simulate(workload, config, catalogue=catalogue, out=folder, keeper=going_on, report=report), workload
 

@@ -14,6 +14,7 @@ from emulator.campaign import RunSpec, identity, run_all
 from emulator.campaign.expand import expand
 from emulator.campaign.file import read_campaign
 from emulator.campaign.generated import Generated
+from emulator.campaign.spec import forget
 from emulator.campaign.variants import values_of, variants
 from emulator.workload.models import lublin99, tsafrir05
 from emulator.workload.swf import read_swf, write_swf
@@ -91,6 +92,28 @@ def test_a_run_is_configured_as_the_file_says(folder: Path) -> None:
     assert preempting.source == (folder / "logs" / "jobs.swf").resolve()
     assert preempting.reading == {"filter": "papers"} and preempting.config.processors == 64
     assert preempting.coordinates["preemption.mode"] == "SUSPEND"
+
+
+def test_files_that_options_name_are_in_the_folder_and_their_contents_count(folder: Path) -> None:
+    blocks = folder / "blocks.toml"
+    policy = '[policies.blocks]\nuse = ["sched/fcfs", "select/blocks"]\nplugins."select/blocks".file = "blocks.toml"\n'
+    text = STUDY.replace("[simulation]", f"{policy}[simulation]")
+    blocks.write_text('midplanes = 2\nnodes_per_midplane = 32\n[[block]]\nname = "all"\nmidplanes = "0-1"\n')
+    with pytest.raises(ConfigurationError, match="leads out of the folder"):
+        runs_of(folder, text.replace('"blocks.toml"', '"/etc/hosts"'))
+    first = [each for each in runs_of(folder, text) if each.coordinates["policy"] == "blocks"]
+    assert {each.config.plugin_options["select/blocks"]["file"] for each in first} == {str(blocks)}
+    before = [identity(each) for each in first]
+    moved = folder / "elsewhere"
+    moved.mkdir()
+    blocks.rename(moved / "blocks.toml")
+    (folder / "study.toml").write_text(text)
+    specs = expand(read_campaign(folder / "study.toml", [moved]))
+    after = [each for each in specs if each.coordinates["policy"] == "blocks"]
+    assert [identity(each) for each in after] == before
+    (moved / "blocks.toml").write_text((moved / "blocks.toml").read_text() + "# changed\n")
+    forget()
+    assert not {identity(each) for each in after} & set(before)
 
 
 def test_real_time_jobs_are_drawn_with_the_seed_unless_that_is_stated(folder: Path) -> None:
