@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from datetime import datetime
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from emulator.workload.sacct import read_sacct
 from emulator.workload.sacct.asked import submitted
 from emulator.workload.sacct.columns import Column, column_of
 from emulator.workload.sacct.dump import _aligned, records
-from emulator.workload.sacct.times import instants, zone_of
+from emulator.workload.sacct.times import instants, span, zone_of
 from emulator.workload.sitelog import UNTIL_ITS_LIMIT, LoggedJob, SiteLog
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
@@ -238,6 +239,19 @@ def test_a_clock_change_without_a_zone_is_told_and_no_job_is_lost(tmp_path: Path
     told = list(log.told())
     assert "jobs.sacct:2: 1 jobs have times that run backwards (End before Start)" in told[0]
     assert "1 jobs have an end that lies -1 h off start and elapsed time" in told[1]
+
+
+@given(st.integers(0, 9000), st.integers(0, 9000), st.integers(1, 9000))
+def test_local_times_around_a_clock_change_agree_with_each_other(submit: int, wait: int, elapsed: int) -> None:
+    paris, before = zone_of("Europe/Paris"), 1635636600
+    when = [before + submit, before + submit + wait, before + submit + wait + elapsed]
+    first, start, end = (
+        instants(datetime.fromtimestamp(second, paris).replace(tzinfo=None).isoformat(), paris) for second in when
+    )
+    found = span([first, first, start, end], float(elapsed), 0.0)
+    assert (found.backwards, found.off) == ("", 0)
+    assert found.start is not None
+    assert found.end == found.start + elapsed
 
 
 free = st.text(st.characters(codec="ascii", exclude_characters="\r", min_codepoint=9, exclude_categories=["Cc"]))
