@@ -205,6 +205,8 @@ def sinfo(
 @click.option("-q", "--qos", metavar="LIST", help="Only jobs of these qualities of service.")
 @click.option("--name", "names", metavar="LIST", help="Only jobs of these names.")
 @click.option("-s", "--state", "states", metavar="LIST", help="Only these states.")
+@click.option("-S", "--starttime", "since", metavar="TIME", help="Only what had not ended by then.")
+@click.option("-E", "--endtime", "until", metavar="TIME", help="Only what had been submitted by then.")
 @parsable
 @as_json
 def sacct(
@@ -223,6 +225,8 @@ def sacct(
     qos: str | None,
     names: str | None,
     states: str | None,
+    since: str | None,
+    until: str | None,
     noheader: bool,
     parsable2: bool,
     parsable: bool,
@@ -247,7 +251,8 @@ def sacct(
         _words(qos),
         view.states(_words(states)),
     )
-    rows = view.shown(situation, second, wanted, clock, duplicates)
+    window = tuple(None if text is None else clock.second(text) for text in (since, until))
+    rows = [row for row in view.shown(situation, second, wanted, clock, duplicates) if row.within(*window)]
     if json_wanted:
         shared.print_json({"jobs": view.as_json(rows)})
         return

@@ -71,6 +71,11 @@ class Shown:
         until = self.job.now if self.start is None else self.start
         return max(0.0, math.floor(until) - math.floor(min(self.job.eligible, until)))
 
+    def within(self, since: float | None, until: float | None) -> bool:
+        """Whether it was there at any time between two seconds; None for no bound."""
+        ended = self.job.end is not None and since is not None and self.job.end < since
+        return not ended and (until is None or self.job.submit <= until)
+
 
 def _minutes(row: Shown) -> str:
     limit = row.job.limit

@@ -138,6 +138,12 @@ def test_accounting_in_slurms_columns(run: Path) -> None:
     assert ask("sacct", run, "-n", "-p", "-b", "-j", "2") == "2|COMPLETED|0:0|\n"
 
 
+def test_accounting_of_some_time(run: Path) -> None:
+    window = ("-S", "2021-03-01T10:01:55", "-E", "125")
+    assert ask("sacct", run, "-n", "-P", "-o", "JobID", *window).split() == ["1", "3_3", "3_4", "3_5", "4"]
+    assert ask("sacct", run, "-n", "-P", "-o", "JobID", "-D", "-E", "5").split() == ["1"]
+
+
 def test_json(run: Path) -> None:
     (job,) = json.loads(ask("squeue", run, "--at", "100", "-j", "2", "--json"))["jobs"]
     assert (job["job_state"], job["nodes"], job["cpus"], job["start_time"]) == ("RUNNING", "n[1-2]", 4, 1614592811)
