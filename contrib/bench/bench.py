@@ -325,6 +325,24 @@ def realtime() -> None:
                 click.echo(f"  {label:6} {policy:9} {seconds:6.2f} CPU s  {megabytes:5.0f} MB")
 
 
+def slurm() -> None:
+    click.echo("slurm: UB-HPC's week and CEA-Curie in Slurm's timing, from trace to records, the whole process")
+    program = str(Path(sys.executable).with_name("slurm-sim"))
+    week = TRACES.parent / "slurm" / "ub-hpc"
+    for label, trace, conf in (
+        ("UB-HPC", week / "workload_week.events.gz", week / "slurm_sim.conf"),
+        ("CEA-Curie", TRACES / "CEA-Curie-2011-2.1-cln.swf.gz", Path(__file__).with_name("curie.conf")),
+    ):
+        if not trace.exists():
+            click.echo(f"  {label}: {trace} is not there")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            records = str(Path(folder) / "records.parquet")
+            command = [program, "run", str(trace), "--slurm-conf", str(conf), "--records", records, "--json"]
+            seconds, megabytes = measure([*command, "--no-progress"])
+            click.echo(f"  {label:10} {seconds:6.1f} CPU s  {megabytes:5.0f} MB")
+
+
 PARTS = {
     part.__name__: part
     for part in (
@@ -340,6 +358,7 @@ PARTS = {
         hook_call,
         two_tier,
         realtime,
+        slurm,
     )
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -32,49 +32,45 @@ class Slots:
     Args:
         nodes: how many there are.
 
-    Attributes:
-        bounds: times at which one begins or ends.
     """
 
     def __init__(self, nodes: int) -> None:
-        self.bounds: set[float] = set()
-        self.count = 0
+        self._bounds: set[float] = set()
+        self._count = 0
         self._times = np.empty((2, 64))
-        self._added: list[Sequence[int]] = []
         self._masks: Mask = np.zeros((64, nodes), dtype=bool)
-        self._filled = 0
+
+    @property
+    def bounds(self) -> set[float]:
+        """Times at which one begins or ends."""
+        return self._bounds
+
+    def __len__(self) -> int:
+        """How many bounds there are."""
+        return len(self.bounds)
 
     def add(self, begin: float, end: float, nodes: Sequence[int]) -> None:
         """Keep nodes from ``begin`` to ``end`` (seconds)."""
-        if self.count == self._times.shape[1]:
+        if self._count == self._times.shape[1]:
             self._times = np.concatenate([self._times, self._times], axis=1)
-        self._times[:, self.count] = begin, end
-        self._added.append(nodes)
-        self.count += 1
-        self.bounds |= {begin, end}
+            self._masks = np.concatenate([self._masks, np.zeros_like(self._masks)])
+        self._times[:, self._count] = begin, end
+        self._masks[self._count, np.asarray(nodes, dtype=np.intp)] = True
+        self._count += 1
+        self._bounds |= {begin, end}
 
     def kept(self, begin: float, end: float) -> Mask:
         """Nodes that are kept at some time between."""
-        return np.asarray(self._nodes[self._between(begin, end)].any(axis=0), dtype=bool)
-
-    @property
-    def _nodes(self) -> Mask:
-        """The nodes of each slot."""
-        while self.count > len(self._masks):
-            self._masks = np.concatenate([self._masks, np.zeros_like(self._masks)])
-        for place in range(self._filled, self.count):
-            self._masks[place, np.asarray(self._added[place], dtype=np.intp)] = True
-        self._filled = self.count
-        return self._masks
+        return np.asarray(self._masks[self._between(begin, end)].any(axis=0), dtype=bool)
 
     def first_end(self, begin: float, end: float, nodes: Sequence[int]) -> float | None:
         """When the first slot ends that keeps one of these nodes at some time between."""
         those = self._between(begin, end)
-        those = those[self._nodes[np.ix_(those, np.asarray(nodes, dtype=np.intp))].any(axis=1)]
+        those = those[self._masks[np.ix_(those, np.asarray(nodes, dtype=np.intp))].any(axis=1)]
         return float(self._times[1, those].min()) if len(those) else None
 
     def _between(self, begin: float, end: float) -> NDArray[np.intp]:
-        begins, ends = self._times[:, : self.count]
+        begins, ends = self._times[:, : self._count]
         return np.flatnonzero((begins < end) & (ends > begin))
 
 
@@ -105,10 +101,12 @@ class Cycle:
         self._cluster = cluster
         self._controls = controls
         self._parameters = cluster.parameters
-        self._slots = Slots(len(cluster.machine))
+        self._slots: Slots = self._no_slots()
         self._tested = self._started = 0
         self._by_partition: Counter[str] = Counter()
         self._by_user: Counter[str] = Counter()
+        self._users_done: set[str] = set()
+        self._partitions_done: set[str] = set()
         self._reserved_in: Counter[str] = Counter()
         self._reserved: set[int] = set()
         self._victims: list[Job] = []
@@ -119,32 +117,36 @@ class Cycle:
 
     def run(self) -> None:
         """Try the queue in order, as far as it may."""
+        for job, partition in self._in_turn():
+            self._try(job, partition)
+
+    def _no_slots(self) -> Slots:
+        return Slots(len(self._cluster.machine))
+
+    def _in_turn(self) -> Iterator[tuple[Job, Partition]]:
+        """Jobs to be tried; no more than so many of a user and a partition, and in all."""
         parameters = self._parameters
         for _, job, partition in self._cluster.order.pairs():
-            if self._tested >= parameters.bf_max_job_test:
-                return
-            if self._table_full:
+            if job.request.user in self._users_done or partition.name in self._partitions_done:
+                continue
+            if self._tested >= parameters.bf_max_job_test or self._table_full:
                 return
             if parameters.bf_max_job_start and self._started >= parameters.bf_max_job_start:
                 return
             if not still_waits(job, self._cluster) or partition_reason(job, partition) is not None:
                 continue
-            if self._enough_tested(job, partition):
-                continue
-            self._tested += 1
-            self._try(job, partition)
+            self._count(job, partition)
+            yield job, partition
 
-    def _enough_tested(self, job: Job, partition: Partition) -> bool:
+    def _count(self, job: Job, partition: Partition) -> None:
         parameters, user = self._parameters, job.request.user
-        for counter, name, most in (
-            (self._by_partition, partition.name, parameters.bf_max_job_part),
-            (self._by_user, user, parameters.bf_max_job_user),
-        ):
-            if most and counter[name] >= most:
-                return True
+        self._tested += 1
         self._by_partition[partition.name] += 1
         self._by_user[user] += 1
-        return False
+        if self._by_partition[partition.name] == parameters.bf_max_job_part:
+            self._partitions_done.add(partition.name)
+        if self._by_user[user] == parameters.bf_max_job_user:
+            self._users_done.add(user)
 
     def _try(self, job: Job, partition: Partition) -> None:
         cluster, self._victims = self._cluster, []
@@ -235,7 +237,9 @@ class Cycle:
     def _note(self, alike: Hashable, begin: float, job: Job, partition: Partition) -> None:
         """Jobs that ask for the same need not be tried before this: what is free only shrinks in a cycle.
 
-        Unless somebody can be preempted, or is suspended, or has a node to himself.
+        That is, but for ends of runs that were thought away together with later ones, and might
+        be looked at by themselves now that other slots begin and end; this is passed over. And
+        unless somebody can be preempted, or is suspended, or has a node to himself.
         """
         if not self._candidates(partition, job) and not self._cluster.suspended and not self._cluster.exclusive_user:
             self._alike[alike] = begin
@@ -302,7 +306,7 @@ class Cycle:
             return
         if parameters.bf_one_resv_per_job and job.id in self._reserved:
             return
-        if len(self._slots.bounds) + 1 >= parameters.bf_node_space_size:
+        if len(self._slots) + 1 >= parameters.bf_node_space_size:
             self._table_full = True
             return
         self._reserved.add(job.id)

@@ -2,12 +2,14 @@
 
 For a plain request the search goes once through time: what running jobs give back and what
 slots keep changes the room on single nodes, so that most instants are refused by three
-counts. Nodes are picked only where the counts suffice.
+counts. Nodes are picked only where the counts suffice. Jobs that ask for the same and
+follow one another are given their slots in one go, each from where the last was found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,50 +24,150 @@ from emulator.slurmctld.select_compiled import compiled, count, enough, pick, ro
 
 BEGIN, END = range(2)
 """Rows of times of slots."""
-RUNS, ENTERED, LEFT = range(3)
-"""How far a search has come: runs that have ended, slots that have begun, slots that have ended."""
+COUNT, USED, MARKS = range(3)
+"""Sizes of slots: how many, how many nodes they have, how many marks."""
+RUNS, ENTERED, LEFT, KNOWN = range(4)
+"""How far a search has come: runs that have ended, slots that have begun, that have ended, that are known to it."""
+TRIED, TIME, WINDOW = range(3)
+"""Its clock: the time that is tried, the time of what is free, and the window of runs that end."""
+NOW, AT, LENGTH, HORIZON, GRAIN, MOST_MARKS = range(6)
+"""What is asked of it: now, where to begin, how long the nodes are wanted, up to when they are kept, in which
+steps, and how many marks there may be."""
+NEVER, FOUND, STARTS, KEPT, FULL, GROW = range(6)
+"""What came of it: nothing, a place, a place now, slots for all, no more slots, more room is needed."""
 
 
 class CompiledSlots(Slots):
-    """Slots as columns, beside those of the plain ones.
+    """Slots as columns, in place of the plain ones.
 
     Args:
         nodes: how many there are.
 
     Attributes:
+        sizes: how many slots, nodes and marks.
         times: when each begins and ends.
         order: slots by their beginnings, and by their ends.
         parts: where the nodes of each begin among ``members``, and how many they are.
         members: nodes of the slots, one slot after the other.
-        marks: bounds of slots, ascending; so many as ``bounds`` has.
+        marks: bounds of slots, ascending.
     """
 
     def __init__(self, nodes: int) -> None:
-        super().__init__(nodes)
-        self.times: Reals = self._times
-        self.order: Ints = np.zeros((2, 64), dtype=np.int64)
-        self.parts: Ints = np.zeros((2, 64), dtype=np.int64)
-        self.members: Ints = np.zeros(1024, dtype=np.int64)
-        self.marks: Reals = np.empty(128)
-        self._used = 0
+        self._nodes = nodes
+        self.sizes: Ints = np.zeros(3, dtype=np.int64)
+        self.times: Reals = np.empty((2, 512))
+        self.order: Ints = np.zeros((2, 512), dtype=np.int64)
+        self.parts: Ints = np.zeros((2, 512), dtype=np.int64)
+        self.members: Ints = np.zeros(8192, dtype=np.int64)
+        self.marks: Reals = np.empty(1024)
+
+    @property
+    def bounds(self) -> set[float]:
+        """Times at which one begins or ends."""
+        return set(self.marks[: self.sizes[MARKS]].tolist())
+
+    def __len__(self) -> int:
+        return int(self.sizes[MARKS])
 
     def add(self, begin: float, end: float, nodes: Sequence[int]) -> None:
         """Keep nodes from ``begin`` to ``end`` (seconds)."""
-        place, known = self.count, len(self.bounds)
-        super().add(begin, end, nodes)
-        self.times = self._times
-        if place == self.order.shape[1]:
-            self.order = np.concatenate([self.order, self.order], axis=1)
-            self.parts = np.concatenate([self.parts, self.parts], axis=1)
+        self.grow(len(nodes))
+        add_slot(begin, end, np.array(nodes, dtype=np.int64), self.columns())
+
+    def grow(self, nodes: int) -> None:
+        """Make room for another slot of so many nodes."""
+        if self.sizes[COUNT] == self.times.shape[1]:
+            self.times, self.order, self.parts = (
+                np.concatenate([columns, columns], axis=1) for columns in (self.times, self.order, self.parts)
+            )
             self.marks = np.concatenate([self.marks, self.marks])
-        upto = self._used + len(nodes)
-        if upto > len(self.members):
-            self.members = np.resize(self.members, 2 * upto)
-        self.members[self._used : upto] = nodes
-        self.parts[:, place] = self._used, len(nodes)
-        self._used = upto
-        put_in_order(self.times, self.order, place)
-        mark(self.marks, known, begin, end)
+        while self.sizes[USED] + nodes > len(self.members):
+            self.members = np.concatenate([self.members, self.members])
+
+    def columns(self) -> Columns:
+        """What kernels take of it."""
+        return Columns(self.sizes, self.times, self.order, self.parts, self.members, self.marks)
+
+    def kept(self, begin: float, end: float) -> Mask:
+        """Nodes that are kept at some time between."""
+        mask = np.zeros(self._nodes, dtype=bool)
+        for slot in self._overlapping(begin, end):
+            mask[self._members(slot)] = True
+        return mask
+
+    def first_end(self, begin: float, end: float, nodes: Sequence[int]) -> float | None:
+        """When the first slot ends that keeps one of these nodes at some time between."""
+        wanted = set(nodes)
+        those = [slot for slot in self._overlapping(begin, end) if not wanted.isdisjoint(self._members(slot).tolist())]
+        return min((float(self.times[END, slot]) for slot in those), default=None)
+
+    def _overlapping(self, begin: float, end: float) -> list[int]:
+        begins, ends = self.times[:, : self.sizes[COUNT]]
+        return np.flatnonzero((begins < end) & (ends > begin)).tolist()
+
+    def _members(self, slot: int) -> Ints:
+        first, many = self.parts[:, slot]
+        return self.members[first : first + many]
+
+
+class Columns(NamedTuple):
+    """Slots, for kernels; see :class:`CompiledSlots`."""
+
+    sizes: Ints
+    times: Reals
+    order: Ints
+    parts: Ints
+    members: Ints
+    marks: Reals
+
+
+class Runs(NamedTuple):
+    """Runs, for kernels; see :class:`emulator.slurmctld.runs.RunTable`."""
+
+    ends: Reals
+    parts: Ints
+    entries: Ints
+
+
+class Request(NamedTuple):
+    """What is wanted: the request as numbers, nodes that may be used, and what ``NOW`` and so on name."""
+
+    code: Ints
+    usable: Mask
+    asked: Reals
+
+
+class Machine(NamedTuple):
+    """The machine: its rows, all weights, and what is free now."""
+
+    rows: Ints
+    weights: Ints
+    free: Ints
+
+
+class Work(NamedTuple):
+    """Room to work in.
+
+    Attributes:
+        state: what is free at the time of the search.
+        kept: how many slots keep each node.
+        capacity: units that the job could have on each node.
+        counts: what is counted of them.
+        sets: for sets of neighbours.
+        taken: nodes that were taken, and the units of each.
+        far, clock: how far the search has come.
+        starts: of those who have slots.
+    """
+
+    state: Ints
+    kept: Ints
+    capacity: Ints
+    counts: Ints
+    sets: Ints
+    taken: Ints
+    far: Ints
+    clock: Reals
+    starts: Reals
 
 
 class CompiledCycle(Cycle):
@@ -76,32 +178,112 @@ class CompiledCycle(Cycle):
         controls: starts and preempts.
     """
 
+    _slots: CompiledSlots
+
     def __init__(self, cluster: Cluster, controls: Controls) -> None:
         super().__init__(cluster, controls)
         assert cluster.compiled is not None
         self._compiled = cluster.compiled
-        self._slots: CompiledSlots = CompiledSlots(len(cluster.machine))
-        self._state: Ints = np.empty_like(cluster.free.table)
-        self._kept_by: Ints = np.empty(len(cluster.machine), dtype=np.int64)
-        self._planned = self._compiled.runs.planned()
-        self._planned_of = 0
+        selector = cluster.compiled.selector
+        self._machine = Machine(selector.rows, selector.weights, cluster.free.table)
+        self._work = Work(
+            np.empty_like(cluster.free.table),
+            np.empty(len(cluster.machine), dtype=np.int64),
+            selector.capacity,
+            selector.counts,
+            selector.sets,
+            selector.taken,
+            np.zeros(4, dtype=np.int64),
+            np.zeros(3),
+            np.empty(self._parameters.bf_max_job_test + 1),
+        )
+        self._runs = Runs(*cluster.compiled.runs.planned(), cluster.compiled.runs.entries)
+        self._runs_of = 0
+        self._going_on: tuple[int, str, float] | None = None
+        parameters = self._parameters
+        self._keeps_all = cluster.accounting is None and not (
+            parameters.bf_job_part_count_reserve
+            or parameters.bf_min_prio_reserve
+            or parameters.bf_min_age_reserve
+            or parameters.bf_max_job_start
+        )
+
+    def _no_slots(self) -> CompiledSlots:
+        return CompiledSlots(len(self._cluster.machine))
+
+    def run(self) -> None:
+        """Try the queue in order, as far as it may; jobs alike that follow one another together."""
+        group: list[Job] = []
+        for job, partition in self._in_turn():
+            if group and not self._alike_to(group[0], job, partition):
+                self._try_all(group)
+                group = []
+                if self._table_full:
+                    return
+            if self._may_be_grouped(job, partition):
+                group.append(job)
+            else:
+                self._try(job, partition)
+        if group and not self._table_full:
+            self._try_all(group)
+
+    def _may_be_grouped(self, job: Job, partition: Partition) -> bool:
+        """Whether nothing but nodes and time decides on the job, so that it gets a slot if it does not start."""
+        options = job.options
+        if not self._keeps_all or len(job.partitions) > 1 or options.array is not None or options.licenses:
+            return False
+        if self._compiled.code(job, partition) is None or self._controls.rows.depth(job, partition) > 1:
+            return False
+        return self._plain(job, partition)
+
+    @staticmethod
+    def _alike_to(first: Job, job: Job, partition: Partition) -> bool:
+        same = first.alike == job.alike and first.partitions[0] is partition and len(job.partitions) == 1
+        return same and _length(first) == _length(job)
+
+    def _try_all(self, group: list[Job]) -> None:
+        """Try jobs that ask for the same, in one partition."""
+        done = 0
+        while done < len(group):
+            if len(group) - done == 1:
+                self._try(group[done], group[done].partitions[0])
+                return
+            done += self._try_some(group[done:])
+
+    def _try_some(self, group: list[Job]) -> int:
+        """Give jobs slots up to the first that starts, or that gets none; how many have had their turn."""
+        first, partition = group[0], group[0].partitions[0]
+        limit = _length(first)
+        placed, outcome, taken = self._place(first, partition, limit, len(group))
+        for job, start in zip(group, self._work.starts[: placed + (outcome == FULL)].tolist(), strict=False):
+            job.planned_start = start
+            self._reserved.add(job.id)
+        if outcome == STARTS:
+            self._victims = []
+            self._start(group[placed], partition, self._allocation(first, partition, taken), limit)
+            return placed + 1
+        if outcome == GROW:
+            self._slots.grow(taken)
+            return placed
+        self._table_full = outcome == FULL
+        return len(group)
 
     def _hole(self, job: Job, partition: Partition, limit: float) -> tuple[float, Allocation] | None:
-        code = self._compiled.code(job, partition)
-        if code is None or not self._plain(job, partition):
+        if self._compiled.code(job, partition) is None or not self._plain(job, partition):
+            self._going_on = None
             return super()._hole(job, partition, limit)
-        alike = (job.alike, partition.name, limit)
-        at = max(self._cluster.now, self._alike.get(alike, self._cluster.now))
-        if at == np.inf:
+        _, outcome, taken = self._place(job, partition, limit, 0)
+        if outcome == NEVER:
             return None
-        start, begin, taken = self._search(job, partition, code, at, limit)
-        self._alike[alike] = begin
-        if not taken:
-            return None
-        free = Free.of(self._state, tuple(self._cluster.free.gres))
-        found = self._compiled.selector.allocation(job.wants[partition.name], code, free, taken)
+        return float(self._work.clock[TIME]), self._allocation(job, partition, taken)
+
+    def _allocation(self, job: Job, partition: Partition, taken: int) -> Allocation:
+        code, want = self._compiled.code(job, partition), job.wants[partition.name]
+        assert code is not None
+        free = Free.of(self._work.state, tuple(self._cluster.free.gres))
+        found = self._compiled.selector.allocation(want, code, free, taken)
         assert found is not None
-        return start, found
+        return found
 
     def _plain(self, job: Job, partition: Partition) -> bool:
         """Whether nobody is suspended, can be preempted, or has nodes to himself, and nothing is reserved."""
@@ -110,237 +292,286 @@ class CompiledCycle(Cycle):
             return False
         return not self._candidates(partition, job)
 
-    def _search(self, job: Job, partition: Partition, code: Ints, at: float, limit: float) -> tuple[float, float, int]:
-        """When the job fits, from which time on that was tried, and on how many nodes."""
-        cluster, selector, slots = self._cluster, self._compiled.selector, self._slots
-        if self._planned_of != self._started:
-            self._planned, self._planned_of = self._compiled.runs.planned(), self._started
-        ends, index = self._planned
-        found: tuple[float, float, int] = search(
-            code,
-            (cluster.now, at, limit),
-            partition.nodes & cluster.machine.up & job.wants[partition.name].choices[0].mask,
-            (selector.rows, selector.weights),
-            cluster.free.table,
-            (ends, index, self._compiled.runs.entries),
-            (slots.count, slots.times, slots.order, slots.parts, slots.members, slots.marks[: len(slots.bounds)]),
-            (self._state, self._kept_by, selector.capacity, selector.counts, selector.sets, selector.taken),
+    def _place(self, job: Job, partition: Partition, limit: float, most: int) -> tuple[int, int, int]:
+        """Give slots to so many jobs alike; how many have got one, what came of the next, and on how many nodes.
+
+        With ``most=0`` the place of one job is sought and it gets no slot.
+        """
+        cluster, compiled, parameters = self._cluster, self._compiled, self._parameters
+        if self._runs_of != self._started:
+            self._runs, self._runs_of = Runs(*compiled.runs.planned(), compiled.runs.entries), self._started
+            self._going_on = None
+        alike = (job.alike, partition.name, limit)
+        at = self._alike.get(alike, cluster.now)
+        if at == np.inf:
+            return 0, NEVER, 0
+        code = compiled.code(job, partition)
+        assert code is not None
+        now = cluster.now
+        asked = (now, at, limit, now + parameters.bf_window, parameters.bf_resolution, parameters.bf_node_space_size)
+        usable = partition.nodes & cluster.machine.up & job.wants[partition.name].choices[0].mask
+        work = self._work
+        goes_on = self._going_on == alike
+        if not goes_on:
+            work.clock[:] = at, at, FIRST_WINDOW
+        found: tuple[int, int, int] = place(
+            Request(code, usable, np.array(asked)),
+            self._machine,
+            self._runs,
+            self._slots.columns(),
+            work,
+            goes_on,
+            most,
         )
+        self._alike[alike] = float(work.clock[TRIED])
+        self._going_on = alike
         return found
 
 
-Fixed = tuple[Ints, Ints]
-"""The machine: its rows, all weights."""
-Runs = tuple[Reals, Ints, Ints]
-"""Runs: planned ends; where the entries of each begin, and how many they are; the entries."""
-Kept = tuple[int, Reals, Ints, Ints, Ints, Reals]
-"""Slots: how many, times, order, parts, members, marks."""
-Work = tuple[Ints, Ints, Ints, Ints, Ints, Ints]
-"""Room to work in: what is free, how many slots keep each node, capacities, counts, sets, and the nodes taken."""
+def _length(job: Job) -> float:
+    return job.time_min if job.time_min is not None else job.plan_limit
 
 
 @compiled
-def put_in_order(times: Reals, order: Ints, place: int) -> None:
-    """Put a new slot among the others, by its beginning and by its end."""
+def add_slot(begin: float, end: float, nodes: Ints, slots: Columns) -> None:
+    """Add a slot; there is room for it."""
+    sizes = slots.sizes
+    slot, used = sizes[COUNT], sizes[USED]
+    slots.times[BEGIN, slot], slots.times[END, slot] = begin, end
+    slots.parts[FIRST, slot], slots.parts[MANY, slot] = used, len(nodes)
+    for place in range(len(nodes)):
+        slots.members[used + place] = nodes[place]
+    sizes[USED] += len(nodes)
     for row in range(2):
-        behind = place
-        while behind and times[row, order[row, behind - 1]] > times[row, place]:
-            order[row, behind] = order[row, behind - 1]
-            behind -= 1
-        order[row, behind] = place
+        _put_in_order(slots.times[row], slots.order[row], slot)
+    sizes[COUNT] += 1
+    _mark(slots, begin)
+    _mark(slots, end)
 
 
 @compiled
-def mark(marks: Reals, known: int, begin: float, end: float) -> None:
-    """Note two bounds, if they are not known."""
-    for bound in (begin, end):
-        place = np.searchsorted(marks[:known], bound)
-        if place < known and marks[place] == bound:
-            continue
-        for behind in range(known, place, -1):
-            marks[behind] = marks[behind - 1]
-        marks[place] = bound
-        known += 1
+def _put_in_order(times: Reals, order: Ints, slot: int) -> None:
+    behind = slot
+    while behind and times[order[behind - 1]] > times[slot]:
+        order[behind] = order[behind - 1]
+        behind -= 1
+    order[behind] = slot
 
 
 @compiled
-def search(
-    code: Ints,
-    when: tuple[float, float, float],
-    usable: Mask,
-    machine: Fixed,
-    free: Ints,
-    runs: Runs,
-    slots: Kept,
-    work: Work,
-) -> tuple[float, float, int]:
-    """When a job fits, from which time on that was tried, and on how many nodes; 0 for never.
+def _mark(slots: Columns, bound: float) -> None:
+    """Note a bound, if it is not known."""
+    known, marks = slots.sizes[MARKS], slots.marks
+    place = np.searchsorted(marks[:known], bound)
+    if place < known and marks[place] == bound:
+        return
+    for behind in range(known, place, -1):
+        marks[behind] = marks[behind - 1]
+    marks[place] = bound
+    slots.sizes[MARKS] += 1
+
+
+@compiled
+def place(
+    request: Request, machine: Machine, runs: Runs, slots: Columns, work: Work, goes_on: bool, most: int
+) -> tuple[int, int, int]:
+    """Give slots to jobs alike; how many have got one, what came of the next, and on how many nodes.
 
     Args:
-        code: the request.
-        when: now; the first time to try; how long the nodes are wanted.
-        usable: nodes that it may use.
+        request: what each of them wants.
         machine: the nodes.
-        free: what is free now.
         runs: what will be given back.
-        slots: nodes that are kept for others.
-        work: room to work in; the last of it is the answer.
+        slots: nodes that are kept for others; theirs are added.
+        work: room to work in, and how far the search has come.
+        goes_on: whether the last search was for jobs alike.
+        most: how many jobs; 0 to seek a place and add no slot.
     """
-    now, begin, length = when
-    far = np.zeros(3, dtype=np.int64)
-    _set_up(free, work)
-    _move(code, usable, machine, runs, slots, now, begin, length, work, far, False)
-    _fill(code, usable, machine, work)
-    while begin < np.inf:
-        later = _next(slots[5], begin)
-        time, found = _within(code, usable, machine, runs, begin, later, work, far)
-        if found:
-            later = _first_end(slots, time, time + length, work[5], found, work[4])
-            if later == np.inf:
-                return time, begin, found
-        begin = later
-        if begin < np.inf:
-            _move(code, usable, machine, runs, slots, now, begin, length, work, far, True)
-    return np.inf, np.inf, 0
+    clock, asked = work.clock, request.asked
+    if goes_on:
+        _catch_up(request, machine, runs, slots, work)
+    else:
+        _set_up(request, machine, runs, slots, work, clock[TRIED])
+    placed = 0
+    while True:
+        found = _seek(request, machine, runs, slots, work)
+        if not found:
+            clock[TRIED] = np.inf
+            return placed, NEVER, 0
+        time = clock[TIME]
+        if most == 0:
+            return 0, FOUND, found
+        if time <= asked[NOW]:
+            return placed, STARTS, found
+        if time > asked[HORIZON]:
+            return placed, NEVER, 0
+        work.starts[placed] = time
+        if slots.sizes[MARKS] + 1 >= asked[MOST_MARKS]:
+            return placed, FULL, found
+        if slots.sizes[COUNT] == slots.times.shape[1] or slots.sizes[USED] + found > len(slots.members):
+            return placed, GROW, found
+        begin = np.floor(time / asked[GRAIN]) * asked[GRAIN]
+        end = np.floor((time + asked[LENGTH]) / asked[GRAIN]) * asked[GRAIN]
+        add_slot(begin, max(end, begin + asked[GRAIN]), work.taken[0, :found], slots)
+        placed += 1
+        if placed == most:
+            return placed, KEPT, 0
+        _catch_up(request, machine, runs, slots, work)
 
 
 @compiled
-def _set_up(free: Ints, work: Work) -> None:
-    state, kept = work[0], work[1]
-    state[:] = free
-    kept[:] = 0
+def _set_up(request: Request, machine: Machine, runs: Runs, slots: Columns, work: Work, begin: float) -> None:
+    """Begin a search at a time."""
+    work.state[:] = machine.free
+    work.kept[:] = 0
+    work.far[:] = 0
+    work.far[KNOWN] = slots.sizes[COUNT]
+    _move(request, machine, runs, slots, work, begin, False)
+    work.counts[:] = 0
+    for node in range(len(request.usable)):
+        units = 0
+        if request.usable[node] and work.kept[node] == 0:
+            units = room(request.code, machine.rows, work.state, node)
+        work.capacity[node] = units
+        count(request.code, work.counts, units, 1)
 
 
 @compiled
-def _fill(code: Ints, usable: Mask, machine: Fixed, work: Work) -> None:
-    """Fill in the units that the job could have on each node, and count them."""
-    state, kept, capacity, counts = work[0], work[1], work[2], work[3]
-    counts[:] = 0
-    for node in range(len(usable)):
-        capacity[node] = room(code, machine[0], state, node) if usable[node] and kept[node] == 0 else 0
-        count(code, counts, capacity[node], 1)
-
-
-@compiled
-def _next(marks: Reals, begin: float) -> float:
-    """The next time at which a slot begins or ends."""
-    place = np.searchsorted(marks, begin, side="right")
-    return float(marks[place]) if place < len(marks) else np.inf
-
-
-@compiled
-def _update(code: Ints, usable: Mask, machine: Fixed, work: Work, node: int) -> None:
-    """Something has changed on a node: count it anew."""
-    state, kept, capacity, counts = work[0], work[1], work[2], work[3]
-    if not usable[node]:
+def _catch_up(request: Request, machine: Machine, runs: Runs, slots: Columns, work: Work) -> None:
+    """Take notice of slots that were added since."""
+    clock, far, times = work.clock, work.far, slots.times
+    if clock[TIME] > clock[TRIED]:
+        # Runs that end soon after are thought away anew, up to the first time at which a slot begins or ends.
+        _set_up(request, machine, runs, slots, work, clock[TRIED])
         return
-    units = room(code, machine[0], state, node) if kept[node] == 0 else 0
-    if units != capacity[node]:
-        count(code, counts, capacity[node], -1)
-        count(code, counts, units, 1)
-        capacity[node] = units
+    for slot in range(far[KNOWN], slots.sizes[COUNT]):
+        if times[BEGIN, slot] < clock[TRIED] + request.asked[LENGTH]:
+            far[ENTERED] += 1
+            if times[END, slot] <= clock[TRIED]:
+                far[LEFT] += 1
+            else:
+                _change(request, machine, slots, slot, 1, work, True)
+    far[KNOWN] = slots.sizes[COUNT]
 
 
 @compiled
-def _move(
-    code: Ints,
-    usable: Mask,
-    machine: Fixed,
-    runs: Runs,
-    slots: Kept,
-    now: float,
-    begin: float,
-    length: float,
-    work: Work,
-    far: Ints,
-    live: bool,
-) -> None:
+def _next(slots: Columns, begin: float) -> float:
+    """The next time at which a slot begins or ends."""
+    known = slots.sizes[MARKS]
+    following = np.searchsorted(slots.marks[:known], begin, side="right")
+    return float(slots.marks[following]) if following < known else np.inf
+
+
+@compiled
+def _seek(request: Request, machine: Machine, runs: Runs, slots: Columns, work: Work) -> int:
+    """Go on until the job fits; on how many nodes, or 0 if it never does."""
+    clock = work.clock
+    while True:
+        later = _next(slots, clock[TRIED])
+        found = _within(request, machine, runs, work, later)
+        if found:
+            later = _first_end(slots, clock[TIME], clock[TIME] + request.asked[LENGTH], work, found)
+            if later == np.inf:
+                return found
+        if later == np.inf:
+            return 0
+        _move(request, machine, runs, slots, work, later, True)
+
+
+@compiled
+def _move(request: Request, machine: Machine, runs: Runs, slots: Columns, work: Work, begin: float, live: bool) -> None:
     """Go on to a later time: other slots keep nodes from a run that begins then, and other runs have ended."""
-    many, times, order = slots[0], slots[1], slots[2]
-    while far[ENTERED] < many and times[BEGIN, order[BEGIN, far[ENTERED]]] < begin + length:
-        _change(code, usable, machine, slots, order[BEGIN, far[ENTERED]], 1, work, live)
+    far, times, order, many = work.far, slots.times, slots.order, slots.sizes[COUNT]
+    while far[ENTERED] < many and times[BEGIN, order[BEGIN, far[ENTERED]]] < begin + request.asked[LENGTH]:
+        _change(request, machine, slots, order[BEGIN, far[ENTERED]], 1, work, live)
         far[ENTERED] += 1
     while far[LEFT] < many and times[END, order[END, far[LEFT]]] <= begin:
-        _change(code, usable, machine, slots, order[END, far[LEFT]], -1, work, live)
+        _change(request, machine, slots, order[END, far[LEFT]], -1, work, live)
         far[LEFT] += 1
-    if begin > now:
+    if begin > request.asked[NOW]:
         upto = far[RUNS]
-        while upto < len(runs[0]) and runs[0][upto] <= begin:
+        while upto < len(runs.ends) and runs.ends[upto] <= begin:
             upto += 1
-        _give_back(code, usable, machine, runs, upto, work, far, live)
+        _give_back(request, machine, runs, upto, work, live)
+    work.clock[TRIED] = work.clock[TIME] = begin
+    work.clock[WINDOW] = FIRST_WINDOW
 
 
 @compiled
-def _change(
-    code: Ints, usable: Mask, machine: Fixed, slots: Kept, slot: int, sign: int, work: Work, live: bool
-) -> None:
+def _change(request: Request, machine: Machine, slots: Columns, slot: int, sign: int, work: Work, live: bool) -> None:
     """A slot begins to keep its nodes from the run, or has ended."""
-    kept, parts, members = work[1], slots[3], slots[4]
-    for place in range(parts[FIRST, slot], parts[FIRST, slot] + parts[MANY, slot]):
-        node = members[place]
-        kept[node] += sign
-        if live and kept[node] == (1 if sign > 0 else 0):
-            _update(code, usable, machine, work, node)
+    first = slots.parts[FIRST, slot]
+    for place in range(first, first + slots.parts[MANY, slot]):
+        node = slots.members[place]
+        work.kept[node] += sign
+        if live and work.kept[node] == (1 if sign > 0 else 0):
+            _update(request, machine, work, node)
 
 
 @compiled
-def _give_back(
-    code: Ints, usable: Mask, machine: Fixed, runs: Runs, upto: int, work: Work, far: Ints, live: bool
-) -> None:
+def _update(request: Request, machine: Machine, work: Work, node: int) -> None:
+    """Something has changed on a node: count it anew."""
+    if not request.usable[node]:
+        return
+    units = room(request.code, machine.rows, work.state, node) if work.kept[node] == 0 else 0
+    if units != work.capacity[node]:
+        count(request.code, work.counts, work.capacity[node], -1)
+        count(request.code, work.counts, units, 1)
+        work.capacity[node] = units
+
+
+@compiled
+def _give_back(request: Request, machine: Machine, runs: Runs, upto: int, work: Work, live: bool) -> None:
     """Runs end, up to the one before ``upto``."""
-    index, entries, state = runs[1], runs[2], work[0]
-    for run in range(far[RUNS], upto):
-        for entry in range(index[FIRST, run], index[FIRST, run] + index[MANY, run]):
-            node = entries[NODE, entry]
-            for row in range(len(state)):
-                state[row, node] += entries[NODE + 1 + row, entry]
+    for run in range(work.far[RUNS], upto):
+        first = runs.parts[FIRST, run]
+        for entry in range(first, first + runs.parts[MANY, run]):
+            node = runs.entries[NODE, entry]
+            for row in range(len(work.state)):
+                work.state[row, node] += runs.entries[NODE + 1 + row, entry]
             if live:
-                _update(code, usable, machine, work, node)
-    far[RUNS] = upto
+                _update(request, machine, work, node)
+    work.far[RUNS] = upto
 
 
 @compiled
-def _within(
-    code: Ints, usable: Mask, machine: Fixed, runs: Runs, begin: float, later: float, work: Work, far: Ints
-) -> tuple[float, int]:
-    """When the job fits, from ``begin`` on and before ``later``, as runs end; and on how many nodes, 0 for none."""
-    found = _fit(code, machine, work)
-    if found:
-        return begin, found
-    ends, window = runs[0], FIRST_WINDOW
-    while far[RUNS] < len(ends):
-        until, upto = ends[far[RUNS]] + window, far[RUNS]
+def _within(request: Request, machine: Machine, runs: Runs, work: Work, later: float) -> int:
+    """On how many nodes the job fits before ``later``, as runs end; 0 if it does not."""
+    clock, far, ends = work.clock, work.far, runs.ends
+    found = _fit(request, machine, work)
+    while not found and far[RUNS] < len(ends):
+        until, upto = ends[far[RUNS]] + clock[WINDOW], far[RUNS]
         while upto < len(ends) and ends[upto] <= until:
             upto += 1
-        time = max(ends[upto - 1], begin)
+        time = max(ends[upto - 1], clock[TRIED])
         if time >= later:
-            break
-        _give_back(code, usable, machine, runs, upto, work, far, True)
-        found = _fit(code, machine, work)
-        if found:
-            return time, found
-        window *= 2
-    return np.inf, 0
+            return 0
+        _give_back(request, machine, runs, upto, work, True)
+        clock[TIME] = time
+        clock[WINDOW] *= 2
+        found = _fit(request, machine, work)
+    return found
 
 
 @compiled
-def _fit(code: Ints, machine: Fixed, work: Work) -> int:
+def _fit(request: Request, machine: Machine, work: Work) -> int:
     """On how many nodes the job fits; 0 if it does not."""
-    return pick(code, machine[0], machine[1], work[2], work[4], work[5]) if enough(code, work[3]) else 0
+    if not enough(request.code, work.counts):
+        return 0
+    return pick(request.code, machine.rows, machine.weights, work.capacity, work.sets, work.taken)
 
 
 @compiled
-def _first_end(slots: Kept, begin: float, end: float, taken: Ints, found: int, sets: Ints) -> float:
+def _first_end(slots: Columns, begin: float, end: float, work: Work, found: int) -> float:
     """When the first slot ends that keeps one of the nodes at some time between; infinite for none."""
-    times, parts, members = slots[1], slots[3], slots[4]
-    first, marked = np.inf, sets[0]
+    first, marked = np.inf, work.sets[0]
     marked[:] = 0
     for place in range(found):
-        marked[taken[0, place]] = 1
-    for slot in range(slots[0]):
-        if times[BEGIN, slot] < end and begin < times[END, slot] < first:
-            for place in range(parts[FIRST, slot], parts[FIRST, slot] + parts[MANY, slot]):
-                if marked[members[place]]:
-                    first = times[END, slot]
+        marked[work.taken[0, place]] = 1
+    for slot in range(slots.sizes[COUNT]):
+        if slots.times[BEGIN, slot] < end and begin < slots.times[END, slot] < first:
+            part = slots.parts[FIRST, slot]
+            for place in range(part, part + slots.parts[MANY, slot]):
+                if marked[slots.members[place]]:
+                    first = slots.times[END, slot]
                     break
     return float(first)

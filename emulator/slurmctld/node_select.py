@@ -79,12 +79,30 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
     if np.count_nonzero(capacity) < want.min_nodes:
         return None
     for room in _rooms(want, machine, free, capacity):
-        picked = _Picker(want, machine.weight, room, choice).pick()
+        picked = _pick(want, machine, room, choice)
         if picked is None:
             continue
         found = allocate(want, machine, free, _deal(want, room, picked))
         if found is not None:
             return found
+    return None
+
+
+def _pick(want: Want, machine: Machine, capacity: Ints, choice: Choice) -> dict[int, int] | None:
+    """Units by node; where only so many nodes may be taken, those with least are left out, more and more, till it fits.
+
+    Without that a set of small nodes could be preferred to the one node that is large enough.
+    """
+    picked = _Picker(want, machine.weight, capacity, choice).pick()
+    if picked is not None or want.most_nodes is None or want.required is not None:
+        return picked
+    for level in np.unique(capacity[capacity > 0]).tolist():
+        capacity = np.where(capacity > level, capacity, 0)
+        if np.count_nonzero(capacity) < want.min_nodes:
+            return None
+        picked = _Picker(want, machine.weight, capacity, choice).pick()
+        if picked is not None:
+            return picked
     return None
 
 

@@ -34,8 +34,8 @@ MACHINE_UNITS, MACHINE_MEMORY, MACHINE_WEIGHT = range(3)
 """Rows of the machine."""
 TOTAL, COUNT, BIG_ONES = range(3)
 """What is counted of the nodes: units, nodes with some, nodes with many."""
-FIRST, BEHIND, SUM = range(3)
-"""Rows of sets of neighbours: the first node, the one behind the last, units."""
+FIRST, BEHIND, SUM, LARGE = range(4)
+"""Rows of sets of neighbours: the first node, the one behind the last, units; and room for the larger nodes."""
 MOST_KINDS = 62
 """Kinds of generic resources of which a request can be put as numbers."""
 FAR = 2**40
@@ -109,7 +109,7 @@ class Selector:
         self.weights = machine.weights
         self.capacity: Ints = np.empty(size, dtype=np.int64)
         self.counts: Ints = np.empty(3, dtype=np.int64)
-        self.sets: Ints = np.empty((3, size), dtype=np.int64)
+        self.sets: Ints = np.empty((4, size), dtype=np.int64)
         self.taken: Ints = np.empty((2, size), dtype=np.int64)
 
     def select(self, want: Want, code: Ints, free: Free, usable: Mask) -> Allocation | None:
@@ -216,6 +216,8 @@ def _gres(code: Ints, free: Ints, node: int) -> int:
 def pick(code: Ints, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, taken: Ints) -> int:
     """Fill in the nodes that are taken, and the units of each; how many they are, or 0 if they do not do.
 
+    Where only so many nodes may be taken, those with least are left out, more and more, till it fits.
+
     Args:
         code: the request.
         machine: the machine as rows.
@@ -224,6 +226,27 @@ def pick(code: Ints, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, t
         sets: room for sets of neighbours.
         taken: room for the answer.
     """
+    found = _pick(code, machine, weights, capacity, sets, taken)
+    if found or code[MOST_NODES] == FAR:
+        return found
+    rest = sets[LARGE]
+    rest[:] = capacity
+    while not found:
+        lowest, left = FAR, 0
+        for node in range(len(rest)):
+            if rest[node] > 0:
+                lowest = min(lowest, rest[node])
+        for node in range(len(rest)):
+            rest[node] = rest[node] if rest[node] > lowest else 0
+            left += rest[node] > 0
+        if left == 0 or left < code[MIN_NODES]:
+            return 0
+        found = _pick(code, machine, weights, rest, sets, taken)
+    return found
+
+
+@compiled
+def _pick(code: Ints, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, taken: Ints) -> int:
     missing, found = code[UNITS], 0
     if code[LAST_FIRST] and missing <= 1:
         for node in range(len(capacity) - 1, -1, -1):

@@ -162,9 +162,9 @@ def _select(
 def requests_of(workload: Workload, conf: SlurmConf, names: Mapping[int, str] | None = None) -> list[JobRequest]:
     """The submissions of a log that says how many processors each job took.
 
-    A job asks for so many tasks of one CPU. Its partition is the one that the log names:
-    by number, for which the header of the log has a name. A job whose partition the cluster
-    has not goes to the default partition.
+    A job asks for so many tasks of one CPU. Its partition is the one that the log names: by
+    number, for which the header of the log may have a name; the cluster may know it by the
+    one or the other. A job whose partition the cluster has not goes to the default partition.
 
     Args:
         workload: the log.
@@ -176,11 +176,12 @@ def requests_of(workload: Workload, conf: SlurmConf, names: Mapping[int, str] | 
     users = workload.facts.get("user")
     found = []
     for place in range(len(workload)):
-        stated = "" if numbers is None else (names or {}).get(int(numbers[place]), str(numbers[place]))
+        number = -1 if numbers is None else int(numbers[place])
+        stated = next((name for name in ((names or {}).get(number, ""), str(number)) if name in known), "")
         options = BatchOptions(
             tasks=int(workload.processors[place]),
             time_limit=float(workload.time_limit[place]),
-            partitions=(stated,) if stated in known else (),
+            partitions=(stated,) if stated else (),
         )
         user = "" if users is None else str(users[place])
         found.append(
