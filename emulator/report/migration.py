@@ -279,6 +279,7 @@ def _load_figure(found: Points, figure: int) -> Figure:
                 _curve(axes, points, metric, one, shift=place - (len(curves) - 1) / 2)
             axes.set_yscale("log")
             _plain_ticks(axes)
+            _load_ticks(axes, of_policy(found, workload, BASE, "EASY"))
             axes.set_title(METRICS[metric].capitalize())
             axes.set_xlabel("load")
         return _finished(drawing, axes, f"{workload}: {TITLES[figure]}; 95 % confidence intervals")
@@ -323,6 +324,12 @@ def _plain_ticks(axes: Axes) -> None:
     axes.set_ylim(low, high)
 
 
+def _load_ticks(axes: Axes, points: Mapping[float, Point]) -> None:
+    """Ticks where there are runs."""
+    if points:
+        axes.set_xticks(sorted(points), [f"{load:g}" for load in sorted(points)])
+
+
 def _count_figure(found: Points) -> Figure:
     """Migrations per job over load, both workloads."""
     with house_style():
@@ -342,6 +349,7 @@ def _count_figure(found: Points) -> Figure:
                 capsize=2,
                 label=label,
             )
+        _load_ticks(axes, next(iter(_counted(found).values())))
         axes.set_ylim(bottom=0)
         axes.set_ylabel("migrations per job")
         axes.set_xlabel("load")
@@ -361,6 +369,8 @@ def _cost_figure(found: Points, figure: int) -> Figure:
                     for cost, name in COSTS.items()
                     if (point := found.get((workload, load, name, "MEASY"))) is not None
                 }
+                if len(points) < 2:
+                    continue
                 saved = [gain(point, keasy[load], metric) for point in points.values()]
                 axes.errorbar(
                     [cost + 6 * (place - 2) for cost in points],

@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from emulator.accounting.cluster import KeptCluster, KeptNodes, read_cluster
 from emulator.accounting.records import read_columns
 from emulator.accounting.runfolder import FACTORS, NOTES, SHARES, WAITS, FinishedRun, read_run
@@ -125,17 +127,11 @@ class KeptJob:
         fields: its record.
         stays: its runs, in order.
         waits: what it waited for, in order.
-        priorities: what its priorities were worked out from, in order.
     """
 
     fields: Mapping[str, Any]
     stays: list[Stay] = field(default_factory=list)
     waits: list[Wait] = field(default_factory=list)
-    priorities: list[Priority] = field(default_factory=list)
-
-    def priorities_at(self, time: float) -> list[Priority]:
-        """What they were worked out from last, by then: one for each of its partitions."""
-        return list({one.partition: one for one in self.priorities if one.time <= time}.values())
 
     @cached_property
     def options(self) -> BatchOptions:
@@ -298,7 +294,6 @@ class Situation:
 
     Attributes:
         jobs: all jobs that were taken in, by (submit, id).
-        shares: of the associations, by time; none in a run without accounts.
         cluster: the cluster.
         epoch: Unix time of second 0, or None.
         end: the last second at which anything happened.
@@ -316,11 +311,9 @@ class Situation:
                 row["time"], row["state"], row["reason"], row["priority"], planned if planned == planned else None
             )
             jobs[int(row["job_id"])].waits.append(wait)
-        for row in _rows(notes.get(FACTORS, {})):
-            jobs[int(row["job_id"])].priorities.append(_priority(row))
         self.jobs = list(jobs.values())
-        self.shares = [KeptShare(**row, cluster=cluster.name) for row in _rows(notes.get(SHARES, {}))]
-        noted = [share.time for share in self.shares[-1:]]
+        self._factors, self._shares = notes.get(FACTORS, {}), notes.get(SHARES, {})
+        noted = self._shares["time"][-1:].tolist() if self._shares else []
         self.end = max(filter(math.isfinite, (*_instants(self.jobs), *noted)), default=0.0)
 
     @classmethod
@@ -354,10 +347,29 @@ class Situation:
         """The jobs that had been submitted by then, in the order of (submit, id)."""
         return [_job_at(job, time) for job in self.jobs if job.fields["submit"] <= time]
 
+    @property
+    def has_accounts(self) -> bool:
+        """Whether there were accounts."""
+        return bool(self._shares)
+
     def shares_at(self, time: float) -> list[KeptShare]:
-        """The associations as they were noted last by then, as the tree has them."""
-        last = max((share.time for share in self.shares if share.time <= time), default=None)
-        return [share for share in self.shares if share.time == (self.shares[0].time if last is None else last)]
+        """The associations as they were noted last by then, as the tree has them; before the first note, as in that."""
+        times = self._shares["time"]
+        known = times[times <= time]
+        noted = times == (known[-1] if len(known) else times[0])
+        rows = _rows({name: column[noted] for name, column in self._shares.items()})
+        return [KeptShare(**row, cluster=self.cluster.name) for row in rows]
+
+    def priorities_at(self, time: float) -> dict[int, list[Priority]]:
+        """What priorities were worked out from last by then, by job: one for each of its partitions."""
+        by_then = self._factors["time"] <= time
+        columns = {name: column[by_then] for name, column in self._factors.items()}
+        last = {key: place for place, key in enumerate(zip(columns["job_id"], columns["partition"], strict=True))}
+        places = np.fromiter(last.values(), dtype=np.intp, count=len(last))
+        found: dict[int, list[Priority]] = {}
+        for row in _rows({name: column[places] for name, column in columns.items()}):
+            found.setdefault(int(row["job_id"]), []).append(_priority(row))
+        return found
 
     def nodes(self, time: float) -> list[NodeAt]:
         """The nodes, in the order of the machine."""

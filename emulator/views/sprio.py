@@ -124,12 +124,13 @@ def shown(situation: Situation, time: float, wanted: Wanted) -> list[Shown]:
     """
     weight = weights(situation)
     always = "ACCRUE_ALWAYS" in situation.cluster.parameters.get("PriorityFlags", "").upper()
+    priorities = situation.priorities_at(time)
     found = []
     for job in situation.at(time):
         eligible = always or job.reason not in NOT_ELIGIBLE
         if not (job.waits and job.priority and eligible and wanted.takes(job)) or job.options.priority is not None:
             continue
-        found += [Shown(job, priority, weight) for priority in job.job.priorities_at(time)]
+        found += [Shown(job, priority, weight) for priority in priorities.get(job.id, ())]
     return sorted(found, key=lambda row: row.job.id)
 
 

@@ -88,7 +88,7 @@ def shown(situation: Situation, time: float, wanted: Wanted) -> list[KeptShare]:
     Raises:
         InputError: the run was one without accounts.
     """
-    if not situation.shares:
+    if not situation.has_accounts:
         raise InputError("sshare shows accounts, which this run did not have")
     return [share for share in situation.shares_at(time) if wanted.takes(share)]
 
