@@ -120,7 +120,7 @@ def run(
 
         stated = {**(study.reading if study is not None else {}), **given_only(reading)}
         paths = shared.plugin_paths(files, folders)
-        keeper = keeper_of(out, snapshot_every, trace, stated, config, paths)
+        keeper = keeper_of(out, snapshot_every, trace, stated, config, paths, catalogue)
     with shared.progress(workload.name, len(workload), progress) as report:
         result = simulate(workload, config, catalogue=catalogue, out=out, events=events, report=report, keeper=keeper)
     show(result, workload, threshold, warm_up, as_json)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from itertools import chain
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from emulator.engine.simulation import Simulation
 
 SNAPSHOT = "snapshot.json.gz"
+TEMPORARY = re.compile(rf"\.{re.escape(SNAPSHOT)}\.[a-z0-9_]{{8}}")
+"""Under such a name a snapshot is written before it is put in its place."""
 FORMAT = 1
 FIXED = (Workload, Config, Selection, Catalogue, PluginInfo, EventLog)
 """Classes of what never changes, or is kept elsewhere."""
@@ -119,8 +122,11 @@ class Keeper:
         simulation.run(report)
 
     def finished(self) -> None:
-        """The run is whole: there is nothing to go on from any more."""
+        """The run is whole: there is nothing to go on from any more, nor what an interrupted write left."""
         (self._folder / SNAPSHOT).unlink(missing_ok=True)
+        for file in self._folder.glob(f".{SNAPSHOT}.*"):
+            if TEMPORARY.fullmatch(file.name):
+                file.unlink(missing_ok=True)
 
     def _go_on(self, graph: Graph, start: Snapshot) -> None:
         try:

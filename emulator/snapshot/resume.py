@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,9 @@ from emulator.config.preemption import Preemption
 from emulator.snapshot.keeper import MALFORMED, Keeper, Snapshot
 from emulator.version import version
 from slurm_sim_plugins.errors import ConfigurationError, InputError
+from slurm_sim_plugins.manager import BUNDLED, Catalogue
 
-KEPT = ("trace", "trace_sha256", "reading", "config", "plugins", "files", "version", "code")
+KEPT = ("trace", "trace_sha256", "reading", "config", "plugins", "files", "origins", "version", "code")
 """What a snapshot says of how a run was begun."""
 
 if TYPE_CHECKING:
@@ -24,7 +25,13 @@ if TYPE_CHECKING:
 
 
 def keeper(
-    folder: Path, every: int, trace: Path, reading: Mapping[str, Any], config: Config, files: Sequence[Path]
+    folder: Path,
+    every: int,
+    trace: Path,
+    reading: Mapping[str, Any],
+    config: Config,
+    files: Sequence[Path],
+    catalogue: Catalogue | None = None,
 ) -> Keeper:
     """Who keeps snapshots of a run that begins.
 
@@ -35,10 +42,12 @@ def keeper(
         reading: how it is read.
         config: how it is simulated.
         files: plugin files that the user named, with their whole paths.
+        catalogue: where the plugins are taken from, if not from a catalogue of these files.
 
     Raises:
         InputError: a file cannot be read.
     """
+    catalogue = catalogue if catalogue is not None else plugins.found(tuple(files))[0]
     about = {
         "trace": str(trace.absolute()),
         "trace_sha256": fresh_hash_of(trace),
@@ -46,6 +55,7 @@ def keeper(
         "config": asdict(config),
         "plugins": plugins.sources(config, tuple(files)),
         "files": plugins.files_read(config),
+        "origins": {info.name: info.origin for info in catalogue if info.origin != BUNDLED},
         "version": version(),
         "code": code(),
     }
@@ -92,10 +102,18 @@ def resume(
         workload = read_trace(source, machine=config.processors, **about["reading"])
     except MALFORMED as error:
         raise InputError(f"{folder}: its snapshot does not say how the run was begun ({error})") from error
-    catalogue, _ = plugins.found(tuple(files))
+    catalogue = _as_then(plugins.found(tuple(files))[0].copy(), about.get("origins"))
     kept = {name: about[name] for name in KEPT}
     going_on = Keeper(folder, snapshot.every, {**kept, "trace": str(source.absolute())}, snapshot)
     return simulate(workload, config, catalogue=catalogue, out=folder, keeper=going_on, report=report), workload
+
+
+def _as_then(catalogue: Catalogue, origins: object) -> Catalogue:
+    """The plugins called as they were when the run was begun, so that its description says the same."""
+    for info in list(catalogue):
+        if isinstance(origins, dict) and info.name in origins and info.origin != BUNDLED:
+            catalogue.add(replace(info, origin=str(origins[info.name])))
+    return catalogue
 
 
 def _config(stated: Mapping[str, Any]) -> Config:

@@ -220,9 +220,9 @@ def test_a_run_killed_at_a_random_moment_goes_on_with_all_that_its_plugin_knew(
     os.waitpid(child, 0)
     if not (out / SNAPSHOT).exists():
         pytest.skip("the run was over before it could be killed")
-    for file in out.glob(f".{SNAPSHOT}.*"):
-        file.unlink()
-    done = command("resume", str(out), "--plugin", str(plugin))
+    (out / f".{SNAPSHOT}.abcd_123").write_bytes(b"half")
+    plugin.rename(tmp_path / "renamed.py")
+    done = command("resume", str(out), "--plugin", str(tmp_path / "renamed.py"))
     assert done.exit_code == 0 and "mean wait" in done.output
     assert files(out) == files(tmp_path / "whole")
 
