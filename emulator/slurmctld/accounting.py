@@ -47,6 +47,7 @@ class Accounting:
         enforces: which rules hold, upper-case words of ``AccountingStorageEnforce``.
         limits: whether limits hold.
         by_level: whether Fair Tree works out who is favoured.
+        exempts: whether jobs of some quality of service cannot be preempted for a while.
         stops: whether a job at a limit blocks its partition (``assoc_limit_stop``).
     """
 
@@ -103,6 +104,7 @@ class Accounting:
         self._minutes_limited = any(
             one.grp_tres_mins or one.grp_tres_run_mins or one.grp_wall is not None for one in bounds
         )
+        self.exempts = any(quality.qos.number("PreemptExemptTime") for quality in manager.qualities.values())
         for quality in manager.qualities.values():
             self.usage.keep(quality.row, "NODECAY" in quality.flags)
 

@@ -402,6 +402,8 @@ class Controller:
         """
         if self.parameters.preempt_exempt_time:
             return True
+        if self.cluster.accounting is not None and self.cluster.accounting.exempts:
+            return True
         if self._seen.get(loop) != self._version or self.reservations.by_name:
             return True
         return loop == "backfill" and self.cluster.now >= self._next_end
