@@ -105,6 +105,8 @@ class Cycle:
         self._tested = self._started = 0
         self._by_partition: Counter[str] = Counter()
         self._by_user: Counter[str] = Counter()
+        self._by_association: Counter[tuple[str, str]] = Counter()
+        self._associations_done: set[tuple[str, str]] = set()
         self._users_done: set[str] = set()
         self._partitions_done: set[str] = set()
         self._reserved_in: Counter[str] = Counter()
@@ -129,6 +131,8 @@ class Cycle:
         for _, job, partition in self._cluster.order.pairs():
             if job.request.user in self._users_done or partition.name in self._partitions_done:
                 continue
+            if (job.request.user, job.options.account) in self._associations_done:
+                continue
             if self._tested >= parameters.bf_max_job_test or self._table_full:
                 return
             if parameters.bf_max_job_start and self._started >= parameters.bf_max_job_start:
@@ -147,6 +151,10 @@ class Cycle:
             self._partitions_done.add(partition.name)
         if self._by_user[user] == parameters.bf_max_job_user:
             self._users_done.add(user)
+        association = (user, job.options.account)
+        self._by_association[association] += 1
+        if self._by_association[association] == parameters.bf_max_job_assoc:
+            self._associations_done.add(association)
 
     def _try(self, job: Job, partition: Partition) -> None:
         cluster, self._victims = self._cluster, []

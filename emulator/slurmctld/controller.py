@@ -30,7 +30,7 @@ from emulator.slurmctld.policies import Policies
 from emulator.slurmctld.preempt import grace_time, preempt_mode
 from emulator.slurmctld.priority import BasicPriority, MultifactorPriority, calculation_period
 from emulator.slurmctld.queue import first_reason, refresh_eligibility
-from emulator.slurmctld.request import JobRequest
+from emulator.slurmctld.request import UNLIMITED, JobRequest
 from emulator.slurmctld.reservation import Reservations
 from emulator.workload.sbatch import Dependency
 from slurm_sim_plugins.errors import InputError
@@ -38,7 +38,12 @@ from slurm_sim_plugins.manager import Selection
 
 SWEEP = 30.0
 """Seconds between two sweeps for exceeded limits (observation T2)."""
-WHY_IT_ENDED = {State.TIMEOUT: "TimeLimit", State.FAILED: "NonZeroExitCode", State.NODE_FAIL: "NodeDown"}
+WHY_IT_ENDED = {
+    State.TIMEOUT: "TimeLimit",
+    State.FAILED: "NonZeroExitCode",
+    State.NODE_FAIL: "NodeDown",
+    State.DEADLINE: "DeadLine",
+}
 """Reasons that jobs show in the end."""
 Action = Callable[[], None]
 
@@ -149,6 +154,7 @@ class Controller:
         now = self.cluster.now
         if limit is not None:
             job.limit = limit
+        job.cut_at_deadline(now)
         job.run = Run(now, allocation, partition.name, job.limit, row, backfilled=limit is not None)
         job.runs.append(job.run)
         job.state, job.reason, job.planned_start = State.RUNNING, "None", None
@@ -298,6 +304,7 @@ class Controller:
             if self.cluster.policies is not None:
                 self.cluster.policies.arrived(job, self.cluster.now)
             self.cluster.order.settle(job)
+            self._watch_deadline(job)
         self._version += 1
         if jobs[0].begin > self.cluster.now:
             self._at(jobs[0].begin, self._wake)
@@ -318,6 +325,17 @@ class Controller:
             accounting.join(job, jobs[0])
         for job in jobs:
             accounting.submitted(job)
+
+    def _watch_deadline(self, job: Job) -> None:
+        """Look at a job when it cannot be over by its deadline any more: at the next tick, or at its first pass."""
+        if job.deadline < UNLIMITED:
+            self._at(max(job.last_start + 1, self.cluster.now + self.timing.submit_lag), partial(self._too_late, job))
+
+    def _too_late(self, job: Job) -> None:
+        """A job that still waits is given up (observation K2)."""
+        if job.state is State.PENDING and self.cluster.now > job.last_start:
+            self._leave_queue(job, State.DEADLINE)
+            job.reason = WHY_IT_ENDED[State.DEADLINE]
 
     def _wake_after(self, dependency: Dependency) -> None:
         """Have a pass when the delay after another job's start is over."""
@@ -352,7 +370,8 @@ class Controller:
         self._request_main(self.cluster.now)
 
     def _request_main(self, at: float) -> None:
-        """Have a pass of the main loop at a time, unless one comes before."""
+        """Have a pass of the main loop at a time, unless one comes before; two are ``sched_min_interval`` apart."""
+        at = max(at, self._last_main + self.parameters.sched_min_interval)
         if self._main_at is None or at < self._main_at:
             self._main_at = at
             self._at(at, lambda: self._main_pass(at))
@@ -584,6 +603,7 @@ class Controller:
             job.hold_after = False
             self.hold(job, "job_requeued_in_held_state")
         self._at(job.begin, self._wake)
+        self._watch_deadline(job)
 
     def _cpus(self, allocation: Allocation) -> int:
         threads = self.cluster.machine.threads[list(allocation.nodes)]

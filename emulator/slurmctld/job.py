@@ -133,6 +133,7 @@ class Job:
         untold: where it is to be noted while its reason is one of ``NOT_YET_TRIED``, or None.
         eligible: when it became eligible, or None.
         begin: not before this.
+        deadline: it must be over by this; infinite for none.
         lift: what ``scontrol top`` gave to its priority or took from it.
         restarts: how often it was requeued.
         held_by: ``JobHeldUser`` or ``JobHeldAdmin`` while on hold.
@@ -164,6 +165,7 @@ class Job:
     eligible: float | None = None
     accrue: float | None = None
     begin: float = 0.0
+    deadline: float = UNLIMITED
     restarts: int = 0
     held_by: str = ""
     run: Run | None = None
@@ -216,6 +218,17 @@ class Job:
     def place(self) -> tuple[int, int]:
         """Its place among those of equal priority: by id, tasks of an array by index."""
         return (self.id, 0) if self.request.array is None else (self.request.array, self.request.task)
+
+    @property
+    def last_start(self) -> float:
+        """When it must have started to be over by its deadline: with its least limit, or a minute if it states none."""
+        limit = self.limit if self.options.time_limit is not None else 60.0
+        return self.deadline - (self.time_min if self.time_min is not None else limit)
+
+    def cut_at_deadline(self, now: float) -> None:
+        """It starts: one that states no limit gets the whole minutes up to its deadline (observation K2)."""
+        if self.deadline < UNLIMITED and self.options.time_limit is None:
+            self.limit = min(self.limit, (self.deadline - now) // 60.0 * 60.0)
 
     def shift(self, amount: int) -> None:
         """Raise its priority, but not below 1."""

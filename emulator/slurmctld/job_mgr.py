@@ -56,6 +56,8 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
     if request.options.held:
         job.held_by = "JobHeldUser"
     job.begin = cluster.now + (request.options.begin or 0.0)
+    if request.options.deadline is not None:
+        job.deadline = cluster.now + request.options.deadline
     return job
 
 

@@ -48,6 +48,7 @@ class Parameters:
     bf_max_job_test: int
     bf_max_job_part: int
     bf_max_job_user: int
+    bf_max_job_assoc: int
     bf_max_job_start: int
     bf_job_part_count_reserve: int
     bf_min_prio_reserve: int
@@ -105,6 +106,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         bf_max_job_test=tests,
         bf_max_job_part=bound("bf_max_job_part"),
         bf_max_job_user=bound("bf_max_job_user"),
+        bf_max_job_assoc=bound("bf_max_job_assoc"),
         bf_max_job_start=bound("bf_max_job_start"),
         bf_job_part_count_reserve=bound("bf_job_part_count_reserve"),
         bf_min_prio_reserve=bound("bf_min_prio_reserve"),

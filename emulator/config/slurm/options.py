@@ -26,7 +26,7 @@ _BACKFILL = (
     Word("bf_max_job_part", HONOURED, "jobs of a partition tested in a cycle; 0 is no limit", _COUNT, "0", least=0),
     Word("bf_max_job_user", HONOURED, "jobs of a user tested in a cycle; 0 is no limit", _COUNT, "0", least=0),
     Word("bf_max_job_user_part", NOT_YET, "jobs of a user in a partition tested in a cycle", _COUNT, "0", least=0),
-    Word("bf_max_job_assoc", NOT_YET, "jobs of an association tested in a cycle", _COUNT, "0", least=0),
+    Word("bf_max_job_assoc", HONOURED, "jobs of a user and account tested in a cycle", _COUNT, "0", least=0),
     Word("bf_max_job_start", HONOURED, "jobs started in a cycle; 0 is no limit", _COUNT, "0", least=0, most=10000),
     Word("bf_max_job_array_resv", NOT_YET, "tasks of an array with a reservation", _COUNT, "20", least=0, most=1000),
     Word(
@@ -77,7 +77,7 @@ _MAIN_LOOP = (
     Word("default_queue_depth", HONOURED, "jobs tested when something happens", _COUNT, "100", least=0),
     Word("partition_job_depth", HONOURED, "jobs of a partition tested in a pass; 0 is no limit", _COUNT, "0", least=0),
     Word("sched_interval", HONOURED, "between two passes over all jobs", _SECONDS, "60", least=0, disabled=-1),
-    Word("sched_min_interval", NOT_YET, "shortest time between passes", Kind.MICROSECONDS, "2", least=0),
+    Word("sched_min_interval", HONOURED, "shortest time between passes", Kind.MICROSECONDS, "2", least=0),
     Word("sched_max_job_start", NOT_YET, "jobs started in a pass; 0 is no limit", _COUNT, "0", least=0),
     Word("batch_sched_delay", HONOURED, "how long a submission may wait for its pass", _SECONDS, "3", least=0),
     Word("defer", HONOURED, "whether a submission has no pass of its own", _FLAG, "NO"),

@@ -1,0 +1,71 @@
+"""Deadlines, and how often and for whom the loops look, in Slurm's timing."""
+
+from __future__ import annotations
+
+from emulator.config.slurm import parse_slurm_conf
+from emulator.slurmctld.controller import Controller
+from emulator.slurmctld.job import Job
+from emulator.slurmctld.request import JobRequest
+from emulator.workload.sbatch import parse_sbatch
+
+CONF = """
+SchedulerType={scheduler}
+SchedulerParameters=bf_interval=10,bf_resolution=1{options}
+PriorityType=priority/basic
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+NodeName=n[1-2] CPUs=1
+PartitionName=p Nodes=ALL Default=YES MaxTime=2:00:00
+"""
+
+
+def after(
+    *submissions: tuple[float, float, str], options: str = "", scheduler: str = "sched/backfill", until: float = 5000
+) -> list[Job]:
+    """Jobs, from the second of submission, the seconds of work and the words for sbatch."""
+    requests = [
+        JobRequest(number, submit, run, parse_sbatch(words.split()), "me")
+        for number, (submit, run, words) in enumerate(submissions, 1)
+    ]
+    controller = Controller(parse_slurm_conf(CONF.format(options=options, scheduler=scheduler)), requests)
+    controller.run(until)
+    return list(controller.cluster.jobs.values())
+
+
+def test_a_job_that_cannot_be_over_by_its_deadline_is_given_up_as_soon_as_that_is_so() -> None:
+    _, late = after((0, 600, "-N2 -t20"), (1, 10, "-N1 -t2 --deadline=now+300"), until=181)
+    assert late.state == "PENDING"
+    _, late = after((0, 600, "-N2 -t20"), (1, 10, "-N1 -t2 --deadline=now+300"), until=183)
+    assert (late.state, late.reason, late.runs) == ("DEADLINE", "DeadLine", [])
+
+
+def test_the_least_limit_decides_where_one_is_stated() -> None:
+    _, job = after((0, 200, "-N2 -t20"), (1, 30, "-N1 -t10 --time-min=1 --deadline=now+300"))
+    assert job.state == "COMPLETED"
+
+
+def test_a_deadline_that_cannot_be_met_at_all_is_accepted_and_given_up_at_once() -> None:
+    (job,) = after((0, 10, "-N1 -t10 --deadline=now+60"), until=2)
+    assert job.state == "DEADLINE"
+
+
+def test_without_a_limit_a_job_gets_the_whole_minutes_up_to_its_deadline() -> None:
+    (job,) = after((0, 10, "-N1 --deadline=now+299"))
+    assert job.runs[0].limit == 240
+
+
+def test_passes_of_the_main_loop_are_sched_min_interval_apart() -> None:
+    jobs = [(0, 20, "-N2 -t1"), (0.1, 20, "-N1 -t1")]
+    soon = after(*jobs, scheduler="sched/builtin")
+    apart = after(*jobs, options=",sched_min_interval=60000000", scheduler="sched/builtin")
+    assert soon[1].runs[0].start < 25
+    assert apart[1].runs[0].start - apart[0].runs[0].start == 60
+
+
+def test_backfill_tests_so_many_jobs_of_a_user_and_account() -> None:
+    jobs = [(0, 300, "-N1 -t10"), (1, 60, "-N2 -t10 -A a"), (2, 60, "-N1 -t5 -A a"), (3, 60, "-N1 -t5 -A b")]
+    free = after(*jobs)
+    bound = after(*jobs, options=",bf_max_job_assoc=1")
+    assert free[2].runs[0].start < 30
+    assert bound[2].runs[0].start > 60
+    assert bound[3].runs[0].start < 30
