@@ -1,0 +1,38 @@
+"""``slurm-sim resume``: go on with an interrupted run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from emulator.cli import shared
+from emulator.cli.run import show
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--trace", type=click.Path(path_type=Path), help="The trace, if it is not any more where it was.")
+@shared.plugin_files
+@shared.metric_options
+@click.option("--json", "as_json", is_flag=True, help="Print the metrics as JSON.")
+@click.option("--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]")
+def resume(
+    folder: Path,
+    trace: Path | None,
+    files: tuple[Path, ...],
+    folders: tuple[Path, ...],
+    threshold: float,
+    warm_up: float,
+    as_json: bool,
+    progress: bool | None,
+) -> None:
+    """Go on with a run that was made with --snapshot-every and interrupted, to the same bytes.
+
+    Plugin files are named again: a folder never decides what code is run.
+    """
+    from emulator.snapshot.resume import resume as go_on
+
+    with shared.progress(folder.name, 0, progress) as report:
+        result, workload = go_on(folder, trace=trace, files=shared.plugin_paths(files, folders), report=report)
+    show(result, workload, threshold, warm_up, as_json)
