@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -341,6 +342,8 @@ def sshare(
     from emulator.views.columns import Style
 
     situation, _, second = _look(folder, at, zone, time_format)
+    # The last of them are noted after the last job.
+    second = math.inf if at is None else second
     rows = view.shown(situation, second, view.Wanted(everybody, _words(users), _words(accounts), users_alone))
     if json_wanted:
         shared.print_json({"shares": view.as_json(rows)})

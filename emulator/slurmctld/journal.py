@@ -13,7 +13,7 @@ from emulator.slurmctld.controller import Controller
 from emulator.slurmctld.job import Job, State
 from emulator.slurmctld.notes import Notes
 from emulator.slurmctld.priority import NAMES, MultifactorPriority, Priced
-from emulator.slurmctld.shares import share_rows, tres_text
+from emulator.slurmctld.shares import ShareRow, share_rows, tres_text
 
 WAIT_COLUMNS: dict[str, str] = {
     "job_id": "the job's id",
@@ -38,6 +38,7 @@ SHARE_COLUMNS: dict[str, str] = {
     "account": "name of the account",
     "user": "of the user; empty for the account itself",
     "partition": "of the only partition that it is for; empty for all",
+    "place": "its place in the tree, from 0, accounts before what is below them",
     "depth": "how far it is below root",
     "raw_shares": "shares as stated; null for those of its parent",
     "norm_shares": "its part of the shares",
@@ -55,7 +56,7 @@ MINUTE = 60.0
 
 Seen = tuple[str, int, float | None]
 _TEXTS = ("state", "reason", "partition", "tres", "account", "user", "grp_tres_mins", "tres_run_mins")
-_NUMBERS = ("job_id", "priority", "depth")
+_NUMBERS = ("job_id", "priority", "depth", "place")
 
 
 def _kinds(columns: Mapping[str, str]) -> dict[str, str]:
@@ -76,6 +77,7 @@ class Journal:
         self._shares = Notes(_kinds(SHARE_COLUMNS))
         self._last: dict[int, Seen] = {}
         self._priced: dict[tuple[int, str], Priced] = {}
+        self._shared: dict[tuple[str, str, str], tuple[int, ShareRow]] = {}
         self._period: float | None = None
         priority = controller.priority
         self._prices = priority if isinstance(priority, MultifactorPriority) else None
@@ -124,7 +126,11 @@ class Journal:
         cluster = self._controller.cluster
         assert cluster.accounting is not None
         self._period = cluster.accounting.usage.last
-        for row in share_rows(cluster.accounting):
+        for place, row in enumerate(share_rows(cluster.accounting)):
+            key = (row.account, row.user, row.partition)
+            if self._shared.get(key) == (place, row):
+                continue
+            self._shared[key] = (place, row)
             limits = ",".join(f"{name}={amount:.0f}" for name, amount in row.limit_minutes.items())
             amounts = (
                 row.norm_shares,
@@ -134,7 +140,7 @@ class Journal:
                 row.fair_share,
                 row.level_fs,
             )
-            known = (row.account, row.user, row.partition, row.depth, row.raw_shares)
+            known = (*key, place, row.depth, row.raw_shares)
             self._shares.add(cluster.now, *known, *amounts, limits, tres_text(row.run_minutes))
 
     def tables(self) -> dict[str, Columns]:

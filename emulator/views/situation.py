@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from emulator.accounting.cluster import KeptCluster, KeptNodes, read_cluster
 from emulator.accounting.records import read_columns
-from emulator.accounting.runfolder import FACTORS, NOTES, SHARES, WAITS, FinishedRun, read_run
+from emulator.accounting.runfolder import FACTORS, SHARES, WAITS, FinishedRun, read_run
 from emulator.config.slurm.hostlist import expand
 from emulator.workload.sbatch import BatchOptions
 from emulator.workload.sbatch_line import options_of
@@ -25,6 +24,7 @@ NOT_ELIGIBLE = ("JobHeldUser", "JobHeldAdmin", "BeginTime", "Dependency", "Depen
 """What a job waits for while it is not eligible."""
 PENDING, RUNNING, SUSPENDED = "PENDING", "RUNNING", "SUSPENDED"
 OVER = frozenset({"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "PREEMPTED", "NODE_FAIL", "DEADLINE", "REQUEUED"})
+WAIT_NAMES = ("time", "state", "reason", "priority", "planned_start")
 FACTOR_NAMES = ("Age", "Assoc", "Fairshare", "JobSize", "Partition", "QOS")
 NEEDED = {"records.parquet": ("submit_line", "reason", "name"), "runs.parquet": ("cpus", "nodes", "suspended")}
 """Columns that only runs in Slurm's timing have."""
@@ -106,6 +106,7 @@ class KeptShare:
     account: str
     user: str
     partition: str
+    place: int
     depth: int
     raw_shares: float
     norm_shares: float
@@ -117,6 +118,43 @@ class KeptShare:
     grp_tres_mins: str
     tres_run_mins: str
     cluster: str = ""
+
+
+class Waits(Sequence[Wait]):
+    """What a job waited for, in the order of time; made of columns only when it is looked at.
+
+    Args:
+        columns: of all jobs.
+        places: where those of this job are.
+    """
+
+    def __init__(self, columns: Mapping[str, Any], places: Any) -> None:
+        self._columns = columns
+        self._places = places
+        self._times = columns["time"][places]
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> Wait: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Wait]: ...
+    def __getitem__(self, index: int | slice) -> Wait | list[Wait]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        place = self._places[index]
+        time, state, reason, priority, planned = (self._columns[name][place] for name in WAIT_NAMES)
+        known = None if math.isnan(planned) else float(planned)
+        return Wait(float(time), str(state), str(reason), int(priority), known)
+
+    def at(self, time: float) -> Wait | None:
+        """The last by then, or None."""
+        place = int(np.searchsorted(self._times, time, side="right"))
+        return self[place - 1] if place else None
+
+
+NOTHING = Waits(dict.fromkeys(("time",), np.zeros(0)), np.zeros(0, dtype=np.intp))
 
 
 @dataclass
@@ -131,7 +169,7 @@ class KeptJob:
 
     fields: Mapping[str, Any]
     stays: list[Stay] = field(default_factory=list)
-    waits: list[Wait] = field(default_factory=list)
+    waits: Waits = NOTHING
 
     @cached_property
     def options(self) -> BatchOptions:
@@ -142,8 +180,9 @@ class KeptJob:
         """When it became eligible after it was submitted or requeued; infinite if it did not."""
         begun = [stay.start for stay in self.stays if stay.start >= submitted]
         until = begun[0] if begun else math.inf
-        waits = [wait for wait in self.waits if submitted <= wait.time < until]
-        if not waits or waits[0].reason not in NOT_ELIGIBLE:
+        waits = (wait for wait in self.waits if submitted <= wait.time < until)
+        first = next(waits, None)
+        if first is None or first.reason not in NOT_ELIGIBLE:
             return submitted
         return next((wait.time for wait in waits if wait.reason not in NOT_ELIGIBLE), until)
 
@@ -290,7 +329,7 @@ class Situation:
     Args:
         run: the run.
         cluster: its cluster.
-        notes: columns of what was noted besides, by name of the file.
+        waits: columns of what jobs waited for.
 
     Attributes:
         jobs: all jobs that were taken in, by (submit, id).
@@ -299,22 +338,16 @@ class Situation:
         end: the last second at which anything happened.
     """
 
-    def __init__(self, run: FinishedRun, cluster: KeptCluster, notes: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(self, run: FinishedRun, cluster: KeptCluster, waits: Mapping[str, Any]) -> None:
         self.cluster = cluster
         self.epoch = run.records.epoch
         jobs = {int(row["job_id"]): KeptJob(row) for row in _rows(run.records.jobs) if row["state"] != "REJECTED"}
         for row in _rows(run.records.runs):
             jobs[int(row["job_id"])].stays.append(_stay(row))
-        for row in _rows(notes[WAITS]):
-            planned = float(row["planned_start"])
-            wait = Wait(
-                row["time"], row["state"], row["reason"], row["priority"], planned if planned == planned else None
-            )
-            jobs[int(row["job_id"])].waits.append(wait)
+        _give_waits(jobs, waits)
         self.jobs = list(jobs.values())
-        self._factors, self._shares = notes.get(FACTORS, {}), notes.get(SHARES, {})
-        noted = self._shares["time"][-1:].tolist() if self._shares else []
-        self.end = max(filter(math.isfinite, (*_instants(self.jobs), *noted)), default=0.0)
+        self._folder = run.folder
+        self.end = max(filter(math.isfinite, _instants(self.jobs)), default=0.0)
 
     @classmethod
     def read(cls, folder: Path) -> Situation:
@@ -330,8 +363,7 @@ class Situation:
             missing = [name for name in names if name not in columns]
             if missing and len(columns.get("job_id", ())):
                 raise InputError(f"{folder / file}: there is no column {', '.join(missing)}; run it again with --out")
-        files = [file for file in NOTES if file == WAITS or (folder / file).exists()]
-        return cls(run, cluster, {file: read_columns(folder / file) for file in files})
+        return cls(run, cluster, read_columns(folder / WAITS))
 
     @cached_property
     def largest(self) -> Mapping[str, int]:
@@ -347,29 +379,29 @@ class Situation:
         """The jobs that had been submitted by then, in the order of (submit, id)."""
         return [_job_at(job, time) for job in self.jobs if job.fields["submit"] <= time]
 
-    @property
-    def has_accounts(self) -> bool:
-        """Whether there were accounts."""
-        return bool(self._shares)
-
     def shares_at(self, time: float) -> list[KeptShare]:
-        """The associations as they were noted last by then, as the tree has them; before the first note, as in that."""
-        times = self._shares["time"]
-        known = times[times <= time]
-        noted = times == (known[-1] if len(known) else times[0])
-        rows = _rows({name: column[noted] for name, column in self._shares.items()})
-        return [KeptShare(**row, cluster=self.cluster.name) for row in rows]
+        """The associations as they were by then, as the tree has them; none in a run without accounts."""
+        rows = self._last_noted(SHARES, time, ("account", "user", "partition"))
+        return sorted((KeptShare(**row, cluster=self.cluster.name) for row in rows), key=lambda share: share.place)
 
     def priorities_at(self, time: float) -> dict[int, list[Priority]]:
         """What priorities were worked out from last by then, by job: one for each of its partitions."""
-        by_then = self._factors["time"] <= time
-        columns = {name: column[by_then] for name, column in self._factors.items()}
-        last = {key: place for place, key in enumerate(zip(columns["job_id"], columns["partition"], strict=True))}
-        places = np.fromiter(last.values(), dtype=np.intp, count=len(last))
         found: dict[int, list[Priority]] = {}
-        for row in _rows({name: column[places] for name, column in columns.items()}):
+        for row in self._last_noted(FACTORS, time, ("job_id", "partition")):
             found.setdefault(int(row["job_id"]), []).append(_priority(row))
         return found
+
+    def _last_noted(self, file: str, time: float, key: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """Of the rows of a file, in the order of time, the last by then of each key, in the order of first notes."""
+        path = self._folder / file
+        if not path.exists():
+            return iter(())
+        columns = read_columns(path)
+        count = int(np.searchsorted(columns["time"], time, side="right"))
+        keys = zip(*(columns[name][:count].tolist() for name in key), strict=True)
+        last = {one: place for place, one in enumerate(keys)}
+        places = np.fromiter(last.values(), dtype=np.intp, count=len(last))
+        return _rows({name: column[places] for name, column in columns.items()})
 
     def nodes(self, time: float) -> list[NodeAt]:
         """The nodes, in the order of the machine."""
@@ -389,11 +421,19 @@ class Situation:
         ]
 
 
+def _give_waits(jobs: Mapping[int, KeptJob], columns: Mapping[str, Any]) -> None:
+    """Give each job what it waited for."""
+    ids = columns["job_id"]
+    order = np.argsort(ids, kind="stable")
+    numbers, begins = np.unique(ids[order], return_index=True)
+    for number, places in zip(numbers.tolist(), np.split(order, begins[1:]), strict=True):
+        jobs[number].waits = Waits(columns, places)
+
+
 def _job_at(job: KeptJob, now: float) -> JobAt:
     begun = [stay for stay in job.stays if stay.start <= now]
     stay = begun[-1] if begun else None
-    place = bisect_right(job.waits, now, key=lambda wait: wait.time)
-    wait = job.waits[place - 1] if place else None
+    wait = job.waits.at(now)
     reason, priority = (wait.reason, wait.priority) if wait is not None else ("None", _first_priority(job))
     planned = wait.planned if wait is not None else None
     if stay is not None and now < stay.end:

@@ -88,9 +88,10 @@ def shown(situation: Situation, time: float, wanted: Wanted) -> list[KeptShare]:
     Raises:
         InputError: the run was one without accounts.
     """
-    if not situation.has_accounts:
-        raise InputError("sshare shows accounts, which this run did not have")
-    return [share for share in situation.shares_at(time) if wanted.takes(share)]
+    shares = situation.shares_at(time)
+    if not shares:
+        raise InputError("sshare shows accounts, which this run did not have at that time")
+    return [share for share in shares if wanted.takes(share)]
 
 
 def default(rows: Sequence[KeptShare], long: bool, partitions: bool) -> str:

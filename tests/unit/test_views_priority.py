@@ -122,7 +122,7 @@ def test_runs_without_factors_or_accounts(tmp_path: Path) -> None:
     conf = "PriorityType=priority/basic\nSelectType=select/linear\nNodeName=n1 CPUs=1\n"
     conf += "PartitionName=p Nodes=ALL Default=YES\n"
     simulate_slurm([JobRequest(1, 0, 5, parse_sbatch(["-t1"]), "u")], parse_slurm_conf(conf), out=tmp_path)
-    for command, said in (("sprio", "did not have"), ("sshare", "accounts, which this run did not have")):
+    for command, said in (("sprio", "did not have"), ("sshare", "accounts, which this run did not have at that time")):
         done = CliRunner().invoke(slurm_sim, [command, str(tmp_path)])
         assert isinstance(done.exception, InputError)
         assert said in str(done.exception)
