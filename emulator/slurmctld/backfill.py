@@ -296,7 +296,7 @@ class Cycle:
         for victim in self._victims:
             self._controls.preempt(victim, job)
         nodes = allocation.mask(len(cluster.machine))
-        now = select_nodes(job.wants[partition.name], cluster.machine, cluster.free, nodes)
+        now = cluster.select(job, partition, nodes)
         if now is not None:
             self._controls.start(job, partition, now, limit)
         else:

@@ -11,6 +11,7 @@ import numpy as np
 from emulator.config.slurm.model import Partition as ConfiguredPartition
 from emulator.config.slurm.model import SlurmConf
 from emulator.slurmctld.job import NOT_YET_TRIED, Job, Partition, State
+from emulator.slurmctld.node_select import select_nodes
 from emulator.slurmctld.nodes import Allocation, Free, Machine, Mask
 from emulator.slurmctld.order import Order
 from emulator.slurmctld.parameters import Parameters
@@ -159,6 +160,12 @@ class Cluster:
             if self.partitions[other.run.partition].tier >= partition.tier:
                 usable = usable & ~other.run.allocation.mask(len(self.machine))
         return usable
+
+    def select(self, job: Job, partition: Partition, usable: Mask) -> Allocation | None:
+        """The nodes for a job now, or None if it does not fit onto those that it may use."""
+        if self.compiled is not None and self.compiled.code(job, partition) is not None:
+            return self.compiled.select(job, partition, usable)
+        return select_nodes(job.wants[partition.name], self.machine, self.free, usable)
 
     def take(self, job: Job, allocation: Allocation) -> None:
         """A job comes to the machine."""

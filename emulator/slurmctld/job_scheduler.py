@@ -15,7 +15,6 @@ from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.controls import Controls
 from emulator.slurmctld.job import NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job, Partition
 from emulator.slurmctld.job_mgr import partition_reason
-from emulator.slurmctld.node_select import select_nodes
 from emulator.slurmctld.nodes import Allocation, Mask
 from emulator.slurmctld.order import Pair, Rank
 from emulator.slurmctld.preempt import victims
@@ -91,8 +90,7 @@ class _Pass:
         usable = cluster.usable(job, partition) & self._controls.not_reserved(job)
         # Who runs in a reservation is not held up by who waits outside.
         allowed = usable if job.options.reservation else usable & ~self._kept
-        want = job.wants[partition.name]
-        found = select_nodes(want, cluster.machine, cluster.free, allowed)
+        found = cluster.select(job, partition, allowed)
         if self._over_limit(job, partition, found):
             return
         if found is not None:
@@ -135,7 +133,7 @@ class _Pass:
 
     def _start_at_once(self, job: Job, partition: Partition, allowed: Mask) -> bool:
         """A suspended victim gives way at once."""
-        found = select_nodes(job.wants[partition.name], self._cluster.machine, self._cluster.free, allowed)
+        found = self._cluster.select(job, partition, allowed)
         if found is None:
             return False
         self._controls.start(job, partition, found)
