@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import json
 import os
+import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -16,9 +19,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as slurm-sim does, before 
 
 import bare
 import click
+import numpy as np
 
 import emulator.papers.presets
 from emulator import Config, Workload, read_swf, simulate
+from emulator.accounting.records import read_columns
 from emulator.engine.simulation import Simulation
 from emulator.testing import check_plugin
 from emulator.walltime.evaluate import evaluate
@@ -343,6 +348,30 @@ def slurm() -> None:
             click.echo(f"  {label:10} {seconds:6.1f} CPU s  {megabytes:5.0f} MB")
 
 
+def accounts() -> None:
+    click.echo("accounts: UB-HPC's week with its accounts, shares and limits, the whole process; usage against records")
+    week = TRACES.parent / "slurm" / "ub-hpc"
+    if not week.exists():
+        click.echo(f"  {week} is not there")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        records = Path(folder) / "records.parquet"
+        command = [str(Path(sys.executable).with_name("slurm-sim")), "run", str(week / "workload_week.events.gz")]
+        command += ["--slurm-conf", str(week / "slurm_sim.conf"), "--accounts", str(week / "sacctmgr.script")]
+        command += ["--records", str(records), "--json", "--no-progress"]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        jobs = read_columns(records)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    ran = np.isfinite(jobs["end"])
+    whole = np.floor(jobs["end"][ran]) - np.floor(jobs["start"][ran])
+    recorded, used = float((whole * jobs["processors"][ran]).sum()), json.loads(done.stdout)["accounts"]["used"]["cpu"]
+    click.echo(f"  {seconds:6.1f} CPU s; used {used:,.0f} CPU s, recorded {recorded:,.0f} CPU s")
+    if used != recorded or jobs["requeues"].any():
+        raise SystemExit("usage is not what the records say")
+
+
 PARTS = {
     part.__name__: part
     for part in (
@@ -359,6 +388,7 @@ PARTS = {
         two_tier,
         realtime,
         slurm,
+        accounts,
     )
 }
 

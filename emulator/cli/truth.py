@@ -45,7 +45,7 @@ def truth(paths: tuple[Path, ...], known_file: Path | None, as_json: bool) -> No
             skipped.append((scenario.name, why))
             continue
         try:
-            verdicts.append(judge(scenario, known))
+            verdicts.append(judge(scenario, known, search=True))
         except InputError as error:
             failed.append((scenario.name, f"cannot be run: {error}"))
     agree = not failed and all(verdict.agrees for verdict in verdicts)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from emulator.truth.clocks import best_clock, clock_matters
 from emulator.truth.compare import TOLERANCE, Difference, Pair, compare
 from emulator.truth.emulated import Emulation, emulate
 from emulator.truth.inputs import inputs_of
@@ -50,17 +51,26 @@ def why_not_compared(scenario: Scenario, known: Known) -> str:
     return f"how long {', '.join(unknown)} works was not recorded" if unknown else ""
 
 
-def judge(scenario: Scenario, known: Known | None = None) -> Verdict:
+def judge(scenario: Scenario, known: Known | None = None, *, search: bool = False) -> Verdict:
     """Run a scenario and compare.
 
     Args:
         scenario: a recording.
         known: noise, and what the recording leaves out.
+        search: whether to look for the clock that fits best, where usage and ages are counted
+            and nobody says how the clock stood (:mod:`emulator.truth.clocks`).
 
     Raises:
         InputError: the scenario cannot be run.
     """
     known = known or Known()
+    verdict = _judge(scenario, known)
+    if not search or verdict.agrees or known.clock_of(scenario.name) is not None or not clock_matters(scenario):
+        return verdict
+    return best_clock(scenario.name, verdict, lambda clock: _judge(scenario, replace(known, clocks=(clock,))))
+
+
+def _judge(scenario: Scenario, known: Known) -> Verdict:
     recording, questions = recording_of(scenario), asked(scenario)
     inputs = inputs_of(scenario, known)
     emulation = emulate(inputs, recording.end + TOLERANCE, [(one.at, one.command) for one in questions])

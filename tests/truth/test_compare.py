@@ -365,3 +365,11 @@ def test_the_clock_of_a_recording_is_supplied(tmp_path):
     verdict = judge(scenario(tmp_path, ACCOUNTS), known_in(tmp_path, clock))
     assert verdict.supplied == ("the controller started 39.5 s before, its seconds 0.5 s before: seen",)
     assert not judge(scenario(tmp_path, text), known_in(tmp_path, clock)).agrees
+
+
+def test_a_clock_that_nobody_knows_is_looked_for(tmp_path):
+    text = ACCOUNTS.replace("at: 55.0", "at: 47.0")
+    assert not judge(scenario(tmp_path, text)).agrees
+    found = judge(scenario(tmp_path, text), search=True)
+    assert found.agrees
+    assert "not recorded" in found.supplied[0]

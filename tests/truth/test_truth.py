@@ -33,7 +33,7 @@ def scenario_in(path: Path) -> Scenario:
 
 @cache
 def verdict_on(path: Path) -> Verdict:
-    return judge(scenario_in(path), KNOWN)
+    return judge(scenario_in(path), KNOWN, search=True)
 
 
 @each_scenario
