@@ -133,6 +133,7 @@ class Job:
         untold: where it is to be noted while its reason is one of ``NOT_YET_TRIED``, or None.
         eligible: when it became eligible, or None.
         begin: not before this.
+        blocked: whether it was the first of a partition that did not fit, for which nodes are kept.
         deadline: it must be over by this; infinite for none.
         lift: what ``scontrol top`` gave to its priority or took from it.
         restarts: how often it was requeued.
@@ -165,6 +166,7 @@ class Job:
     eligible: float | None = None
     accrue: float | None = None
     begin: float = 0.0
+    blocked: bool = False
     deadline: float = UNLIMITED
     restarts: int = 0
     held_by: str = ""

@@ -148,6 +148,7 @@ class _Pass:
         if required is not None and enough:
             self._kept |= required
         elif job.reason in (RESOURCES, RESERVED_FOR_HIGHER) and reserves(job, cluster):
+            job.blocked = True
             self._failed.add((partition.name, job.options.reservation))
             if not job.options.reservation:
                 self._kept |= partition.nodes

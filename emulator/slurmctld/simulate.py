@@ -288,7 +288,7 @@ def _row(job: Job, controller: Controller, whole: bool) -> dict[str, Any]:
         "requeues": job.restarts,
         "occupied": occupied,
         "backfilled": last is not None and last.backfilled,
-        "blocked": False,
+        "blocked": job.blocked,
         "reserved": np.nan,
         "first_reserved": np.nan,
         "could_start": np.nan,

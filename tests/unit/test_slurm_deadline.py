@@ -69,3 +69,8 @@ def test_backfill_tests_so_many_jobs_of_a_user_and_account() -> None:
     assert free[2].runs[0].start < 30
     assert bound[2].runs[0].start > 60
     assert bound[3].runs[0].start < 30
+
+
+def test_the_first_of_a_partition_that_does_not_fit_is_blocked() -> None:
+    first, head, behind = after((0, 60, "-N2 -t2"), (1, 10, "-N2 -t2"), (2, 10, "-N2 -t2"), until=30)
+    assert (first.blocked, head.blocked, behind.blocked) == (False, True, False)
