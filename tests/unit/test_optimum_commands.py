@@ -296,11 +296,13 @@ def test_a_problem_that_cannot_be_is_refused(line: str, instead: str, kind: type
 )
 @pytest.mark.usefixtures("no_solver")
 def test_options_that_do_not_fit_are_refused(words: list[str], kind: type[Exception], message: str) -> None:
+    pytest.importorskip("ortools")
     assert message in refused(kind, *words)
 
 
 @pytest.mark.usefixtures("no_solver")
 def test_a_bound_beyond_reach_is_refused_with_the_one_that_can_be_kept() -> None:
+    pytest.importorskip("ortools")
     jobs = "".join(
         f"[[job]]\nid = {number}\nsubmit = 0\nrun = 100\nsize = 1\nrealtime = {str(number > 1).lower()}\n"
         for number in range(1, 5)
@@ -313,6 +315,7 @@ def test_a_bound_beyond_reach_is_refused_with_the_one_that_can_be_kept() -> None
 
 @pytest.mark.usefixtures("no_solver")
 def test_too_many_jobs_are_refused_before_policies_are_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ortools")
     monkeypatch.setattr("emulator.cli.optimum.simulate_each", None)
     lines = "".join(f"{number} 0 -1 10 1{' -1' * 13}\n" for number in range(1, 42))
     Path("many.swf").write_text("; MaxProcs: 4\n" + lines)
