@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from emulator.campaign.measure import OF
 from emulator.metrics.catalogue import METRICS, Metric
 from slurm_sim_plugins.errors import ConfigurationError
 
@@ -137,14 +139,17 @@ def front(points: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> list[boo
 
 def metric_of(key: str) -> Metric:
     """What is known of a metric; of what else a program measured, only its name."""
-    return METRICS.get(key) or Metric(key, "", key, "ratio", "", "")
+    known = METRICS.get(key.partition(OF)[0])
+    if known is None:
+        return Metric(key, "", key, "ratio", "", "")
+    return replace(known, key=key, title=known.title + "".join(key.partition(OF)[1:]))
 
 
 def _check(frame: pd.DataFrame, metrics: Sequence[str], confidence: float) -> None:
     numbers = [str(name) for name in frame.select_dtypes("number").columns]
     for metric in metrics:
         if metric not in numbers:
-            known = [name for name in numbers if name in METRICS] or numbers
+            known = [name for name in numbers if metric_of(name).group] or numbers
             raise ConfigurationError(f"these runs have no metric {metric!r}; they have {', '.join(known)}")
     if not 0 < confidence < 1:
         raise ConfigurationError(f"a confidence of {confidence} cannot be; give one such as 0.95")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,12 +10,15 @@ from typing import Any, NamedTuple
 from emulator.campaign import generated, plugins
 from emulator.campaign.file import Campaign, Policy
 from emulator.campaign.generated import Generated
+from emulator.campaign.jobs import kind_of
+from emulator.campaign.slurm import REPLAYED, Cluster, check_reading
 from emulator.campaign.spec import RunSpec
 from emulator.campaign.variants import Variant, check_count, variants
 from emulator.config.experiment import READING
 from emulator.config.options import Config
 from emulator.config.preemption import Preemption
-from slurm_sim_plugins.errors import ConfigurationError
+from emulator.config.sacctmgr import read_accounts
+from slurm_sim_plugins.errors import ConfigurationError, InputError
 from slurm_sim_plugins.manager import select
 
 
@@ -26,6 +29,7 @@ class Way(NamedTuple):
     setting: Variant
     variant: Variant
     config: Config
+    cluster: Cluster | None
 
 
 def expand(campaign: Campaign, files: Sequence[Path] = ()) -> list[RunSpec]:
@@ -47,8 +51,15 @@ def expand(campaign: Campaign, files: Sequence[Path] = ()) -> list[RunSpec]:
     workloads = {name: variants(options, f"{path}: workloads.{name}") for name, options in campaign.workloads.items()}
     ways = sum(len(each) for _, each in policies) * len(settings)
     check_count(ways * sum(map(len, workloads.values())) * len(campaign.seeds), str(path))
+    accounts = {policy.name: _accounts(campaign, policy) for policy in campaign.policies}
     made = [
-        Way(policy.name, setting, variant, _config(campaign, policy, variant, setting, loaded))
+        Way(
+            policy.name,
+            setting,
+            variant,
+            _config(campaign, policy, variant, setting, loaded),
+            _cluster(campaign, policy, variant, accounts[policy.name]),
+        )
         for setting in settings
         for policy, each in policies
         for variant in each
@@ -57,17 +68,20 @@ def expand(campaign: Campaign, files: Sequence[Path] = ()) -> list[RunSpec]:
         _spec(campaign, name, workload, seed, source, way, loaded)
         for name, each in workloads.items()
         for workload in each
-        for seed, source in _sources(campaign, name, workload)
+        for seed, source in _sources(campaign, name, workload, made)
         for way in made
     ]
 
 
-def _sources(campaign: Campaign, name: str, workload: Variant) -> list[tuple[int, Path | Generated]]:
+def _sources(
+    campaign: Campaign, name: str, workload: Variant, ways: Sequence[Way]
+) -> list[tuple[int, Path | Generated]]:
     """Where the jobs come from, for each seed."""
     stated = f"{campaign.file}: workloads.{name}"
     options = dict(workload.values)
     if "trace" in options:
         trace = campaign.places.find(options["trace"], f"{stated}.trace")
+        _check(f"{stated}.", trace, options, ways)
         return [(seed, trace) for seed in campaign.seeds]
     model = options.pop("model")
     file = options.pop("parameters", None)
@@ -85,7 +99,8 @@ def _config(campaign: Campaign, policy: Policy, variant: Variant, setting: Varia
     base = policy.base
     tables: dict[str, dict[str, Any]] = {name: dict(values) for name, values in base.plugins.items()}
     tables.update(simulation=dict(base.simulation), preemption=dict(base.preemption))
-    for where, value in {**setting.values, **variant.values}.items():
+    chosen = {where: value for where, value in variant.values.items() if not _is_slurms(where)}
+    for where, value in {**setting.values, **chosen}.items():
         table, _, key = where.rpartition(".")
         tables.setdefault(table, {})[key] = value
     simulation, preemption = tables.pop("simulation"), tables.pop("preemption")
@@ -102,6 +117,66 @@ def _config(campaign: Campaign, policy: Policy, variant: Variant, setting: Varia
     return config
 
 
+def _is_slurms(where: str) -> bool:
+    return where == "slurm_conf" or where.startswith("set.")
+
+
+def _accounts(campaign: Campaign, policy: Policy) -> tuple[Path, ...]:
+    """The files of accounts of a policy in Slurm's timing, tried out."""
+    stated = f"{campaign.file}: policies.{policy.name}.accounts"
+    files = tuple(campaign.places.find(file, stated) for file in policy.accounts)
+    if files:
+        try:
+            read_accounts(*files)
+        except InputError as error:
+            raise InputError(f"{stated}: {error}") from error
+    return files
+
+
+def _cluster(campaign: Campaign, policy: Policy, variant: Variant, accounts: tuple[Path, ...]) -> Cluster | None:
+    """The cluster of a policy in Slurm's timing, tried out; None for ideal timing."""
+    if not policy.in_slurms_timing:
+        return None
+    from emulator.slurmctld.simulate import PLUGGED
+
+    stated = f"{campaign.file}: policies.{policy.name}"
+    for slot, plugin in policy.base.slots.items():
+        if slot not in PLUGGED:
+            raise ConfigurationError(
+                f"{stated}.use: {plugin}: in Slurm's timing plugins can take {', '.join(PLUGGED)}; the rest is Slurm's"
+            )
+    cluster = Cluster(
+        campaign.places.find(variant.values["slurm_conf"], f"{stated}.slurm_conf"),
+        tuple(
+            (where.removeprefix("set."), value)
+            for where, value in variant.values.items()
+            if where != "slurm_conf" and _is_slurms(where)
+        ),
+        accounts,
+    )
+    try:
+        cluster.read()
+    except (ConfigurationError, InputError) as error:
+        raise type(error)(f"{stated}.slurm_conf: {error}") from error
+    return cluster
+
+
+def _check(stated: str, trace: Path, options: Mapping[str, Any], ways: Sequence[Way]) -> None:
+    """Refuse a trace that cannot be what a policy is to run, or what is said of it."""
+    for way in {way.cluster is None: way for way in ways}.values():
+        if way.cluster is not None:
+            try:
+                check_reading(trace, options)
+            except ConfigurationError as error:
+                raise ConfigurationError(f"{stated}{error}") from error
+            continue
+        if kind_of(trace) == "events":
+            raise ConfigurationError(f"{stated}trace: submission events need a slurm_conf; {way.policy} has none")
+        for key in REPLAYED:
+            if key in options:
+                raise ConfigurationError(f"{stated}{key} goes with slurm_conf; {way.policy} has none")
+
+
 def _spec(
     campaign: Campaign,
     name: str,
@@ -113,7 +188,9 @@ def _spec(
 ) -> RunSpec:
     """One run; a workload and the options of all policies are what policies are compared on."""
     given = workload.values
-    reading = {key: value for key, value in given.items() if key in READING} if isinstance(source, Path) else {}
+    keys = (*READING, *REPLAYED)
+    reading = {key: value for key, value in given.items() if key in keys} if isinstance(source, Path) else {}
+    processors = given.get("processors", way.config.processors) if way.cluster is None else None
     if "realtime" in reading:
         reading.setdefault("realtime_seed", seed)
     where = Variant({}, {**workload.varied, **way.setting.varied}).label(name)
@@ -122,7 +199,7 @@ def _spec(
     return RunSpec(
         name=f"{where} / {policy} / seed {seed}",
         source=source,
-        config=replace(way.config, seed=seed, processors=given.get("processors", way.config.processors), explain=False),
+        config=replace(way.config, seed=seed, processors=processors, explain=False),
         measure=campaign.measure,
         reading=reading,
         plugins=files,
@@ -135,4 +212,5 @@ def _spec(
             **way.variant.varied,
         },
         records=campaign.records,
+        cluster=way.cluster,
     )

@@ -30,6 +30,19 @@
     [simulation]
     passes = ["batch", "event"]
 
+or, in Slurm's timing,
+
+.. code-block:: toml
+
+    [policies.site]
+    slurm_conf = "slurm.conf"
+    accounts = "sacctmgr.dump"
+
+    [policies.oftener]
+    slurm_conf = "slurm.conf"
+    accounts = "sacctmgr.dump"
+    set.SchedulerParameters.bf_interval = [10, 30]
+
 A campaign file is data. It names plugins but never loads code, and no path in it leads out
 of the folders that the user named.
 """
@@ -43,9 +56,10 @@ from pathlib import Path
 from typing import Any
 
 from emulator.campaign.generated import options_of
-from emulator.campaign.measure import Metrics
+from emulator.campaign.measure import GROUPS, OF, Metrics
 from emulator.campaign.places import Places
-from emulator.campaign.variants import check_count, values_of
+from emulator.campaign.slurm import REPLAYED
+from emulator.campaign.variants import RANGE, check_count, values_of
 from emulator.config.experiment import (
     PREEMPTION,
     READING,
@@ -71,11 +85,14 @@ CAMPAIGN = {
     "threshold": float,
     "warm_up": float,
     "records": bool,
+    "by": list,
 }
 """Keys of ``[campaign]``, beside ``seeds``."""
 SHARED = {name: kind for name, kind in SIMULATION.items() if name not in ("processors", "seed", "explain")}
 """Keys of ``[simulation]``; processors belong to a workload, seeds to the campaign."""
-POLICY = ("use", "config", "plugins", "simulation", "preemption")
+POLICY = ("use", "config", "plugins", "simulation", "preemption", "slurm_conf", "set", "accounts")
+IDEAL = ("config", "simulation", "preemption")
+"""What a policy in Slurm's timing takes from its ``slurm.conf``."""
 TAKEN = ("trace", "reading", "slots", "plugins", "simulation", "preemption")
 """What there may be in an experiment file where a policy begins."""
 SHOWN = ("mean_wait", "mean_bounded_slowdown", "utilisation")
@@ -84,6 +101,8 @@ CHOICES = {
     "filter": tuple(FILTERS),
     "processors_field": ("allocated", "requested", "either"),
     "malformed": ("error", "drop"),
+    "cancelled": ("cancel", "drop"),
+    "elsewhere": ("reject", "default"),
 }
 """What some keys of a workload may be."""
 MOST_SEED = 2**63
@@ -91,11 +110,20 @@ MOST_SEED = 2**63
 
 @dataclass(frozen=True)
 class Policy:
-    """What a file says of a policy: where it begins, and its options by path."""
+    """What a file says of a policy: where it begins, and its options by path.
+
+    One in Slurm's timing has an option ``slurm_conf``, and ``set.PARAMETER`` for what is changed.
+    """
 
     name: str
     base: Experiment
     options: Mapping[str, Any]
+    accounts: tuple[str, ...] = ()
+
+    @property
+    def in_slurms_timing(self) -> bool:
+        """Whether it is that of a ``slurm.conf``."""
+        return "slurm_conf" in self.options
 
 
 @dataclass(frozen=True)
@@ -182,9 +210,7 @@ def parse_campaign(text: str, path: Path, folders: Sequence[Path] = ()) -> Campa
     seeds = _seeds(path, head)
     _check_all(path, "campaign", head, CAMPAIGN, several=False)
     metrics = head.get("metrics", list(SHOWN))
-    for metric in metrics:
-        if metric not in METRICS:
-            check_keys(path, "campaign.metrics: ", [str(metric)], METRICS)
+    _check_words(path, metrics, head.get("by", []))
     _check_all(path, "simulation", tables["simulation"], SHARED)
     _check_all(path, "preemption", tables["preemption"], PREEMPTION)
     shared = {f"{table}.{key}": value for table in TABLES[3:] for key, value in tables[table].items()}
@@ -195,7 +221,7 @@ def parse_campaign(text: str, path: Path, folders: Sequence[Path] = ()) -> Campa
         seeds=seeds,
         metrics=tuple(metrics) or SHOWN,
         baseline=head.get("baseline", ""),
-        measure=Metrics(float(head.get("threshold", 10.0)), float(head.get("warm_up", 0.0))),
+        measure=Metrics(float(head.get("threshold", 10.0)), float(head.get("warm_up", 0.0)), tuple(head.get("by", ()))),
         records=head.get("records", False),
         workloads={name: _workload(path, name, table) for name, table in tables["workloads"].items()},
         policies=[_policy(path, name, table, places, shared) for name, table in tables["policies"].items()],
@@ -204,7 +230,26 @@ def parse_campaign(text: str, path: Path, folders: Sequence[Path] = ()) -> Campa
     )
     if campaign.baseline and campaign.baseline not in tables["policies"]:
         check_keys(path, "policies: ", [campaign.baseline], tables["policies"])
+    _check_machines(campaign)
     return campaign
+
+
+def _check_words(path: Path, metrics: Sequence[Any], by: Sequence[Any]) -> None:
+    """Check what is to be measured; a metric may be one of a group, which only the jobs know."""
+    for metric in map(str, metrics):
+        key, of, group = metric.partition(OF)
+        if key not in METRICS or (of and group.partition(" ")[0] not in by):
+            check_keys(path, "campaign.metrics: ", [metric], METRICS)
+    check_keys(path, "campaign.by: ", map(str, by), GROUPS)
+
+
+def _check_machines(campaign: Campaign) -> None:
+    """Of a trace, processors are stated for ideal timing alone."""
+    for name, options in campaign.workloads.items():
+        if {"trace", "processors"} <= set(options) and all(each.in_slurms_timing for each in campaign.policies):
+            raise ConfigurationError(
+                f"{campaign.file}: workloads.{name}.processors: the machine is that of slurm_conf; leave it out"
+            )
 
 
 def _seeds(path: Path, head: dict[str, Any]) -> tuple[int, ...]:
@@ -244,7 +289,7 @@ def _workload(path: Path, name: str, table: Any) -> dict[str, Any]:
     if ("trace" in options) == ("model" in options):
         raise ConfigurationError(f"{path}: workloads.{name} needs a trace or a model, one of them")
     if "trace" in options:
-        _check_all(path, f"workloads.{name}", options, {"trace": str, "processors": int, **READING})
+        _check_all(path, f"workloads.{name}", options, {"trace": str, "processors": int, **READING, **REPLAYED})
         for key in [key for key in CHOICES if key in options]:
             for value in values_of(options[key], f"{path}: workloads.{name}.{key}"):
                 check_keys(path, f"workloads.{name}.{key}: ", [value], CHOICES[key])
@@ -275,7 +320,34 @@ def _policy(path: Path, name: str, table: Any, places: Places, shared: Mapping[s
     twice = [key for key in options if key in shared]
     if twice:
         raise ConfigurationError(f"{path}: {twice[0]} is stated for all policies, and for {name}; state it once")
-    return Policy(name, _base(path, stated, given.get("config"), use, places), options)
+    options.update(_slurm(path, stated, given, shared))
+    accounts = given.get("accounts", [])
+    accounts = accounts if isinstance(accounts, list) else [accounts]
+    for file in accounts:
+        check_kind(path, stated, "accounts", file, str)
+    return Policy(name, _base(path, stated, given.get("config"), use, places), options, tuple(accounts))
+
+
+def _slurm(path: Path, stated: str, given: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a policy in Slurm's timing that are not those of its plugins."""
+    if "slurm_conf" not in given:
+        for key in ("set", "accounts"):
+            if key in given:
+                raise ConfigurationError(f"{path}: {stated}.{key} goes with slurm_conf; name that file too")
+        return {}
+    elsewhere = [*(f"{stated}.{key}" for key in IDEAL if key in given), *shared]
+    if elsewhere:
+        raise ConfigurationError(
+            f"{path}: {elsewhere[0]} is for ideal timing, and {stated} has slurm_conf; write {stated}.set.PARAMETER"
+        )
+    _check_all(path, stated, {"slurm_conf": given["slurm_conf"]}, {"slurm_conf": str})
+    options = {"slurm_conf": given["slurm_conf"]}
+    for parameter, value in check_table(path, f"{stated}.set", given.get("set", {})).items():
+        if isinstance(value, dict) and not set(value) <= set(RANGE):
+            options.update({f"set.{parameter}.{option}": each for option, each in value.items()})
+        else:
+            options[f"set.{parameter}"] = value
+    return options
 
 
 def _base(path: Path, stated: str, config: Any, use: list[str], places: Places) -> Experiment:

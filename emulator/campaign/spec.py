@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, is_dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emulator.campaign import plugins
 from emulator.campaign.generated import Generated
-from emulator.campaign.hashes import PACKAGES, canonical, code, fresh_hash_of, hash_of, sha256
+from emulator.campaign.hashes import PACKAGES, canonical, code, hash_of, sha256
+from emulator.campaign.jobs import workload
+from emulator.campaign.slurm import Cluster, forget_files
 from emulator.campaign.work import Numbers
 from emulator.config.options import Config
 from emulator.version import version
@@ -19,13 +20,10 @@ from slurm_sim_plugins.errors import InputError
 
 if TYPE_CHECKING:
     from emulator.accounting.records import Records
-    from emulator.workload.workload import Workload
 
 Measure = Callable[["Records"], Numbers]
 """From the records of a run to what is kept of it; a function of a module, so that workers find it, or
 an instance of a dataclass of one."""
-WORKLOADS_KEPT = 4
-"""Workloads that a process keeps for its next runs; runs of one workload follow each other."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +39,7 @@ class RunSpec:
         plugins: plugin files to load, with their whole paths; each is code, and it is run.
         coordinates: where the run stands in its campaign: ``workload``, ``policy``,
             ``seed``, varied options.
+        cluster: a site's own, for a run in Slurm's timing; None for ideal timing.
         records: whether the job records are kept beside what is measured.
     """
 
@@ -52,6 +51,7 @@ class RunSpec:
     plugins: tuple[Path, ...] = ()
     coordinates: Mapping[str, Any] = field(default_factory=dict)
     records: bool = False
+    cluster: Cluster | None = None
 
     def result(self) -> tuple[Numbers, Mapping[str, bytes]]:
         """Make the run, in whatever process this is.
@@ -59,13 +59,17 @@ class RunSpec:
         Raises:
             SlurmSimError: it cannot be made.
         """
+        records = self._records()
+        return self.measure(records), {"records.parquet": _bytes_of(records)} if self.records else {}
+
+    def _records(self) -> Records:
         from emulator.api import simulate
 
-        hashed = hash_of(self.source) if isinstance(self.source, Path) else ""
-        workload = _workload(self.source, hashed, self.config.processors, tuple(sorted(self.reading.items())))
         catalogue, _ = plugins.found(self.plugins)
-        records = simulate(workload, self.config, catalogue=catalogue).records
-        return self.measure(records), {"records.parquet": _bytes_of(records)} if self.records else {}
+        if self.cluster is not None:
+            return self.cluster.records(self.source, self.reading, self.config, catalogue)
+        jobs = workload(self.source, self.config.processors, self.reading)
+        return simulate(jobs, self.config, catalogue=catalogue).records
 
 
 @dataclass(frozen=True)
@@ -109,8 +113,9 @@ class Promised:
 
 
 def forget() -> None:
-    """Look at traces and plugin files again when they are next needed, and not as they were."""
+    """Look at traces, configurations and plugin files again when they are next needed, and not as they were."""
     hash_of.cache_clear()
+    forget_files()
     plugins.found.cache_clear()
 
 
@@ -138,6 +143,7 @@ def stated(spec: RunSpec) -> dict[str, Any]:
         "plugins": plugins.sources(spec.config, spec.plugins),
         "measure": _words_of(spec.measure),
         "records": spec.records,
+        "cluster": None if spec.cluster is None else spec.cluster.stated(),
         "version": version(),
         "code": code(),
     }
@@ -163,21 +169,6 @@ def _words_of(measure: Measure) -> Any:
         file = getattr(sys.modules.get(kind.__module__), "__file__", None)
         words["file"] = hash_of(Path(file)) if file else ""
     return words
-
-
-@lru_cache(WORKLOADS_KEPT)
-def _workload(
-    source: Path | Generated, hashed: str, processors: int | None, reading: tuple[tuple[str, Any], ...]
-) -> Workload:
-    """Jobs, made once for the runs of a process that follow each other."""
-    if isinstance(source, Generated):
-        return source.workload()
-    from emulator.workload.read import read_trace
-
-    workload = read_trace(source, machine=processors, **dict(reading))
-    if fresh_hash_of(source) != hashed:
-        raise InputError(f"{source}: changed while it was read; resume the campaign")
-    return workload
 
 
 def _bytes_of(records: Records) -> bytes:

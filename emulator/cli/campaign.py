@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -204,10 +205,13 @@ def _make(
     from emulator.campaign import run_all
     from emulator.campaign.expand import expand
     from emulator.campaign.results import survey
+    from emulator.campaign.slurm import told as told_of
     from emulator.cli.board import board
     from emulator.report import campaign as report
 
     specs = expand(study, plugins)
+    for sentence in told_of(spec.cluster for spec in specs if spec.cluster is not None):
+        click.echo(sentence, err=True)
     if dry_run:
         for spec in specs:
             click.echo(spec.name)
@@ -261,14 +265,14 @@ def _draw(
     confidence: float,
 ) -> None:
     """Each metric of all policies, and against each option that has several numbers; the front."""
+    from emulator.campaign.analysis import metric_of
     from emulator.files import make_folder
-    from emulator.metrics.catalogue import METRICS
     from emulator.report import campaign as report
 
     make_folder(folder)
     pictures = {metric: report.means_picture(tables["means"], metric, confidence) for metric in metrics}
-    not_options = {"run", "workload", "policy", "seed", "cpu_seconds", "peak_memory_mb", *METRICS}
-    for option in [str(column) for column in frame.columns if column not in not_options]:
+    not_options = {"run", "workload", "policy", "seed", "cpu_seconds", "peak_memory_mb"}
+    for option in [str(each) for each in frame.columns if each not in not_options and not metric_of(each).group]:
         for metric in metrics:
             curves = report.curves_picture(frame, tables["means"], metric, option)
             if curves is not None:
@@ -276,7 +280,8 @@ def _draw(
     if pareto:
         pictures["pareto"] = report.pareto_picture(tables["pareto"], pareto)
     for name, figure in pictures.items():
-        _put(folder / f"{name}.png", figure)
+        # A metric may be that of a partition or a user, of whatever name.
+        _put(folder / (re.sub(r"[^\w.-]+", "-", name) + ".png"), figure)
 
 
 def _put(file: Path, figure: Any) -> None:

@@ -86,9 +86,9 @@ def replay(
     sacct --allusers --starttime 2021-03-01 --format ALL --parsable2 > march.sacct
     slurm-sim replay march.sacct --slurm-conf slurm.conf --zone Europe/Paris
     """
-    from emulator.cli.slurm import check_plugins
     from emulator.config.sacctmgr import read_accounts
     from emulator.config.slurm import read_slurm_conf
+    from emulator.config.slurm.emulated import check_plugins
     from emulator.replay.compare import compare
     from emulator.replay.emulate import Options, emulate
     from emulator.workload.sites import read_site_log

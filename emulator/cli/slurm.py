@@ -36,6 +36,7 @@ def run_slurm(
 ) -> None:
     """Run a trace on the cluster of a ``slurm.conf``; print metrics, and waits by partition and QOS."""
     from emulator.config.slurm import read_slurm_conf
+    from emulator.config.slurm.emulated import check_plugins
     from emulator.metrics.summary import summarise
     from emulator.slurmctld.simulate import simulate_slurm
 
@@ -70,8 +71,8 @@ def run_slurm(
             shared.metric_note(threshold, warm_up),
             note,
             _rejected(result.about),
-            _without_effect(conf),
-            _without_accounts(conf, accounts),
+            without_effect(conf),
+            without_accounts(conf, accounts),
         )
         shared.print_table(run_table(summary, result.about, note="\n".join(filter(None, notes))))
         shared.print_table(waits_table(result.records, ("partition", "qos")))
@@ -144,38 +145,14 @@ def _rejected(about: Mapping[str, Any]) -> str:
     return "; ".join(f"{count:,} rejected: {words}" for words, count in refused.items())
 
 
-EMULATED = {
-    "SchedulerType": ("sched/backfill", "sched/builtin"),
-    "PriorityType": ("priority/basic", "priority/multifactor"),
-    "PreemptType": ("preempt/none", "preempt/partition_prio", "preempt/qos"),
-    "SelectType": ("select/cons_tres", "select/cons_res", "select/linear"),
-}
-"""Slurm's plugins that the controller knows."""
-
-
-def check_plugins(conf: SlurmConf) -> None:
-    """Refuse what would be another cluster without its plugin.
-
-    Raises:
-        ConfigurationError: the file selects a plugin that is not emulated.
-    """
-    for slot, known in EMULATED.items():
-        name = conf.parameters.text(slot).lower()
-        if name not in known:
-            place = conf.parameters.place(slot)
-            raise ConfigurationError(
-                f"{place or conf.source}: {slot}={name} is not emulated; change it to one of {', '.join(known)}"
-            )
-
-
-def _without_accounts(conf: SlurmConf, accounts: Accounts | None) -> str:
+def without_accounts(conf: SlurmConf, accounts: Accounts | None) -> str:
     """What is missed where the configuration speaks of accounts and there are none."""
     if accounts is not None or "AccountingStorageEnforce" not in conf.parameters:
         return ""
     return "no --accounts: limits of accounts and QOS do not hold, and fair share counts for nothing"
 
 
-def _without_effect(conf: SlurmConf) -> str:
+def without_effect(conf: SlurmConf) -> str:
     """Which stated keys have no effect yet."""
     from emulator.config.slurm.vocabulary import Status
     from emulator.report.slurmconf import keys

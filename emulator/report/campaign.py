@@ -293,7 +293,7 @@ def _grid(title: str, words: Sequence[str], numbers: Sequence[str], note: str = 
     for name in words:
         grid.add_column(name, overflow="fold")
     for name in numbers:
-        grid.add_column(name, justify="right", overflow="fold")
+        grid.add_column(Text(printable(name)), justify="right", overflow="fold")
     return grid
 
 

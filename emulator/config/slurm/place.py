@@ -18,10 +18,10 @@ class Place(NamedTuple):
     file: str
     """Its name, as it was given or found."""
     line: int
-    """From 1."""
+    """From 1; 0 for what is in no file."""
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return f"{self.file}:{self.line}" if self.line else self.file
 
 
 class Notice(NamedTuple):

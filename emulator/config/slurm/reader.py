@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from emulator.config.slurm.changes import Change, changed, without
 from emulator.config.slurm.defaults import Record
 from emulator.config.slurm.gres import check_gres_types, read_gres
 from emulator.config.slurm.lines import Lines, Pairs
@@ -31,11 +32,13 @@ CHANGED_DEFAULTS = ("PriorityType", "SelectType")
 _RECORD_KEYS = {key.lower(): key for key in LINES}
 
 
-def read_slurm_conf(path: str | os.PathLike[str]) -> SlurmConf:
+def read_slurm_conf(path: str | os.PathLike[str], changes: Mapping[str, Change] | None = None) -> SlurmConf:
     """Read a configuration.
 
     Args:
         path: the file, under whatever name, or the folder that holds ``slurm.conf``.
+        changes: parameters that are to have other values than the files say, see
+            :func:`emulator.config.slurm.changes.changed`.
 
     Raises:
         InputError: it cannot be read; or all that is wrong in it, one line a problem, with
@@ -48,7 +51,7 @@ def read_slurm_conf(path: str | os.PathLike[str]) -> SlurmConf:
     for name in UNREAD:
         if (main.parent / name).is_file():
             findings.notice(Place(str(main.parent / name), 1), "is not read")
-    return _Reader(str(main), findings).read(Lines(main, findings), beside)
+    return _Reader(str(main), findings).read(Lines(main, findings), beside, changes or {})
 
 
 def parse_slurm_conf(
@@ -90,7 +93,9 @@ class _Reader:
         self._parameters: list[Setting] = []
         self._records: dict[str, list[Record]] = {key: [] for key in LINES}
 
-    def read(self, main: Iterable[Pairs], beside: Mapping[str, Iterable[Pairs]]) -> SlurmConf:
+    def read(
+        self, main: Iterable[Pairs], beside: Mapping[str, Iterable[Pairs]], changes: Mapping[str, Change] | None = None
+    ) -> SlurmConf:
         """Read the lines of all files.
 
         Raises:
@@ -98,6 +103,8 @@ class _Reader:
         """
         for pairs in main:
             self._line(pairs)
+        if changes:
+            self._change(changes)
         further = {
             name: self._lines_beside(name, vocabulary, beside.get(name, ())) for name, vocabulary in BESIDE.items()
         }
@@ -114,6 +121,12 @@ class _Reader:
         self._entries += [("", setting) for setting in parameters]
         if key:
             self._records[key].append(self._record(key, LINES[key], pairs[begin:]))
+
+    def _change(self, changes: Mapping[str, Change]) -> None:
+        """What is changed counts in the place of what the files say."""
+        settings = [("", setting) for setting in changed(self._parameters, changes, self._findings)]
+        self._entries = without(self._entries, [setting for _, setting in settings]) + settings
+        self._parameters = [setting for kind, setting in self._entries if not kind]
 
     def _record(self, kind: str, vocabulary: Vocabulary, pairs: Pairs) -> Record:
         record = read_pairs(pairs, vocabulary, self._findings)

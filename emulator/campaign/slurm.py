@@ -1,0 +1,175 @@
+"""Runs in Slurm's timing: the cluster of a ``slurm.conf``, with changes and accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from emulator.campaign import jobs
+from emulator.campaign.generated import Generated
+from emulator.campaign.hashes import canonical, fresh_hash_of, hash_of, sha256
+from emulator.config.options import Config
+from emulator.config.slurm.changes import Change
+from emulator.config.slurm.emulated import check_plugins
+from slurm_sim_plugins.errors import ConfigurationError, InputError
+
+if TYPE_CHECKING:
+    from emulator.accounting.records import Records
+    from emulator.config.sacctmgr import Accounts
+    from emulator.config.slurm.model import SlurmConf
+    from slurm_sim_plugins.manager import Catalogue
+
+REPLAYED = {"zone": str, "cancelled": str, "elsewhere": str}
+"""Keys of a workload that is a dump, as the options of ``slurm-sim replay``."""
+LOGS = ("filter", "processors_field", "first_submit", "malformed")
+READ = {"events": (), "dump": ("malformed", *REPLAYED), "log": LOGS}
+"""How a workload can be read for Slurm's timing, by what it is."""
+CONFIGURATIONS_KEPT = 16
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A site's own cluster.
+
+    Attributes:
+        conf: its ``slurm.conf``, beside which ``gres.conf`` and ``topology.conf`` may lie.
+        changes: parameters that have other values than the files say.
+        accounts: a dump of ``sacctmgr``, scripts of its commands; none for no accounts.
+    """
+
+    conf: Path
+    changes: tuple[tuple[str, Change], ...] = ()
+    accounts: tuple[Path, ...] = ()
+
+    def stated(self) -> dict[str, Any]:
+        """All that decides what the cluster does, as data; where files lie is no part of it.
+
+        Raises:
+            InputError: a file cannot be read, or something in it is wrong.
+        """
+        return {"conf": _hash_of(self.conf, self.changes), "accounts": [hash_of(file) for file in self.accounts]}
+
+    def read(self) -> SlurmConf:
+        """The configuration.
+
+        Raises:
+            InputError: it cannot be read, something in it is wrong, or it changed.
+            ConfigurationError: it selects a plugin of Slurm that is not emulated.
+        """
+        conf, hashed = _read(self.conf, self.changes)
+        if hashed != _hash_of(self.conf, self.changes):
+            raise InputError(f"{self.conf}: changed since it was first read; resume the campaign")
+        return conf
+
+    def books(self) -> Accounts | None:
+        """Accounts, each time anew, as a run may change them; None for none.
+
+        Raises:
+            InputError: something in a file is wrong, or it changed.
+        """
+        from emulator.config.sacctmgr import read_accounts
+
+        if not self.accounts:
+            return None
+        read = read_accounts(*self.accounts)
+        for file in self.accounts:
+            if fresh_hash_of(file) != hash_of(file):
+                raise InputError(f"{file}: changed while it was read; resume the campaign")
+        return read
+
+    def records(
+        self, source: Path | Generated, reading: Mapping[str, Any], config: Config, catalogue: Catalogue
+    ) -> Records:
+        """Run jobs on it, and tell what became of them.
+
+        Args:
+            source: submission events, a dump, any other log, or a model.
+            reading: how to read it.
+            config: plugins in the place of Slurm's, their options and the seed; nothing else counts.
+            catalogue: where the plugins are.
+
+        Raises:
+            SlurmSimError: it cannot be run.
+        """
+        from emulator.replay.emulate import Options, emulate
+        from emulator.slurmctld.simulate import requests_of, simulate_slurm
+        from emulator.workload.swf import header_facts
+
+        conf = self.read()
+        further: dict[str, Any] = {
+            "accounts": self.books(),
+            "slots": config.slots,
+            "plugin_options": config.plugin_options,
+            "catalogue": catalogue,
+            "seed": config.seed,
+        }
+        if isinstance(source, Path) and jobs.kind_of(source) == "events":
+            return simulate_slurm(jobs.events(source), conf, **further).records
+        if isinstance(source, Path) and jobs.kind_of(source) == "dump":
+            options = Options(**{key: reading[key] for key in ("cancelled", "elsewhere") if key in reading})
+            log = jobs.dump(source, {key: reading[key] for key in ("zone", "malformed") if key in reading})
+            return emulate(log, conf, options, **further).records
+        workload = jobs.workload(source, sum(node.cpus for node in conf.nodes), reading)
+        requests = requests_of(workload, conf, header_facts(workload.header).partitions)
+        return simulate_slurm(requests, conf, epoch=workload.epoch, **further).records
+
+
+def check_reading(source: Path, options: Iterable[str]) -> None:
+    """Refuse what cannot be said of a trace in Slurm's timing.
+
+    Args:
+        source: the trace.
+        options: keys of the workload.
+
+    Raises:
+        ConfigurationError: one of them.
+    """
+    kind = jobs.kind_of(source)
+    for key in options:
+        if key not in ("trace", "processors", *READ[kind]):
+            known = f"only {', '.join(READ[kind])}" if READ[kind] else "nothing else"
+            raise ConfigurationError(f"{key}: with slurm_conf {known} can be said of {source.name}; leave it out")
+
+
+def told(clusters: Iterable[Cluster]) -> list[str]:
+    """What whoever wrote the configurations should know, each sentence once."""
+    return list(dict.fromkeys(f"{notice}" for cluster in dict.fromkeys(clusters) for notice in cluster.read().notices))
+
+
+def forget_files() -> None:
+    """Read configurations again when they are next needed, and look again what a trace is."""
+    _read.cache_clear()
+    _hash_of.cache_clear()
+    jobs.kind_of.cache_clear()
+
+
+@lru_cache(CONFIGURATIONS_KEPT)
+def _read(file: Path, changes: tuple[tuple[str, Change], ...]) -> tuple[SlurmConf, str]:
+    """A configuration, and the hash of what it was read from."""
+    from emulator.config.slurm import read_slurm_conf
+
+    conf = read_slurm_conf(file, dict(changes))
+    check_plugins(conf)
+    for name in dict.fromkeys(setting.place.file for _, setting in conf.entries if setting.place.line):
+        if not Path(name).resolve().is_relative_to(file.parent):
+            raise InputError(f"{name}: is a link out of {file.parent}; put the file itself there")
+    return conf, _hash(conf)
+
+
+@cache
+def _hash_of(file: Path, changes: tuple[tuple[str, Change], ...]) -> str:
+    """The hash of a configuration as it was when it was first asked for."""
+    return _read(file, changes)[1]
+
+
+def _hash(conf: SlurmConf) -> str:
+    """SHA-256 of all that was stated, in all files in the order of reading; of what was read, not read again."""
+    number: dict[str, int] = {}
+    lines = [
+        (number.setdefault(setting.place.file, len(number)), setting.place.line, kind, setting.name, setting.text)
+        for kind, setting in conf.entries
+    ]
+    return sha256(canonical(lines))
