@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -12,8 +12,9 @@ from emulator.campaign import jobs
 from emulator.campaign.generated import Generated
 from emulator.campaign.hashes import canonical, fresh_hash_of, hash_of, sha256
 from emulator.config.options import Config
-from emulator.config.slurm.changes import Change
+from emulator.config.slurm.changes import PLACE, Change
 from emulator.config.slurm.emulated import check_plugins
+from emulator.config.slurm.vocabulary import Status
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
 if TYPE_CHECKING:
@@ -136,7 +137,19 @@ def check_reading(source: Path, options: Iterable[str]) -> None:
 
 def told(clusters: Iterable[Cluster]) -> list[str]:
     """What whoever wrote the configurations should know, each sentence once."""
-    return list(dict.fromkeys(f"{notice}" for cluster in dict.fromkeys(clusters) for notice in cluster.read().notices))
+    return list(dict.fromkeys(sentence for cluster in dict.fromkeys(clusters) for sentence in _told(cluster)))
+
+
+def _told(cluster: Cluster) -> Iterator[str]:
+    """Of a cluster: what was found in its files, which changes change nothing, what is missed without accounts."""
+    conf = cluster.read()
+    yield from map(str, conf.notices)
+    changed = {name.lower() for name, _ in cluster.changes}
+    for _, setting in conf.entries:
+        if setting.place == PLACE and setting.name.lower() in changed and setting.word.status is not Status.HONOURED:
+            yield f"{PLACE}: {setting.name} is {setting.word.status.value}: {setting.word.note}"
+    if not cluster.accounts and "AccountingStorageEnforce" in conf.parameters:
+        yield f"{cluster.conf}: without accounts limits of accounts and QOS do not hold, and fair share counts nothing"
 
 
 def forget_files() -> None:

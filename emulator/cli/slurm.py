@@ -71,8 +71,8 @@ def run_slurm(
             shared.metric_note(threshold, warm_up),
             note,
             _rejected(result.about),
-            without_effect(conf),
-            without_accounts(conf, accounts),
+            _without_effect(conf),
+            _without_accounts(conf, accounts),
         )
         shared.print_table(run_table(summary, result.about, note="\n".join(filter(None, notes))))
         shared.print_table(waits_table(result.records, ("partition", "qos")))
@@ -145,14 +145,14 @@ def _rejected(about: Mapping[str, Any]) -> str:
     return "; ".join(f"{count:,} rejected: {words}" for words, count in refused.items())
 
 
-def without_accounts(conf: SlurmConf, accounts: Accounts | None) -> str:
+def _without_accounts(conf: SlurmConf, accounts: Accounts | None) -> str:
     """What is missed where the configuration speaks of accounts and there are none."""
     if accounts is not None or "AccountingStorageEnforce" not in conf.parameters:
         return ""
     return "no --accounts: limits of accounts and QOS do not hold, and fair share counts for nothing"
 
 
-def without_effect(conf: SlurmConf) -> str:
+def _without_effect(conf: SlurmConf) -> str:
     """Which stated keys have no effect yet."""
     from emulator.config.slurm.vocabulary import Status
     from emulator.report.slurmconf import keys
