@@ -272,7 +272,11 @@ def _numbers(file: Path, contents: Mapping[str, bytes]) -> Numbers:
     import pyarrow.parquet
 
     try:
-        (row,) = pyarrow.parquet.read_table(pa.BufferReader(contents[NUMBERS])).to_pylist()
+        # One row needs no threads, and there are none then that the end of the process could catch at work.
+        table = pyarrow.parquet.ParquetFile(pa.BufferReader(contents[NUMBERS]), pre_buffer=False).read(
+            use_threads=False
+        )
+        (row,) = table.to_pylist()
         return {str(name): float(value) for name, value in row.items()}
     except (KeyError, ValueError, TypeError, pa.ArrowException) as error:
         raise DamagedError(f"{file}: is damaged ({error})") from error
