@@ -146,7 +146,8 @@ def _told(cluster: Cluster) -> Iterator[str]:
     yield from map(str, conf.notices)
     changed = {name.lower() for name, _ in cluster.changes}
     for _, setting in conf.entries:
-        if setting.place == PLACE and setting.name.lower() in changed and setting.word.status is not Status.HONOURED:
+        is_changed = setting.place == PLACE and {setting.name.lower(), setting.part_of.lower()} & changed
+        if is_changed and setting.word.status is not Status.HONOURED:
             yield f"{PLACE}: {setting.name} is {setting.word.status.value}: {setting.word.note}"
     if not cluster.accounts and "AccountingStorageEnforce" in conf.parameters:
         yield f"{cluster.conf}: without accounts limits of accounts and QOS do not hold, and fair share counts nothing"
