@@ -3,12 +3,16 @@
 Everything happens at an event: a submission, the end of a run, a pass of the main loop or
 of backfill, the sweep for exceeded limits, an operator's command. Events of one instant go
 in the order in which they were scheduled.
+
+What comes again and again (ticks) is left out where it would find nothing: that is most of
+the time of a log of months.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from heapq import heappop, heappush
 from importlib.util import find_spec
@@ -46,6 +50,19 @@ WHY_IT_ENDED = {
 }
 """Reasons that jobs show in the end."""
 Action = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Tick:
+    """What is done again after each period.
+
+    Attributes:
+        period: in seconds.
+        action: what is done.
+    """
+
+    period: float
+    action: Action
 
 
 class Controller:
@@ -99,6 +116,7 @@ class Controller:
         self.rejected: list[tuple[JobRequest, str]] = []
         self.refused: list[tuple[float, str]] = []
         self._events: list[tuple[float, int, Action]] = []
+        self._ticks: list[tuple[float, int, Tick]] = []
         self._sequence = 0
         self._main_at: float | None = None
         # The last pass before the first submission: half a delay ago, for want of better knowledge.
@@ -125,25 +143,54 @@ class Controller:
         """
         if not self._begun:
             self._begin()
-        while self._events and self._events[0][0] <= until and (until < float("inf") or not self._idle()):
-            at, _, action = heappop(self._events)
-            self.cluster.now = at
-            action()
+        while self._next()[0] <= until and (until < float("inf") or not self._idle()):
+            if self._ticks and self._ticks[0][:2] == self._next():
+                self._tick(leap=observe is None)
+            else:
+                self.cluster.now, _, action = heappop(self._events)
+                action()
             if observe is not None:
                 observe()
+
+    def _next(self) -> tuple[float, int]:
+        """Time and number of what comes next."""
+        event = self._events[0][:2] if self._events else (math.inf, 0)
+        return min(event, self._ticks[0][:2]) if self._ticks else event
+
+    def _tick(self, leap: bool) -> None:
+        """Do what is due, and once more after its period; or later, if until then there is nothing to find."""
+        self.cluster.now, _, tick = heappop(self._ticks)
+        self._sequence += 1
+        number = self._sequence
+        tick.action()
+        at = self.cluster.now + tick.period
+        quiet = self._quiet_until() if leap else 0.0
+        if at < quiet < math.inf:
+            at += math.ceil((quiet - at) / tick.period) * tick.period
+        heappush(self._ticks, (round(at, 6), number, tick))
+
+    def _quiet_until(self) -> float:
+        """Before when ticks find nothing, unless they have found something by now."""
+        loops = ("main", "backfill") if self.parameters.backfill else ("main",)
+        if self.rows.slices or self.cluster.accounting is not None or any(map(self._news, loops)):
+            return 0.0
+        if isinstance(self.priority, MultifactorPriority) and self.cluster.waiting:
+            return 0.0
+        return min(self._events[0][0] if self._events else math.inf, self._sweep_due, self._next_end)
 
     def _begin(self) -> None:
         """Set going what comes again and again."""
         self._begun = True
-        self._at(self.timing.sweep_phase % SWEEP, self._sweep)
+        self._every(SWEEP, self._sweep, self.timing.sweep_phase % SWEEP)
         if self.parameters.backfill and self.parameters.bf_interval > 0:
             first = (-self.timing.backfill_phase) % self.parameters.bf_interval
-            self._at(first, self._backfill_cycle)
-        self._at(self.parameters.sched_interval, self._interval)
+            self._every(self.parameters.bf_interval, self._backfill_cycle, first)
+        self._every(self.parameters.sched_interval, self._interval, self.parameters.sched_interval)
         if self._period:
-            self._at((-self.timing.uptime) % self._period, self._calculate)
+            self._every(self._period, self._calculate, (-self.timing.uptime) % self._period)
         if self.rows.slices:
-            self._at(self.parameters.time_slice - self.timing.slice_phase, self._time_slice)
+            first = self.parameters.time_slice - self.timing.slice_phase
+            self._every(self.parameters.time_slice, self._time_slice, first)
 
     # What the loops ask for
 
@@ -392,12 +439,10 @@ class Controller:
             self._leave_queue(job, State.CANCELLED)
 
     def _interval(self) -> None:
-        self._at(self.cluster.now + self.parameters.sched_interval, self._interval)
         if self._news("main"):
             self._request_main(self.cluster.now)
 
     def _backfill_cycle(self) -> None:
-        self._at(self.cluster.now + self.parameters.bf_interval, self._backfill_cycle)
         if self._news("backfill"):
             before = self._version
             self._refresh()
@@ -429,7 +474,6 @@ class Controller:
 
     def _calculate(self) -> None:
         """A period ends: usage decays, and waiting jobs get new priorities."""
-        self._at(self.cluster.now + self._period, self._calculate)
         if self.cluster.accounting is not None and self.cluster.accounting.period():
             self._version += 1
         if isinstance(self.priority, MultifactorPriority) and self.priority.recalculate_all(self.cluster):
@@ -481,7 +525,6 @@ class Controller:
                 self._go_on(job)
 
     def _time_slice(self) -> None:
-        self._at(self.cluster.now + self.parameters.time_slice, self._time_slice)
         active = [job for job in self.cluster.running.values() if job.state is State.RUNNING]
         since = max((job.work_since for job in active), default=0.0)
         if self.cluster.now - since > self.parameters.time_slice - 1:
@@ -517,7 +560,6 @@ class Controller:
 
     def _sweep(self) -> None:
         """Kill what has exceeded its limit."""
-        self._at(self.cluster.now + SWEEP, self._sweep)
         for job in self.cluster.accounting.used_up() if self.cluster.accounting is not None else ():
             self._terminate(job, State.TIMEOUT)
         if self.cluster.now < self._sweep_due and not self.reservations.by_name:
@@ -635,6 +677,11 @@ class Controller:
     def _at(self, second: float, action: Action) -> None:
         self._sequence += 1
         heappush(self._events, (round(second, 6), self._sequence, action))
+
+    def _every(self, period: float, action: Action, first: float) -> None:
+        """Have something done at a time, and after each period."""
+        self._sequence += 1
+        heappush(self._ticks, (round(first, 6), self._sequence, Tick(period, action)))
 
     def _idle(self) -> bool:
         """Whether nothing more can happen: nobody is to come, nothing runs, and who waits waits for ever."""
