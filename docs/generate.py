@@ -168,6 +168,7 @@ From Python: `emulator.config.slurm.read_slurm_conf(path)` gives nodes, partitio
 * CPUs that fit neither sockets, nor cores, nor threads of a node are corrected as in Slurm, with a notice.
 * The defaults of `PriorityType` and `SelectType` depend on Slurm's version. Where they are not stated, those of
   the newest are taken, and a notice says so.
+* `PreemptMode=CHECKPOINT` is the emulator's [extension](slurm.md#checkpoints): today's Slurm has no such mode.
 * Nothing in these files is run, and no program that they name.
 """
 
@@ -252,7 +253,8 @@ its partition in the main loop. `safe` in `AccountingStorageEnforce` asks whethe
 that are left. A running job is ended by the sweep when the minutes of its account are used up.
 
 `preempt/qos` preempts jobs of the QOS in the `Preempt` list of the preemptor's, lowest `Priority` first, by the
-`PreemptMode` of the victim's QOS; `WITHIN` also those of its own QOS with lower priority.
+`PreemptMode` of the victim's QOS ([CHECKPOINT](slurm.md#checkpoints) too); `WITHIN` also those of its own QOS with
+lower priority.
 
 ## Words
 """

@@ -106,7 +106,10 @@ def run(
 
         catalogue = shared.find_plugins(files, folders)
         books = read_books(accounts, study)
-        run_slurm(trace, slurm_conf, given, settings, catalogue, out, records, threshold, warm_up, as_json, books)
+        stated = study.preemption if study is not None else {}
+        run_slurm(
+            trace, slurm_conf, given, settings, catalogue, out, records, threshold, warm_up, as_json, books, stated
+        )
         return
     if accounts or (study is not None and (study.account_files or study.account_commands)):
         raise click.UsageError("Accounts go with --slurm-conf: they count in Slurm's timing.")

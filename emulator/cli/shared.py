@@ -82,7 +82,8 @@ machine_options = options(
         "--preemption",
         metavar="OPTION=VALUE",
         multiple=True,
-        help="A further option of the mode, such as interval=3600 or cost=60.",
+        help="A further option of the mode, such as interval=3600 or cost=60; with --slurm-conf of "
+        "PreemptMode=CHECKPOINT.",
     ),
     click.option("--seed", type=click.IntRange(min=0), help="Of the random numbers that plugins draw.  [default: 0]"),
     click.option(

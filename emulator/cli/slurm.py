@@ -13,6 +13,7 @@ from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from emulator.config.experiment import Experiment
+    from emulator.config.preemption import Preemption
     from emulator.config.sacctmgr import Accounts
     from emulator.config.slurm.model import SlurmConf
     from emulator.slurmctld.request import JobRequest
@@ -33,6 +34,7 @@ def run_slurm(
     warm_up: float,
     as_json: bool,
     accounts: Accounts | None = None,
+    preemption: Mapping[str, Any] | None = None,
 ) -> None:
     """Run a trace on the cluster of a ``slurm.conf``; print metrics, and waits by partition and QOS."""
     from emulator.config.slurm import read_slurm_conf
@@ -59,6 +61,7 @@ def run_slurm(
         catalogue=catalogue,
         seed=seed,
         compiled=compiled,
+        preemption=_preemption(given.get("preemption") or (), preemption or {}),
     )
     summary = summarise(result.records, threshold=threshold, warm_up=warm_up)
     if as_json:
@@ -129,7 +132,7 @@ def _slots(given: Mapping[str, Any]) -> tuple[dict[str, str], int, bool | None]:
     """Plugins that take the places of Slurm's, seed, compiled; other options of ideal timing would be ignored."""
     from emulator.config.options import resolve_slots
 
-    slots, rest = resolve_slots({name: value for name, value in given.items() if name not in READING})
+    slots, rest = resolve_slots({name: value for name, value in given.items() if name not in (*READING, "preemption")})
     seed, compiled = rest.pop("seed", None), rest.pop("compiled", None)
     stated = [name for name, value in rest.items() if value not in (None, ())]
     if stated:
@@ -138,6 +141,14 @@ def _slots(given: Mapping[str, Any]) -> tuple[dict[str, str], int, bool | None]:
             "or change the file"
         )
     return slots, seed or 0, compiled
+
+
+def _preemption(settings: tuple[str, ...], stated: Mapping[str, Any]) -> Preemption | None:
+    """Options of checkpoints: of the experiment, and over them those of the command line; None without any."""
+    from emulator.config.preemption import Preemption
+
+    options = {**stated, **shared.preemption_settings(None, settings)}
+    return Preemption(**{"mode": "CHECKPOINT", **options}) if options else None
 
 
 def _rejected(about: Mapping[str, Any]) -> str:

@@ -33,15 +33,31 @@ class IntervalCheckpoint:
 
     def kept(self, index: int, left: float, elapsed: int, resumed: bool) -> float:
         """What the complete checkpoints of this run hold."""
-        working = elapsed - self._read[index] if resumed else elapsed
-        complete = max(0, working) // (self._interval[index] + self._write[index])
-        return min(complete, self._count(index, left)) * self._interval[index]
+        return self.written(index, left, elapsed, resumed) * self._interval[index]
+
+    def written(self, index: int, left: float, elapsed: int, resumed: bool) -> float:
+        """How many checkpoints this run has completed."""
+        return min(self._working(index, elapsed, resumed) // self._cycle(index), self._count(index, left))
+
+    def done(self, index: int, left: float, elapsed: int, resumed: bool) -> float:
+        """What this run has done of its work, saved or not."""
+        complete = self.written(index, left, elapsed, resumed)
+        since = self._working(index, elapsed, resumed) - complete * self._cycle(index)
+        # The next checkpoint may be half written.
+        since = min(since, self._interval[index])
+        return min(left, complete * self._interval[index] + since)
 
     def unsaved(self, index: int, elapsed: int, resumed: bool) -> int:
         """How long ago the last complete checkpoint was written, or the run began to work."""
         # Of a run that goes on every checkpoint so far was one that it had to write.
-        working = max(0, elapsed - self._read[index] if resumed else elapsed)
-        return working % (self._interval[index] + self._write[index])
+        return self._working(index, elapsed, resumed) % self._cycle(index)
+
+    def _working(self, index: int, elapsed: int, resumed: bool) -> int:
+        """For how long the run has worked and written, after reading."""
+        return max(0, elapsed - self._read[index] if resumed else elapsed)
+
+    def _cycle(self, index: int) -> int:
+        return self._interval[index] + self._write[index]
 
     def _count(self, index: int, left: float) -> float:
         """How many checkpoints a run writes that does ``left`` of work."""
@@ -74,6 +90,14 @@ class JustInTimeCheckpoint:
     def kept(self, index: int, left: float, elapsed: int, resumed: bool) -> float:
         """All that was done since the last checkpoint was read."""
         return max(0, elapsed - self._read[index] if resumed else elapsed)
+
+    def written(self, index: int, left: float, elapsed: int, resumed: bool) -> float:
+        """None while the run lasts."""
+        return 0
+
+    def done(self, index: int, left: float, elapsed: int, resumed: bool) -> float:
+        """What this run has done of its work."""
+        return min(left, self.kept(index, left, elapsed, resumed))
 
     def unsaved(self, index: int, elapsed: int, resumed: bool) -> int:
         """Nothing is ever lost."""

@@ -6,7 +6,7 @@ lasts that does the rest, is the affair of a mode: one module each beside this o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -143,10 +143,20 @@ def make_mode(table: JobTable, preemption: Preemption) -> Mode:
     write, read = [costs[size][0] for size in sizes], [costs[size][1] for size in sizes]
     if preemption.checkpoint == "jit":
         return JustInTimeCheckpoint(write, read)
-    if preemption.checkpoint == "share":
-        interval = spread_over_limit(table.limit.tolist(), write, preemption.share)
-    else:
-        interval = [instant(preemption.interval)] * len(sizes)
+    interval = intervals(preemption, table.limit.tolist(), write)
     for job in filter(is_realtime, table.jobs):
         interval[job.index] = NEVER_WRITTEN
     return IntervalCheckpoint(interval, write, read)
+
+
+def intervals(preemption: Preemption, limit: Sequence[int], write: Sequence[int]) -> list[int]:
+    """Microseconds of progress between two checkpoints, by job, where they are not just in time.
+
+    Args:
+        preemption: the options.
+        limit: microseconds, by job.
+        write: microseconds that one checkpoint takes, by job.
+    """
+    if preemption.checkpoint == "share":
+        return spread_over_limit(limit, write, preemption.share)
+    return [instant(preemption.interval)] * len(limit)

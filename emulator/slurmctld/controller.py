@@ -18,11 +18,13 @@ from heapq import heappop, heappush
 from importlib.util import find_spec
 from itertools import count
 
+from emulator.config.preemption import Preemption
 from emulator.config.sacctmgr.database import Accounts
 from emulator.config.slurm.model import SlurmConf
 from emulator.slurmctld.accounting import Accounting
 from emulator.slurmctld.backfill import backfill
 from emulator.slurmctld.builtin import predict
+from emulator.slurmctld.checkpoint import Checkpoints
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.gang import Rows
 from emulator.slurmctld.job import Job, Partition, Run, State
@@ -78,6 +80,7 @@ class Controller:
         epoch: Unix time of second 0.
         compiled: whether compiled code chooses nodes, which changes nothing in what comes of
             it; by default if numba is installed.
+        preemption: how checkpoints are written with ``PreemptMode=CHECKPOINT``; None for the defaults.
 
     Attributes:
         cluster: the situation; after :meth:`run`, all jobs with their runs.
@@ -95,9 +98,11 @@ class Controller:
         accounts: Accounts | None = None,
         epoch: int = 0,
         compiled: bool | None = None,
+        preemption: Preemption | None = None,
     ) -> None:
         self.parameters = parameters_of(conf)
         self.cluster = Cluster(conf, self.parameters)
+        self.checkpoints = Checkpoints(self.cluster, conf, accounts, preemption)
         self.timing = timing or Timing()
         multifactor = conf.parameters.text("PriorityType").lower() == "priority/multifactor"
         self.rows = Rows(self.cluster)
@@ -109,6 +114,8 @@ class Controller:
         self.priority = MultifactorPriority(conf, self.cluster.accounting) if multifactor else BasicPriority()
         cpus = int(self.cluster.machine.cpus.sum())
         self.cluster.policies = Policies(selection, cpus) if selection is not None else None
+        if self.cluster.policies is not None:
+            self.cluster.policies.save(self.checkpoints.unsaved)
         if compiled if compiled is not None else find_spec("numba") is not None:
             from emulator.slurmctld.compiled import Compiled
 
@@ -216,7 +223,8 @@ class Controller:
         self.rows.take(job, job.run)
         if self.cluster.accounting is not None:
             self.cluster.accounting.started(job)
-        job.left = job.request.run + self.timing.job_overhead
+        lasts = self.checkpoints.begin(job, self._cpus(allocation), self._may_requeue(job))
+        job.left = lasts + self.timing.job_overhead
         self._go_on(job)
         self._take_turns()
         self.reservations.refresh()
@@ -230,7 +238,7 @@ class Controller:
         self._sweep_due = 0.0
         self._ends_otherwise(job)
         job.preempted_at = self.cluster.now
-        job.requeue_after = mode == "REQUEUE" and self._may_requeue(job)
+        job.requeue_after = mode in ("REQUEUE", "CHECKPOINT") and self._may_requeue(job)
         if mode == "SUSPEND":
             job.vacating = False
             self._halt(job)
@@ -239,7 +247,7 @@ class Controller:
         elif grace:
             job.end_limit = self.cluster.now + grace
         else:
-            self._terminate(job, State.PREEMPTED)
+            self._give_way(job)
 
     def not_reserved(self, job: Job, at: float | None = None, length: float | None = None) -> Mask:
         """Nodes that no reservation keeps from a job."""
@@ -272,7 +280,7 @@ class Controller:
         """Cancel a job: one that waits leaves at once, one that runs gets SIGTERM."""
         if job.state is State.PENDING:
             self._leave_queue(job, State.CANCELLED)
-        elif job.state is State.RUNNING:
+        elif job.state is State.RUNNING or job.writes:
             job.requeue_after = False
             self._terminate(job, State.CANCELLED)
 
@@ -586,9 +594,24 @@ class Controller:
                 continue
             limit = job.run.start + job.run.limit + job.run.suspended(self.cluster.now)
             if graced:
-                self._terminate(job, State.PREEMPTED)
+                self._give_way(job)
             elif self.cluster.now >= limit + self.parameters.over_time_limit:
                 self._terminate(job, State.TIMEOUT)
+
+    def _give_way(self, job: Job) -> None:
+        """A victim ends, once its checkpoint is written if it writes one just in time."""
+        writing = self.checkpoints.stop(job) if job.requeue_after else 0.0
+        if not writing:
+            self._terminate(job, State.PREEMPTED)
+            return
+        job.sequence += 1
+        job.state, job.end_limit = State.COMPLETING, self.cluster.now + writing
+        self._at(job.end_limit, partial(self._written, job, job.sequence))
+
+    def _written(self, job: Job, sequence: int) -> None:
+        """Its checkpoint is written, unless its node has failed meanwhile."""
+        if job.sequence == sequence:
+            self._terminate(job, State.PREEMPTED)
 
     def _terminate(self, job: Job, outcome: State) -> None:
         """SIGTERM, and for those who ignore it SIGKILL after KillWait."""
@@ -610,6 +633,7 @@ class Controller:
         run, now = job.run, self.cluster.now
         assert run is not None
         run.end, run.outcome = now if run.end is None else run.end, outcome
+        self.checkpoints.settle(job, run, outcome)
         if self.cluster.accounting is not None:
             self.cluster.accounting.ended(job)
             if not job.requeue_after:
@@ -621,8 +645,8 @@ class Controller:
         job.sequence += 1
         self._version += 1
         if self.cluster.policies is not None:
-            worked = None if job.requeue_after else run.end - run.start - run.suspended(run.end)
-            self.cluster.policies.stopped(job, now, worked)
+            worked = run.end - run.start - run.suspended(run.end) if run.work is None else job.worked
+            self.cluster.policies.stopped(job, now, None if job.requeue_after else worked)
         if job.requeue_after:
             self._requeue(job)
         else:

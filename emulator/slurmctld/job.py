@@ -15,6 +15,7 @@ from slurm_sim_plugins.decisions import Plan
 
 if TYPE_CHECKING:
     from emulator.slurmctld.acct_policy import Account
+    from emulator.slurmctld.checkpoint import Saving
     from emulator.slurmctld.priority import Priced
 
 YEAR = 365 * 86_400.0
@@ -54,6 +55,10 @@ class Run:
         end: when it ended, or None.
         outcome: the state that it ended with.
         suspensions: (from, to) of each; ``to`` is None while it lasts.
+        saving: how it saves its work, or None if it does not.
+        stopped: when it stopped to work, for it gives way, or None.
+        work: what it did that was not lost; None if it does not save, or is not over.
+        checkpoints: how many it completed.
     """
 
     start: float
@@ -65,6 +70,10 @@ class Run:
     end: float | None = None
     outcome: State | None = None
     suspensions: list[list[float | None]] = field(default_factory=list)
+    saving: Saving | None = None
+    stopped: float | None = None
+    work: float | None = None
+    checkpoints: int = 0
 
     def suspended(self, now: float) -> float:
         """Seconds that it was suspended until ``now``."""
@@ -142,6 +151,8 @@ class Job:
         runs: all runs.
         planned_start: when backfill means to start it, or None.
         left: seconds that its run has still to go, as of ``work_since``.
+        saved: microseconds of its work that it has not to do again.
+        worked: seconds of work that its runs have done and that were not lost, if the last one saves its work.
         account: on whose account it is, or None.
         priced: what its priority was worked out from last, by name of the partition.
         fixed_priority: whether it was given its priority.
@@ -182,6 +193,8 @@ class Job:
     preempted_at: float | None = None
     vacating: bool = False
     end_limit: float = UNLIMITED
+    saved: int = 0
+    worked: float = 0.0
     account: Account | None = None
     priced: dict[str, Priced] = field(default_factory=dict)
     fixed_priority: bool = False
@@ -236,6 +249,11 @@ class Job:
         """Raise its priority, but not below 1."""
         self.priority = max(1, self.priority + amount)
         self.priorities = {name: max(1, priority + amount) for name, priority in self.priorities.items()}
+
+    @property
+    def writes(self) -> bool:
+        """Whether it writes a checkpoint, for it gives way."""
+        return self.state is State.COMPLETING and self.run is not None and self.run.end is None
 
     @property
     def over(self) -> bool:

@@ -9,7 +9,7 @@ Planned times are what backfill plans with.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from emulator.hooks import FAILURES, Hooks
@@ -56,6 +56,10 @@ class Policies:
         self.sets_priorities = self._hooks.priority_set is not None
         self.names_victims = self._hooks.preempt_candidates is not None
         self.plans = self._hooks.walltime_submit is not None
+
+    def save(self, unsaved: Callable[[ControlledJob], float]) -> None:
+        """Let views say how many seconds of a run would be lost."""
+        self._situation._unsaved = lambda run: unsaved(self._controlled[run.job.id])
 
     def arrived(self, job: ControlledJob, now: float) -> None:
         """A job waits: it is planned and gets a priority if plugins say so."""

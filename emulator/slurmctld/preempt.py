@@ -26,7 +26,7 @@ def preempt_mode(job: Job, cluster: Cluster) -> str:
     if by_qos:
         return by_qos
     stated = cluster.partitions[job.run.partition].preempt_mode or cluster.parameters.preempt_mode
-    for mode in ("OFF", "CANCEL", "REQUEUE", "SUSPEND"):
+    for mode in ("OFF", "CANCEL", "REQUEUE", "CHECKPOINT", "SUSPEND"):
         if mode in stated:
             return mode
     return "OFF"

@@ -11,7 +11,7 @@ from emulator.slurmctld.assoc_mgr import Quality
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.job import Job, State
 
-_MODES = ("OFF", "CANCEL", "REQUEUE", "SUSPEND")
+_MODES = ("OFF", "CANCEL", "REQUEUE", "CHECKPOINT", "SUSPEND")
 
 
 def quality_of(job: Job) -> Quality | None:
@@ -66,6 +66,16 @@ def candidates(job: Job, cluster: Cluster) -> list[Job]:
         if _gives_way(other, job, own, within)
         if cluster.now - other.run.start >= exempt_time(other, cluster)
     ]
+
+
+def may_be_victim(job: Job, cluster: Cluster) -> bool:
+    """Whether there is a quality of service whose jobs a job would have to make room for."""
+    own = quality_of(job)
+    if own is None or cluster.accounting is None:
+        return False
+    if "WITHIN" in cluster.parameters.preempt_mode or "WITHIN" in _stated(own):
+        return True
+    return any(own.qos.name in other.preempts for other in cluster.accounting.manager.qualities.values())
 
 
 def _stated(quality: Quality) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from emulator.accounting.cluster import write_cluster
 from emulator.accounting.records import Columns, Records
 from emulator.accounting.runfolder import write_notes, write_run
 from emulator.api import Result, source_hash
+from emulator.config.preemption import Preemption
 from emulator.config.sacctmgr.database import Accounts
 from emulator.config.slurm.hostlist import compress
 from emulator.config.slurm.model import SlurmConf
@@ -67,6 +69,7 @@ SLURM_RUN_COLUMNS: dict[str, str] = {
     "memory": "mebibytes on each of the nodes",
     "gres": "generic resources on each of the nodes, such as gpu:a100=2,2; several with blanks between",
     "limit": "its limit in seconds; null for none",
+    "checkpoints": "only with `PreemptMode=CHECKPOINT`: how many it completed",
     "suspended": "when it was suspended, such as 100-160,200-; the last has no end if the run has none",
 }
 """What a run record has besides, in Slurm's timing."""
@@ -89,6 +92,7 @@ def simulate_slurm(
     catalogue: Catalogue | None = None,
     seed: int = 0,
     compiled: bool | None = None,
+    preemption: Preemption | None = None,
 ) -> Result:
     """Run submissions through the cluster of a ``slurm.conf``.
 
@@ -110,16 +114,18 @@ def simulate_slurm(
         seed: of the random numbers that plugins draw.
         compiled: whether compiled code chooses nodes, which changes nothing in what comes of
             it; by default if numba is installed.
+        preemption: how checkpoints are written with ``PreemptMode=CHECKPOINT``; None for the defaults.
 
     Raises:
-        ConfigurationError: a slot that stays Slurm's, or a plugin or option that there is not.
+        ConfigurationError: a slot that stays Slurm's, or a plugin or option that there is not;
+            options of preemption without ``PreemptMode=CHECKPOINT``.
         PluginError: a plugin failed.
         OutputError: ``out`` cannot be written.
     """
     selection = _select(dict(slots or {}), plugin_options or {}, plugins, catalogue, seed)
     if out is not None:
         make_folder(Path(out))
-    controller = Controller(conf, requests, actions, timing, selection, accounts, epoch or 0, compiled)
+    controller = Controller(conf, requests, actions, timing, selection, accounts, epoch or 0, compiled, preemption)
     journal = Journal(controller) if out is not None else None
     controller.run(observe=journal)
     if journal is not None and accounts is not None:
@@ -239,6 +245,7 @@ def describe(
         }
         | ({"epoch": records.epoch} if records.epoch is not None else {}),
         "simulation": {"timing": "slurm", "kill_at_limit": True},
+        **_saved(controller),
         "slots": slots,
         "plugins": {
             name: {"origin": info.origin, "sha256": source_hash(info)}
@@ -249,6 +256,12 @@ def describe(
         "workload": {"name": name, "jobs": len(records), **about},
         "rejected": dict(Counter(words for _, words in controller.rejected)),
     } | _books(controller)
+
+
+def _saved(controller: Controller) -> dict[str, Any]:
+    """How checkpoints were written, if any were."""
+    preemption = controller.checkpoints.preemption
+    return {} if preemption is None else {"preemption": asdict(preemption)}
 
 
 def _books(controller: Controller) -> dict[str, Any]:
@@ -281,7 +294,7 @@ def _row(job: Job, controller: Controller, whole: bool) -> dict[str, Any]:
         "end": last.end if last is not None and last.end is not None else np.nan,
         "processors": cpus,
         "state": RECORDED.get(job.state, job.state.value),
-        "run": min(job.request.run, limit) if timed_out else job.request.run,
+        "run": _work(job, limit) if timed_out else job.request.run,
         "time_limit": limit,
         "planned": limit,
         "first_start": job.runs[0].start if job.runs else np.nan,
@@ -301,6 +314,12 @@ def _row(job: Job, controller: Controller, whole: bool) -> dict[str, Any]:
         "nodes": ",".join(controller.cluster.machine.names[node] for node in last.allocation.nodes) if last else "",
         **_further(job.request, job.submitted if job.restarts else np.nan, whole),
     }
+
+
+def _work(job: Job, limit: float) -> float:
+    """What a job did that was killed at its limit."""
+    saves = job.runs[-1].work is not None
+    return job.worked if saves else min(job.request.run, limit)
 
 
 def _refused(request: JobRequest, whole: bool) -> dict[str, Any]:
@@ -358,13 +377,20 @@ def _runs(job: Job, controller: Controller, whole: bool) -> list[dict[str, Any]]
             "start": run.start,
             "end": run.end if run.end is not None else np.nan,
             "processors": _cpus(run.allocation, controller),
-            "work": np.nan if run.end is None else run.end - run.start - run.suspended(run.end),
+            "work": _worked(run),
             "backfilled": run.backfilled,
             "outcome": run.outcome.value if run.outcome is not None else "RUNNING",
+            **({"checkpoints": run.checkpoints} if controller.checkpoints.preemption is not None else {}),
             **(_place(run, controller) if whole else {}),
         }
         for number, run in enumerate(job.runs, 1)
     ]
+
+
+def _worked(run: Run) -> float:
+    if run.work is not None:
+        return run.work
+    return np.nan if run.end is None else run.end - run.start - run.suspended(run.end)
 
 
 def _place(run: Run, controller: Controller) -> dict[str, Any]:

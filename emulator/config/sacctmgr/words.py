@@ -73,9 +73,9 @@ _QOS = (
     Word(
         "PreemptMode",
         HONOURED,
-        "what becomes of its preempted jobs",
+        "what becomes of its preempted jobs; CHECKPOINT is the emulator's extension",
         Kind.WORDS,
-        choices=("CANCEL", "CLUSTER", "GANG", "OFF", "REQUEUE", "SUSPEND", "WITHIN"),
+        choices=("CANCEL", "CHECKPOINT", "CLUSTER", "GANG", "OFF", "REQUEUE", "SUSPEND", "WITHIN"),
     ),
     Word("PreemptExemptTime", HONOURED, "how long its jobs run before they can be preempted", _TIME),
     Word("GraceTime", HONOURED, "between the choice of a victim and its end", Kind.SECONDS, "0"),

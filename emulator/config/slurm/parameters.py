@@ -79,10 +79,10 @@ _PREEMPTION = (
     Word(
         "PreemptMode",
         HONOURED,
-        "what becomes of a preempted job",
+        "what becomes of a preempted job; CHECKPOINT is the emulator's extension",
         Kind.WORDS,
         "OFF",
-        choices=("OFF", "CANCEL", "GANG", "PRIORITY", "REQUEUE", "SUSPEND", "WITHIN"),
+        choices=("OFF", "CANCEL", "CHECKPOINT", "GANG", "PRIORITY", "REQUEUE", "SUSPEND", "WITHIN"),
     ),
     Word("PreemptParameters", HONOURED, "how victims are chosen", Kind.WORDS),
     Word("PreemptExemptTime", HONOURED, "how long a job runs before it can be preempted", Kind.TIME, "0"),

@@ -90,9 +90,9 @@ PARTITION = vocabulary(
         Word(
             "PreemptMode",
             HONOURED,
-            "what becomes of its jobs when they are preempted",
+            "what becomes of its jobs when they are preempted; CHECKPOINT is the emulator's extension",
             Kind.WORDS,
-            choices=("OFF", "CANCEL", "GANG", "PRIORITY", "REQUEUE", "SUSPEND", "WITHIN"),
+            choices=("OFF", "CANCEL", "CHECKPOINT", "GANG", "PRIORITY", "REQUEUE", "SUSPEND", "WITHIN"),
         ),
         Word("GraceTime", HONOURED, "between the choice of a victim and its end", Kind.SECONDS, "0"),
         Word("QOS", HONOURED, "quality of service whose limits hold here"),
