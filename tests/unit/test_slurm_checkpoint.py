@@ -46,7 +46,7 @@ BY_QOS = (
 )
 BOOKS = "add account a\nadd qos low PreemptMode=CHECKPOINT\nadd qos hi Preempt=low\nadd user me account=a qos=low,hi"
 JIT = Preemption(mode="CHECKPOINT", checkpoint="jit", cost=30, restart_cost=20)
-HOURLY = Preemption(mode="CHECKPOINT", interval=100, cost=10, restart_cost=20)
+EVERY_100 = Preemption(mode="CHECKPOINT", interval=100, cost=10, restart_cost=20)
 EPILOG = Timing().job_overhead
 NEVER = float("inf")
 
@@ -92,7 +92,7 @@ def test_just_in_time_a_victim_writes_before_its_nodes_are_free() -> None:
 
 
 def test_at_intervals_a_victim_keeps_what_is_complete() -> None:
-    made = play(HOURLY)
+    made = play(EVERY_100)
     first, second = job(made).runs
     # 250 s hold two checkpoints, after 100 s of work each; 400 s are left, with three between.
     assert works(job(made)) == [200, 400]
@@ -103,7 +103,7 @@ def test_at_intervals_a_victim_keeps_what_is_complete() -> None:
 
 
 def test_undisturbed_a_run_writes_all_but_the_last() -> None:
-    (run,) = job(play(HOURLY, jobs=[VICTIM])).runs
+    (run,) = job(play(EVERY_100, jobs=[VICTIM])).runs
     assert (run.checkpoints, run.work) == (5, 600)
     assert run.end - run.start == pytest.approx(650 + EPILOG)
 
@@ -146,21 +146,21 @@ def test_a_victim_works_on_in_its_grace_time() -> None:
 
 def test_partitions_may_say_so_for_themselves() -> None:
     conf = CONF.replace("=CHECKPOINT", "=REQUEUE").replace("MaxTime=2:00:00", "PreemptMode=CHECKPOINT")
-    assert works(job(play(HOURLY, conf))) == [200, 400]
+    assert works(job(play(EVERY_100, conf))) == [200, 400]
     conf = CONF.replace("MaxTime=2:00:00", "PreemptMode=CANCEL")
-    assert job(play(HOURLY, conf)).state is State.PREEMPTED
+    assert job(play(EVERY_100, conf)).state is State.PREEMPTED
 
 
 def test_qualities_of_service_may_say_so_for_themselves() -> None:
     jobs = [request(1, 0, 600, "-n8 -t60 --qos=low"), request(2, 250, 250, "-n8 -t5 --qos=hi")]
-    made = Controller(parse_slurm_conf(BY_QOS), jobs, accounts=parse_accounts(BOOKS), preemption=HOURLY)
+    made = Controller(parse_slurm_conf(BY_QOS), jobs, accounts=parse_accounts(BOOKS), preemption=EVERY_100)
     made.run(3600.0)
     assert works(job(made)) == [200, 400]
     assert works(job(made, 2)) == []
 
 
 def test_who_nobody_preempts_writes_none() -> None:
-    made = play(HOURLY)
+    made = play(EVERY_100)
     (run,) = job(made, 2).runs
     assert (run.work, run.checkpoints) == (None, 0)
     assert lengths(job(made, 2)) == [100 + EPILOG]
@@ -173,7 +173,7 @@ def test_who_may_not_be_requeued_is_killed_and_writes_none() -> None:
 
 
 def test_the_limit_is_of_each_run_by_the_clock() -> None:
-    made = play(HOURLY, jobs=[request(1, 0, 1e9, "-n8 -t10"), URGENT])
+    made = play(EVERY_100, jobs=[request(1, 0, 1e9, "-n8 -t10"), URGENT])
     first, second = job(made).runs
     assert job(made).state is State.TIMEOUT
     lasted = second.end - second.start
@@ -187,7 +187,7 @@ def test_the_limit_is_of_each_run_by_the_clock() -> None:
 def test_a_run_that_is_requeued_otherwise_writes_none_for_that() -> None:
     jobs = [request(1, 0, 600, "-n8 -t60")]
     actions = [(250.0, lambda made: scontrol("scontrol requeue 1", made))]
-    assert works(job(play(HOURLY, jobs=jobs, actions=actions))) == [200, 400]
+    assert works(job(play(EVERY_100, jobs=jobs, actions=actions))) == [200, 400]
     assert works(job(play(JIT, jobs=jobs, actions=actions))) == [0, 600]
 
 
@@ -213,12 +213,12 @@ def test_who_goes_on_where_nobody_saves_reads_and_loses_no_more() -> None:
     conf += "PartitionName=mid Nodes=ALL PriorityTier=3\n"
     actions = [(300.0, lambda made: scontrol("scontrol update JobId=1 Partition=mid", made))]
     last = request(3, 600, 100, "-n8 -t5 -phi")
-    made = play(HOURLY, conf, [VICTIM, URGENT, last], actions)
+    made = play(EVERY_100, conf, [VICTIM, URGENT, last], actions)
     assert works(job(made)) == [200, 0, 400]
     assert job(made).runs[2].end - job(made).runs[2].start == pytest.approx(20 + 400 + EPILOG)
 
 
-@pytest.mark.parametrize("mode", [JIT, HOURLY, Preemption(mode="CHECKPOINT", checkpoint="share", cost=2)])
+@pytest.mark.parametrize("mode", [JIT, EVERY_100, Preemption(mode="CHECKPOINT", checkpoint="share", cost=2)])
 @given(
     drawn=st.lists(
         st.tuples(st.floats(0, 900), st.floats(1, 900), st.integers(1, 8), st.booleans()), min_size=2, max_size=12
@@ -261,7 +261,7 @@ class Widest:
         return list(view.running)
 
 
-@pytest.mark.parametrize(("mode", "least", "most"), [(JIT, 0, 0), (HOURLY, 28, 35), (None, 248, 255)])
+@pytest.mark.parametrize(("mode", "least", "most"), [(JIT, 0, 0), (EVERY_100, 28, 35), (None, 248, 255)])
 def test_plugins_see_what_would_be_lost(mode: Preemption | None, least: float, most: float) -> None:
     Widest.seen.clear()
     slots = {"PreemptType": "preempt/widest"}
