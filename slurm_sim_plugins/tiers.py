@@ -107,9 +107,9 @@ class Tiers:
         return [other for tier in self.names if tier != stay.tier for other in self.on(stay.where, tier)]
 
     def progress(self, stay: Stay) -> float:
-        """Seconds of work that a run has done until now, without what earlier runs of its job did."""
+        """Seconds of work, to the microsecond, that a run has done; without what earlier runs of its job did."""
         now = round(self._situation.now * _MICROSECONDS)
-        return (stay._done + stay.rate * max(0, now - max(stay._settled, stay._stalled))) / _MICROSECONDS
+        return round(stay._done + stay.rate * max(0, now - max(stay._settled, stay._stalled))) / _MICROSECONDS
 
     def _enter(self, stay: Stay) -> None:
         """A stay begins."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from slurm_sim_plugins.tiers import Tiers
 
 _ORDER = attrgetter("_order")
+HALF_A_MICROSECOND = 5e-7
 _LAST = float("inf")
 """Comes after every number of a start."""
 
@@ -335,6 +336,14 @@ class SchedulingView(Situation):
         answer = earliest_start(job.processors, self.free, self._runs, self.now)
         self._reservation = (job, answer)
         return answer
+
+    def until(self, time: float) -> float:
+        """Seconds from now to ``time`` and half a microsecond: who is planned for no more ends by then.
+
+        Simulated time has whole microseconds, which few floats hold exactly: a sum such as
+        ``now + job.planned`` can come out later than the time that it is equal to.
+        """
+        return time - self.now + HALF_A_MICROSECOND
 
     def free_at(self, time: float) -> int:
         """Processors that are free at ``time`` if nothing else starts, as planned."""

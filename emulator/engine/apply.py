@@ -146,12 +146,12 @@ class Apply:
 
         self._sequence = sequence = self._sequence + 1
         start = situation.now
-        planned_end, end = start + job.planned_running, now + progress.duration[index]
+        planned_end, end = now + instant(job.planned_running), now + progress.duration[index]
         if self._handover.pending:
             delay = self._handover.take(index, processors, self.free, now)
-            planned_end, end = planned_end + delay / MICROSECONDS, end + delay
+            planned_end, end = planned_end + delay, end + delay
         heappush(self._heap, (end, progress.ends_by[index], sequence, index))
-        self.runs[index] = entry = (planned_end, sequence, processors, start, job)
+        self.runs[index] = entry = (planned_end / MICROSECONDS, sequence, processors, start, job)
         insort(situation._runs, entry)
 
         self._table.start[index] = now
@@ -246,7 +246,7 @@ class Apply:
         for entry in entries[: bisect_left(entries, (now, NO_SEQUENCE))]:
             planned_end, sequence, processors, start, job = entry
             delay = self._handover.delay(job.index) / MICROSECONDS
-            later = self._overdue(job, start + delay, now)
+            later = instant(self._overdue(job, start + delay, now)) / MICROSECONDS
             if later <= planned_end:
                 continue
             del entries[bisect_left(entries, entry)]

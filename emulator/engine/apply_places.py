@@ -10,7 +10,7 @@ from heapq import heappush
 from typing import Any
 
 from emulator.engine.apply import Apply
-from emulator.engine.clock import MICROSECONDS, NEVER
+from emulator.engine.clock import MICROSECONDS, NEVER, instant
 from emulator.execution.handover import PlacedHandover
 from emulator.scheduling.selector import Selector
 from emulator.state.jobs import RUNNING
@@ -66,9 +66,9 @@ class PlacedApply(Apply):
         self._sequence = sequence = self._sequence + 1
         delay = self._handover.enter(index, self._blocks.takes[block], now)
         start = situation.now
-        planned_end = start + job.planned_running + delay / MICROSECONDS
+        planned_end = now + instant(job.planned_running) + delay
         heappush(self._heap, (now + progress.duration[index] + delay, progress.ends_by[index], sequence, index))
-        self.runs[index] = entry = (planned_end, sequence, job.processors, start, job)
+        self.runs[index] = entry = (planned_end / MICROSECONDS, sequence, job.processors, start, job)
         insort(situation._runs, entry)
         self._places._enter(block, entry)
 

@@ -156,7 +156,7 @@ class TieredApply(Apply):
         now = situation.now
         entry: RunEntry
         if stay.tier == FIRST_TIER:
-            entry = (now + planned, sequence, job.processors, now, job)
+            entry = ((self.now + instant(planned)) / MICROSECONDS, sequence, job.processors, now, job)
             situation.free = self.free = self.free - job.processors
             situation._reservation = None
             insort(situation._runs, entry)

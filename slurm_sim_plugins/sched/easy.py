@@ -47,11 +47,12 @@ class Easy:
             self._reserved = (head, shadow_time)
             yield Reserve(head, shadow_time)
 
+        in_time = view.until(shadow_time)
         # While jobs were only submitted, who was refused before would be refused again.
         for job in view.candidates(view.changed):
             if job.processors > view.free:
                 continue
-            if view.now + job.planned <= shadow_time:
+            if job.planned <= in_time:
                 yield Start(job)
             elif job.processors <= extra:
                 extra -= job.processors

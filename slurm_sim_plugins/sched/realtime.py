@@ -127,7 +127,7 @@ class Realtime:
         places, full = view.places, set()
         shadow: tuple[float, int] | None = None
         for job in jobs:
-            ahead = shadow is not None and view.now + job.planned > shadow[0]
+            ahead = shadow is not None and job.planned > view.until(shadow[0])
             beside = shadow[1] if shadow is not None and ahead else None
             # Where one job of a size finds no block, no other does.
             asked = (places.choices(job), beside)
@@ -151,7 +151,7 @@ class Realtime:
                     shadow = view.earliest_start(job)
                     yield Reserve(job, shadow[0])
                 continue
-            if shadow is not None and view.now + job.planned > shadow[0]:
+            if shadow is not None and job.planned > view.until(shadow[0]):
                 if job.processors > shadow[1]:
                     continue
                 shadow = shadow[0], shadow[1] - job.processors

@@ -94,7 +94,7 @@ class TwoTier:
             self._reserved = (head, shadow.time)
             yield Reserve(head, shadow.time)
         for job in self._others(view, tiers, head, shadow):
-            where = self._ahead(job, view, tiers, shadow)
+            where = self._ahead(job, tiers, shadow)
             if where is not None:
                 yield from self._bring(job, where, tiers)
 
@@ -106,23 +106,23 @@ class TwoTier:
 
     def _others(self, view: SchedulingView, tiers: Tiers, head: Job, shadow: _Shadow) -> list[Job]:
         """Who may go ahead of the head as things are now, in the order of the queue."""
-        free, now, time = view.free, view.now, shadow.time
+        free, in_time = view.free, shadow.in_time
         if not free:
             return []
         extra = shadow.extra if shadow.beside is None else free
         waiting = [
             job
             for job in view.queue
-            if job.processors <= free and (job.processors <= extra or now + job.planned <= time) and job is not head
+            if job.processors <= free and (job.processors <= extra or job.planned <= in_time) and job is not head
         ]
         behind = [stay.job for stay in tiers.stays("bg") if stay.job.processors <= free and stay.job is not head]
         return sorted(waiting + behind, key=_queue_order) if behind else waiting
 
-    def _ahead(self, job: Job, view: SchedulingView, tiers: Tiers, shadow: _Shadow) -> Processors | None:
+    def _ahead(self, job: Job, tiers: Tiers, shadow: _Shadow) -> Processors | None:
         """Where a job can come to without delaying the head, or None; notes what it takes of the extra processors."""
         idle = tiers.idle("fg")
         swaps = self._swaps(tiers.stay(job), idle)
-        if view.now + self._length(job, tiers, swaps) <= shadow.time:
+        if self._length(job, tiers, swaps) <= shadow.in_time:
             return self._place(job, tiers, idle)
         if shadow.beside is not None:
             return self._place(job, tiers, idle & shadow.beside)
@@ -175,10 +175,12 @@ class TwoTier:
         """When the head is to come to the foreground, and what it leaves over."""
         stay = tiers.stay(head)
         if stay is None or self._deploy != "reserve":
-            return _Shadow(*view.earliest_start(head))
+            time, extra = view.earliest_start(head)
+            return _Shadow(time, view.until(time), extra)
         fronts = {front.job for front in tiers.on(stay.where, "fg")}
         ends = [run.planned_end for run in view.running if run.job in fronts]
-        return _Shadow(max([view.now, *ends]), 0, ~stay.where)
+        time = max([view.now, *ends])
+        return _Shadow(time, view.until(time), 0, ~stay.where)
 
     def _background(self, view: SchedulingView, tiers: Tiers) -> Decisions:
         """Put waiting jobs behind what runs, shortest first."""
@@ -213,11 +215,13 @@ class _Shadow:
 
     Attributes:
         time: when it is to come to the foreground.
+        in_time: who is planned for no more seconds than these ends by then.
         extra: how many processors it leaves over then.
         beside: of a head that stays where it is instead: the processors that it is not on.
     """
 
     time: float
+    in_time: float
     extra: int
     beside: Processors | None = None
 

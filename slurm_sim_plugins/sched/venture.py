@@ -80,14 +80,13 @@ class Venture:
         self, view: SchedulingView, candidates: list[Job], time: float, extra: int
     ) -> Generator[Decision, bool, None]:
         """Start who is planned to end by ``time``, shortest first, then whoever fits."""
-        in_time = [
-            job for job in candidates if view.now + job.planned <= time or (self._extra and job.processors <= extra)
-        ]
+        until = view.until(time)
+        in_time = [job for job in candidates if job.planned <= until or (self._extra and job.processors <= extra)]
         started = set()
         for job in sorted(in_time, key=_shortest_first):
             if job.processors > view.free:
                 continue
-            if view.now + job.planned > time:
+            if job.planned > until:
                 if job.processors > extra:
                     continue
                 extra -= job.processors

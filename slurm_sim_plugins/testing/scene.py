@@ -283,6 +283,7 @@ class Scene:
         block: int | None = None,
     ) -> None:
         view = self.view
+        until = round(until, 6)
         self._sequence += 1
         self._state[job] = RUNNING
         if tier == FIRST_TIER:

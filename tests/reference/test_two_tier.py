@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from emulator import Result, Workload, simulate
@@ -58,6 +58,10 @@ RULES = st.builds(
     always=st.booleans(),
 )
 THIRDS = {"steps": ((0, 1 / 3), (5, 0.6)), "cost": 0.5}
+MINUTES = [(1, 1, 180, 0.96), (2, 1, 60, 0.4), (3, 3, 60, 0.4), (4, 1, 120, 0.4), (5, 1, 60, 0.4), (6, 2, 60, 0.4)]
+MINUTES += [(id, 1, 60, 0.4) for id in range(7, 14)]
+# At 145.333333 job 12 is planned to end just when job 4 is: two sums that differ as floats.
+END_TOGETHER = [(id, 0, processors, time, time, use) for id, processors, time, use in MINUTES], 4
 
 
 def options_of(rules: Rules) -> dict[str, Any]:
@@ -113,6 +117,7 @@ def test_every_job_ends_when_the_reference_says(
 @DEPLOY
 @settings(max_examples=25)
 @given(case=cases())
+@example(case=END_TOGETHER)
 def test_with_rates_that_are_no_binary_fractions(case: tuple[list[Row], int], deploy: Any) -> None:
     check(*case, Rules(deploy, **THIRDS))  # type: ignore[arg-type]
 

@@ -1,7 +1,7 @@
 """KEASY, REASY and MEASY, with a list of processors and exact numbers.
 
 Written from the description of the algorithms alone. Everything is recomputed whenever it
-is asked for; times are fractions of microseconds, of which only ends are rounded.
+is asked for; times are fractions of microseconds; ends, and the time that is planned, are whole ones.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Machine:
         swap = where == job.where
         if not job.tier or (rules.deploy == "kill" and not swap):
             return job.est
-        length = max(Fraction(SECOND), job.est - job.done) if rules.remaining else job.est
+        length = max(Fraction(SECOND), job.est - round(job.done)) if rules.remaining else job.est
         return length + (rules.cost * SECOND if rules.count_cost and not swap else 0)
 
     def expected_end(self, job: Job) -> Fraction:
