@@ -562,13 +562,22 @@ def _fit(request: Request, machine: Machine, work: Work) -> int:
 
 @compiled
 def _first_end(slots: Columns, begin: float, end: float, work: Work, found: int) -> float:
-    """When the first slot ends that keeps one of the nodes at some time between; infinite for none."""
+    """When the first slot ends that keeps one of the nodes at some time between; infinite for none.
+
+    Nodes of slots that begin before a run from the time that is tried would end were not taken,
+    so that only those are looked at that begin later.
+    """
     first, marked = np.inf, work.sets[0]
+    if begin <= work.clock[TRIED]:
+        return float(first)
     marked[:] = 0
     for place in range(found):
         marked[work.taken[0, place]] = 1
-    for slot in range(slots.sizes[COUNT]):
-        if slots.times[BEGIN, slot] < end and begin < slots.times[END, slot] < first:
+    for rank in range(work.far[ENTERED], slots.sizes[COUNT]):
+        slot = slots.order[BEGIN, rank]
+        if slots.times[BEGIN, slot] >= end:
+            break
+        if begin < slots.times[END, slot] < first:
             part = slots.parts[FIRST, slot]
             for place in range(part, part + slots.parts[MANY, slot]):
                 if marked[slots.members[place]]:

@@ -266,14 +266,41 @@ def _pick(code: Ints, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, 
 def _from_sets(
     code: Ints, capacity: Ints, sets: Ints, many: int, taken: Ints, found: int, missing: int
 ) -> tuple[int, int]:
-    """Take sets one after the other until it is enough."""
-    left = many
-    while left and not _done(code, found, missing) and found < code[MOST_NODES]:
-        best = _best(code, sets, many, found, missing)
+    """Take sets one after the other until it is enough.
+
+    The first that is sought is mostly enough; only if it is not, the sets are put in order.
+    """
+    best = _best(code, sets, many, found, missing)
+    if many:
         found, missing = _from_set(code, capacity, sets[FIRST, best], sets[BEHIND, best], taken, found, missing)
-        sets[SUM, best] = -1
-        left -= 1
+        sets[SUM, best] = 0
+    if many < 2 or _done(code, found, missing) or found >= code[MOST_NODES]:
+        return found, missing
+    order = np.argsort(-sets[SUM, :many], kind="mergesort")
+    largest = 0
+    while largest < many and not _done(code, found, missing) and found < code[MOST_NODES]:
+        if sets[SUM, order[largest]] == 0:
+            largest += 1
+            continue
+        best = _tightest(code, sets, order[largest:], found, missing)
+        found, missing = _from_set(code, capacity, sets[FIRST, best], sets[BEHIND, best], taken, found, missing)
+        sets[SUM, best] = 0
     return found, missing
+
+
+@compiled
+def _tightest(code: Ints, sets: Ints, order: Ints, found: int, missing: int) -> int:
+    """As :func:`_best`, of sets of which the larger come first."""
+    best = order[0]
+    fits = False
+    for place in order:
+        units = sets[SUM, place]
+        if units < missing:
+            break
+        suffices = sets[BEHIND, place] - sets[FIRST, place] >= code[MIN_NODES] - found
+        if suffices and (not fits or units < sets[SUM, best]):
+            best, fits = place, True
+    return int(best)
 
 
 @compiled
