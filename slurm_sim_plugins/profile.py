@@ -1,6 +1,7 @@
 """Free processors over time, as planned: reservations and holes.
 
-All times are float seconds. Pure Python and the reference for
+All times are float seconds; where a request ends is rounded to the microsecond, so that what
+ends together does so in floats too. Pure Python and the reference for
 :mod:`slurm_sim_plugins.profile_compiled`, which answers alike.
 """
 
@@ -13,6 +14,7 @@ from typing import Any
 RunEntry = tuple[float, int, int, float, Any]
 """(planned end, sequence, processors, start, job): a run as a plain tuple, which is made,
 sorted and unpacked fastest."""
+MICROSECONDS = 1e6
 
 
 def earliest_start(processors: int, free: int, running: Iterable[RunEntry], now: float) -> tuple[float, int]:
@@ -52,6 +54,10 @@ def refuse_too_wide(processors: Sequence[int], machine: int) -> None:
     widest = max(processors, default=0)
     if widest > machine:
         raise ValueError(f"a request wants {widest} processors, the whole machine has {machine}")
+
+
+def _end(start: float, duration: float) -> float:
+    return round((start + duration) * MICROSECONDS) / MICROSECONDS
 
 
 class Profile:
@@ -128,10 +134,10 @@ class Profile:
         begin = self._begin(not_before)
         held = [max(start, begin) for start in starts]
         for wanted, duration, start in zip(processors, durations, held, strict=True):
-            self._add(start, start + duration, -wanted)
+            self._add(start, _end(start, duration), -wanted)
         moved = []
         for wanted, duration, start in zip(processors, durations, held, strict=True):
-            self._add(start, start + duration, wanted)
+            self._add(start, _end(start, duration), wanted)
             moved.append(self._take(wanted, duration, begin))
         return moved
 
@@ -149,7 +155,7 @@ class Profile:
             while free[step] < wanted:
                 step += 1
             start = times[step]
-            end = start + duration
+            end = _end(start, duration)
             beyond = bisect_left(times, end, step)
             for ahead in range(beyond - 1, step, -1):
                 if free[ahead] < wanted:

@@ -18,7 +18,7 @@ except ImportError as error:
         "the compiled profile needs numba, which cannot be imported: pip install slurm-sim-plugins[compiled]"
     ) from error
 
-from slurm_sim_plugins.profile import Profile, RunEntry, refuse_too_wide
+from slurm_sim_plugins.profile import MICROSECONDS, Profile, RunEntry, refuse_too_wide
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -116,16 +116,22 @@ def _compress(
     count = _ensure_step(times, free, count, begin)
     held = np.maximum(held, begin)
     for request in range(len(processors)):
-        end = held[request] + durations[request]
+        end = _end(held[request], durations[request])
         count = _ensure_step(times, free, count, held[request])
         count = _ensure_step(times, free, count, end)
         _change(times, free, count, held[request], end, -processors[request])
     moved = np.empty(len(processors))
     for request in range(len(processors)):
-        end = held[request] + durations[request]
+        end = _end(held[request], durations[request])
         _change(times, free, count, held[request], end, processors[request])
         moved[request], count = _take(times, free, count, processors[request], durations[request], begin)
     return times[:count], free[:count], moved
+
+
+@_compiled
+def _end(start: float, duration: float) -> float:
+    end: float = np.rint((start + duration) * MICROSECONDS) / MICROSECONDS
+    return end
 
 
 @_compiled
@@ -135,7 +141,7 @@ def _take(times: Real, free: Whole, count: int, wanted: int, duration: float, be
         while free[step] < wanted:
             step += 1
         start = times[step]
-        end = start + duration
+        end = _end(start, duration)
         beyond = step + 1
         while beyond < count and times[beyond] < end and free[beyond] >= wanted:
             beyond += 1
