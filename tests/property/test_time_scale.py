@@ -57,6 +57,6 @@ def test_the_unit_of_time_decides_nothing(rows: list[Row], unit: int, scheduler:
 @pytest.mark.parametrize("scheduler", ["sched/easy", "sched/realtime", "sched/conservative"])
 def test_who_ends_just_when_the_head_is_to_start_goes_ahead(scheduler: str) -> None:
     """145.333333 + 60 and 85.333333 + 120 differ as floats."""
-    rows = [(85_333_333, 2, 120, 120), (85_333_333, 1, 60, 60), (86_000_000, 3, 10, 10), (145_333_333, 1, 60, 60)]
+    rows = [(85_333_333, 4, 120, 120), (85_333_333, 2, 60, 60), (86_000_000, 6, 10, 10), (145_333_333, 2, 60, 60)]
     micro = [(submit, processors, run * SECOND, limit * SECOND) for submit, processors, run, limit in rows]
     assert starts(micro, 1, scheduler, {})[4] == 145_333_333
