@@ -186,7 +186,7 @@ def test_includes_that_cannot_be_followed_are_errors(folder):
     assert lines[:3] == [
         "slurm.conf:1: 'slurm.conf' includes itself; take this line out",
         "slurm.conf:3: missing: cannot be read: No such file or directory",
-        "slurm.conf:4: embedded null byte",
+        "slurm.conf:4: 'x\\x00y' is no name of a file",
     ]
     assert lines[3].startswith("slurm.conf:5: ")
     assert lines[4:] == ["two:2: 'one' includes itself; take this line out"]

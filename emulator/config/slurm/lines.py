@@ -114,14 +114,16 @@ class Lines:
         # %c stands for the cluster's name (Slurm's documentation, "Include modifiers").
         path = self._main.parent / name.replace("%c", self._cluster)
         try:
+            if "\0" in str(path):
+                raise InputError(f"{name!r} is no name of a file")
             target = path.resolve()
             if Path(name).is_absolute() or self._folder is None or not target.is_relative_to(self._folder):
                 self._findings.notice(place, f"{name!r} is not read: it is not in the folder of {self._main.name}")
                 return
             self._check_include(name, target, open_files)
             content = _content(path)
-        except (InputError, OSError, RuntimeError, ValueError) as error:
-            # A loop of links is a RuntimeError, a name with a NUL byte a ValueError.
+        except (InputError, OSError, RuntimeError) as error:
+            # A loop of links is a RuntimeError before Python 3.13.
             self._findings.problem(place, str(error))
             return
         yield from self._file(path, content, (*open_files, target))
