@@ -20,7 +20,22 @@ from emulator.slurmctld.future import FIRST_WINDOW
 from emulator.slurmctld.job import Job, Partition
 from emulator.slurmctld.nodes import Allocation, Free, Ints, Mask
 from emulator.slurmctld.runs import FIRST, MANY, NODE, Reals
-from emulator.slurmctld.select_compiled import compiled, count, enough, pick, room
+from emulator.slurmctld.select_compiled import (
+    FREE_JOBS,
+    FREE_MEMORY,
+    FREE_UNITS,
+    MACHINE_MEMORY,
+    MACHINE_UNITS,
+    Code,
+    Counts,
+    compiled,
+    counted,
+    enough,
+    fill,
+    gres_of,
+    pick,
+    room,
+)
 
 BEGIN, END = range(2)
 """Rows of times of slots."""
@@ -132,7 +147,7 @@ class Runs(NamedTuple):
 class Request(NamedTuple):
     """What is wanted: the request as numbers, nodes that may be used, and what ``NOW`` and so on name."""
 
-    code: Ints
+    code: Code
     usable: Mask
     asked: Reals
 
@@ -151,7 +166,8 @@ class Work(NamedTuple):
     Attributes:
         state: what is free at the time of the search.
         kept: how many slots keep each node.
-        capacity: units that the job could have on each node.
+        room: units that the job could have on each node if no slot kept it.
+        capacity: units that it could have on each node.
         counts: what is counted of them.
         sets: for sets of neighbours.
         taken: nodes that were taken, and the units of each.
@@ -161,6 +177,7 @@ class Work(NamedTuple):
 
     state: Ints
     kept: Ints
+    room: Ints
     capacity: Ints
     counts: Ints
     sets: Ints
@@ -189,8 +206,9 @@ class CompiledCycle(Cycle):
         self._work = Work(
             np.empty_like(cluster.free.table),
             np.empty(len(cluster.machine), dtype=np.int64),
+            np.empty(len(cluster.machine), dtype=np.int64),
             selector.capacity,
-            selector.counts,
+            np.zeros(3, dtype=np.int64),
             selector.sets,
             selector.taken,
             np.zeros(4, dtype=np.int64),
@@ -426,21 +444,23 @@ def _set_up(request: Request, machine: Machine, runs: Runs, slots: Columns, work
     work.far[:] = 0
     work.far[KNOWN] = slots.sizes[COUNT]
     _move(request, machine, runs, slots, work, begin, False)
-    work.counts[:] = 0
-    for node in range(len(request.usable)):
-        units = 0
-        if request.usable[node] and work.kept[node] == 0:
-            units = room(request.code, machine.rows, work.state, node)
-        work.capacity[node] = units
-        count(request.code, work.counts, units, 1)
+    fill(request.code, request.usable, machine.rows, work.state, work.room)
+    counts = Counts(0, 0, 0)
+    for node in range(len(work.room)):
+        work.capacity[node] = work.room[node] if work.kept[node] == 0 else 0
+        counts = counted(request.code, counts, work.capacity[node], 1)
+    _note(work, counts)
 
 
 @compiled
 def _catch_up(request: Request, machine: Machine, runs: Runs, slots: Columns, work: Work) -> None:
-    """Take notice of slots that were added since."""
+    """Take notice of slots that were added since.
+
+    What did not fit before them does not fit now, if the request is steady. So the search goes
+    on where it was, or at the first time before that at which a slot now begins or ends.
+    """
     clock, far, times = work.clock, work.far, slots.times
-    if clock[TIME] > clock[TRIED]:
-        # Runs that end soon after are thought away anew, up to the first time at which a slot begins or ends.
+    if clock[TIME] > clock[TRIED] and not request.code.steady:
         _set_up(request, machine, runs, slots, work, clock[TRIED])
         return
     for slot in range(far[KNOWN], slots.sizes[COUNT]):
@@ -449,8 +469,15 @@ def _catch_up(request: Request, machine: Machine, runs: Runs, slots: Columns, wo
             if times[END, slot] <= clock[TRIED]:
                 far[LEFT] += 1
             else:
-                _change(request, machine, slots, slot, 1, work, True)
+                _change(request, slots, slot, 1, work, True)
     far[KNOWN] = slots.sizes[COUNT]
+    later = _next(slots, clock[TRIED])
+    if later <= clock[TIME]:
+        upto = far[RUNS]
+        while upto and runs.ends[upto - 1] > later:
+            upto -= 1
+        _give(request, machine, runs, upto, work, True)
+        _move(request, machine, runs, slots, work, later, True)
 
 
 @compiled
@@ -482,55 +509,83 @@ def _move(request: Request, machine: Machine, runs: Runs, slots: Columns, work: 
     """Go on to a later time: other slots keep nodes from a run that begins then, and other runs have ended."""
     far, times, order, many = work.far, slots.times, slots.order, slots.sizes[COUNT]
     while far[ENTERED] < many and times[BEGIN, order[BEGIN, far[ENTERED]]] < begin + request.asked[LENGTH]:
-        _change(request, machine, slots, order[BEGIN, far[ENTERED]], 1, work, live)
+        _change(request, slots, order[BEGIN, far[ENTERED]], 1, work, live)
         far[ENTERED] += 1
     while far[LEFT] < many and times[END, order[END, far[LEFT]]] <= begin:
-        _change(request, machine, slots, order[END, far[LEFT]], -1, work, live)
+        _change(request, slots, order[END, far[LEFT]], -1, work, live)
         far[LEFT] += 1
     if begin > request.asked[NOW]:
         upto = far[RUNS]
         while upto < len(runs.ends) and runs.ends[upto] <= begin:
             upto += 1
-        _give_back(request, machine, runs, upto, work, live)
+        _give(request, machine, runs, upto, work, live)
     work.clock[TRIED] = work.clock[TIME] = begin
     work.clock[WINDOW] = FIRST_WINDOW
 
 
 @compiled
-def _change(request: Request, machine: Machine, slots: Columns, slot: int, sign: int, work: Work, live: bool) -> None:
+def _change(request: Request, slots: Columns, slot: int, sign: int, work: Work, live: bool) -> None:
     """A slot begins to keep its nodes from the run, or has ended."""
-    first = slots.parts[FIRST, slot]
+    first, flips = slots.parts[FIRST, slot], 1 if sign > 0 else 0
+    members, kept, capacity, units = slots.members, work.kept, work.capacity, work.room
+    counts = _noted(work)
     for place in range(first, first + slots.parts[MANY, slot]):
-        node = slots.members[place]
-        work.kept[node] += sign
-        if live and work.kept[node] == (1 if sign > 0 else 0):
-            _update(request, machine, work, node)
+        node = members[place]
+        kept[node] += sign
+        if live and kept[node] == flips:
+            counts = counted(request.code, counts, units[node], -sign)
+            capacity[node] = units[node] * (1 - flips)
+    _note(work, counts)
 
 
 @compiled
-def _update(request: Request, machine: Machine, work: Work, node: int) -> None:
-    """Something has changed on a node: count it anew."""
-    if not request.usable[node]:
-        return
-    units = room(request.code, machine.rows, work.state, node) if work.kept[node] == 0 else 0
-    if units != work.capacity[node]:
-        count(request.code, work.counts, work.capacity[node], -1)
-        count(request.code, work.counts, units, 1)
-        work.capacity[node] = units
-
-
-@compiled
-def _give_back(request: Request, machine: Machine, runs: Runs, upto: int, work: Work, live: bool) -> None:
-    """Runs end, up to the one before ``upto``."""
-    for run in range(work.far[RUNS], upto):
-        first = runs.parts[FIRST, run]
-        for entry in range(first, first + runs.parts[MANY, run]):
-            node = runs.entries[NODE, entry]
-            for row in range(len(work.state)):
-                work.state[row, node] += runs.entries[NODE + 1 + row, entry]
-            if live:
-                _update(request, machine, work, node)
+def _give(request: Request, machine: Machine, runs: Runs, upto: int, work: Work, live: bool) -> None:
+    """Runs have ended up to the one before ``upto``: more of them than so far, or fewer."""
+    far = work.far[RUNS]
+    sign = 1 if upto > far else -1
+    entries, state = runs.entries, work.state
+    for run in range(min(far, upto), max(far, upto)):
+        first = runs.parts[run, FIRST]
+        for entry in range(first, first + runs.parts[run, MANY]):
+            node = entries[NODE, entry]
+            for row in range(len(state)):
+                state[row, node] += sign * entries[NODE + 1 + row, entry]
+        if live:
+            _recount(request, machine, runs, run, work)
     work.far[RUNS] = upto
+
+
+@compiled
+def _recount(request: Request, machine: Machine, runs: Runs, run: int, work: Work) -> None:
+    """Other resources are free on the nodes of a run: count them anew."""
+    first, entries, code = runs.parts[run, FIRST], runs.entries, request.code
+    kept, capacity, rooms, state = work.kept, work.capacity, work.room, work.state
+    free_units, memory, jobs = state[FREE_UNITS], state[FREE_MEMORY], state[FREE_JOBS]
+    all_units, all_memory = machine.rows[MACHINE_UNITS], machine.rows[MACHINE_MEMORY]
+    counts = _noted(work)
+    for entry in range(first, first + runs.parts[run, MANY]):
+        node = entries[NODE, entry]
+        if not request.usable[node]:
+            continue
+        units = room(code, free_units[node], memory[node], jobs[node], all_units[node], all_memory[node])
+        if units and code.gres and gres_of(code, state, node) < code.gres:
+            units = 0
+        if units != rooms[node] and kept[node] == 0:
+            counts = counted(code, counts, rooms[node], -1)
+            counts = counted(code, counts, units, 1)
+            capacity[node] = units
+        rooms[node] = units
+    _note(work, counts)
+
+
+@compiled
+def _noted(work: Work) -> Counts:
+    return Counts(work.counts[0], work.counts[1], work.counts[2])
+
+
+@compiled
+def _note(work: Work, counts: Counts) -> None:
+    work.counts[0], work.counts[1], work.counts[2] = counts.units, counts.nodes, counts.big
 
 
 @compiled
@@ -545,7 +600,7 @@ def _within(request: Request, machine: Machine, runs: Runs, work: Work, later: f
         time = max(ends[upto - 1], clock[TRIED])
         if time >= later:
             return 0
-        _give_back(request, machine, runs, upto, work, True)
+        _give(request, machine, runs, upto, work, True)
         clock[TIME] = time
         clock[WINDOW] *= 2
         found = _fit(request, machine, work)
@@ -555,7 +610,7 @@ def _within(request: Request, machine: Machine, runs: Runs, work: Work, later: f
 @compiled
 def _fit(request: Request, machine: Machine, work: Work) -> int:
     """On how many nodes the job fits; 0 if it does not."""
-    if not enough(request.code, work.counts):
+    if not enough(request.code, _noted(work)):
         return 0
     return pick(request.code, machine.rows, machine.weights, work.capacity, work.sets, work.taken)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from emulator.slurmctld.job import Job, Partition
-from emulator.slurmctld.nodes import Allocation, Ints, Mask
+from emulator.slurmctld.nodes import Allocation, Mask
 from emulator.slurmctld.runs import RunTable
-from emulator.slurmctld.select_compiled import Selector, encode
+from emulator.slurmctld.select_compiled import Code, Selector, encode
 
 if TYPE_CHECKING:
     from emulator.slurmctld.cluster import Cluster
@@ -28,9 +28,9 @@ class Compiled:
         self._cluster = cluster
         self.selector = Selector(cluster.machine)
         self.runs = RunTable(cluster)
-        self._codes: dict[tuple[int, str], Ints | None] = {}
+        self._codes: dict[tuple[int, str], Code | None] = {}
 
-    def code(self, job: Job, partition: Partition) -> Ints | None:
+    def code(self, job: Job, partition: Partition) -> Code | None:
         """What a job asks of a partition as numbers; None if it is not plain."""
         key = (job.alike, partition.name)
         if key not in self._codes:

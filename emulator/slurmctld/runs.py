@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 FIRST, MANY, ID = range(3)
-"""Rows of the index: where its entries begin, how many there are, whose they are."""
+"""Columns of the index: where its entries begin, how many there are, whose they are."""
 NODE = 0
 """Row of the entries; behind it those of :attr:`emulator.slurmctld.nodes.Free.table`."""
 
@@ -32,7 +32,7 @@ class RunTable:
     Attributes:
         count: how many there are.
         ends: when each is planned to end, in seconds.
-        index: a column for each; see ``FIRST``.
+        index: a row for each; see ``FIRST``.
         entries: a column for each node of each.
     """
 
@@ -41,7 +41,7 @@ class RunTable:
         self._kinds = list(cluster.machine.gres)
         self.count = self._used = self._wasted = 0
         self.ends: Reals = np.empty(256)
-        self.index: Ints = np.zeros((3, 256), dtype=np.int64)
+        self.index: Ints = np.zeros((256, 3), dtype=np.int64)
         self.entries: Ints = np.zeros((4 + len(self._kinds), 1024), dtype=np.int64)
         self._raw: dict[int, float] = {}
         self._odd: set[int] = set()
@@ -70,11 +70,11 @@ class RunTable:
         if self._stale:
             return
         place = int(np.searchsorted(self.ends[: self.count], self._raw.pop(job.id)))
-        while self.index[ID, place] != job.id:
+        while self.index[place, ID] != job.id:
             place += 1
-        self._wasted += int(self.index[MANY, place])
+        self._wasted += int(self.index[place, MANY])
         self.ends[place : self.count - 1] = self.ends[place + 1 : self.count]
-        self.index[:, place : self.count - 1] = self.index[:, place + 1 : self.count]
+        self.index[place : self.count - 1] = self.index[place + 1 : self.count]
         self.count -= 1
         if self._wasted > 4096 and 2 * self._wasted > self._used:
             self._stale = True
@@ -87,13 +87,13 @@ class RunTable:
         now = self._cluster.now
         if self._stale or self._odd:
             self._make()
-        ends, index = self.ends[: self.count], self.index[:, : self.count]
+        ends, index = self.ends[: self.count], self.index[: self.count]
         late = int(np.searchsorted(ends, now, side="right"))
         if late:
             ends = ends.copy()
-            ends[:late] = [self._cluster.planned_end(self._cluster.running[job]) for job in index[ID, :late].tolist()]
-            order = np.lexsort((index[ID], ends))
-            ends, index = ends[order], np.ascontiguousarray(index[:, order])
+            ends[:late] = [self._cluster.planned_end(self._cluster.running[job]) for job in index[:late, ID].tolist()]
+            order = np.lexsort((index[:, ID], ends))
+            ends, index = ends[order], index[order]
         return ends, index
 
     def _make(self) -> None:
@@ -114,14 +114,14 @@ class RunTable:
         assert job.run is not None
         if self.count == len(self.ends):
             self.ends = np.resize(self.ends, 2 * self.count)
-            self.index = _wider(self.index)
+            self.index = np.concatenate([self.index, np.zeros_like(self.index)])
         place = int(np.searchsorted(self.ends[: self.count], end))
-        while place < self.count and self.ends[place] == end and self.index[ID, place] < job.id:
+        while place < self.count and self.ends[place] == end and self.index[place, ID] < job.id:
             place += 1
         self.ends[place + 1 : self.count + 1] = self.ends[place : self.count]
-        self.index[:, place + 1 : self.count + 1] = self.index[:, place : self.count]
+        self.index[place + 1 : self.count + 1] = self.index[place : self.count]
         self.ends[place] = end
-        self.index[:, place] = self._used, len(job.run.allocation.nodes), job.id
+        self.index[place] = self._used, len(job.run.allocation.nodes), job.id
         self.count += 1
         self._raw[job.id] = end
         self._write(job.run.allocation)

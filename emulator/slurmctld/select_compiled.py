@@ -3,12 +3,15 @@
 The answers are the same, node by node. A request is plain if it names no nodes, takes any
 node that its constraint allows, wants resources on each node and not in all, and no more
 nodes than needed. The first use compiles the kernels; numba keeps them on disk.
+
+Functions that are called for each node take numbers only: to hand over an array costs more
+than what is done with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -25,15 +28,10 @@ from emulator.slurmctld.nodes import Allocation, Free, Ints, Machine, Mask
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-MIN_NODES, MOST_NODES, UNITS, PER_TASK, PER_NODE, WHOLE, MEMORY_PER_NODE, MEMORY_PER_UNIT = range(8)
-ALL_MEMORY, GRES, GRES_KINDS, LAST_FIRST, BIG, MANY_BIG = range(8, 14)
-"""Places in a request as numbers. So many nodes must each give ``BIG`` units, or it cannot fit."""
 FREE_UNITS, FREE_MEMORY, FREE_JOBS, FREE_GRES = range(4)
 """Rows of what is free; kinds of generic resources follow."""
 MACHINE_UNITS, MACHINE_MEMORY, MACHINE_WEIGHT = range(3)
 """Rows of the machine."""
-TOTAL, COUNT, BIG_ONES = range(3)
-"""What is counted of the nodes: units, nodes with some, nodes with many."""
 FIRST, BEHIND, SUM, LARGE = range(4)
 """Rows of sets of neighbours: the first node, the one behind the last, units; and room for the larger nodes."""
 MOST_KINDS = 62
@@ -48,7 +46,49 @@ def compiled(function: Callable[_P, _T]) -> Callable[_P, _T]:
     return kernel
 
 
-def encode(want: Want, machine: Machine) -> Ints | None:
+class Code(NamedTuple):
+    """A request as numbers; see :class:`emulator.slurmctld.node_select.Want`.
+
+    Attributes:
+        gres: how many of a generic resource on each node.
+        gres_kinds: a bit for each kind that will do.
+        big, many_big: so many nodes must each give ``big`` units, or it cannot fit.
+        steady: whether it fits wherever it fits with fewer nodes. Where only so many may be
+            taken, the wrong ones can be taken first.
+    """
+
+    min_nodes: int
+    most_nodes: int
+    units: int
+    per_task: int
+    per_node: int
+    whole: int
+    memory_per_node: int
+    memory_per_unit: int
+    all_memory: int
+    gres: int
+    gres_kinds: int
+    last_first: int
+    big: int
+    many_big: int
+    steady: int
+
+
+class Counts(NamedTuple):
+    """What is counted of the nodes.
+
+    Attributes:
+        units: that a job could have.
+        nodes: with some of them.
+        big: nodes with many.
+    """
+
+    units: int
+    nodes: int
+    big: int
+
+
+def encode(want: Want, machine: Machine) -> Code | None:
     """A request as numbers, or None if it is not plain."""
     others = want.required is not None or want.least_loaded or want.gres_total or len(want.gres) > 1
     if others or len(want.choices) != 1 or want.choices[0].counts or want.target_nodes > want.min_nodes:
@@ -61,24 +101,22 @@ def encode(want: Want, machine: Machine) -> Ints | None:
     per_node = FAR if want.per_node is None else want.per_node
     highest = max(min(int(machine.units.max()), per_node), 1)
     others_give = FAR if most_nodes == FAR else (most_nodes - 1) * highest
-    return np.array(
-        [
-            want.min_nodes,
-            most_nodes,
-            want.units,
-            want.per_task,
-            per_node,
-            want.whole,
-            want.memory_per_node,
-            want.memory_per_unit,
-            want.all_memory,
-            count,
-            kinds,
-            want.last_first,
-            max(want.units - others_give, 1),
-            -(-want.units // highest),
-        ],
-        dtype=np.int64,
+    return Code(
+        min_nodes=want.min_nodes,
+        most_nodes=most_nodes,
+        units=want.units,
+        per_task=want.per_task,
+        per_node=per_node,
+        whole=int(want.whole),
+        memory_per_node=want.memory_per_node,
+        memory_per_unit=want.memory_per_unit,
+        all_memory=int(want.all_memory),
+        gres=count,
+        gres_kinds=kinds,
+        last_first=int(want.last_first),
+        big=max(want.units - others_give, 1),
+        many_big=-(-want.units // highest),
+        steady=int(most_nodes in (1, FAR) or want.units >= most_nodes * highest),
     )
 
 
@@ -97,7 +135,6 @@ class Selector:
         rows: the machine as rows.
         weights: all weights, ascending.
         capacity: room for the units that a job could have on each node.
-        counts: room for what is counted.
         sets: room for sets of neighbours.
         taken: room for nodes, and the units of each.
     """
@@ -108,26 +145,16 @@ class Selector:
         self.rows = machine_table(machine)
         self.weights = machine.weights
         self.capacity: Ints = np.empty(size, dtype=np.int64)
-        self.counts: Ints = np.empty(3, dtype=np.int64)
         self.sets: Ints = np.empty((4, size), dtype=np.int64)
         self.taken: Ints = np.empty((2, size), dtype=np.int64)
 
-    def select(self, want: Want, code: Ints, free: Free, usable: Mask) -> Allocation | None:
+    def select(self, want: Want, code: Code, free: Free, usable: Mask) -> Allocation | None:
         """As :func:`emulator.slurmctld.node_select.select_nodes`."""
-        taken = choose(
-            code,
-            usable & want.choices[0].mask,
-            self.rows,
-            self.weights,
-            free.table,
-            self.capacity,
-            self.counts,
-            self.sets,
-            self.taken,
-        )
+        allowed = usable & want.choices[0].mask
+        taken = choose(code, allowed, self.rows, self.weights, free.table, self.capacity, self.sets, self.taken)
         return self.allocation(want, code, free, taken) if taken else None
 
-    def allocation(self, want: Want, code: Ints, free: Free, taken: int) -> Allocation | None:
+    def allocation(self, want: Want, code: Code, free: Free, taken: int) -> Allocation | None:
         """What a job gets of the nodes that were taken."""
         deal(code, self.capacity, taken, self.taken)
         nodes, units = self.taken[:, :taken].tolist()
@@ -136,84 +163,71 @@ class Selector:
 
 @compiled
 def choose(
-    code: Ints,
-    usable: Mask,
-    machine: Ints,
-    weights: Ints,
-    free: Ints,
-    capacity: Ints,
-    counts: Ints,
-    sets: Ints,
-    taken: Ints,
+    code: Code, usable: Mask, machine: Ints, weights: Ints, free: Ints, capacity: Ints, sets: Ints, taken: Ints
 ) -> int:
     """Fill in the nodes that are taken, and the units of each that are counted on; how many they are, or 0."""
-    fill(code, usable, machine, free, capacity, counts)
+    fill(code, usable, machine, free, capacity)
+    counts = Counts(0, 0, 0)
+    for node in range(len(capacity)):
+        counts = counted(code, counts, capacity[node], 1)
     return pick(code, machine, weights, capacity, sets, taken) if enough(code, counts) else 0
 
 
 @compiled
-def fill(code: Ints, usable: Mask, machine: Ints, free: Ints, capacity: Ints, counts: Ints) -> None:
-    """Fill in the units that a job could have on each node, and count them."""
-    counts[:] = 0
+def fill(code: Code, usable: Mask, machine: Ints, free: Ints, capacity: Ints) -> None:
+    """Fill in the units that a job could have on each node."""
+    units, memory, jobs = free[FREE_UNITS], free[FREE_MEMORY], free[FREE_JOBS]
+    all_units, all_memory = machine[MACHINE_UNITS], machine[MACHINE_MEMORY]
     for node in range(len(usable)):
-        capacity[node] = room(code, machine, free, node) if usable[node] else 0
-        count(code, counts, capacity[node], 1)
+        there = room(code, units[node], memory[node], jobs[node], all_units[node], all_memory[node])
+        capacity[node] = there if usable[node] else 0
+    if code.gres:
+        for node in range(len(usable)):
+            if capacity[node] and gres_of(code, free, node) < code.gres:
+                capacity[node] = 0
 
 
 @compiled
-def count(code: Ints, counts: Ints, units: int, sign: int) -> None:
-    """Count a node with so many units."""
-    if units > 0:
-        counts[TOTAL] += sign * units
-        counts[COUNT] += sign
-        if units >= code[BIG]:
-            counts[BIG_ONES] += sign
-
-
-@compiled
-def enough(code: Ints, counts: Ints) -> bool:
-    """Whether the nodes could do at all."""
-    return bool(
-        counts[TOTAL] >= code[UNITS] and counts[COUNT] >= code[MIN_NODES] and counts[BIG_ONES] >= code[MANY_BIG]
-    )
-
-
-@compiled
-def room(code: Ints, machine: Ints, free: Ints, node: int) -> int:
-    """Units that a job could have on a node."""
-    units = free[FREE_UNITS, node]
-    if code[WHOLE]:
-        units = machine[MACHINE_UNITS, node] if free[FREE_JOBS, node] == 0 else 0
-    units = min(_held_by_memory(code, machine, free, node, units), code[PER_NODE])
+def room(code: Code, units: int, memory: int, jobs: int, all_units: int, all_memory: int) -> int:
+    """Units that a job could have on a node where so much is free, but for generic resources."""
+    if code.whole:
+        units = all_units if jobs == 0 else 0
+    if memory < code.memory_per_node or (code.all_memory and memory < all_memory):
+        return 0
+    if code.memory_per_unit:
+        units = min(units, memory // code.memory_per_unit)
+    units = min(units, code.per_node)
     # A node that does not hold one task is of no use.
-    if units < code[PER_TASK] or (code[GRES] and _gres(code, free, node) < code[GRES]):
-        return 0
-    return int(units)
+    return int(units) if units >= code.per_task else 0
 
 
 @compiled
-def _held_by_memory(code: Ints, machine: Ints, free: Ints, node: int, units: int) -> int:
-    memory = free[FREE_MEMORY, node]
-    if code[MEMORY_PER_NODE] and memory < code[MEMORY_PER_NODE]:
-        return 0
-    if code[ALL_MEMORY] and memory < machine[MACHINE_MEMORY, node]:
-        return 0
-    if code[MEMORY_PER_UNIT]:
-        return int(min(units, memory // code[MEMORY_PER_UNIT]))
-    return int(units)
-
-
-@compiled
-def _gres(code: Ints, free: Ints, node: int) -> int:
+def gres_of(code: Code, free: Ints, node: int) -> int:
+    """How many of the generic resource that is wanted are free on a node."""
     there = 0
     for kind in range(len(free) - FREE_GRES):
-        if code[GRES_KINDS] >> kind & 1:
+        if code.gres_kinds >> kind & 1:
             there += free[FREE_GRES + kind, node]
     return there
 
 
 @compiled
-def pick(code: Ints, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, taken: Ints) -> int:
+def counted(code: Code, counts: Counts, units: int, sign: int) -> Counts:
+    """The counts with a node of so many units more, or less."""
+    if units == 0:
+        return counts
+    big = sign if units >= code.big else 0
+    return Counts(counts.units + sign * units, counts.nodes + sign, counts.big + big)
+
+
+@compiled
+def enough(code: Code, counts: Counts) -> bool:
+    """Whether the nodes could do at all."""
+    return counts.units >= code.units and counts.nodes >= code.min_nodes and counts.big >= code.many_big
+
+
+@compiled
+def pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, taken: Ints) -> int:
     """Fill in the nodes that are taken, and the units of each; how many they are, or 0 if they do not do.
 
     Where only so many nodes may be taken, those with least are left out, more and more, till it fits.
@@ -227,7 +241,7 @@ def pick(code: Ints, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, t
         taken: room for the answer.
     """
     found = _pick(code, machine, weights, capacity, sets, taken)
-    if found or code[MOST_NODES] == FAR:
+    if found or code.most_nodes == FAR:
         return found
     rest = sets[LARGE]
     rest[:] = capacity
@@ -239,23 +253,23 @@ def pick(code: Ints, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, t
         for node in range(len(rest)):
             rest[node] = rest[node] if rest[node] > lowest else 0
             left += rest[node] > 0
-        if left == 0 or left < code[MIN_NODES]:
+        if left == 0 or left < code.min_nodes:
             return 0
         found = _pick(code, machine, weights, rest, sets, taken)
     return found
 
 
 @compiled
-def _pick(code: Ints, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, taken: Ints) -> int:
-    missing, found = code[UNITS], 0
-    if code[LAST_FIRST] and missing <= 1:
+def _pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, taken: Ints) -> int:
+    missing, found = code.units, 0
+    if code.last_first and missing <= 1:
         for node in range(len(capacity) - 1, -1, -1):
             if capacity[node] > 0:
-                found, missing = _take(code, capacity, node, taken, found, missing)
-                break
-        return found if _done(code, found, missing) else 0
+                taken[0, 0], taken[1, 0] = node, _share(code, capacity[node], 0, missing)
+                return 1 if _done(code, 1, missing - taken[1, 0]) else 0
+        return 0
     for level in weights:
-        if _done(code, found, missing) or found >= code[MOST_NODES]:
+        if _done(code, found, missing) or found >= code.most_nodes:
             break
         many = _sets(capacity, machine, level, sets)
         found, missing = _from_sets(code, capacity, sets, many, taken, found, missing)
@@ -264,7 +278,7 @@ def _pick(code: Ints, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, 
 
 @compiled
 def _from_sets(
-    code: Ints, capacity: Ints, sets: Ints, many: int, taken: Ints, found: int, missing: int
+    code: Code, capacity: Ints, sets: Ints, many: int, taken: Ints, found: int, missing: int
 ) -> tuple[int, int]:
     """Take sets one after the other until it is enough.
 
@@ -274,11 +288,11 @@ def _from_sets(
     if many:
         found, missing = _from_set(code, capacity, sets[FIRST, best], sets[BEHIND, best], taken, found, missing)
         sets[SUM, best] = 0
-    if many < 2 or _done(code, found, missing) or found >= code[MOST_NODES]:
+    if many < 2 or _done(code, found, missing) or found >= code.most_nodes:
         return found, missing
     order = np.argsort(-sets[SUM, :many], kind="mergesort")
     largest = 0
-    while largest < many and not _done(code, found, missing) and found < code[MOST_NODES]:
+    while largest < many and not _done(code, found, missing) and found < code.most_nodes:
         if sets[SUM, order[largest]] == 0:
             largest += 1
             continue
@@ -289,7 +303,7 @@ def _from_sets(
 
 
 @compiled
-def _tightest(code: Ints, sets: Ints, order: Ints, found: int, missing: int) -> int:
+def _tightest(code: Code, sets: Ints, order: Ints, found: int, missing: int) -> int:
     """As :func:`_best`, of sets of which the larger come first."""
     best = order[0]
     fits = False
@@ -297,7 +311,7 @@ def _tightest(code: Ints, sets: Ints, order: Ints, found: int, missing: int) -> 
         units = sets[SUM, place]
         if units < missing:
             break
-        suffices = sets[BEHIND, place] - sets[FIRST, place] >= code[MIN_NODES] - found
+        suffices = sets[BEHIND, place] - sets[FIRST, place] >= code.min_nodes - found
         if suffices and (not fits or units < sets[SUM, best]):
             best, fits = place, True
     return int(best)
@@ -305,32 +319,32 @@ def _tightest(code: Ints, sets: Ints, order: Ints, found: int, missing: int) -> 
 
 @compiled
 def _from_set(
-    code: Ints, capacity: Ints, first: int, behind: int, taken: Ints, found: int, missing: int
+    code: Code, capacity: Ints, first: int, behind: int, taken: Ints, found: int, missing: int
 ) -> tuple[int, int]:
-    if code[MIN_NODES] - found <= 1 and missing > 0:
+    if code.min_nodes - found <= 1 and missing > 0:
         alone = _least_sufficient(capacity, first, behind, missing)
         if alone >= 0:
-            return _take(code, capacity, alone, taken, found, missing)
+            first, behind = alone, alone + 1
     for node in range(first, behind):
-        if _done(code, found, missing) or found >= code[MOST_NODES]:
+        if _done(code, found, missing) or found >= code.most_nodes:
             break
-        found, missing = _take(code, capacity, node, taken, found, missing)
+        units = _share(code, capacity[node], found, missing)
+        taken[0, found], taken[1, found] = node, units
+        found += 1
+        missing -= units
     return found, missing
 
 
 @compiled
-def _done(code: Ints, found: int, missing: int) -> bool:
-    return bool(missing <= 0 and found >= code[MIN_NODES])
+def _done(code: Code, found: int, missing: int) -> bool:
+    return missing <= 0 and found >= code.min_nodes
 
 
 @compiled
-def _take(code: Ints, capacity: Ints, node: int, taken: Ints, found: int, missing: int) -> tuple[int, int]:
-    """Take what the node has, but leave a task for each other node that is still wanted."""
-    others = max(0, code[MIN_NODES] - found - 1)
-    wanted = max(missing - others * code[PER_TASK], code[PER_TASK])
-    taken[0, found] = node
-    taken[1, found] = min(capacity[node], wanted)
-    return found + 1, missing - taken[1, found]
+def _share(code: Code, units: int, found: int, missing: int) -> int:
+    """What is taken of a node with so many units; a task is left for each other node that is still wanted."""
+    others = max(0, code.min_nodes - found - 1)
+    return min(units, max(missing - others * code.per_task, code.per_task))
 
 
 @compiled
@@ -351,14 +365,14 @@ def _sets(capacity: Ints, machine: Ints, level: int, sets: Ints) -> int:
 
 
 @compiled
-def _best(code: Ints, sets: Ints, many: int, found: int, missing: int) -> int:
+def _best(code: Code, sets: Ints, many: int, found: int, missing: int) -> int:
     """The tightest set that suffices, else the largest; of equal ones the first."""
     best, lowest = 0, FAR
     for place in range(many):
         units = sets[SUM, place]
         if units < 0:
             continue
-        suffices = units >= missing and sets[BEHIND, place] - sets[FIRST, place] >= code[MIN_NODES] - found
+        suffices = units >= missing and sets[BEHIND, place] - sets[FIRST, place] >= code.min_nodes - found
         rank = units - FAR if suffices else -units
         if rank < lowest:
             best, lowest = place, rank
@@ -376,18 +390,17 @@ def _least_sufficient(capacity: Ints, first: int, behind: int, missing: int) -> 
 
 
 @compiled
-def deal(code: Ints, capacity: Ints, found: int, taken: Ints) -> None:
+def deal(code: Code, capacity: Ints, found: int, taken: Ints) -> None:
     """Put whole tasks onto the nodes that were taken, one at least onto each (observation C4).
 
     Tasks that find no room are put onto the first nodes, whose tails they then take.
     """
-    per_task = code[PER_TASK]
-    tasks = -(-code[UNITS] // per_task)
+    tasks = -(-code.units // code.per_task)
     for place in range(found):
         others = found - place - 1
-        dealt = max(1, min(taken[1, place] // per_task, tasks - others))
+        dealt = max(1, min(taken[1, place] // code.per_task, tasks - others))
         tasks -= dealt
-        taken[1, place] = dealt * per_task
+        taken[1, place] = dealt * code.per_task
     for place in range(found):
         tail = capacity[taken[0, place]] - taken[1, place]
         if tasks > 0 and tail > 0:
