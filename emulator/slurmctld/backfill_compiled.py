@@ -439,7 +439,9 @@ def place(
 @compiled
 def _set_up(request: Request, machine: Machine, runs: Runs, slots: Columns, work: Work, begin: float) -> None:
     """Begin a search at a time."""
-    work.state[:] = machine.free
+    for row in range(len(work.state)):
+        for node in range(len(work.kept)):
+            work.state[row, node] = machine.free[row, node]
     work.kept[:] = 0
     work.far[:] = 0
     work.far[KNOWN] = slots.sizes[COUNT]

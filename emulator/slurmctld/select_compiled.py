@@ -4,8 +4,8 @@ The answers are the same, node by node. A request is plain if it names no nodes,
 node that its constraint allows, wants resources on each node and not in all, and no more
 nodes than needed. The first use compiles the kernels; numba keeps them on disk.
 
-Functions that are called for each node take numbers only: to hand over an array costs more
-than what is done with it.
+numba counts who holds an array, which costs more than most of what is done here with one.
+Functions that make no arrays do without; those that are called for each node take numbers only.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 try:
     from numba import njit
+    from numba.core.cpu import CPUTargetOptions
 except ImportError as error:
     raise ImportError(
         "compiled node selection needs numba, which cannot be imported: pip install slurm-sim-plugins[compiled]"
@@ -41,8 +42,19 @@ FAR = 2**40
 
 
 def compiled(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """A function as a kernel that is kept on disk."""
-    kernel: Callable[_P, _T] = njit(cache=True)(function)
+    """A function that makes no arrays, as a kernel that is kept on disk."""
+    return _kernel(function, counts=False)
+
+
+def compiled_with_arrays(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """A function that makes arrays, as a kernel that is kept on disk."""
+    return _kernel(function, counts=True)
+
+
+def _kernel(function: Callable[_P, _T], counts: bool) -> Callable[_P, _T]:
+    # The switch is not in numba's manual; where it is missing the kernels do the same, several times slower.
+    switch = {"_nrt": counts} if hasattr(CPUTargetOptions, "_nrt") else {}
+    kernel: Callable[_P, _T] = njit(cache=True, **switch)(function)
     return kernel
 
 
@@ -244,7 +256,8 @@ def pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, t
     if found or code.most_nodes == FAR:
         return found
     rest = sets[LARGE]
-    rest[:] = capacity
+    for node in range(len(rest)):
+        rest[node] = capacity[node]
     while not found:
         lowest, left = FAR, 0
         for node in range(len(rest)):
@@ -276,7 +289,7 @@ def _pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, 
     return found if _done(code, found, missing) else 0
 
 
-@compiled
+@compiled_with_arrays
 def _from_sets(
     code: Code, capacity: Ints, sets: Ints, many: int, taken: Ints, found: int, missing: int
 ) -> tuple[int, int]:
