@@ -263,9 +263,6 @@ class CompiledCycle(Cycle):
         """Try jobs that ask for the same, in one partition."""
         done = 0
         while done < len(group):
-            if len(group) - done == 1:
-                self._try(group[done], group[done].partitions[0])
-                return
             done += self._try_some(group[done:])
 
     def _try_some(self, group: list[Job]) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from emulator.config.slurm.model import Partition as ConfiguredPartition
 from emulator.config.slurm.model import SlurmConf
 from emulator.slurmctld.job import NOT_YET_TRIED, Job, Partition, State
-from emulator.slurmctld.node_select import select_nodes
+from emulator.slurmctld.node_select import Want, select_nodes
 from emulator.slurmctld.nodes import Allocation, Free, Machine, Mask
 from emulator.slurmctld.order import Order
 from emulator.slurmctld.parameters import Parameters
@@ -53,6 +53,7 @@ class Cluster:
         licenses: (total, in use) by name.
         compiled: what chooses nodes in compiled code, or None.
         classes: a number for what jobs ask of the machine.
+        wants: what jobs of a class need of a partition's nodes.
         fits_alone: whether jobs of a class fit onto nodes of a partition if nobody else is there.
     """
 
@@ -84,6 +85,7 @@ class Cluster:
         self.array_tasks: Counter[int] = Counter()
         self.compiled: Compiled | None = None
         self.classes: dict[BatchOptions, int] = {}
+        self.wants: dict[tuple[int, str], Want] = {}
         self.fits_alone: dict[tuple[int, str, bytes], bool] = {}
         self.licenses = {name: [int(count), 0] for name, count in conf.parameters.numbers("Licenses").items()}
 

@@ -34,9 +34,9 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
     """
     _check_list(request)
     partitions = _partitions(request, cluster)
-    wants = {partition.name: _want(request, partition, cluster) for partition in partitions}
-    _check_licenses(request, cluster)
     alike = cluster.classes.setdefault(_alike(request.options), len(cluster.classes))
+    wants = {partition.name: _known_want(alike, request, partition, cluster) for partition in partitions}
+    _check_licenses(request, cluster)
     if not any(_fits_empty(alike, wants[partition.name], partition, cluster) for partition in partitions):
         memory = int(cluster.machine.memory.max(initial=0))
         too_much = all(want.memory_per_node > memory for want in wants.values())
@@ -126,6 +126,14 @@ def _partitions(request: JobRequest, cluster: Cluster) -> list[Partition]:
     if not any(partition.takes_jobs for partition in found):
         raise RejectedError("Required partition not available (inactive or drain)")
     return found
+
+
+def _known_want(alike: int, request: JobRequest, partition: Partition, cluster: Cluster) -> Want:
+    """What a job needs in a partition: the same as all that ask for the same."""
+    key = (alike, partition.name)
+    if key not in cluster.wants:
+        cluster.wants[key] = _want(request, partition, cluster)
+    return cluster.wants[key]
 
 
 def _want(request: JobRequest, partition: Partition, cluster: Cluster) -> Want:

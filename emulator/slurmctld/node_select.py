@@ -82,7 +82,8 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
         picked = _pick(want, machine, room, choice)
         if picked is None:
             continue
-        found = allocate(want, machine, free, _deal(want, room, picked))
+        dealt = np.array(list(_deal(want, room, picked).items()), dtype=np.int64)
+        found = allocate(want, machine, free, dealt[:, 0], dealt[:, 1])
         if found is not None:
             return found
     return None
@@ -297,14 +298,15 @@ def _consecutive(nodes: Ints, usable: Mask) -> list[Ints]:
     return list(np.split(nodes, np.flatnonzero(np.diff(nodes) > 1) + 1))
 
 
-def allocate(want: Want, machine: Machine, free: Free, taken: dict[int, int]) -> Allocation | None:
-    """What a job gets of each node, given the units that it takes there; None if the nodes lack other resources."""
-    nodes = sorted(taken)
-    units = [int(machine.units[node]) if want.whole else taken[node] for node in nodes]
+def allocate(want: Want, machine: Machine, free: Free, taken: Ints, units: Ints) -> Allocation | None:
+    """What a job gets of the nodes that it takes, given the units there; None if the nodes lack other resources."""
+    order = np.argsort(taken)
+    taken, units = taken[order], units[order]
+    nodes: list[int] = machine.numbers[taken].tolist()
     if want.all_memory:
-        memory = [int(machine.memory[node]) for node in nodes]
+        memory = machine.memory[taken]
     else:
-        memory = [want.memory_per_node or want.memory_per_unit * taken[node] for node in nodes]
+        memory = np.full_like(units, want.memory_per_node) if want.memory_per_node else want.memory_per_unit * units
     gres: dict[Gres, list[int]] = {}
     for name, kind, count in want.gres:
         for place, node in enumerate(nodes):
@@ -322,8 +324,8 @@ def allocate(want: Want, machine: Machine, free: Free, taken: dict[int, int]) ->
             return None
     return Allocation(
         tuple(nodes),
-        tuple(units),
-        tuple(memory),
+        tuple((machine.units[taken] if want.whole else units).tolist()),
+        tuple(memory.tolist()),
         {kind: tuple(counts) for kind, counts in gres.items()},
         want.whole,
     )

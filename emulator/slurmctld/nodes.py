@@ -50,6 +50,7 @@ class Machine:
     Attributes:
         names: of the nodes.
         index: index by name.
+        numbers: all indices, for allocations to share: a log of months has millions of nodes in them.
         units, memory: of each node.
         threads: CPUs of a unit.
         weight: low ones are taken first.
@@ -63,6 +64,7 @@ class Machine:
         nodes = conf.nodes
         self.names = [node.name for node in nodes]
         self.index = {name: place for place, name in enumerate(self.names)}
+        self.numbers: NDArray[np.object_] = np.arange(len(nodes)).astype(object)
         self.threads: Ints = np.array([_threads(node) for node in nodes], dtype=np.int64)
         self.cpus: Ints = np.array([node.cpus for node in nodes], dtype=np.int64)
         self.units: Ints = np.maximum(self.cpus // self.threads, 1)

@@ -54,7 +54,7 @@ def compiled_with_arrays(function: Callable[_P, _T]) -> Callable[_P, _T]:
 def _kernel(function: Callable[_P, _T], counts: bool) -> Callable[_P, _T]:
     # The switch is not in numba's manual; where it is missing the kernels do the same, several times slower.
     switch = {"_nrt": counts} if hasattr(CPUTargetOptions, "_nrt") else {}
-    kernel: Callable[_P, _T] = njit(cache=True, **switch)(function)
+    kernel: Callable[_P, _T] = njit(cache=True, **switch)(function)  # type: ignore[call-overload]
     return kernel
 
 
@@ -169,8 +169,7 @@ class Selector:
     def allocation(self, want: Want, code: Code, free: Free, taken: int) -> Allocation | None:
         """What a job gets of the nodes that were taken."""
         deal(code, self.capacity, taken, self.taken)
-        nodes, units = self.taken[:, :taken].tolist()
-        return allocate(want, self._machine, free, dict(zip(nodes, units, strict=True)))
+        return allocate(want, self._machine, free, *self.taken[:, :taken])
 
 
 @compiled

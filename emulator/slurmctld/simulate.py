@@ -396,7 +396,7 @@ def _worked(run: Run) -> float:
 def _place(run: Run, controller: Controller) -> dict[str, Any]:
     """Where a run was, and with what."""
     allocation, machine = run.allocation, controller.cluster.machine
-    cpus = (units * int(machine.threads[node]) for node, units in zip(allocation.nodes, allocation.units, strict=True))
+    cpus = (machine.threads[list(allocation.nodes)] * allocation.units).tolist()
     gres = (f"{':'.join(filter(None, kind))}={_listed(counts)}" for kind, counts in sorted(allocation.gres.items()))
     ends = [(begin, run.end if to is None and run.end is not None else to) for begin, to in run.suspensions]
     return {
@@ -416,7 +416,7 @@ def _listed(numbers: Iterable[int]) -> str:
 
 def _cpus(allocation: Any, controller: Controller) -> int:
     threads = controller.cluster.machine.threads
-    return int(sum(units * int(threads[node]) for node, units in zip(allocation.nodes, allocation.units, strict=True)))
+    return int((threads[list(allocation.nodes)] * allocation.units).sum())
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
