@@ -215,6 +215,11 @@ class Accounting:
         safe = "SAFE" in self.enforces
         return acct_policy.with_nodes(account, amounts, min(job.limit, YEAR), self.usage, safe)
 
+    def binds(self, job: Job) -> bool:
+        """Whether limits have to be looked at before a job starts, or have kept it from starting."""
+        account = self._limited(job)
+        return job.reason in REASONS or (account is not None and (account.tests_jobs or account.tests_resources))
+
     def _limited(self, job: Job) -> Account | None:
         """The account of a job, with limits as they are now; None where none hold."""
         account = job.account

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from emulator.slurmctld.acct_policy import reserves_nothing
 from emulator.slurmctld.backfill import Cycle, Slots
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.controls import Controls
@@ -219,7 +220,7 @@ class CompiledCycle(Cycle):
         self._runs_of = 0
         self._going_on: tuple[int, str, float] | None = None
         parameters = self._parameters
-        self._keeps_all = cluster.accounting is None and not (
+        self._keeps_all = not (
             parameters.bf_job_part_count_reserve
             or parameters.bf_min_prio_reserve
             or parameters.bf_min_age_reserve
@@ -251,6 +252,9 @@ class CompiledCycle(Cycle):
         if not self._keeps_all or len(job.partitions) > 1 or options.array is not None or options.licenses:
             return False
         if self._compiled.code(job, partition) is None or self._controls.rows.depth(job, partition) > 1:
+            return False
+        accounting = self._cluster.accounting
+        if accounting is not None and (accounting.binds(job) or reserves_nothing(job)):
             return False
         return self._plain(job, partition)
 
