@@ -127,24 +127,30 @@ class Cycle:
 
     def _in_turn(self) -> Iterator[tuple[Job, Partition]]:
         """Jobs to be tried; no more than so many of a user and a partition, and in all."""
-        parameters = self._parameters
-        for _, job, partition in self._cluster.order.pairs():
-            if job.request.user in self._users_done or partition.name in self._partitions_done:
-                continue
-            if (job.request.user, job.options.account) in self._associations_done:
+        parameters, cluster = self._parameters, self._cluster
+        bounded = parameters.bf_max_job_part or parameters.bf_max_job_user or parameters.bf_max_job_assoc
+        for _, job, partition in cluster.order.pairs():
+            if bounded and self._had_their_turn(job, partition):
                 continue
             if self._tested >= parameters.bf_max_job_test or self._table_full:
                 return
             if parameters.bf_max_job_start and self._started >= parameters.bf_max_job_start:
                 return
-            if not still_waits(job, self._cluster) or partition_reason(job, partition) is not None:
+            if not still_waits(job, cluster) or partition_reason(job, partition) is not None:
                 continue
-            self._count(job, partition)
+            self._tested += 1
+            if bounded:
+                self._count(job, partition)
             yield job, partition
+
+    def _had_their_turn(self, job: Job, partition: Partition) -> bool:
+        """Whether no more jobs of the user, the partition or the association may be tried."""
+        if job.request.user in self._users_done or partition.name in self._partitions_done:
+            return True
+        return (job.request.user, job.options.account) in self._associations_done
 
     def _count(self, job: Job, partition: Partition) -> None:
         parameters, user = self._parameters, job.request.user
-        self._tested += 1
         self._by_partition[partition.name] += 1
         self._by_user[user] += 1
         if self._by_partition[partition.name] == parameters.bf_max_job_part:

@@ -3,13 +3,14 @@
 For a plain request the search goes once through time: what running jobs give back and what
 slots keep changes the room on single nodes, so that most instants are refused by three
 counts. Nodes are picked only where the counts suffice. Jobs that ask for the same and
-follow one another are given their slots in one go, each from where the last was found.
+follow one another are given their slots in one go. What a search has come to is kept: the
+next job that asks for the same goes on from there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,11 +47,13 @@ RUNS, ENTERED, LEFT, KNOWN = range(4)
 """How far a search has come: runs that have ended, slots that have begun, that have ended, that are known to it."""
 TRIED, TIME, WINDOW = range(3)
 """Its clock: the time that is tried, the time of what is free, and the window of runs that end."""
-NOW, AT, LENGTH, HORIZON, GRAIN, MOST_MARKS = range(6)
-"""What is asked of it: now, where to begin, how long the nodes are wanted, up to when they are kept, in which
-steps, and how many marks there may be."""
+NOW, LENGTH, HORIZON, GRAIN, MOST_MARKS = range(5)
+"""What is asked of it: now, how long the nodes are wanted, up to when they are kept, in which steps, and how many
+marks there may be."""
 NEVER, FOUND, STARTS, KEPT, FULL, GROW = range(6)
 """What came of it: nothing, a place, a place now, slots for all, no more slots, more room is needed."""
+Sought = tuple[int, str, float]
+"""What is sought: the class of the jobs, the partition, and for how long."""
 
 
 class CompiledSlots(Slots):
@@ -88,7 +91,7 @@ class CompiledSlots(Slots):
     def add(self, begin: float, end: float, nodes: Sequence[int]) -> None:
         """Keep nodes from ``begin`` to ``end`` (seconds)."""
         self.grow(len(nodes))
-        add_slot(begin, end, np.array(nodes, dtype=np.int64), self.columns())
+        add_slot(begin, end, np.array(nodes, dtype=np.int64), Columns(*self.columns()))
 
     def grow(self, nodes: int) -> None:
         """Make room for another slot of so many nodes."""
@@ -100,9 +103,9 @@ class CompiledSlots(Slots):
         while self.sizes[USED] + nodes > len(self.members):
             self.members = np.concatenate([self.members, self.members])
 
-    def columns(self) -> Columns:
-        """What kernels take of it."""
-        return Columns(self.sizes, self.times, self.order, self.parts, self.members, self.marks)
+    def columns(self) -> tuple[Ints, Reals, Ints, Ints, Ints, Reals]:
+        """What kernels take of it; see :class:`Columns`."""
+        return self.sizes, self.times, self.order, self.parts, self.members, self.marks
 
     def kept(self, begin: float, end: float) -> Mask:
         """Nodes that are kept at some time between."""
@@ -150,7 +153,7 @@ class Request(NamedTuple):
 
     code: Code
     usable: Mask
-    asked: Reals
+    asked: tuple[float, float, float, float, float]
 
 
 class Machine(NamedTuple):
@@ -165,7 +168,7 @@ class Work(NamedTuple):
     """Room to work in.
 
     Attributes:
-        state: what is free at the time of the search.
+        state: what is free at the time that is tried.
         kept: how many slots keep each node.
         room: units that the job could have on each node if no slot kept it.
         capacity: units that it could have on each node.
@@ -188,6 +191,51 @@ class Work(NamedTuple):
     starts: Reals
 
 
+MOST_SEARCHES = 128
+"""So many searches are kept in a cycle: of nodes and resources, some 64 bytes a node each."""
+
+
+class Searches:
+    """What the searches of a cycle have come to, by what was sought.
+
+    Args:
+        state: as many resources and nodes as there are.
+        most: jobs that are given slots at a time, at most.
+    """
+
+    def __init__(self, state: Ints, most: int) -> None:
+        self._state = state
+        self._spare: list[Work] = []
+        self._known: dict[Sought, Work] = {}
+        self._sets: Ints = np.empty((4, state.shape[1]), dtype=np.int64)
+        self._taken: Ints = np.empty((2, state.shape[1]), dtype=np.int64)
+        self._starts: Reals = np.empty(most)
+
+    def of(self, sought: Sought, at: float) -> tuple[Work, bool]:
+        """The search for something, and whether it has begun; a new one is to begin at a time."""
+        work = self._known.get(sought)
+        if work is not None:
+            return work, True
+        if len(self._known) == MOST_SEARCHES:
+            self._spare.append(self._known.pop(next(iter(self._known))))
+        work = self._spare.pop() if self._spare else self._new()
+        work.clock[TRIED] = work.clock[TIME] = at
+        self._known[sought] = work
+        return work, False
+
+    def forget(self) -> None:
+        """Something has started: all searches begin anew."""
+        self._spare += self._known.values()
+        self._known.clear()
+
+    def _new(self) -> Work:
+        size = self._state.shape[1]
+        kept, room, capacity = (np.empty(size, dtype=np.int64) for _ in range(3))
+        far, counts = np.zeros(4, dtype=np.int64), np.zeros(3, dtype=np.int64)
+        state = np.empty_like(self._state)
+        return Work(state, kept, room, capacity, counts, self._sets, self._taken, far, np.zeros(3), self._starts)
+
+
 class CompiledCycle(Cycle):
     """One cycle of backfill, with compiled code for the search of plain jobs.
 
@@ -203,23 +251,14 @@ class CompiledCycle(Cycle):
         assert cluster.compiled is not None
         self._compiled = cluster.compiled
         selector = cluster.compiled.selector
-        self._machine = Machine(selector.rows, selector.weights, cluster.free.table)
-        self._work = Work(
-            np.empty_like(cluster.free.table),
-            np.empty(len(cluster.machine), dtype=np.int64),
-            np.empty(len(cluster.machine), dtype=np.int64),
-            selector.capacity,
-            np.zeros(3, dtype=np.int64),
-            selector.sets,
-            selector.taken,
-            np.zeros(4, dtype=np.int64),
-            np.zeros(3),
-            np.empty(self._parameters.bf_max_job_test + 1),
-        )
-        self._runs = Runs(*cluster.compiled.runs.planned(), cluster.compiled.runs.entries)
-        self._runs_of = 0
-        self._going_on: tuple[int, str, float] | None = None
+        self._machine = (selector.rows, selector.weights, cluster.free.table)
         parameters = self._parameters
+        self._searches = cluster.compiled.searches(parameters.bf_max_job_test + 1)
+        self._searches.forget()
+        self._runs = self._planned()
+        self._runs_of = 0
+        self._usable: dict[tuple[int, str], Mask] = {}
+        self._simple: dict[tuple[int, str], bool] = {}
         self._keeps_all = not (
             parameters.bf_job_part_count_reserve
             or parameters.bf_min_prio_reserve
@@ -230,56 +269,68 @@ class CompiledCycle(Cycle):
     def _no_slots(self) -> CompiledSlots:
         return CompiledSlots(len(self._cluster.machine))
 
+    def _planned(self) -> tuple[Reals, Ints, Ints]:
+        runs = self._compiled.runs
+        return *runs.planned(), runs.entries
+
     def run(self) -> None:
         """Try the queue in order, as far as it may; jobs alike that follow one another together."""
         group: list[Job] = []
+        sought: Sought | None = None
         for job, partition in self._in_turn():
-            if group and not self._alike_to(group[0], job, partition):
+            this = (job.alike, partition.name, _length(job))
+            if group and this != sought:
                 self._try_all(group)
                 group = []
                 if self._table_full:
                     return
             if self._may_be_grouped(job, partition):
                 group.append(job)
+                sought = this
             else:
+                if group:
+                    self._try_all(group)
+                    group = []
+                    if self._table_full:
+                        return
                 self._try(job, partition)
         if group and not self._table_full:
             self._try_all(group)
 
     def _may_be_grouped(self, job: Job, partition: Partition) -> bool:
         """Whether nothing but nodes and time decides on the job, so that it gets a slot if it does not start."""
-        options = job.options
-        if not self._keeps_all or len(job.partitions) > 1 or options.array is not None or options.licenses:
+        if not self._keeps_all or len(job.partitions) > 1 or job.options.array is not None:
             return False
-        if self._compiled.code(job, partition) is None or self._controls.rows.depth(job, partition) > 1:
+        key = (job.alike, partition.name)
+        if key not in self._simple:
+            coded = self._compiled.code(job, partition) is not None
+            self._simple[key] = coded and not job.options.licenses and self._controls.rows.depth(job, partition) < 2
+        if not self._simple[key]:
             return False
         accounting = self._cluster.accounting
         if accounting is not None and (accounting.binds(job) or reserves_nothing(job)):
             return False
         return self._plain(job, partition)
 
-    @staticmethod
-    def _alike_to(first: Job, job: Job, partition: Partition) -> bool:
-        same = first.alike == job.alike and first.partitions[0] is partition and len(job.partitions) == 1
-        return same and _length(first) == _length(job)
-
     def _try_all(self, group: list[Job]) -> None:
         """Try jobs that ask for the same, in one partition."""
         done = 0
         while done < len(group):
-            done += self._try_some(group[done:])
+            done += self._try_some(group[done:] if done else group)
 
     def _try_some(self, group: list[Job]) -> int:
         """Give jobs slots up to the first that starts, or that gets none; how many have had their turn."""
         first, partition = group[0], group[0].partitions[0]
         limit = _length(first)
-        placed, outcome, taken = self._place(first, partition, limit, len(group))
-        for job, start in zip(group, self._work.starts[: placed + (outcome == FULL)].tolist(), strict=False):
+        work, placed, outcome, taken = self._place(first, partition, limit, len(group))
+        if work is None:
+            return len(group)
+        for job, start in zip(group, work.starts[: placed + (outcome == FULL)].tolist(), strict=False):
             job.planned_start = start
             self._reserved.add(job.id)
         if outcome == STARTS:
             self._victims = []
-            self._start(group[placed], partition, self._allocation(first, partition, taken), limit)
+            self._start(group[placed], partition, self._allocation(first, partition, work, taken), limit)
             return placed + 1
         if outcome == GROW:
             self._slots.grow(taken)
@@ -289,18 +340,17 @@ class CompiledCycle(Cycle):
 
     def _hole(self, job: Job, partition: Partition, limit: float) -> tuple[float, Allocation] | None:
         if self._compiled.code(job, partition) is None or not self._plain(job, partition):
-            self._going_on = None
             return super()._hole(job, partition, limit)
-        _, outcome, taken = self._place(job, partition, limit, 0)
-        if outcome == NEVER:
+        work, _, outcome, taken = self._place(job, partition, limit, 0)
+        if work is None or outcome == NEVER:
             return None
-        return float(self._work.clock[TIME]), self._allocation(job, partition, taken)
+        return float(work.clock[TIME]), self._allocation(job, partition, work, taken)
 
-    def _allocation(self, job: Job, partition: Partition, taken: int) -> Allocation:
+    def _allocation(self, job: Job, partition: Partition, work: Work, taken: int) -> Allocation:
         code, want = self._compiled.code(job, partition), job.wants[partition.name]
         assert code is not None
-        free = Free.of(self._work.state, tuple(self._cluster.free.gres))
-        found = self._compiled.selector.allocation(want, code, free, taken)
+        free = Free.of(work.state, tuple(self._cluster.free.gres))
+        found = self._compiled.selector.allocation(want, code, free, work.capacity, work.taken[:, :taken])
         assert found is not None
         return found
 
@@ -311,40 +361,39 @@ class CompiledCycle(Cycle):
             return False
         return not self._candidates(partition, job)
 
-    def _place(self, job: Job, partition: Partition, limit: float, most: int) -> tuple[int, int, int]:
-        """Give slots to so many jobs alike; how many have got one, what came of the next, and on how many nodes.
+    def _place(self, job: Job, partition: Partition, limit: float, most: int) -> tuple[Work | None, int, int, int]:
+        """Give slots to so many jobs alike.
 
         With ``most=0`` the place of one job is sought and it gets no slot.
+
+        Returns:
+            the search, or None if it is known that no job finds a place; how many have got
+            a slot, what came of the next, and on how many nodes.
         """
-        cluster, compiled, parameters = self._cluster, self._compiled, self._parameters
+        cluster, parameters = self._cluster, self._parameters
         if self._runs_of != self._started:
-            self._runs, self._runs_of = Runs(*compiled.runs.planned(), compiled.runs.entries), self._started
-            self._going_on = None
-        alike = (job.alike, partition.name, limit)
-        at = self._alike.get(alike, cluster.now)
-        if at == np.inf:
-            return 0, NEVER, 0
-        code = compiled.code(job, partition)
-        assert code is not None
+            self._runs, self._runs_of = self._planned(), self._started
+            self._searches.forget()
+        sought = (job.alike, partition.name, limit)
         now = cluster.now
-        asked = (now, at, limit, now + parameters.bf_window, parameters.bf_resolution, parameters.bf_node_space_size)
-        usable = partition.nodes & cluster.machine.up & job.wants[partition.name].choices[0].mask
-        work = self._work
-        goes_on = self._going_on == alike
-        if not goes_on:
-            work.clock[:] = at, at, FIRST_WINDOW
-        found: tuple[int, int, int] = place(
-            Request(code, usable, np.array(asked)),
-            self._machine,
-            self._runs,
-            self._slots.columns(),
-            work,
-            goes_on,
-            most,
+        at = self._alike.get(sought, now)
+        if at == np.inf:
+            return None, 0, NEVER, 0
+        work, begun = self._searches.of(sought, at)
+        usable = self._usable.get(sought[:2])
+        if usable is None:
+            mask = job.wants[partition.name].choices[0].mask
+            usable = self._usable[sought[:2]] = partition.nodes & cluster.machine.up & mask
+        code = self._compiled.code(job, partition)
+        assert code is not None
+        horizon = now + parameters.bf_window
+        asked = (now, limit, horizon, parameters.bf_resolution, float(parameters.bf_node_space_size))
+        # Plain tuples are handed over in a third of the time that named ones take.
+        found: tuple[int, int, int] = place_plain(
+            tuple(code), usable, asked, self._machine, self._runs, self._slots.columns(), tuple(work), begun, most
         )
-        self._alike[alike] = float(work.clock[TRIED])
-        self._going_on = alike
-        return found
+        self._alike[sought] = float(work.clock[TRIED])
+        return work, *found
 
 
 def _length(job: Job) -> float:
@@ -391,6 +440,23 @@ def _mark(slots: Columns, bound: float) -> None:
 
 
 @compiled
+def place_plain(
+    code: tuple[int, ...],
+    usable: Mask,
+    asked: tuple[float, float, float, float, float],
+    machine: tuple[Ints, Ints, Ints],
+    runs: tuple[Reals, Ints, Ints],
+    slots: tuple[Ints, Reals, Ints, Ints, Ints, Reals],
+    work: tuple[Any, ...],
+    goes_on: bool,
+    most: int,
+) -> tuple[int, int, int]:
+    """As :func:`place`, which see, with plain tuples."""
+    request = Request(Code(*code), usable, asked)
+    return place(request, Machine(*machine), Runs(*runs), Columns(*slots), Work(*work), goes_on, most)
+
+
+@compiled
 def place(
     request: Request, machine: Machine, runs: Runs, slots: Columns, work: Work, goes_on: bool, most: int
 ) -> tuple[int, int, int]:
@@ -402,7 +468,7 @@ def place(
         runs: what will be given back.
         slots: nodes that are kept for others; theirs are added.
         work: room to work in, and how far the search has come.
-        goes_on: whether the last search was for jobs alike.
+        goes_on: whether a search for jobs alike has begun.
         most: how many jobs; 0 to seek a place and add no slot.
     """
     clock, asked = work.clock, request.asked

@@ -10,6 +10,7 @@ from emulator.slurmctld.runs import RunTable
 from emulator.slurmctld.select_compiled import Code, Selector, encode
 
 if TYPE_CHECKING:
+    from emulator.slurmctld.backfill_compiled import Searches
     from emulator.slurmctld.cluster import Cluster
 
 
@@ -28,6 +29,7 @@ class Compiled:
         self._cluster = cluster
         self.selector = Selector(cluster.machine)
         self.runs = RunTable(cluster)
+        self._searches: Searches | None = None
         self._codes: dict[tuple[int, str], Code | None] = {}
 
     def code(self, job: Job, partition: Partition) -> Code | None:
@@ -36,6 +38,14 @@ class Compiled:
         if key not in self._codes:
             self._codes[key] = encode(job.wants[partition.name], self._cluster.machine)
         return self._codes[key]
+
+    def searches(self, most: int) -> Searches:
+        """The searches of a cycle of backfill that gives slots to at most so many jobs."""
+        from emulator.slurmctld.backfill_compiled import Searches
+
+        if self._searches is None:
+            self._searches = Searches(self._cluster.free.table, most)
+        return self._searches
 
     def select(self, job: Job, partition: Partition, usable: Mask) -> Allocation | None:
         """The nodes for a plain job now, or None if it does not fit; see :meth:`code`."""

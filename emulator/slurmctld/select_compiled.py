@@ -164,12 +164,12 @@ class Selector:
         """As :func:`emulator.slurmctld.node_select.select_nodes`."""
         allowed = usable & want.choices[0].mask
         taken = choose(code, allowed, self.rows, self.weights, free.table, self.capacity, self.sets, self.taken)
-        return self.allocation(want, code, free, taken) if taken else None
+        return self.allocation(want, code, free, self.capacity, self.taken[:, :taken]) if taken else None
 
-    def allocation(self, want: Want, code: Code, free: Free, taken: int) -> Allocation | None:
-        """What a job gets of the nodes that were taken."""
-        deal(code, self.capacity, taken, self.taken)
-        return allocate(want, self._machine, free, *self.taken[:, :taken])
+    def allocation(self, want: Want, code: Code, free: Free, capacity: Ints, taken: Ints) -> Allocation | None:
+        """What a job gets of the nodes that were taken, of which it could have so many units."""
+        deal(code, capacity, taken.shape[1], taken)
+        return allocate(want, self._machine, free, *taken)
 
 
 @compiled
