@@ -557,6 +557,22 @@ def test_resources_that_are_not_in_gres_types_are_noticed_once():
     ]
 
 
+def test_a_node_with_fewer_devices_than_its_line_says_is_drained():
+    nodes = "GresTypes=gpu\nNodeName=n[1-4] Gres=gpu:a:2,gpu:b:1\n"
+    lines = "NodeName=n1 Name=gpu File=/dev/x[0-1]\nNodeName=n2 Name=gpu File=/dev/x[0-2]\nNodeName=n3 Name=gpu Count=9"
+    read = conf(nodes, gres=lines)
+    assert [node.state for node in read.nodes] == ["DRAIN", "UNKNOWN", "UNKNOWN", "UNKNOWN"]
+    (notice,) = [str(notice) for notice in read.notices]
+    assert notice == "slurm.conf:4: n1: gres.conf has fewer gpu (2) than this line: Slurm drains such nodes"
+
+
+def test_several_files_of_one_device_are_one_device():
+    text = "GresTypes=gpu\nNodeName=n1 Gres=gpu:2\n"
+    assert conf(text, gres="Name=gpu MultipleFiles=/dev/a,/dev/b").nodes[0].state == "DRAIN"
+    two = "Name=gpu MultipleFiles=/dev/a,/dev/b\nName=gpu MultipleFiles=/dev/c"
+    assert conf(text, gres=two).nodes[0].state == "UNKNOWN"
+
+
 @pytest.mark.parametrize(
     ("line", "why"),
     [

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from emulator.config.slurm import duration
@@ -85,6 +87,37 @@ def _cores(text: str) -> tuple[int, ...]:
             raise ValueError(f"{part!r} is no range of cores")
         cores += range(first, last + 1)
     return tuple(cores)
+
+
+def without_enough(nodes: Sequence[Node], lines: Iterable[GresLine], findings: Findings) -> tuple[Node, ...]:
+    """The nodes; those are drained that have fewer devices than their ``NodeName`` line says, as Slurm does.
+
+    More are no harm: jobs get as many as ``slurm.conf`` says.
+
+    Args:
+        nodes: all nodes.
+        lines: those of ``gres.conf``; a node without a line for a resource has what ``slurm.conf`` says.
+        findings: where the notices go.
+    """
+    there: Counter[tuple[str, str]] = Counter()
+    for line in lines:
+        for name in [node.name for node in nodes] if line.nodes is None else line.nodes:
+            there[name, line.name] += line.count
+    short = {node.name: name for node in nodes for name in _lacking(node, there)} if there else {}
+    if not short:
+        return tuple(nodes)
+    by_name = {node.name: node for node in nodes}
+    first, name = next(iter(short.items()))
+    fewer = f"gres.conf has fewer {name} ({there[first, name]}) than this line"
+    findings.notice(by_name[first].settings["Gres"].place, f"{listed(list(short))}: {fewer}: Slurm drains such nodes")
+    return tuple(replace(node, state="DRAIN") if node.name in short else node for node in nodes)
+
+
+def _lacking(node: Node, there: Mapping[tuple[str, str], int]) -> Iterator[str]:
+    stated: Counter[str] = Counter()
+    for gres in node.gres:
+        stated[gres.name] += gres.count
+    return (name for name, count in stated.items() if there.get((node.name, name), count) < count)
 
 
 def check_gres_types(

@@ -16,12 +16,15 @@ _MILLION = 1_000_000
 _FLAG = Kind.FLAG
 _COUNT = Kind.COUNT
 _SECONDS = Kind.SECONDS
+_NO_TIME = "a cycle takes no simulated time"
+_NO_PAUSE = "a cycle takes no simulated time: it never pauses"
+_NO_HET = "heterogeneous jobs are not read"
 
 _BACKFILL = (
     Word("bf_interval", HONOURED, "between two cycles", _SECONDS, "30", least=1, most=_THREE_HOURS, disabled=-1),
     Word("bf_resolution", HONOURED, "grain of time in the plan", _SECONDS, "60", least=1, most=3600),
     Word("bf_window", HONOURED, "how far ahead is planned", Kind.MINUTES, "1440", least=1, most=43200),
-    Word("bf_continue", NOT_YET, "whether a cycle goes on after a pause", _FLAG, "NO"),
+    Word("bf_continue", IGNORED, f"{_NO_TIME}: it always goes on to its end", _FLAG, "NO"),
     Word("bf_max_job_test", HONOURED, "jobs tested in a cycle", _COUNT, "500", least=1, most=_MILLION),
     Word("bf_max_job_part", HONOURED, "jobs of a partition tested in a cycle; 0 is no limit", _COUNT, "0", least=0),
     Word("bf_max_job_user", HONOURED, "jobs of a user tested in a cycle; 0 is no limit", _COUNT, "0", least=0),
@@ -42,29 +45,16 @@ _BACKFILL = (
     Word("bf_min_age_reserve", HONOURED, "no reservation before this age", _SECONDS, "0", least=0, most=2592000),
     Word("bf_one_resv_per_job", HONOURED, "one reservation for a job in several partitions", _FLAG, "NO"),
     Word("bf_node_space_size", HONOURED, "slots of the plan; bf_max_job_test if not stated", _COUNT, least=2),
-    Word("bf_max_time", NOT_YET, "longest cycle; bf_interval if not stated", _SECONDS, least=1, most=3600),
-    Word(
-        "bf_yield_interval",
-        NOT_YET,
-        "between two pauses of a cycle",
-        Kind.MICROSECONDS,
-        "2000000",
-        least=1,
-        most=10 * _MILLION,
-    ),
-    Word("bf_yield_sleep", NOT_YET, "length of such a pause", Kind.MICROSECONDS, "500000", least=1, most=10 * _MILLION),
+    Word("bf_max_time", IGNORED, _NO_TIME, _SECONDS, least=1, most=3600),
+    Word("bf_yield_interval", IGNORED, _NO_PAUSE, Kind.MICROSECONDS, "2000000", least=1, most=10 * _MILLION),
+    Word("bf_yield_sleep", IGNORED, _NO_PAUSE, Kind.MICROSECONDS, "500000", least=1, most=10 * _MILLION),
     Word("bf_busy_nodes", NOT_YET, "whether reservations prefer nodes in use", _FLAG, "NO"),
     Word("bf_licenses", NOT_YET, "whether licences are planned", _FLAG, "NO"),
-    Word("bf_running_job_reserve", NOT_YET, "whether jobs on whole nodes are in the plan", _FLAG, "NO"),
+    Word("bf_running_job_reserve", IGNORED, "the plan knows of all running jobs anyway", _FLAG, "NO"),
     Word("bf_window_linear", NOT_YET, "how the grain grows while an end is sought", _SECONDS, "0", least=0),
-    Word("bf_hetjob_immediate", NOT_YET, "whether heterogeneous jobs start within the cycle", _FLAG, "NO"),
-    Word(
-        "bf_hetjob_prio",
-        NOT_YET,
-        "which priority a heterogeneous job has",
-        choices=("MIN", "AVG", "MAX"),
-    ),
-    Word("bf_allow_magnetic_slot", NOT_YET, "whether magnetic reservations are planned", _FLAG, "NO"),
+    Word("bf_hetjob_immediate", IGNORED, _NO_HET, _FLAG, "NO"),
+    Word("bf_hetjob_prio", IGNORED, _NO_HET, choices=("MIN", "AVG", "MAX")),
+    Word("bf_allow_magnetic_slot", IGNORED, "no reservation draws jobs that do not ask for it", _FLAG, "NO"),
     Word("max_job_bf", HONOURED, "older name of bf_max_job_test", _COUNT, means="bf_max_job_test"),
     *ignored(
         "depends on the load of real daemons",
@@ -81,7 +71,7 @@ _MAIN_LOOP = (
     Word("sched_max_job_start", NOT_YET, "jobs started in a pass; 0 is no limit", _COUNT, "0", least=0),
     Word("batch_sched_delay", HONOURED, "how long a submission may wait for its pass", _SECONDS, "3", least=0),
     Word("defer", HONOURED, "whether a submission has no pass of its own", _FLAG, "NO"),
-    Word("defer_batch", NOT_YET, "whether a batch job has no pass of its own", _FLAG, "NO"),
+    Word("defer_batch", HONOURED, "the same of batch jobs, which all jobs are here", _FLAG, means="defer"),
     Word("assoc_limit_stop", HONOURED, "whether a job at its association's limit blocks its partition", _FLAG, "NO"),
     Word("pack_serial_at_end", HONOURED, "whether jobs of one CPU fill from the last node", _FLAG, "NO"),
     Word("max_array_tasks", NOT_YET, "tasks of one array; MaxArraySize if not stated", _COUNT, least=0),
@@ -134,11 +124,9 @@ _SELECT = (
     Word("CR_Memory", NOT_YET, "memory is counted", _FLAG, "NO"),
     Word("CR_ONE_TASK_PER_CORE", NOT_YET, "one task a core unless a job says otherwise", _FLAG, "NO"),
     Word("CR_LLN", HONOURED, "the least loaded nodes first", _FLAG, "NO"),
-    Word("CR_Pack_Nodes", NOT_YET, "tasks fill one node after the other", _FLAG, "NO"),
-    Word("LL_SHARED_GRES", NOT_YET, "the least loaded shared device first", _FLAG, "NO"),
-    Word("MULTIPLE_SHARING_GRES_PJ", NOT_YET, "a job may share several devices of a node", _FLAG, "NO"),
-    Word("ENFORCE_BINDING_GRES", NOT_YET, "devices only with cores that are near", _FLAG, "NO"),
-    Word("ONE_TASK_PER_SHARING_GRES", NOT_YET, "one task for each shared device", _FLAG, "NO"),
+    *ignored("how tasks are spread over what a job has does not matter here", "CR_Pack_Nodes"),
+    *ignored("devices of a node are counted, not told apart", "LL_SHARED_GRES MULTIPLE_SHARING_GRES_PJ"),
+    *ignored("devices of a node are counted, not told apart", "ENFORCE_BINDING_GRES ONE_TASK_PER_SHARING_GRES"),
     *ignored("which cores of a node a job has does not matter here", "CR_CORE_DEFAULT_DIST_BLOCK"),
     *ignored("steps are not modelled", "CR_NO_DIST_TOPO_BLOCK"),
     *ignored("only on Cray systems", "OTHER_CONS_RES OTHER_CONS_TRES NHC_ABSOLUTELY_NO NHC_NO NHC_NO_STEPS"),

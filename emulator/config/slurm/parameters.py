@@ -44,8 +44,8 @@ _LIMITS = (
     Word("DefMemPerNode", HONOURED, "memory on each node where a job says nothing", Kind.MEMORY, "0"),
     Word("MaxMemPerCPU", NOT_YET, "most memory for each CPU; 0 is no limit", Kind.MEMORY, "0"),
     Word("MaxMemPerNode", NOT_YET, "most memory on each node; 0 is no limit", Kind.MEMORY, "0"),
-    Word("DisableRootJobs", NOT_YET, "whether root may run jobs", Kind.FLAG, "NO"),
-    Word("AllowSpecResourcesUsage", NOT_YET, "whether a job may use the system's own cores", Kind.FLAG, "NO"),
+    Word("DisableRootJobs", IGNORED, "users are names: nobody is root", Kind.FLAG, "NO"),
+    Word("AllowSpecResourcesUsage", IGNORED, "--core-spec, which needs it, is not read", Kind.FLAG, "NO"),
 )
 
 _PRIORITY = (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from emulator.config.slurm.changes import Change, changed, without
 from emulator.config.slurm.defaults import Record
-from emulator.config.slurm.gres import check_gres_types, read_gres
+from emulator.config.slurm.gres import check_gres_types, read_gres, without_enough
 from emulator.config.slurm.lines import Lines, Pairs
 from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.nodes import read_down_nodes, read_node_sets, read_nodes, with_states
@@ -152,7 +152,7 @@ class _Reader:
         return SlurmConf(
             source=self._source,
             parameters=parameters,
-            nodes=with_states(nodes, down),
+            nodes=with_states(without_enough(nodes, gres, findings), down),
             partitions=tuple(partitions),
             node_sets=tuple(node_sets),
             down_nodes=tuple(down),
