@@ -21,6 +21,7 @@ from emulator.slurmctld.controls import Controls
 from emulator.slurmctld.future import FIRST_WINDOW
 from emulator.slurmctld.job import Job, Partition
 from emulator.slurmctld.nodes import Allocation, Free, Ints, Mask
+from emulator.slurmctld.preempt import may_preempt
 from emulator.slurmctld.runs import FIRST, MANY, NODE, Reals
 from emulator.slurmctld.select_compiled import (
     FREE_JOBS,
@@ -69,6 +70,7 @@ class CompiledSlots(Slots):
         parts: where the nodes of each begin among ``members``, and how many they are.
         members: nodes of the slots, one slot after the other.
         marks: bounds of slots, ascending.
+        columns: all of these, as kernels take them; see :class:`Columns`.
     """
 
     def __init__(self, nodes: int) -> None:
@@ -79,6 +81,10 @@ class CompiledSlots(Slots):
         self.parts: Ints = np.zeros((2, 512), dtype=np.int64)
         self.members: Ints = np.zeros(8192, dtype=np.int64)
         self.marks: Reals = np.empty(1024)
+        self._gather()
+
+    def _gather(self) -> None:
+        self.columns = (self.sizes, self.times, self.order, self.parts, self.members, self.marks)
 
     @property
     def bounds(self) -> set[float]:
@@ -91,7 +97,7 @@ class CompiledSlots(Slots):
     def add(self, begin: float, end: float, nodes: Sequence[int]) -> None:
         """Keep nodes from ``begin`` to ``end`` (seconds)."""
         self.grow(len(nodes))
-        add_slot(begin, end, np.array(nodes, dtype=np.int64), Columns(*self.columns()))
+        add_slot(begin, end, np.array(nodes, dtype=np.int64), Columns(*self.columns))
 
     def grow(self, nodes: int) -> None:
         """Make room for another slot of so many nodes."""
@@ -102,10 +108,7 @@ class CompiledSlots(Slots):
             self.marks = np.concatenate([self.marks, self.marks])
         while self.sizes[USED] + nodes > len(self.members):
             self.members = np.concatenate([self.members, self.members])
-
-    def columns(self) -> tuple[Ints, Reals, Ints, Ints, Ints, Reals]:
-        """What kernels take of it; see :class:`Columns`."""
-        return self.sizes, self.times, self.order, self.parts, self.members, self.marks
+        self._gather()
 
     def kept(self, begin: float, end: float) -> Mask:
         """Nodes that are kept at some time between."""
@@ -195,6 +198,22 @@ MOST_SEARCHES = 128
 """So many searches are kept in a cycle: of nodes and resources, some 64 bytes a node each."""
 
 
+class Search(NamedTuple):
+    """A search, as kernels take it.
+
+    Attributes:
+        code: the request as numbers.
+        usable: nodes that may be used.
+        work: see :class:`Work`.
+        plain: the same as a plain tuple, which kernels take in a third of the time.
+    """
+
+    code: tuple[int, ...]
+    usable: Mask
+    work: Work
+    plain: tuple[Any, ...]
+
+
 class Searches:
     """What the searches of a cycle have come to, by what was sought.
 
@@ -206,26 +225,27 @@ class Searches:
     def __init__(self, state: Ints, most: int) -> None:
         self._state = state
         self._spare: list[Work] = []
-        self._known: dict[Sought, Work] = {}
+        self._known: dict[Sought, Search] = {}
         self._sets: Ints = np.empty((4, state.shape[1]), dtype=np.int64)
         self._taken: Ints = np.empty((2, state.shape[1]), dtype=np.int64)
         self._starts: Reals = np.empty(most)
 
-    def of(self, sought: Sought, at: float) -> tuple[Work, bool]:
-        """The search for something, and whether it has begun; a new one is to begin at a time."""
-        work = self._known.get(sought)
-        if work is not None:
-            return work, True
+    def get(self, sought: Sought) -> Search | None:
+        """The search for something, if one has begun."""
+        return self._known.get(sought)
+
+    def begin(self, sought: Sought, at: float, code: Code, usable: Mask) -> Search:
+        """A search that is to begin at a time."""
         if len(self._known) == MOST_SEARCHES:
-            self._spare.append(self._known.pop(next(iter(self._known))))
+            self._spare.append(self._known.pop(next(iter(self._known))).work)
         work = self._spare.pop() if self._spare else self._new()
         work.clock[TRIED] = work.clock[TIME] = at
-        self._known[sought] = work
-        return work, False
+        self._known[sought] = search = Search(tuple(code), usable, work, tuple(work))
+        return search
 
     def forget(self) -> None:
         """Something has started: all searches begin anew."""
-        self._spare += self._known.values()
+        self._spare += [search.work for search in self._known.values()]
         self._known.clear()
 
     def _new(self) -> Work:
@@ -257,8 +277,8 @@ class CompiledCycle(Cycle):
         self._searches.forget()
         self._runs = self._planned()
         self._runs_of = 0
-        self._usable: dict[tuple[int, str], Mask] = {}
         self._simple: dict[tuple[int, str], bool] = {}
+        self._preempts = may_preempt(cluster)
         self._keeps_all = not (
             parameters.bf_job_part_count_reserve
             or parameters.bf_min_prio_reserve
@@ -327,7 +347,6 @@ class CompiledCycle(Cycle):
             return len(group)
         for job, start in zip(group, work.starts[: placed + (outcome == FULL)].tolist(), strict=False):
             job.planned_start = start
-            self._reserved.add(job.id)
         if outcome == STARTS:
             self._victims = []
             self._start(group[placed], partition, self._allocation(first, partition, work, taken), limit)
@@ -359,7 +378,7 @@ class CompiledCycle(Cycle):
         cluster = self._cluster
         if cluster.suspended or cluster.exclusive_user or self._controls.reservations.by_name:
             return False
-        return not self._candidates(partition, job)
+        return not (self._preempts and self._candidates(partition, job))
 
     def _place(self, job: Job, partition: Partition, limit: float, most: int) -> tuple[Work | None, int, int, int]:
         """Give slots to so many jobs alike.
@@ -379,21 +398,22 @@ class CompiledCycle(Cycle):
         at = self._alike.get(sought, now)
         if at == np.inf:
             return None, 0, NEVER, 0
-        work, begun = self._searches.of(sought, at)
-        usable = self._usable.get(sought[:2])
-        if usable is None:
-            mask = job.wants[partition.name].choices[0].mask
-            usable = self._usable[sought[:2]] = partition.nodes & cluster.machine.up & mask
-        code = self._compiled.code(job, partition)
-        assert code is not None
+        known = self._searches.get(sought)
+        search = known or self._begin(sought, at, job, partition)
         horizon = now + parameters.bf_window
         asked = (now, limit, horizon, parameters.bf_resolution, float(parameters.bf_node_space_size))
-        # Plain tuples are handed over in a third of the time that named ones take.
+        slots, begun = self._slots.columns, known is not None
         found: tuple[int, int, int] = place_plain(
-            tuple(code), usable, asked, self._machine, self._runs, self._slots.columns(), tuple(work), begun, most
+            search.code, search.usable, asked, self._machine, self._runs, slots, search.plain, begun, most
         )
-        self._alike[sought] = float(work.clock[TRIED])
-        return work, *found
+        self._alike[sought] = float(search.work.clock[TRIED])
+        return search.work, *found
+
+    def _begin(self, sought: Sought, at: float, job: Job, partition: Partition) -> Search:
+        code = self._compiled.code(job, partition)
+        assert code is not None
+        usable = partition.nodes & self._cluster.machine.up & job.wants[partition.name].choices[0].mask
+        return self._searches.begin(sought, at, code, usable)
 
 
 def _length(job: Job) -> float:

@@ -32,6 +32,12 @@ def preempt_mode(job: Job, cluster: Cluster) -> str:
     return "OFF"
 
 
+def may_preempt(cluster: Cluster) -> bool:
+    """Whether there may be any candidates at all."""
+    named = cluster.policies is not None and cluster.policies.names_victims
+    return named or cluster.parameters.preempt_type not in ("", "preempt/none")
+
+
 def candidates(job: Job, partition: Partition, cluster: Cluster) -> list[Job]:
     """Running jobs that may be preempted for a job in a partition, first to go first (P1 to P3)."""
     parameters, policies = cluster.parameters, cluster.policies

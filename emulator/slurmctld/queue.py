@@ -34,7 +34,8 @@ def refresh(job: Job, cluster: Cluster, reservations: Reservations) -> None:
         return
     if job.eligible is None:
         job.eligible = cluster.now
-        job.accrue = cluster.now if job.accrue is None else job.accrue
+        if job.accrue is None and (cluster.accounting is None or cluster.accounting.ages(job)):
+            job.accrue = cluster.now
     bounds = [partition_reason(job, partition) for partition in job.partitions]
     if bounds[0] is not None and all(bounds):
         job.reason = bounds[0]
@@ -89,8 +90,8 @@ def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
 
 def array_full(job: Job, cluster: Cluster) -> bool:
     """Whether as many tasks of its array are on the machine as may be (observation Q11)."""
-    limit = job.options.array.limit if job.options.array is not None else 0
-    return limit > 0 and cluster.array_tasks[job.request.array or 0] >= limit
+    array = job.request.options.array
+    return array is not None and 0 < array.limit <= cluster.array_tasks[job.request.array or 0]
 
 
 def queue(cluster: Cluster) -> list[Pair]:

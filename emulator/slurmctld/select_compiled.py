@@ -362,17 +362,15 @@ def _share(code: Code, units: int, found: int, missing: int) -> int:
 @compiled
 def _sets(capacity: Ints, machine: Ints, level: int, sets: Ints) -> int:
     """Fill in the sets of neighbours of a weight; how many they are."""
-    many, inside = 0, False
-    for node in range(len(capacity)):
-        if capacity[node] > 0 and machine[MACHINE_WEIGHT, node] == level:
-            if not inside:
-                sets[FIRST, many], sets[SUM, many] = node, 0
-                many += 1
-                inside = True
-            sets[BEHIND, many - 1] = node + 1
-            sets[SUM, many - 1] += capacity[node]
-        else:
-            inside = False
+    many, first, units, size = 0, -1, 0, len(capacity)
+    for node in range(size + 1):
+        if node < size and capacity[node] > 0 and machine[MACHINE_WEIGHT, node] == level:
+            if first < 0:
+                first, units = node, 0
+            units += capacity[node]
+        elif first >= 0:
+            sets[FIRST, many], sets[BEHIND, many], sets[SUM, many] = first, node, units
+            many, first = many + 1, -1
     return many
 
 
