@@ -242,15 +242,26 @@ In this order; the first that is exceeded is the reason that `squeue` shows.
 
 1. At the submission, which is refused: `GrpSubmitJobs`, `MaxSubmitJobs`; with `DenyOnLimit` what is too large by
    itself.
-2. Before nodes are looked for: `GrpWall`, `GrpJobs`, `MaxJobs`, `MaxWall`.
+2. Before nodes are looked for: `UsageThreshold` (with `EnforceUsageThreshold`), `GrpWall`, `GrpJobs`, `MaxJobs`,
+   `MaxWall`.
 3. With nodes at hand, or with what was asked for if there are none: `GrpTRESMins`, `GrpTRES`, `GrpTRESRunMins`,
-   `MaxTRESMins`, `MaxTRES` (per account, job, node, user), `MinTRES`.
+   `MaxTRESRunMins` (per account, user), `MaxTRESMins`, `MaxTRES` (per account, job, node, user), `MinTRES`.
 
 Each time first the QOS of the partition, then that of the job for what the first does not limit (the other way
-round with `OverPartQOS`), then the user's association, then those above it; `Max...` limits of associations are the
-user's own or inherited. A job at a limit reserves nothing and blocks nobody, but with `assoc_limit_stop` it stops
+round with `OverPartQOS`), then the user's association, then those above it, for what no QOS limits: a QOS with
+`MaxJobsPerUser=20` has its way with a user of `MaxJobs=4`. `Max...` limits of associations are the user's own or
+inherited; `LimitFactor` of the job's QOS multiplies `GrpTRES` and `MaxTRES` of associations. A job at a limit reserves nothing and blocks nobody, but with `assoc_limit_stop` it stops
 its partition in the main loop. `safe` in `AccountingStorageEnforce` asks whether the whole run fits into the minutes
-that are left. A running job is ended by the sweep when the minutes of its account are used up.
+that are left, multiplied by the `UsageFactor` only with `UsageFactorSafe`. A running job is ended by the sweep when the minutes of its account are used up.
+
+`GrpJobsAccrue` and `MaxJobsAccrue` say how many waiting jobs grow older; who may not yet is asked again at each
+`PriorityCalcPeriod`, in the order of ids. Of QOS only the job's own says so. With `ACCRUE_ALWAYS` there is no such
+limit. Nothing is kept for a job with less priority than `MinPrioThreshold`, or than `bf_min_prio_reserve`.
+
+`PartitionTimeLimit`, `PartitionMaxNodes` and `PartitionMinNodes` lift bounds of partitions for jobs of the QOS.
+`RequiresReservation` refuses those that name no reservation. With `Relative`, amounts of resources (not minutes) are
+percentages, rounded down: of the partitions whose QOS it is, else of the cluster; a QOS that is a partition's is then
+no job's.
 
 `preempt/qos` preempts jobs of the QOS in the `Preempt` list of the preemptor's, lowest `Priority` first, by the
 `PreemptMode` of the victim's QOS ([CHECKPOINT](slurm.md#checkpoints) too); `WITHIN` also those of its own QOS with

@@ -17,16 +17,19 @@ from emulator.slurmctld.acct_policy import Account
 from emulator.slurmctld.assoc_mgr import AssocMgr, Quality, Share, resources_of
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.fair_share import ClassicShares
-from emulator.slurmctld.job import YEAR, Job, Partition, State
+from emulator.slurmctld.job import NOTHING, YEAR, Job, Partition, State
 from emulator.slurmctld.job_mgr import RejectedError
 from emulator.slurmctld.limit_reasons import FADING, REASONS
 from emulator.slurmctld.nodes import Allocation
+from emulator.slurmctld.request import JobRequest
 from emulator.slurmctld.resets import next_reset
 from emulator.slurmctld.tres import Tres, Vector
 from emulator.slurmctld.usage import Usage
 
 NO_ACCOUNT = "Invalid account or account/partition combination specified"
 NO_QOS = "Invalid qos specification"
+LIFTING = frozenset({"PARTITIONMAXNODES", "PARTITIONMINNODES", "PARTITIONTIMELIMIT"})
+NEEDS_RESERVATION = frozenset({"REQUIRESRESERVATION", "REQUIRERESV"})
 
 
 class Accounting:
@@ -67,7 +70,9 @@ class Accounting:
         flags = {flag.upper() for flag in stated.words("PriorityFlags")}
         self.by_level = not flags & {"NO_FAIR_TREE", "DEPTH_OBLIVIOUS"}
         self.tres = Tres(conf, resources_of(accounts))
-        self.manager = AssocMgr(accounts, self.tres, self.by_level)
+        self._cluster = cluster
+        self._partition_qos = {partition.name: partition.qos.lower() for partition in conf.partitions if partition.qos}
+        self.manager = AssocMgr(accounts, self.tres, self.by_level, self._totals)
         dampening = float(stated.count("FairShareDampeningFactor") or 1)
         self._classic = None if self.by_level else ClassicShares(dampening, "DEPTH_OBLIVIOUS" in flags)
         self._tracks = stated.text("PriorityType").lower() == "priority/multifactor"
@@ -79,7 +84,6 @@ class Accounting:
             tracked=self.limits,
             last=float(math.floor(began + phase)),
         )
-        self._cluster = cluster
         self._phase = phase
         self._watched: dict[int, Job] = {}
         self._epoch = epoch
@@ -89,7 +93,6 @@ class Accounting:
             partition.name: (partition.allow_accounts, partition.deny_accounts, partition.allow_qos, partition.deny_qos)
             for partition in conf.partitions
         }
-        self._partition_qos = {partition.name: partition.qos.lower() for partition in conf.partitions if partition.qos}
         self._every_partition = stated.text("EnforcePartLimits").upper() in ("ALL", "YES")
         self._look_at_limits()
         if self._classic is None:
@@ -101,12 +104,31 @@ class Accounting:
         manager = self.manager
         bounds = [share.bounds for share in manager.shares.values()]
         bounds += [quality.bounds for quality in manager.qualities.values()]
-        self._minutes_limited = any(
-            one.grp_tres_mins or one.grp_tres_run_mins or one.grp_wall is not None for one in bounds
+        self._fades = any(
+            one.grp_tres_mins
+            or one.grp_tres_run_mins
+            or one.max_run_mins_user
+            or one.max_run_mins_account
+            or one.grp_wall is not None
+            or one.least_share is not None
+            for one in bounds
+        )
+        self._ageing_limited = self.limits and any(
+            one.grp_accrue is not None or one.max_accrue is not None or one.max_accrue_account is not None
+            for one in bounds
         )
         self.exempts = any(quality.qos.number("PreemptExemptTime") for quality in manager.qualities.values())
+        self._lifts = any(quality.flags & LIFTING for quality in manager.qualities.values())
         for quality in manager.qualities.values():
             self.usage.keep(quality.row, "NODECAY" in quality.flags)
+
+    def _totals(self, name: str) -> Vector:
+        """What there is of each resource: in the partition of which a quality of service is, or in all."""
+        machine, nodes = self._cluster.machine, self._cluster.no_nodes()
+        for partition in self._cluster.partitions.values():
+            if self._partition_qos.get(partition.name) == name:
+                nodes = nodes | partition.nodes
+        return self.tres.of_nodes(nodes if nodes.any() else ~nodes, machine)
 
     # Submissions
 
@@ -159,8 +181,29 @@ class Accounting:
         quality = self.manager.qualities.get(name)
         if options.qos and "QOS" in self.enforces and (quality is None or name not in accounts.qos_of(found)):
             raise RejectedError(NO_QOS)
-        share = self.manager.shares[found.key]
-        return Account(share, self._order(job, quality), quality, job.request.user, found.account)
+        if quality is not None and self._not_for(job, quality):
+            raise RejectedError(NO_QOS)
+        share, qualities = self.manager.shares[found.key], self._order(job, quality)
+        self._count_minutes(qualities, job.request.user, found.account)
+        account = Account(share, qualities, quality, job.request.user, found.account, self.manager.version)
+        account.least_priority *= self.limits
+        return account
+
+    def _not_for(self, job: Job, quality: Quality) -> bool:
+        """Whether a quality of service is only for jobs of reservations, or for a partition."""
+        if quality.flags & NEEDS_RESERVATION and not job.options.reservation:
+            return True
+        return "RELATIVE" in quality.flags and quality.qos.name in self._partition_qos.values()
+
+    def lifted(self, request: JobRequest, partition: str) -> frozenset[str]:
+        """Bounds of partitions that the quality of service of a submission lifts."""
+        if not self._lifts:
+            return NOTHING
+        accounts, options = self.manager.accounts, request.options
+        found = accounts.association(request.user, options.account, partition)
+        name = options.qos.lower() or (accounts.default_qos(found) if found is not None else "")
+        quality = self.manager.qualities.get(name)
+        return quality.flags & LIFTING if quality is not None else NOTHING
 
     def _order(self, job: Job, own: Quality | None) -> list[Quality]:
         """Those whose limits hold; the partition's goes first unless the job's says otherwise (observation E10)."""
@@ -192,6 +235,7 @@ class Accounting:
     def left(self, job: Job) -> None:
         """A job has left for good."""
         if job.account is not None:
+            acct_policy.age(job.account, False)
             acct_policy.submitted(job.account, -1)
 
     # Limits
@@ -201,6 +245,9 @@ class Accounting:
         account = self._limited(job)
         if account is None or not account.tests_jobs:
             return ""
+        least = acct_policy.least_share(account)
+        if least and self.factor(account.share) < least:
+            return "QOSUsageThreshold"
         return acct_policy.before_nodes(account, job.limit, self.usage)
 
     def refusal(self, job: Job, partition: Partition, allocation: Allocation | None = None) -> str:
@@ -226,8 +273,18 @@ class Accounting:
         if account is None or not self.limits:
             return None
         if account.version != self.manager.version:
+            self._count_minutes(account.qualities, account.user, account.account)
             account.refresh(self.manager.version)
         return account
+
+    def _count_minutes(self, qualities: Sequence[Quality], user: str, account: str) -> None:
+        """Have minutes counted of users and accounts for whom a quality of service limits them."""
+        for quality in qualities:
+            if quality.bounds.max_run_mins_user:
+                self.manager.open_row(quality.of(quality.users, user))
+            if quality.bounds.max_run_mins_account:
+                self.manager.open_row(quality.of(quality.accounts, account))
+        self.usage.grow(self.manager.rows)
 
     def _wanted(self, job: Job, partition: Partition) -> Vector:
         return self.tres.wanted(job, partition, self._cluster.machine, self._cluster.parameters.memory)
@@ -242,8 +299,7 @@ class Accounting:
         """Whether a waiting job is beyond a limit that will not let go of it although nothing runs."""
         if job.reason not in REASONS:
             return False
-        fades = self.usage.fades or self._reset_at is not None
-        return not (fades and job.reason in FADING)
+        return job.reason not in FADING or not self.usage.may_fade(self._reset_at is not None)
 
     def used_up(self) -> list[Job]:
         """Running jobs that must end because minutes are used up (observation E8)."""
@@ -264,6 +320,7 @@ class Accounting:
             return
         partition = self._cluster.partitions[run.partition]
         amounts = self.tres.allocated(job, run.allocation, partition, self._cluster.machine)
+        acct_policy.age(account, False)
         acct_policy.started(account, amounts)
         limit = min(run.limit, YEAR)
         if self.limits and acct_policy.may_be_used_up(account):
@@ -314,7 +371,36 @@ class Accounting:
         else:
             self.usage.period(now, reset=reset)
             fair_tree.rank(self.manager.root, self.usage.raw)
-        return self.limits and self._minutes_limited
+        if self._ageing_limited:
+            self._let_age()
+        return self.limits and self._fades
+
+    # Who ages in the queue
+
+    def ages(self, job: Job) -> bool:
+        """Whether a job that may be scheduled grows older from now on; it counts then until it waits no longer."""
+        if not self._ageing_limited:
+            return True
+        account = self._limited(job)
+        if account is None or not account.tests_ageing:
+            return True
+        if not account.ages and not acct_policy.may_age(account):
+            return False
+        acct_policy.age(account, True)
+        return True
+
+    def _let_age(self) -> None:
+        """Jobs that could not grow older yet do so, in the order of their ids, as far as they may by now."""
+        waiting = self._cluster.waiting.values()
+        for job in sorted((job for job in waiting if job.accrue is None), key=lambda job: job.id):
+            if job.eligible is not None and self.ages(job):
+                job.accrue = self._cluster.now
+
+    def _count_ages_anew(self) -> None:
+        for job in self._cluster.waiting.values() if self._ageing_limited else ():
+            account = self._limited(job)
+            if account is not None and account.tests_ageing and job.accrue is not None:
+                acct_policy.age(account, True)
 
     def _one_by_one(self, now: float) -> None:
         """Classic fair share charges running jobs and weighs users of waiting ones by turns, in the order of ids."""
@@ -332,6 +418,7 @@ class Accounting:
             return False
         self.usage.grow(self.manager.rows)
         self._look_at_limits()
+        self._count_ages_anew()
         return True
 
     # Who is favoured
@@ -366,7 +453,9 @@ def enforced(conf: SlurmConf) -> frozenset[str]:
 
 def replace_account(account: Account) -> Account:
     """The same account for another task."""
-    return Account(account.share, account.qualities, account.quality, account.user, account.account)
+    other = Account(account.share, account.qualities, account.quality, account.user, account.account, account.version)
+    other.least_priority = account.least_priority
+    return other
 
 
 def _admits(name: str, allowed: Sequence[str] | None, denied: Sequence[str]) -> bool:

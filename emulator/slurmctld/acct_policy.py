@@ -10,6 +10,7 @@ then the association of the user, then those above it. (Observations E1 to E11.)
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -31,6 +32,7 @@ class Account:
         qualities: of the partition and of the job; the first goes first where both have a limit.
         quality: that of the job; None for none.
         user, account: names.
+        version: of the limits.
 
     Attributes:
         share, qualities, quality, user, account: as given.
@@ -40,21 +42,31 @@ class Account:
         meter: what it is charged, while it is on the machine.
         amounts: what it has, while it is on the machine.
         own: qualities of service with those of their limits that hold.
+        narrowed: limits of ``line`` that hold, where they are not all of them, or None.
+        safe_factor: by which minutes count that it will use (``UsageFactorSafe``).
         tests_jobs, tests_resources: whether there are limits for :func:`before_nodes`, for :func:`with_nodes`.
+        tests_ageing: whether there are limits for :func:`may_age`.
+        ages: whether it counts among those that age.
+        least_priority: with less nothing is kept for it.
         version: of the limits, as of the last :meth:`refresh`.
     """
 
     __slots__ = (
         "account",
+        "ages",
         "amounts",
         "factor",
+        "least_priority",
         "line",
         "meter",
+        "narrowed",
         "own",
         "qualities",
         "quality",
         "rows",
+        "safe_factor",
         "share",
+        "tests_ageing",
         "tests_jobs",
         "tests_resources",
         "user",
@@ -62,7 +74,13 @@ class Account:
     )
 
     def __init__(
-        self, share: Share, qualities: Sequence[Quality], quality: Quality | None, user: str, account: str
+        self,
+        share: Share,
+        qualities: Sequence[Quality],
+        quality: Quality | None,
+        user: str,
+        account: str,
+        version: int = -1,
     ) -> None:
         self.share = share
         self.qualities = tuple(qualities)
@@ -70,20 +88,46 @@ class Account:
         self.user = user
         self.account = account
         self.line = tuple(share.line())
-        places = [*(one.row for one in self.line), *(one.row for one in self.qualities)]
-        self.rows = np.array(places, dtype=np.intp)
         self.factor = 1.0 if quality is None else quality.factor
         self.meter: Meter | None = None
         self.amounts: Vector | None = None
-        self.refresh(-1)
+        self.ages = False
+        self.refresh(version)
 
     def refresh(self, version: int) -> None:
         """Take in limits that have changed."""
         self.version = version
         self.own = _own(self.qualities)
-        bounds = [*(own for _, own in self.own), *(share.bounds for share in self.line)]
+        self.rows = np.array([use.row for use in self.uses() if use.row >= 0], dtype=np.intp)
+        flagged = any("USAGEFACTORSAFE" in quality.flags for quality in self.qualities)
+        self.safe_factor = self.factor if flagged else 1.0
+        self.narrowed = self._narrowed()
+        bounds = [*(own for _, own in self.own), *(bounds for _, bounds in self.limits())]
         self.tests_jobs = any(_any(one, _OF_JOBS) for one in bounds)
         self.tests_resources = any(_any(one, _OF_RESOURCES) for one in bounds)
+        self.tests_ageing = any(_any(one, _OF_AGEING) for one in bounds)
+        self.least_priority = next((one.least_priority for one in bounds if one.least_priority is not None), 0.0)
+
+    def limits(self) -> Iterator[tuple[Share, Bounds]]:
+        """Its association and those above it, with those of their limits that hold."""
+        if self.narrowed is None:
+            return ((share, share.bounds) for share in self.line)
+        return zip(self.line, self.narrowed, strict=True)
+
+    def _narrowed(self) -> tuple[Bounds, ...] | None:
+        """What a quality of service limits, associations do not; ``LimitFactor`` multiplies what they do."""
+        factor = 1.0 if self.quality is None else self.quality.limit_factor
+        limiting = [own for _, own in self.own if own != _NO_LIMITS]
+        if factor == 1.0 and not limiting:
+            return None
+        found = []
+        for share in self.line:
+            bounds = share.bounds
+            for above in limiting:
+                bounds = _left(above, bounds)
+            grp, own = _times(bounds.grp_tres, factor), _times(bounds.max_tres, factor)
+            found.append(replace(bounds, grp_tres=grp, max_tres=own))
+        return tuple(found)
 
     def uses(self) -> Iterator[Use]:
         """Everything in which it counts."""
@@ -125,6 +169,36 @@ def _change(account: Account, amounts: Vector, sign: int) -> None:
                 in_use[place] += sign * amount
 
 
+# Who ages in the queue
+
+
+def may_age(account: Account) -> bool:
+    """Whether one more waiting job may grow older; of qualities of service only the job's own says so."""
+    quality = account.quality
+    if quality is not None:
+        bounds = quality.bounds
+        if (
+            _reached(quality.accruing, bounds.grp_accrue)
+            or _reached(quality.of(quality.accounts, account.account).accruing, bounds.max_accrue_account)
+            or _reached(quality.of(quality.users, account.user).accruing, bounds.max_accrue)
+        ):
+            return False
+    return not any(
+        _reached(share.accruing, bounds.grp_accrue)
+        or (share is account.share and _reached(share.accruing, bounds.max_accrue))
+        for share, bounds in account.limits()
+    )
+
+
+def age(account: Account, ages: bool) -> None:
+    """A waiting job grows older from now on, or no longer."""
+    if account.ages is ages:
+        return
+    account.ages = ages
+    for use in account.uses():
+        use.accruing += 1 if ages else -1
+
+
 # At the submission
 
 
@@ -142,10 +216,10 @@ def too_many(account: Account, count: int) -> str:
             return "MaxSubmitJobsPerAccount"
         if _beyond(quality.of(quality.users, account.user).submitted + count, bounds.max_submit):
             return "QOSMaxSubmitJobPerUserLimit"
-    for share in account.line:
-        if _beyond(share.submitted + count, share.bounds.grp_submit):
+    for share, bounds in account.limits():
+        if _beyond(share.submitted + count, bounds.grp_submit):
             return "AssocGrpSubmitJobsLimit"
-        if share is account.share and _beyond(share.submitted + count, share.bounds.max_submit):
+        if share is account.share and _beyond(share.submitted + count, bounds.max_submit):
             return "AssocMaxSubmitJobLimit"
     return ""
 
@@ -182,11 +256,11 @@ def _never_in(bounds: Bounds, amounts: Vector, limit: float) -> str:
 
 
 def _never_on(account: Account, amounts: Vector, limit: float) -> str:
-    for share in account.line:
-        place = _exceeded(share.bounds.grp_tres, amounts)
+    for _, bounds in account.limits():
+        place = _exceeded(bounds.grp_tres, amounts)
         if place is not None:
             return reason("AssocGrp", place)
-    bounds = account.share.bounds
+    _, bounds = next(account.limits())
     place = _exceeded(bounds.max_tres, amounts)
     if place is not None:
         return reason("AssocMaxPerJob", place)
@@ -194,12 +268,17 @@ def _never_on(account: Account, amounts: Vector, limit: float) -> str:
 
 
 def longest(account: Account) -> float:
-    """The limit of a job that states none: the least ``MaxWall`` (observation E9); infinite for none."""
-    walls = [bounds.max_wall for _, bounds in account.own] + [account.share.bounds.max_wall]
-    return min((wall for wall in walls if wall is not None), default=float("inf"))
+    """The limit of a job that states none: the ``MaxWall`` that holds (observation E9); infinite for none."""
+    bounds = [*(bounds for _, bounds in account.own), next(account.limits())[1]]
+    return next((one.max_wall for one in bounds if one.max_wall is not None), float("inf"))
 
 
 # Before nodes are looked for
+
+
+def least_share(account: Account) -> float:
+    """The fair-share factor below which a job waits (``UsageThreshold``); 0 for none."""
+    return next((bounds.least_share for _, bounds in account.own if bounds.least_share is not None), 0.0)
 
 
 def before_nodes(account: Account, limit: float, usage: Usage) -> str:
@@ -214,8 +293,7 @@ def before_nodes(account: Account, limit: float, usage: Usage) -> str:
         found = _jobs_in(account, quality, bounds, limit, usage)
         if found:
             return found
-    for share in account.line:
-        bounds = share.bounds
+    for share, bounds in account.limits():
         if _reached(usage.wall[share.row] / MINUTE, bounds.grp_wall):
             return "AssocGrpWallLimit"
         if _reached(share.jobs, bounds.grp_jobs):
@@ -253,13 +331,13 @@ def with_nodes(account: Account, amounts: Vector, limit: float, usage: Usage, sa
         safe: whether it must be able to run as long as it may within the minutes that are left.
     """
     minutes = [amount * limit / MINUTE * account.factor for amount in amounts]
+    planned = [amount * limit / MINUTE * account.safe_factor for amount in amounts] if safe else None
     for quality, bounds in account.own:
-        found = _of_quality(account, quality, bounds, amounts, minutes, usage, safe)
+        found = _of_quality(account, quality, bounds, amounts, minutes, usage, planned)
         if found:
             return found
-    for share in account.line:
-        bounds = share.bounds
-        found = _of_group("Assoc", share, share.row, bounds, amounts, minutes, usage, safe)
+    for share, bounds in account.limits():
+        found = _of_group("Assoc", share, bounds, amounts, minutes, usage, planned)
         if found:
             return found
         if share is not account.share:
@@ -282,11 +360,18 @@ def _of_quality(
     amounts: Vector,
     minutes: Vector,
     usage: Usage,
-    safe: bool,
+    planned: Vector | None,
 ) -> str:
-    found = _of_group("QOS", quality, quality.row, bounds, amounts, minutes, usage, safe)
+    found = _of_group("QOS", quality, bounds, amounts, minutes, usage, planned)
     if found:
         return found
+    for kind, limits, use in (
+        ("PerAccount", bounds.max_run_mins_account, quality.accounts.get(account.account)),
+        ("QOSMaxPerUser", bounds.max_run_mins_user, quality.users.get(account.user)),
+    ):
+        place = _too_long(limits, minutes, use, usage)
+        if place is not None:
+            return reason(kind, place)
     for kind, limits, asked, in_use in (
         ("QOSMaxMinutesPerJob", bounds.max_tres_mins, minutes, None),
         ("PerAccount", bounds.max_tres_account, amounts, quality.accounts.get(account.account)),
@@ -306,25 +391,32 @@ def _of_quality(
 def _of_group(
     prefix: str,
     use: Use,
-    row: int,
     bounds: Bounds,
     amounts: Vector,
     minutes: Vector,
     usage: Usage,
-    safe: bool,
+    planned: Vector | None,
 ) -> str:
     """Limits of all jobs of an association or a quality of service together."""
     for place, most in bounds.grp_tres_mins:
-        used = _whole_minutes(usage.tres, row, place)
-        if used >= most or (safe and minutes[place] + _whole_minutes(usage.remaining, row, place) > most - used):
+        used = _whole_minutes(usage.tres, use.row, place)
+        left = most - used - _whole_minutes(usage.remaining, use.row, place)
+        if used >= most or (planned is not None and planned[place] > left):
             return reason(f"{prefix}GrpMinutes", place)
     over = _exceeded(bounds.grp_tres, amounts, use)
     if over is not None:
         return reason(f"{prefix}Grp", over)
-    for place, most in bounds.grp_tres_run_mins:
-        if int(minutes[place]) + _whole_minutes(usage.remaining, row, place) > most:
-            return reason(f"{prefix}GrpRunMinutes", place)
-    return ""
+    over = _too_long(bounds.grp_tres_run_mins, minutes, use, usage)
+    return reason(f"{prefix}GrpRunMinutes", over) if over is not None else ""
+
+
+def _too_long(limits: Limits, minutes: Vector, use: Use | None, usage: Usage) -> int | None:
+    """The first resource of which running jobs could still use too many minutes, or None."""
+    for place, most in limits:
+        left = _whole_minutes(usage.remaining, use.row, place) if use is not None and use.row >= 0 else 0
+        if int(minutes[place]) + left > most:
+            return place
+    return None
 
 
 def _whole_minutes(table: Floats, row: int, place: int) -> int:
@@ -343,7 +435,7 @@ def used_up(account: Account, usage: Usage, seconds: float) -> bool:
         seconds: how long it runs.
     """
     groups: list[tuple[int, Bounds]] = [(quality.row, bounds) for quality, bounds in account.own]
-    groups += [(share.row, share.bounds) for share in account.line]
+    groups += [(share.row, bounds) for share, bounds in account.limits()]
     for row, bounds in groups:
         if _reached(usage.wall[row] / MINUTE, bounds.grp_wall):
             return True
@@ -351,7 +443,7 @@ def used_up(account: Account, usage: Usage, seconds: float) -> bool:
             return True
     amounts = account.amounts or []
     minutes = [amount * (seconds // MINUTE) for amount in amounts]
-    own = [bounds.max_tres_mins for _, bounds in account.own] + [account.share.bounds.max_tres_mins]
+    own = [bounds.max_tres_mins for _, bounds in account.own] + [next(account.limits())[1].max_tres_mins]
     return any(_exceeded(limits, minutes) is not None for limits in own) if minutes else False
 
 
@@ -362,19 +454,28 @@ def may_be_used_up(account: Account) -> bool:
 
 
 def reserves_nothing(job: Job) -> bool:
-    """Whether a job's quality of service says ``NoReserve``."""
-    quality = job.account.quality if job.account is not None else None
-    return quality is not None and "NORESERVE" in quality.flags
+    """Whether a job's quality of service says ``NoReserve``, or it has not the priority to keep resources."""
+    if job.account is None:
+        return False
+    quality = job.account.quality
+    return (quality is not None and "NORESERVE" in quality.flags) or below_threshold(job)
+
+
+def below_threshold(job: Job) -> bool:
+    """Whether a job has less priority than what resources are kept for (``MinPrioThreshold``)."""
+    return job.account is not None and job.priority < job.account.least_priority
 
 
 # Comparisons
 
 
-_OF_JOBS = ("grp_wall", "grp_jobs", "max_jobs_account", "max_jobs", "max_wall")
+_OF_JOBS = ("least_share", "grp_wall", "grp_jobs", "max_jobs_account", "max_jobs", "max_wall")
 _OF_RESOURCES = (
     *("grp_tres_mins", "grp_tres", "grp_tres_run_mins", "max_tres_mins", "max_tres", "max_tres_node"),
-    *("min_tres", "max_tres_user", "max_tres_account"),
+    *("min_tres", "max_tres_user", "max_tres_account", "max_run_mins_user", "max_run_mins_account"),
 )
+_NO_LIMITS = Bounds()
+_OF_AGEING = ("grp_accrue", "max_accrue", "max_accrue_account")
 
 
 def _any(bounds: Bounds, names: Sequence[str]) -> bool:
@@ -423,6 +524,10 @@ def _exceeded(limits: Limits, amounts: Vector, use: Use | None = None) -> int | 
         if amounts[place] + (0.0 if use is None else use.tres[place]) > most:
             return place
     return None
+
+
+def _times(limits: Limits, factor: float) -> Limits:
+    return tuple((place, most * factor) for place, most in limits)
 
 
 def _short_of(limits: Limits, amounts: Vector) -> int | None:

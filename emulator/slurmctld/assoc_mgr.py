@@ -5,12 +5,12 @@ Whose limits, and where past usage is counted: a row for each in :mod:`emulator.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from emulator.config.sacctmgr.database import Accounts, Association, Key, Qos, Record
 from emulator.config.sacctmgr.words import INHERITED
-from emulator.slurmctld.tres import Tres
+from emulator.slurmctld.tres import Tres, Vector
 from slurm_sim_plugins.errors import InputError
 
 MINUTE = 60.0
@@ -32,6 +32,10 @@ class Bounds:
         max_wall: seconds of a job.
         max_tres, max_tres_node, max_tres_mins, min_tres: of a job.
         max_tres_user, max_tres_account: of a user, of an account.
+        max_run_mins_user, max_run_mins_account: the same, of minutes that running jobs may still use.
+        grp_accrue, max_accrue, max_accrue_account: of all its waiting jobs that age, of a user's, of an account's.
+        least_priority: of a job for which resources are kept.
+        least_share: fair-share factor below which jobs wait.
     """
 
     grp_jobs: float | None = None
@@ -51,6 +55,17 @@ class Bounds:
     min_tres: Limits = ()
     max_tres_user: Limits = ()
     max_tres_account: Limits = ()
+    max_run_mins_user: Limits = ()
+    max_run_mins_account: Limits = ()
+    grp_accrue: float | None = None
+    max_accrue: float | None = None
+    max_accrue_account: float | None = None
+    least_priority: float | None = None
+    least_share: float | None = None
+
+
+_AMOUNTS = ("grp_tres", "max_tres", "max_tres_node", "max_tres_user", "max_tres_account", "min_tres")
+"""Limits of resources at a time."""
 
 
 class Use:
@@ -58,18 +73,23 @@ class Use:
 
     Args:
         resources: how many kinds there are.
+        row: where its usage is counted.
 
     Attributes:
         jobs: that run.
         submitted: that wait or run.
+        accruing: that wait and age; counted where that is limited.
         tres: of the running ones.
+        row: where its usage is counted; -1 where it is not.
     """
 
-    __slots__ = ("jobs", "submitted", "tres")
+    __slots__ = ("accruing", "jobs", "row", "submitted", "tres")
 
-    def __init__(self, resources: int) -> None:
+    def __init__(self, resources: int, row: int = -1) -> None:
         self.jobs = 0
         self.submitted = 0
+        self.accruing = 0
+        self.row = row
         self.tres = [0.0] * resources
 
 
@@ -107,14 +127,12 @@ class Share(Use):
         "norm_usage",
         "parent",
         "priority",
-        "row",
         "shares",
     )
 
     def __init__(self, association: Association, row: int, resources: int) -> None:
-        super().__init__(resources)
+        super().__init__(resources, row)
         self.association = association
-        self.row = row
         self.parent: Share | None = None
         self.above: Share | None = None
         self.counts_as = self
@@ -155,19 +173,20 @@ class Quality(Use):
         factor: its usage factor.
         priority: as stated.
         preempts: names of those whose jobs it preempts.
+        limit_factor: by which it multiplies limits of associations.
         flags: in upper case.
     """
 
-    __slots__ = ("accounts", "bounds", "factor", "flags", "preempts", "priority", "qos", "row", "users")
+    __slots__ = ("accounts", "bounds", "factor", "flags", "limit_factor", "preempts", "priority", "qos", "users")
 
     def __init__(self, qos: Qos, row: int, resources: int) -> None:
-        super().__init__(resources)
+        super().__init__(resources, row)
         self.qos = qos
-        self.row = row
         self.users: dict[str, Use] = {}
         self.accounts: dict[str, Use] = {}
         self.bounds = Bounds()
         self.factor = 1.0
+        self.limit_factor = 1.0
         self.priority = 0.0
         self.preempts: frozenset[str] = frozenset()
         self.flags: frozenset[str] = frozenset()
@@ -201,6 +220,7 @@ class AssocMgr:
         accounts: what ``sacctmgr`` keeps.
         tres: the resources that are counted.
         by_level: whether shares are parts of those of the siblings (Fair Tree), not of all.
+        totals: what of each resource there is for a quality of service of a name (``Relative``).
 
     Attributes:
         accounts: as given; when its version has changed, call :meth:`refresh`.
@@ -212,8 +232,9 @@ class AssocMgr:
         highest_priority, highest_qos: of all associations, of all qualities of service.
     """
 
-    def __init__(self, accounts: Accounts, tres: Tres, by_level: bool) -> None:
+    def __init__(self, accounts: Accounts, tres: Tres, by_level: bool, totals: Callable[[str], Vector]) -> None:
         self.accounts = accounts
+        self._totals = totals
         self._tres = tres
         self._by_level = by_level
         self._rows = _Rows()
@@ -231,6 +252,11 @@ class AssocMgr:
     def rows(self) -> int:
         """How many rows of usage there are."""
         return self._rows.count
+
+    def open_row(self, use: Use) -> None:
+        """Have usage counted for somebody for whom it was not."""
+        if use.row < 0:
+            use.row = self._rows.next()
 
     def refresh(self) -> bool:
         """Take in what has changed in the accounts; says whether anything has. What is in use stays."""
@@ -267,17 +293,29 @@ class AssocMgr:
             value = self.accounts.inherited(association, name)
             if value is not None:
                 record.stated[name] = value
-        share.bounds = self._bounds(record, "MaxJobs", "MaxSubmitJobs")
+        share.bounds = self._bounds(record, "MaxJobs", "MaxSubmitJobs", "MaxJobsAccrue")
 
     def _read_quality(self, quality: Quality) -> None:
         qos = quality.qos
-        quality.bounds = self._bounds(qos, "MaxJobsPerUser", "MaxSubmitJobsPerUser")
+        quality.bounds = self._bounds(qos, "MaxJobsPerUser", "MaxSubmitJobsPerUser", "MaxJobsAccruePerUser")
+        if "RELATIVE" in qos.flags:
+            self._take_parts(quality)
+        if "ENFORCEUSAGETHRESHOLD" in qos.flags:
+            quality.bounds.least_share = qos.number("UsageThreshold")
         quality.factor = 1.0 if qos.number("UsageFactor") is None else float(qos.number("UsageFactor") or 0.0)
+        quality.limit_factor = qos.number("LimitFactor") or 1.0
         quality.priority = qos.number("Priority") or 0.0
         quality.preempts = frozenset(qos.words("Preempt") or ())
         quality.flags = qos.flags
 
-    def _bounds(self, record: Record, jobs: str, submit: str) -> Bounds:
+    def _take_parts(self, quality: Quality) -> None:
+        """Amounts of resources are percentages of what there is (``Relative``)."""
+        totals = self._totals(quality.qos.name)
+        for name in _AMOUNTS:
+            stated: Limits = getattr(quality.bounds, name)
+            setattr(quality.bounds, name, tuple((place, part * totals[place] // 100) for place, part in stated))
+
+    def _bounds(self, record: Record, jobs: str, submit: str, accrue: str) -> Bounds:
         wall = record.number("GrpWall")
         return Bounds(
             grp_jobs=record.number("GrpJobs"),
@@ -297,6 +335,12 @@ class AssocMgr:
             min_tres=self._limits(record, "MinTRESPerJob"),
             max_tres_user=self._limits(record, "MaxTRESPerUser"),
             max_tres_account=self._limits(record, "MaxTRESPerAccount"),
+            max_run_mins_user=self._limits(record, "MaxTRESRunMinsPerUser"),
+            max_run_mins_account=self._limits(record, "MaxTRESRunMinsPerAccount"),
+            grp_accrue=record.number("GrpJobsAccrue"),
+            max_accrue=record.number(accrue),
+            max_accrue_account=record.number("MaxJobsAccruePerAccount"),
+            least_priority=record.number("MinPrioThreshold"),
         )
 
     def _limits(self, record: Record, name: str) -> Limits:

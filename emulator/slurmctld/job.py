@@ -124,6 +124,9 @@ class Partition:
         return self.state in ("UP", "DOWN")
 
 
+NOTHING: frozenset[str] = frozenset()
+
+
 @dataclass(slots=True, eq=False)
 class Job:
     """A job from submission to its end; times in seconds.
@@ -156,6 +159,7 @@ class Job:
         account: on whose account it is, or None.
         priced: what its priority was worked out from last, by name of the partition.
         fixed_priority: whether it was given its priority.
+        lifted: bounds of partitions that its quality of service lifts, as its flags name them.
     """
 
     request: JobRequest
@@ -198,6 +202,7 @@ class Job:
     account: Account | None = None
     priced: dict[str, Priced] = field(default_factory=dict)
     fixed_priority: bool = False
+    lifted: frozenset[str] = NOTHING
 
     @property
     def id(self) -> int:

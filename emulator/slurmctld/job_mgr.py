@@ -10,7 +10,7 @@ import numpy as np
 from emulator.config.slurm.model import GresCount
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.features import Choice, choices
-from emulator.slurmctld.job import Job, Partition
+from emulator.slurmctld.job import NOTHING, Job, Partition
 from emulator.slurmctld.node_select import Want, select_nodes
 from emulator.slurmctld.nodes import Mask
 from emulator.slurmctld.request import UNLIMITED, JobRequest
@@ -34,8 +34,9 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
     """
     _check_list(request)
     partitions = _partitions(request, cluster)
-    alike = cluster.classes.setdefault(_alike(request.options), len(cluster.classes))
-    wants = {partition.name: _known_want(alike, request, partition, cluster) for partition in partitions}
+    lifted = NOTHING if cluster.accounting is None else cluster.accounting.lifted(request, partitions[0].name)
+    alike = cluster.classes.setdefault(_alike(request.options, lifted), len(cluster.classes))
+    wants = {partition.name: _known_want(alike, request, partition, cluster, lifted) for partition in partitions}
     _check_licenses(request, cluster)
     if not any(_fits_empty(alike, wants[partition.name], partition, cluster) for partition in partitions):
         memory = int(cluster.machine.memory.max(initial=0))
@@ -51,6 +52,7 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
         nice=request.options.nice,
         submitted=cluster.now,
         alike=alike,
+        lifted=lifted,
     )
     _check_limits(job, partitions, cluster)
     if request.options.held:
@@ -61,13 +63,13 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
     return job
 
 
-def _alike(options: BatchOptions) -> BatchOptions:
+def _alike(options: BatchOptions, lifted: frozenset[str]) -> BatchOptions:
     """What of some options decides on which nodes a job fits."""
     return replace(
         options,
         name="",
         account="",
-        qos="",
+        qos="PARTITIONMINNODES" if "PARTITIONMINNODES" in lifted else "",
         time_limit=None,
         time_min=None,
         begin=None,
@@ -98,11 +100,14 @@ def partition_reason(job: Job, partition: Partition) -> str | None:
     if partition.state in ("DOWN", "INACTIVE"):
         return "PartitionDown" if partition.state == "DOWN" else "PartitionInactive"
     limit = job.time_min if job.time_min is not None else job.limit
-    if limit > partition.max_time and job.options.time_limit is not None:
+    lifted = job.lifted
+    if limit > partition.max_time and job.options.time_limit is not None and "PARTITIONTIMELIMIT" not in lifted:
         return "PartitionTimeLimit"
-    if partition.max_nodes is not None and want.min_nodes > partition.max_nodes:
+    most = partition.max_nodes
+    if most is not None and want.min_nodes > most and "PARTITIONMAXNODES" not in lifted:
         return "PartitionNodeLimit"
-    if want.most_nodes is not None and want.most_nodes < partition.min_nodes:
+    most = want.most_nodes
+    if most is not None and most < partition.min_nodes and "PARTITIONMINNODES" not in lifted:
         return "PartitionNodeLimit"
     return None
 
@@ -128,15 +133,18 @@ def _partitions(request: JobRequest, cluster: Cluster) -> list[Partition]:
     return found
 
 
-def _known_want(alike: int, request: JobRequest, partition: Partition, cluster: Cluster) -> Want:
+def _known_want(
+    alike: int, request: JobRequest, partition: Partition, cluster: Cluster, lifted: frozenset[str]
+) -> Want:
     """What a job needs in a partition: the same as all that ask for the same."""
     key = (alike, partition.name)
     if key not in cluster.wants:
-        cluster.wants[key] = _want(request, partition, cluster)
+        fewest = 1 if "PARTITIONMINNODES" in lifted else partition.min_nodes
+        cluster.wants[key] = _want(request, partition, cluster, fewest)
     return cluster.wants[key]
 
 
-def _want(request: JobRequest, partition: Partition, cluster: Cluster) -> Want:
+def _want(request: JobRequest, partition: Partition, cluster: Cluster, fewest: int) -> Want:
     machine, parameters, options = cluster.machine, cluster.parameters, request.options
     threads = int(machine.threads[int(np.argmax(partition.nodes))]) if partition.nodes.any() else 1
     if request.one_thread:
@@ -150,9 +158,9 @@ def _want(request: JobRequest, partition: Partition, cluster: Cluster) -> Want:
     memory_per_node, memory_per_unit, all_memory = _memory(request, partition, cluster, threads)
     required = _known_nodes(options.node_list, cluster) if options.node_list else None
     return Want(
-        min_nodes=max(nodes, partition.min_nodes),
+        min_nodes=max(nodes, fewest),
         most_nodes=most,
-        target_nodes=max(target, partition.min_nodes),
+        target_nodes=max(target, fewest),
         units=max(math.ceil(tasks * request.cpus_per_task / threads), nodes),
         per_task=max(1, math.ceil(request.cpus_per_task / threads)),
         choices=_choices(request, cluster),

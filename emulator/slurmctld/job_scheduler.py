@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from emulator.slurmctld.acct_policy import below_threshold
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.controls import Controls
 from emulator.slurmctld.job import NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job, Partition
@@ -158,4 +159,6 @@ def reserves(job: Job, cluster: Cluster) -> bool:
     """Whether nodes are kept for a waiting job at all: not below some priority or age (observation B2)."""
     parameters = cluster.parameters
     waited = cluster.now - (job.submitted if job.eligible is None else job.eligible)
-    return job.priority >= parameters.bf_min_prio_reserve and waited >= parameters.bf_min_age_reserve
+    if below_threshold(job) or waited < parameters.bf_min_age_reserve:
+        return False
+    return job.priority >= parameters.bf_min_prio_reserve

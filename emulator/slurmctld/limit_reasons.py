@@ -59,6 +59,7 @@ OF_JOBS = (
     "QOSGrpJobsLimit",
     "QOSGrpWallLimit",
     "QOSMaxJobsPerUserLimit",
+    "QOSUsageThreshold",
     "QOSMaxWallDurationPerJobLimit",
 )
 """Reasons that are not about resources."""
@@ -84,7 +85,7 @@ REASONS = frozenset(
 """All of them."""
 _OF_THE_PAST = ("AssocGrpMinutes", "QOSGrpMinutes")
 FADING = frozenset(
-    ["AssocGrpWallLimit", "QOSGrpWallLimit"]
+    ["AssocGrpWallLimit", "QOSGrpWallLimit", "QOSUsageThreshold"]
     + [reason(kind, place) for kind in _OF_THE_PAST for place in (CPU, MEMORY, NODE, BILLING, BILLING + 1)]
 )
 """Of limits on past usage, which decays."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from emulator.config.slurm.model import SlurmConf
 from emulator.slurmctld.job import Job, Partition
-from emulator.slurmctld.nodes import Allocation, Machine
+from emulator.slurmctld.nodes import Allocation, Machine, Mask
 
 CPU, MEMORY, NODE, BILLING = range(4)
 """Places of the resources that there always are."""
@@ -89,6 +89,19 @@ class Tres:
             )
         self._add_licenses(amounts, job)
         amounts[BILLING] = self.bill(amounts, partition)
+        return amounts
+
+    def of_nodes(self, nodes: Mask, machine: Machine) -> Vector:
+        """What some nodes have in all; CPUs are what they bill."""
+        amounts = [0.0] * len(self.names)
+        amounts[CPU] = amounts[BILLING] = float(machine.cpus[nodes].sum())
+        amounts[MEMORY], amounts[NODE] = float(machine.memory[nodes].sum()), float(nodes.sum())
+        for place, kind, type_ in self._gres:
+            amounts[place] = sum(
+                float(counts[nodes].sum())
+                for (name, stated), counts in machine.gres.items()
+                if name == kind and type_ in ("", stated)
+            )
         return amounts
 
     def _add_licenses(self, amounts: Vector, job: Job) -> None:

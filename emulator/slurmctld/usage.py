@@ -21,6 +21,7 @@ from emulator.slurmctld.tres import BILLING, Vector
 
 LOG_2 = 0.693
 """As many digits as Slurm has of it."""
+MINUTE = 60.0
 Floats = NDArray[np.float64]
 
 
@@ -92,10 +93,10 @@ class Usage:
         self._at_limit: list[tuple[float, int, Meter]] = []
         self._sequence = 0
 
-    @property
-    def fades(self) -> bool:
-        """Whether past usage decays."""
-        return self._a_second_leaves < 1.0
+    def may_fade(self, cleared: bool) -> bool:
+        """Whether there is a minute of past usage that decays, or that is cleared some time."""
+        fading: NDArray[np.bool_] = np.full(len(self.wall), cleared) | (self._decay < 1.0)
+        return bool((self.tres[fading] >= MINUTE).any() or (self.wall[fading] >= MINUTE).any())
 
     def grow(self, rows: int) -> None:
         """There are more rows."""

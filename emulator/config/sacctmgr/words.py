@@ -1,7 +1,6 @@
 """The words that ``sacctmgr`` takes for associations and qualities of service.
 
-To say that one is honoured from now on, change the word NOT_YET in its row. Names and
-meanings are those of Slurm's documentation (sacctmgr, "Specifications for Accounts", "for
+Names and meanings are those of Slurm's documentation (sacctmgr, "Specifications for Accounts", "for
 QOS"). Older names and abbreviations are understood, in any case.
 """
 
@@ -10,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from emulator.config.slurm.values import Kind
-from emulator.config.slurm.vocabulary import HONOURED, NOT_YET, Vocabulary, Word, ignored, vocabulary
+from emulator.config.slurm.vocabulary import HONOURED, Vocabulary, Word, ignored, vocabulary
 
 _COUNT, _TRES, _TIME = Kind.LIMIT_COUNT, Kind.TRES, Kind.TIME
 _FEWEST_LETTERS = 4
@@ -31,7 +30,7 @@ _GROUP = (
     Word("GrpTRESMins", HONOURED, "most minutes of resources used in all, past usage decays", _TRES),
     Word("GrpTRESRunMins", HONOURED, "most minutes of resources that running jobs may still use", _TRES),
     Word("GrpWall", HONOURED, "most run time in all, past usage decays", _TIME),
-    Word("GrpJobsAccrue", NOT_YET, "most jobs that grow older in the queue", _COUNT),
+    Word("GrpJobsAccrue", HONOURED, "most jobs that grow older in the queue", _COUNT),
 )
 _JOB = (
     Word("MaxTRESPerJob", HONOURED, "most resources of a job", _TRES),
@@ -42,7 +41,7 @@ _JOB = (
     *_older("MaxTRESMins MaxTRESMinsPJ", "MaxTRESMinsPerJob", _TRES),
     Word("MaxWall", HONOURED, "longest limit of a job, and the limit of one that states none", _TIME),
     *_older("MaxWallDurationPerJob MaxWallDuration MaxWallPJ", "MaxWall", _TIME),
-    Word("MinPrioThreshold", NOT_YET, "least priority of a job that reserves resources", _COUNT),
+    Word("MinPrioThreshold", HONOURED, "least priority of a job that reserves resources", _COUNT),
     *_older("MinPrioThres", "MinPrioThreshold", _COUNT),
 )
 _ASSOCIATION = (
@@ -58,7 +57,7 @@ _ASSOCIATION = (
     *_older("MaxJobsPerUser", "MaxJobs", _COUNT),
     Word("MaxSubmitJobs", HONOURED, "most jobs of a user that wait or run", _COUNT),
     *_older("MaxSubmit MaxSubmitJobsPerUser", "MaxSubmitJobs", _COUNT),
-    Word("MaxJobsAccrue", NOT_YET, "most jobs of a user that grow older in the queue", _COUNT),
+    Word("MaxJobsAccrue", HONOURED, "most jobs of a user that grow older in the queue", _COUNT),
     *_older("GrpCPUs GrpNodes GrpMemory", "GrpTRES", Kind.WHOLE),
     *_older("GrpCPUMins", "GrpTRESMins", Kind.WHOLE),
     *_older("GrpCPURunMins", "GrpTRESRunMins", Kind.WHOLE),
@@ -93,17 +92,22 @@ _QOS = (
     *_older("MaxTRESPA", "MaxTRESPerAccount", _TRES),
     Word("MinTRESPerJob", HONOURED, "fewest resources of a job", _TRES),
     *_older("MinTRES MinTRESPJ", "MinTRESPerJob", _TRES),
-    Word("MaxTRESRunMinsPerUser", NOT_YET, "most minutes of resources that a user's running jobs may use", _TRES),
+    Word("MaxTRESRunMinsPerUser", HONOURED, "most minutes of resources that a user's running jobs may use", _TRES),
     *_older("MaxTRESRunMinsPU", "MaxTRESRunMinsPerUser", _TRES),
-    Word("MaxTRESRunMinsPerAccount", NOT_YET, "the same of an account", _TRES),
+    Word("MaxTRESRunMinsPerAccount", HONOURED, "the same of an account", _TRES),
     *_older("MaxTRESRunMinsPA", "MaxTRESRunMinsPerAccount", _TRES),
-    Word("MaxJobsAccruePerUser", NOT_YET, "most jobs of a user that grow older in the queue", _COUNT),
+    Word("MaxJobsAccruePerUser", HONOURED, "most jobs of a user that grow older in the queue", _COUNT),
     *_older("MaxJobsAccruePU", "MaxJobsAccruePerUser", _COUNT),
-    Word("MaxJobsAccruePerAccount", NOT_YET, "the same of an account", _COUNT),
+    Word("MaxJobsAccruePerAccount", HONOURED, "the same of an account", _COUNT),
     *_older("MaxJobsAccruePA", "MaxJobsAccruePerAccount", _COUNT),
-    Word("UsageThreshold", NOT_YET, "least fair share of a job that may run", Kind.NUMBER),
+    Word(
+        "UsageThreshold",
+        HONOURED,
+        "least fair-share factor with which jobs may run, with EnforceUsageThreshold",
+        Kind.NUMBER,
+    ),
     *_older("UsageThres", "UsageThreshold", Kind.NUMBER),
-    Word("LimitFactor", NOT_YET, "what limits of associations are multiplied by", Kind.NUMBER),
+    Word("LimitFactor", HONOURED, "what GrpTRES and MaxTRES of associations are multiplied by", Kind.NUMBER),
 )
 _PEOPLE = (
     *ignored("words for people", "Comment Description Organization Classification Flavor Lineage"),
@@ -116,14 +120,14 @@ FLAGS = {
     "NODECAY": HONOURED,
     "NORESERVE": HONOURED,
     "OVERPARTQOS": HONOURED,
-    "ENFORCEUSAGETHRESHOLD": NOT_YET,
-    "PARTITIONMAXNODES": NOT_YET,
-    "PARTITIONMINNODES": NOT_YET,
-    "PARTITIONTIMELIMIT": NOT_YET,
-    "RELATIVE": NOT_YET,
-    "REQUIRESRESERVATION": NOT_YET,
-    "REQUIRERESV": NOT_YET,
-    "USAGEFACTORSAFE": NOT_YET,
+    "ENFORCEUSAGETHRESHOLD": HONOURED,
+    "PARTITIONMAXNODES": HONOURED,
+    "PARTITIONMINNODES": HONOURED,
+    "PARTITIONTIMELIMIT": HONOURED,
+    "RELATIVE": HONOURED,
+    "REQUIRESRESERVATION": HONOURED,
+    "REQUIRERESV": HONOURED,
+    "USAGEFACTORSAFE": HONOURED,
 }
 """Flags of a quality of service, in upper case."""
 
@@ -131,7 +135,10 @@ ASSOCIATION = vocabulary("an association", _ASSOCIATION, _GROUP, _JOB, _PEOPLE)
 """What is said of an account, or of a user in an account."""
 QOS = vocabulary("a QOS", _QOS, _GROUP, _JOB, _PEOPLE)
 """What is said of a quality of service."""
-INHERITED = ("MaxJobs", "MaxSubmitJobs", "MaxTRESPerJob", "MaxTRESPerNode", "MaxTRESMinsPerJob", "MaxWall")
+INHERITED = (
+    *("MaxJobs", "MaxJobsAccrue", "MaxSubmitJobs", "MaxTRESPerJob", "MaxTRESPerNode", "MaxTRESMinsPerJob", "MaxWall"),
+    "MinPrioThreshold",
+)
 """Limits that an association has from its account where it has none of its own."""
 LISTS = ("QOS", "Flags", "Preempt")
 """Words to which ``+=`` adds and from which ``-=`` takes away."""
