@@ -250,9 +250,11 @@ In this order; the first that is exceeded is the reason that `squeue` shows.
 Each time first the QOS of the partition, then that of the job for what the first does not limit (the other way
 round with `OverPartQOS`), then the user's association, then those above it, for what no QOS limits: a QOS with
 `MaxJobsPerUser=20` has its way with a user of `MaxJobs=4`. `Max...` limits of associations are the user's own or
-inherited; `LimitFactor` of the job's QOS multiplies `GrpTRES` and `MaxTRES` of associations. A job at a limit reserves nothing and blocks nobody, but with `assoc_limit_stop` it stops
-its partition in the main loop. `safe` in `AccountingStorageEnforce` asks whether the whole run fits into the minutes
-that are left, multiplied by the `UsageFactor` only with `UsageFactorSafe`. A running job is ended by the sweep when the minutes of its account are used up.
+inherited; `LimitFactor` of the job's QOS multiplies `GrpTRES` and `MaxTRES` of associations. A job at a limit
+reserves nothing and blocks nobody, but with `assoc_limit_stop` it stops its partition in the main loop. `safe` in
+`AccountingStorageEnforce` asks whether the whole run fits into the minutes that are left, multiplied by the
+`UsageFactor` only with `UsageFactorSafe`. A running job is ended by the sweep when the minutes of its account are
+used up.
 
 `GrpJobsAccrue` and `MaxJobsAccrue` say how many waiting jobs grow older; who may not yet is asked again at each
 `PriorityCalcPeriod`, in the order of ids. Of QOS only the job's own says so. With `ACCRUE_ALWAYS` there is no such
