@@ -105,11 +105,13 @@ class Cycle:
         self._tested = self._started = 0
         self._by_partition: Counter[str] = Counter()
         self._by_user: Counter[str] = Counter()
+        self._by_user_there: Counter[tuple[str, str]] = Counter()
         self._by_association: Counter[tuple[str, str]] = Counter()
         self._associations_done: set[tuple[str, str]] = set()
         self._users_done: set[str] = set()
         self._partitions_done: set[str] = set()
         self._reserved_in: Counter[str] = Counter()
+        self._reserved_of: Counter[tuple[int, str]] = Counter()
         self._reserved: set[int] = set()
         self._victims: list[Job] = []
         self._table_full = False
@@ -128,7 +130,12 @@ class Cycle:
     def _in_turn(self) -> Iterator[tuple[Job, Partition]]:
         """Jobs to be tried; no more than so many of a user and a partition, and in all."""
         parameters, cluster = self._parameters, self._cluster
-        bounded = parameters.bf_max_job_part or parameters.bf_max_job_user or parameters.bf_max_job_assoc
+        bounded = (
+            parameters.bf_max_job_part
+            or parameters.bf_max_job_user
+            or parameters.bf_max_job_user_part
+            or parameters.bf_max_job_assoc
+        )
         for _, job, partition in cluster.order.pairs():
             if bounded and self._had_their_turn(job, partition):
                 continue
@@ -147,12 +154,16 @@ class Cycle:
         """Whether no more jobs of the user, the partition or the association may be tried."""
         if job.request.user in self._users_done or partition.name in self._partitions_done:
             return True
+        most = self._parameters.bf_max_job_user_part
+        if most and self._by_user_there[job.request.user, partition.name] >= most:
+            return True
         return (job.request.user, job.options.account) in self._associations_done
 
     def _count(self, job: Job, partition: Partition) -> None:
         parameters, user = self._parameters, job.request.user
         self._by_partition[partition.name] += 1
         self._by_user[user] += 1
+        self._by_user_there[user, partition.name] += 1
         if self._by_partition[partition.name] == parameters.bf_max_job_part:
             self._partitions_done.add(partition.name)
         if self._by_user[user] == parameters.bf_max_job_user:
@@ -309,7 +320,9 @@ class Cycle:
             self._keep(cluster.now, cluster.now + limit, allocation)
 
     def _reserve(self, job: Job, partition: Partition, start: float, limit: float, allocation: Allocation) -> None:
-        parameters = self._parameters
+        parameters, array = self._parameters, job.request.array
+        if array is not None and self._reserved_of[array, partition.name] >= parameters.bf_max_job_array_resv:
+            return
         job.planned_start = start
         most = parameters.bf_job_part_count_reserve
         if most and self._reserved_in[partition.name] >= most:
@@ -325,6 +338,8 @@ class Cycle:
             return
         self._reserved.add(job.id)
         self._reserved_in[partition.name] += 1
+        if array is not None:
+            self._reserved_of[array, partition.name] += 1
         grain = parameters.bf_resolution
         begin = math.floor(start / grain) * grain
         end = math.floor((start + limit) / grain) * grain

@@ -90,6 +90,9 @@ class Cluster:
         self.licenses = {name: [int(count), 0] for name, count in conf.parameters.numbers("Licenses").items()}
 
     def _partition(self, place: int, given: ConfiguredPartition) -> Partition:
+        def own(stated: float | None, of_cluster: float) -> float:
+            return of_cluster if stated is None else stated
+
         return Partition(
             name=given.name,
             place=place,
@@ -106,6 +109,7 @@ class Cluster:
             exclusive_user=given.exclusive_user,
             preempt_mode=given.preempt_mode,
             grace_time=given.grace_time,
+            over_time_limit=own(given.over_time_limit, self.parameters.over_time_limit),
             least_loaded=given.lln or self.parameters.least_loaded,
             default_memory_per_cpu=given.def_mem_per_cpu or self.parameters.def_mem_per_cpu,
             default_memory_per_node=given.def_mem_per_node or self.parameters.def_mem_per_node,
@@ -211,7 +215,8 @@ class Cluster:
             end = job.end_limit
         if end > self.now:
             return end
-        return max(end + self.parameters.over_time_limit + self.parameters.kill_wait, self.now)
+        over = self.partitions[job.run.partition].over_time_limit
+        return max(end + over + self.parameters.kill_wait, self.now)
 
     def free_without(self, jobs: list[Job]) -> Free:
         """What would be free if some running jobs were gone."""

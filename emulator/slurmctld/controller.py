@@ -26,6 +26,7 @@ from emulator.slurmctld.backfill import backfill
 from emulator.slurmctld.builtin import predict
 from emulator.slurmctld.checkpoint import Checkpoints
 from emulator.slurmctld.cluster import Cluster
+from emulator.slurmctld.dependency import is_circular
 from emulator.slurmctld.gang import Rows
 from emulator.slurmctld.job import Job, Partition, Run, State
 from emulator.slurmctld.job_mgr import RejectedError, make_job
@@ -345,6 +346,8 @@ class Controller:
         self._to_come -= 1
         try:
             jobs = [make_job(task, self.cluster) for task in request.tasks(self._free_ids(request.id))]
+            if request.options.dependencies and is_circular(jobs[0], self.cluster):
+                raise RejectedError("Circular job dependency")
             self._admit(jobs)
         except RejectedError as error:
             self.rejected.append((request, str(error)))
@@ -556,7 +559,18 @@ class Controller:
         assert job.run is not None
         late = self.cluster.now > self._deadline_of(job)
         job.requeue_after = False
+        if job.request.exit_code and not late:
+            self._requeue_by_exit_code(job)
         self._over(job, State.TIMEOUT if late else self._own_end(job))
+
+    def _requeue_by_exit_code(self, job: Job) -> None:
+        """A job that failed is requeued, and perhaps held, if the configuration says so of what it ended with."""
+        parameters, code = self.parameters, job.request.exit_code
+        held = code in parameters.requeue_exit_hold
+        if (held or code in parameters.requeue_exit) and self._may_requeue(job):
+            job.failures += 1
+            job.requeue_after = True
+            job.hold_after = held or job.failures > parameters.max_batch_requeue
 
     @staticmethod
     def _own_end(job: Job) -> State:
@@ -579,7 +593,7 @@ class Controller:
     def _killed_from(self, job: Job) -> float:
         """When a run exceeds its limit by as much as it may, if it is not suspended until then."""
         assert job.run is not None
-        return job.run.start + job.run.limit + self.parameters.over_time_limit
+        return job.run.start + job.run.limit + self.cluster.partitions[job.run.partition].over_time_limit
 
     def _sweep_limits(self) -> None:
         for job in list(self.cluster.running.values()):
@@ -589,13 +603,14 @@ class Controller:
                 continue
             graced = job.vacating and self.cluster.now >= job.end_limit
             reserved = self.reservations.of(job)
-            if reserved is not None and self.cluster.now >= reserved.end > job.run.start:
+            over = reserved.end + self.parameters.resv_over_run if reserved is not None else 0.0
+            if reserved is not None and self.cluster.now >= over and reserved.end > job.run.start:
                 self._terminate(job, State.TIMEOUT)
                 continue
             limit = job.run.start + job.run.limit + job.run.suspended(self.cluster.now)
             if graced:
                 self._give_way(job)
-            elif self.cluster.now >= limit + self.parameters.over_time_limit:
+            elif self.cluster.now >= limit + self.cluster.partitions[job.run.partition].over_time_limit:
                 self._terminate(job, State.TIMEOUT)
 
     def _give_way(self, job: Job) -> None:
@@ -667,7 +682,8 @@ class Controller:
         job.eligible = job.accrue = None
         if job.hold_after:
             job.hold_after = False
-            self.hold(job, "job_requeued_in_held_state")
+            often = job.failures > self.parameters.max_batch_requeue
+            self.hold(job, "JobHeldAdmin" if often else "job_requeued_in_held_state")
         self._at(job.begin, self._wake)
         self._watch_deadline(job)
 

@@ -31,6 +31,22 @@ def dependencies_met(job: Job, cluster: Cluster) -> Met:
     return Met.NOT_YET if Met.NOT_YET in found else Met.YES
 
 
+def is_circular(job: Job, cluster: Cluster) -> bool:
+    """Whether a new job would wait for itself by way of others; so many of these are looked at as may be."""
+    own = {job.id, job.request.array}
+    waits_for, tested = list(job.options.dependencies), set[int]()
+    while waits_for and len(tested) < cluster.parameters.max_depend_depth:
+        dependency = waits_for.pop(0)
+        if dependency.kind == "singleton" or dependency.job in tested:
+            continue
+        if dependency.job in own:
+            return True
+        tested.add(dependency.job)
+        others = [other for other in _jobs_of(dependency.job, cluster) if other.state is State.PENDING]
+        waits_for += [further for other in others[:1] for further in other.options.dependencies]
+    return False
+
+
 def _met(dependency: Dependency, job: Job, cluster: Cluster) -> Met:
     if dependency.kind == "singleton":
         return _singleton(job, cluster)

@@ -90,6 +90,7 @@ class Partition:
         max_time, default_time: seconds.
         min_nodes, max_nodes: bounds of a job's nodes.
         state: UP, DOWN, DRAIN or INACTIVE.
+        over_time_limit: seconds by which a run may pass its limit.
         place: position in the configuration.
     """
 
@@ -108,6 +109,7 @@ class Partition:
     exclusive_user: bool
     preempt_mode: tuple[str, ...]
     grace_time: float
+    over_time_limit: float
     least_loaded: bool
     default_memory_per_cpu: float | None
     default_memory_per_node: float | None
@@ -149,6 +151,7 @@ class Job:
         deadline: it must be over by this; infinite for none.
         lift: what ``scontrol top`` gave to its priority or took from it.
         restarts: how often it was requeued.
+        failures: how often it was requeued because of what it ended with.
         held_by: ``JobHeldUser`` or ``JobHeldAdmin`` while on hold.
         run: the current run, or None.
         runs: all runs.
@@ -184,6 +187,7 @@ class Job:
     blocked: bool = False
     deadline: float = UNLIMITED
     restarts: int = 0
+    failures: int = 0
     held_by: str = ""
     run: Run | None = None
     runs: list[Run] = field(default_factory=list)

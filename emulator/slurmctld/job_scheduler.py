@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from emulator.slurmctld.acct_policy import below_threshold
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.controls import Controls
-from emulator.slurmctld.job import NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job, Partition
+from emulator.slurmctld.job import NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job, Partition, State
 from emulator.slurmctld.job_mgr import partition_reason
 from emulator.slurmctld.nodes import Allocation, Mask
 from emulator.slurmctld.order import Pair, Rank
@@ -40,6 +40,7 @@ class _Pass:
         self._failed: set[tuple[str, str]] = set()
         self._kept = cluster.no_nodes()
         self._tried: Counter[str] = Counter()
+        self._started = 0
 
     def run(self) -> None:
         parameters = self._cluster.parameters
@@ -51,9 +52,16 @@ class _Pass:
                 self._behind(job)
                 continue
             self._try(job, partition)
+            if parameters.sched_max_job_start and self._started_enough(job):
+                return
             if self._nobody_more():
                 self._tell_those_behind(rank, pairs)
                 return
+
+    def _started_enough(self, tried: Job) -> bool:
+        """Whether no more jobs may be started in this pass."""
+        self._started += tried.state is State.RUNNING
+        return self._started >= self._cluster.parameters.sched_max_job_start
 
     def _nobody_more(self) -> bool:
         """Whether all who follow are behind somebody for whom their partition is kept."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from emulator.config.slurm.model import SlurmConf
+from emulator.config.slurm.settings import Settings
+from slurm_sim_plugins.errors import ConfigurationError
 
 DEFAULT_EXPIRE = 120.0
 """Seconds for which a credential is valid where ``AuthInfo`` does not say (observation P7)."""
+_CODES = re.compile(r"([0-9]{1,3})(?:-([0-9]{1,3}))?")
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,10 @@ class Parameters:
     bf_max_job_test: int
     bf_max_job_part: int
     bf_max_job_user: int
+    bf_max_job_user_part: int
     bf_max_job_assoc: int
     bf_max_job_start: int
+    bf_max_job_array_resv: int
     bf_job_part_count_reserve: int
     bf_min_prio_reserve: int
     bf_min_age_reserve: float
@@ -59,6 +65,7 @@ class Parameters:
     partition_job_depth: int
     sched_interval: float
     sched_min_interval: float
+    sched_max_job_start: int
     batch_sched_delay: float
     defer: bool
     linear: bool
@@ -71,10 +78,17 @@ class Parameters:
     preempt_youngest_first: bool
     preempt_reorder_count: int
     preempt_strict_order: bool
+    preempt_min_exempt_priority: float
     kill_wait: float
     over_time_limit: float
+    resv_over_run: float
     requeue_hold: float
     job_requeue: bool
+    requeue_exit: frozenset[int]
+    requeue_exit_hold: frozenset[int]
+    max_batch_requeue: int
+    kill_invalid_depend: bool
+    max_depend_depth: int
     enforce_part_limits: str
     time_slice: float
     def_mem_per_cpu: float | None
@@ -106,8 +120,10 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         bf_max_job_test=tests,
         bf_max_job_part=bound("bf_max_job_part"),
         bf_max_job_user=bound("bf_max_job_user"),
+        bf_max_job_user_part=bound("bf_max_job_user_part"),
         bf_max_job_assoc=bound("bf_max_job_assoc"),
         bf_max_job_start=bound("bf_max_job_start"),
+        bf_max_job_array_resv=bound("bf_max_job_array_resv", 20),
         bf_job_part_count_reserve=bound("bf_job_part_count_reserve"),
         bf_min_prio_reserve=bound("bf_min_prio_reserve"),
         bf_min_age_reserve=seconds(option("bf_min_age_reserve"), 0.0),
@@ -117,6 +133,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         partition_job_depth=bound("partition_job_depth"),
         sched_interval=seconds(option("sched_interval"), 60.0),
         sched_min_interval=seconds(option("sched_min_interval"), 0.0),
+        sched_max_job_start=bound("sched_max_job_start"),
         batch_sched_delay=seconds(option("batch_sched_delay"), 3.0),
         defer=stated.flag(option("defer")),
         linear=stated.text("SelectType").lower() == "select/linear",
@@ -129,15 +146,39 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         preempt_youngest_first=stated.flag("PreemptParameters.youngest_first"),
         preempt_reorder_count=bound("PreemptParameters.reorder_count", 1),
         preempt_strict_order=stated.flag("PreemptParameters.strict_order"),
+        preempt_min_exempt_priority=seconds("PreemptParameters.min_exempt_priority", float("inf")),
         kill_wait=seconds("KillWait", 30.0),
         over_time_limit=seconds("OverTimeLimit", 0.0),
-        requeue_hold=_credential_expires(stated.words("AuthInfo")) + 1,
+        resv_over_run=seconds("ResvOverRun", 0.0),
+        requeue_hold=seconds(option("requeue_delay"), _credential_expires(stated.words("AuthInfo"))) + 1,
         job_requeue=bool(stated.count("JobRequeue")) if "JobRequeue" in stated else True,
+        requeue_exit=_exit_codes(stated, "RequeueExit"),
+        requeue_exit_hold=_exit_codes(stated, "RequeueExitHold"),
+        max_batch_requeue=stated.count("MaxBatchRequeue"),
+        kill_invalid_depend=stated.flag("DependencyParameters.kill_invalid_depend"),
+        max_depend_depth=bound("DependencyParameters.max_depend_depth", 10),
         enforce_part_limits=stated.text("EnforcePartLimits").upper(),
         time_slice=seconds("SchedulerTimeSlice", 30.0),
         def_mem_per_cpu=stated.amount("DefMemPerCPU"),
         def_mem_per_node=stated.amount("DefMemPerNode"),
     )
+
+
+def _exit_codes(stated: Settings, name: str) -> frozenset[int]:
+    """``"1-9,18"`` as numbers.
+
+    Raises:
+        ConfigurationError: it is written otherwise.
+    """
+    codes: set[int] = set()
+    for part in filter(None, stated.text(name).split(",")):
+        found = _CODES.fullmatch(part)
+        if found is None:
+            raise ConfigurationError(
+                f"{stated.place(name)}: {name}: {part!r} is neither an exit code nor a range of them such as 1-9"
+            )
+        codes.update(range(int(found[1]), int(found[2] or found[1]) + 1))
+    return frozenset(codes)
 
 
 def _credential_expires(auth_info: tuple[str, ...]) -> float:

@@ -57,6 +57,7 @@ def candidates(job: Job, partition: Partition, cluster: Cluster) -> list[Job]:
         if cluster.partitions[other.run.partition].tier < partition.tier
         if preempt_mode(other, cluster) != "OFF"
         if _overlaps(other, partition.nodes)
+        if other.priority < parameters.preempt_min_exempt_priority
         if cluster.now - other.run.start >= parameters.preempt_exempt_time
     ]
     if parameters.preempt_youngest_first:
@@ -65,7 +66,9 @@ def candidates(job: Job, partition: Partition, cluster: Cluster) -> list[Job]:
 
 
 def _by_qos(job: Job, cluster: Cluster) -> list[Job]:
-    found = [other for other in preempt_qos.candidates(job, cluster) if preempt_mode(other, cluster) != "OFF"]
+    most = cluster.parameters.preempt_min_exempt_priority
+    found = [other for other in preempt_qos.candidates(job, cluster) if other.priority < most]
+    found = [other for other in found if preempt_mode(other, cluster) != "OFF"]
     if cluster.parameters.preempt_youngest_first:
         return sorted(found, key=lambda other: (-other.run.start, other.id) if other.run else (0.0, 0))
     return sorted(found, key=preempt_qos.rank)

@@ -14,14 +14,16 @@ Pair = tuple[Job, Partition]
 
 def refresh_eligibility(cluster: Cluster, reservations: Reservations) -> list[Job]:
     """Say of each waiting job whether it may be scheduled, and why not; returns those that never can be and must go."""
-    doomed = []
+    doomed, kill = [], cluster.parameters.kill_invalid_depend
     for job in list(cluster.unsettled.values()):
         refresh(job, cluster, reservations)
         cluster.order.settle(job)
         if job.eligible is not None and job.options.array is None:
             del cluster.unsettled[job.id]
-        if job.reason == "DependencyNeverSatisfied" and job.options.kill_on_invalid_dependency:
-            doomed.append(job)
+        if job.reason == "DependencyNeverSatisfied":
+            asked = job.options.kill_on_invalid_dependency
+            if kill if asked is None else asked:
+                doomed.append(job)
     return doomed
 
 

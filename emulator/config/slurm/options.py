@@ -28,10 +28,10 @@ _BACKFILL = (
     Word("bf_max_job_test", HONOURED, "jobs tested in a cycle", _COUNT, "500", least=1, most=_MILLION),
     Word("bf_max_job_part", HONOURED, "jobs of a partition tested in a cycle; 0 is no limit", _COUNT, "0", least=0),
     Word("bf_max_job_user", HONOURED, "jobs of a user tested in a cycle; 0 is no limit", _COUNT, "0", least=0),
-    Word("bf_max_job_user_part", NOT_YET, "jobs of a user in a partition tested in a cycle", _COUNT, "0", least=0),
+    Word("bf_max_job_user_part", HONOURED, "jobs of a user in a partition tested in a cycle", _COUNT, "0", least=0),
     Word("bf_max_job_assoc", HONOURED, "jobs of a user and account tested in a cycle", _COUNT, "0", least=0),
     Word("bf_max_job_start", HONOURED, "jobs started in a cycle; 0 is no limit", _COUNT, "0", least=0, most=10000),
-    Word("bf_max_job_array_resv", NOT_YET, "tasks of an array with a reservation", _COUNT, "20", least=0, most=1000),
+    Word("bf_max_job_array_resv", HONOURED, "tasks of an array with a reservation", _COUNT, "20", least=0, most=1000),
     Word(
         "bf_job_part_count_reserve",
         HONOURED,
@@ -68,14 +68,14 @@ _MAIN_LOOP = (
     Word("partition_job_depth", HONOURED, "jobs of a partition tested in a pass; 0 is no limit", _COUNT, "0", least=0),
     Word("sched_interval", HONOURED, "between two passes over all jobs", _SECONDS, "60", least=0, disabled=-1),
     Word("sched_min_interval", HONOURED, "shortest time between passes", Kind.MICROSECONDS, "2", least=0),
-    Word("sched_max_job_start", NOT_YET, "jobs started in a pass; 0 is no limit", _COUNT, "0", least=0),
+    Word("sched_max_job_start", HONOURED, "jobs started in a pass; 0 is no limit", _COUNT, "0", least=0),
     Word("batch_sched_delay", HONOURED, "how long a submission may wait for its pass", _SECONDS, "3", least=0),
     Word("defer", HONOURED, "whether a submission has no pass of its own", _FLAG, "NO"),
     Word("defer_batch", HONOURED, "the same of batch jobs, which all jobs are here", _FLAG, means="defer"),
     Word("assoc_limit_stop", HONOURED, "whether a job at its association's limit blocks its partition", _FLAG, "NO"),
     Word("pack_serial_at_end", HONOURED, "whether jobs of one CPU fill from the last node", _FLAG, "NO"),
     Word("max_array_tasks", NOT_YET, "tasks of one array; MaxArraySize if not stated", _COUNT, least=0),
-    Word("requeue_delay", NOT_YET, "how long a requeued job is held back; cred_expire if not stated", _SECONDS),
+    Word("requeue_delay", HONOURED, "how long a requeued job is held back; cred_expire if not stated", _SECONDS),
     Word("time_min_as_soft_limit", NOT_YET, "whether --time-min is only planned with", _FLAG, "NO"),
     Word("allow_zero_lic", NOT_YET, "whether a job may ask for more licences than there are", _FLAG, "NO"),
     Word("ignore_constraint_validation", NOT_YET, "whether unknown features are taken in", _FLAG, "NO"),
@@ -83,8 +83,8 @@ _MAIN_LOOP = (
     Word("preempt_strict_order", NOT_YET, "older name", _FLAG, means="PreemptParameters.strict_order"),
     Word("preempt_youngest_first", HONOURED, "older name", _FLAG, means="PreemptParameters.youngest_first"),
     Word("preempt_send_user_signal", IGNORED, "no process is started"),
-    Word("kill_invalid_depend", NOT_YET, "older place", _FLAG, means="DependencyParameters.kill_invalid_depend"),
-    Word("max_depend_depth", NOT_YET, "older place", _COUNT, means="DependencyParameters.max_depend_depth"),
+    Word("kill_invalid_depend", HONOURED, "older place", _FLAG, means="DependencyParameters.kill_invalid_depend"),
+    Word("max_depend_depth", HONOURED, "older place", _COUNT, means="DependencyParameters.max_depend_depth"),
     *ignored("what Slurm does anyway", "assoc_limit_continue enable_hetjob_steps"),
     *ignored("the time that epilogs take is not modelled", "reduce_completing_frag"),
     *ignored("burst buffers are not modelled", "bb_array_stage_cnt"),
@@ -110,7 +110,7 @@ _PREEMPT = (
     Word("strict_order", NOT_YET, "whether attempts keep the order", _FLAG, "NO"),
     Word("youngest_first", HONOURED, "whether the latest start is the first victim", _FLAG, "NO"),
     Word("reclaim_licenses", NOT_YET, "whether jobs are preempted for licences", _FLAG, "NO"),
-    Word("min_exempt_priority", NOT_YET, "from this priority on, no job is preempted", _COUNT, least=0),
+    Word("min_exempt_priority", HONOURED, "from this priority on, no job is preempted", _COUNT, least=0),
     *ignored("no process is started", "send_user_signal suspend_grace_time"),
 )
 
@@ -151,8 +151,8 @@ _PRIORITY_FLAGS = (
 )
 
 _DEPENDENCY = (
-    Word("kill_invalid_depend", NOT_YET, "a job that can never run is cancelled", _FLAG, "NO"),
-    Word("max_depend_depth", NOT_YET, "how far a circle of dependencies is looked for", _COUNT, "10", least=0),
+    Word("kill_invalid_depend", HONOURED, "a job that can never run is cancelled", _FLAG, "NO"),
+    Word("max_depend_depth", HONOURED, "how far a circle of dependencies is looked for", _COUNT, "10", least=0),
     *ignored("there is one cluster", "disable_remote_singleton"),
 )
 

@@ -17,10 +17,10 @@ _SCHEDULING = (
     Word("SchedulerTimeSlice", HONOURED, "length of a gang's time slice", Kind.SECONDS, "30"),
     Word("SelectType", HONOURED, "what is allocated: cores and more, or whole nodes", default="select/cons_tres"),
     Word("SelectTypeParameters", HONOURED, "what is counted on a node, and how nodes are chosen", Kind.WORDS),
-    Word("DependencyParameters", NOT_YET, "what becomes of jobs whose dependency fails", Kind.WORDS),
+    Word("DependencyParameters", HONOURED, "what becomes of jobs whose dependency fails", Kind.WORDS),
     Word("GresTypes", HONOURED, "which generic resources there are", Kind.WORDS),
     Word("Licenses", HONOURED, "licences that jobs share", Kind.COUNTS),
-    Word("ResvOverRun", NOT_YET, "how long a job may outlast its reservation", Kind.MINUTES, "0"),
+    Word("ResvOverRun", HONOURED, "how long a job may outlast its reservation", Kind.MINUTES, "0"),
 )
 
 _LIMITS = (
@@ -34,8 +34,9 @@ _LIMITS = (
     Word("OverTimeLimit", HONOURED, "how far a job may pass its limit", Kind.MINUTES, "0"),
     Word("KillWait", HONOURED, "from SIGTERM to SIGKILL at the limit", Kind.SECONDS, "30"),
     Word("JobRequeue", HONOURED, "whether batch jobs may be requeued", Kind.FLAG, "1"),
-    Word("RequeueExit", NOT_YET, "exit codes that requeue a job"),
-    Word("RequeueExitHold", NOT_YET, "exit codes that requeue and hold a job"),
+    Word("RequeueExit", HONOURED, "exit codes that requeue a job"),
+    Word("RequeueExitHold", HONOURED, "exit codes that requeue and hold a job"),
+    Word("MaxBatchRequeue", HONOURED, "so often a job is requeued by RequeueExit; then held too", Kind.COUNT, "5"),
     Word("MaxArraySize", NOT_YET, "one more than the largest index of an array", Kind.COUNT, "1001"),
     Word("MaxJobCount", NOT_YET, "so many jobs at a time", Kind.COUNT, "10000"),
     Word("DefCpuPerGPU", NOT_YET, "CPUs for each GPU where a job says nothing", Kind.COUNT, "0"),
@@ -165,7 +166,7 @@ _NOT_HERE = (
         "no process is started",
         "CheckpointType ContainerType CoreSpecPlugin CpuFreqDef CpuFreqGovernors DataParserParameters "
         "EpilogTimeout GpuFreqDef InactiveLimit InteractiveStepOptions JobCheckpointDir JobContainerType "
-        "JobFileAppend KillOnBadExit LaunchParameters LaunchType MaxBatchRequeue MaxStepCount MaxTasksPerNode "
+        "JobFileAppend KillOnBadExit LaunchParameters LaunchType MaxStepCount MaxTasksPerNode "
         "MpiDefault MpiParams NamespaceType ProctrackType PrologEpilogTimeout PrologFlags PrologTimeout "
         "PropagatePrioProcess PropagateResourceLimits PropagateResourceLimitsExcept SrunIOTimeout TaskPlugin "
         "TaskPluginParam TmpFS UnkillableStepTimeout UseSpecResources WaitTime X11Parameters",

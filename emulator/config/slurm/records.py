@@ -68,7 +68,7 @@ PARTITION = vocabulary(
         Word("Alternate", NOT_YET, "the partition to use instead while it is drained"),
         Word("MaxTime", HONOURED, "longest limit of a job", Kind.LIMIT, "UNLIMITED"),
         Word("DefaultTime", HONOURED, "limit of a job that states none; MaxTime if not stated", Kind.LIMIT),
-        Word("OverTimeLimit", NOT_YET, "how far a job may pass its limit", Kind.MINUTES),
+        Word("OverTimeLimit", HONOURED, "how far a job may pass its limit", Kind.MINUTES),
         Word("MaxNodes", HONOURED, "most nodes of a job", Kind.BOUND, "UNLIMITED"),
         Word("MinNodes", HONOURED, "fewest nodes of a job", Kind.COUNT, "0"),
         Word("MaxCPUsPerNode", NOT_YET, "most CPUs of a node for its jobs", Kind.BOUND, "UNLIMITED"),

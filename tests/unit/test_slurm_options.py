@@ -1,0 +1,158 @@
+"""Single parameters of ``slurm.conf`` in Slurm's timing: each changes what becomes of some jobs, and by how much."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from emulator.config.slurm import parse_slurm_conf
+from emulator.slurmctld.controller import Controller
+from emulator.slurmctld.job import Job
+from emulator.slurmctld.request import JobRequest
+from emulator.slurmctld.scontrol import scontrol
+from emulator.workload.sbatch import parse_sbatch
+from slurm_sim_plugins.errors import ConfigurationError
+
+CONF = """\
+SchedulerType=sched/{scheduler}
+SchedulerParameters=bf_interval=10,bf_resolution=1{options}
+PriorityType=priority/basic
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+{lines}
+NodeName=n[1-2] CPUs=2
+PartitionName=p Nodes=ALL Default=YES {partition}
+PartitionName=q Nodes=ALL PriorityTier=5
+"""
+Submission = tuple[float, float, str] | tuple[float, float, str, dict[str, object]]
+
+
+def simulated(
+    *submissions: Submission,
+    options: str = "",
+    lines: str = "",
+    partition: str = "",
+    scheduler: str = "backfill",
+    actions: tuple[tuple[float, str], ...] = (),
+    until: float = 5000,
+) -> Controller:
+    """Second of submission, seconds of work, words for sbatch, and perhaps more of the request."""
+    requests = [
+        JobRequest(number, one[0], one[1], parse_sbatch(one[2].split()), "me", **(one[3] if len(one) > 3 else {}))  # type: ignore[arg-type]
+        for number, one in enumerate(submissions, 1)
+    ]
+    conf = parse_slurm_conf(CONF.format(options=options, lines=lines, partition=partition, scheduler=scheduler))
+    controller = Controller(conf, requests, [(at, partial(scontrol, text)) for at, text in actions])
+    controller.run(until)
+    return controller
+
+
+def after(*submissions: Submission, **more: object) -> list[Job]:
+    return list(simulated(*submissions, **more).cluster.jobs.values())  # type: ignore[arg-type]
+
+
+FAILS: dict[str, object] = {"exit_code": 3}
+
+
+@pytest.mark.parametrize(
+    "stated", [{"lines": "DependencyParameters=kill_invalid_depend"}, {"options": ",kill_invalid_depend"}]
+)
+def test_jobs_that_can_never_run_are_cancelled_unless_they_say_otherwise(stated):
+    jobs = ((0, 5, "-t1", FAILS), (0, 5, "-t1 -dafterok:1"), (0, 5, "-t1 -dafterok:1 --kill-on-invalid-dep=no"))
+    _, killed, kept = after(*jobs, **stated)
+    assert killed.state == "CANCELLED"
+    assert (kept.state, kept.reason) == ("PENDING", "DependencyNeverSatisfied")
+    _, stays, _ = after(*jobs)
+    assert stays.state == "PENDING"
+
+
+def test_a_job_that_would_wait_for_itself_is_refused():
+    jobs = ((0, 5, "-t1 -H -dafterok:3"), (1, 5, "-t1 -H -dafterany:1"), (2, 5, "-t1 -dafterok:2"))
+    (refused,) = simulated(*jobs).rejected
+    assert (refused[0].id, refused[1]) == (3, "Circular job dependency")
+    assert simulated((0, 5, "-t1 -dafterok:1")).rejected
+    assert not simulated(*jobs, lines="DependencyParameters=max_depend_depth=1").rejected
+    assert not simulated(*jobs, options=",max_depend_depth=1").rejected
+
+
+def test_no_more_jobs_start_in_a_pass_than_may():
+    jobs = [(0.0, 300.0, "-N1 -n1 -t10")] * 4
+    assert len({job.runs[0].start for job in after(*jobs, scheduler="builtin")}) == 1
+    begun = [job.runs[0].start for job in after(*jobs, options=",sched_max_job_start=2", scheduler="builtin")]
+    assert begun[0] == begun[1] < begun[2] == begun[3] == 60
+
+
+def test_backfill_tries_so_many_jobs_of_a_user_in_each_partition():
+    jobs = ((0, 200, "-N1 -n2 -t5"), (1, 60, "-N2 -n4 -t5"), (2, 20, "-n1 -t1"), (3, 20, "-n1 -t1 -pp,q"))
+    all_, bounded = after(*jobs), after(*jobs, options=",bf_max_job_user_part=1")
+    assert all_[2].runs[0].start < 20 < 200 < bounded[2].runs[0].start
+    assert bounded[3].runs[0].partition == "q"
+    assert bounded[3].runs[0].start < 20
+
+
+def test_so_many_tasks_of_an_array_have_a_reservation():
+    jobs = ((0, 100, "-N2 -n4 -t2"), (1, 100, "-N2 -n4 -t2 --array=0-3"))
+    few = [job.planned_start for job in after(*jobs, options=",bf_max_job_array_resv=2", until=50)[1:]]
+    assert sorted(start is None for start in few) == [False, False, True, True]
+    assert None not in [job.planned_start for job in after(*jobs, until=50)[1:]]
+
+
+def test_a_partition_has_its_own_over_time_limit():
+    (at_limit,) = after((0, 900, "-t1"), lines="OverTimeLimit=5", partition="OverTimeLimit=0")
+    (over,) = after((0, 900, "-t1"), lines="OverTimeLimit=5")
+    (longer,) = after((0, 900, "-t1"), partition="OverTimeLimit=3")
+    assert [round(job.runs[0].end) for job in (at_limit, longer, over)] == [89, 269, 389]
+
+
+def test_a_job_may_outlast_its_reservation_as_long_as_it_may():
+    made = "scontrol create reservation ReservationName=r StartTime=now Duration=2 Nodes=n1 Users=me"
+    jobs = ((5, 1000, "-t9 --reservation=r"),)
+    ends = [
+        after(*jobs, lines=line, actions=((1, made),))[0].runs[0].end
+        for line in ("", "ResvOverRun=2", "ResvOverRun=UNLIMITED")
+    ]
+    assert [round(end) for end in ends] == [149, 269, 569]
+
+
+def test_a_requeued_job_is_held_back_for_the_requeue_delay():
+    asked = {"actions": ((20, "scontrol requeue 1"),)}
+    usual, short = (after((0, 100, "-t5"), options=text, **asked)[0] for text in ("", ",requeue_delay=10"))
+    assert 11 <= short.runs[1].start - short.runs[0].end < 14
+    assert 121 <= usual.runs[1].start - usual.runs[0].end < 124
+
+
+def test_exit_codes_requeue_a_job_so_often_as_may_be_and_then_hold_it():
+    (job,) = after((0, 5, "-t1", FAILS), lines="RequeueExit=1-4\nMaxBatchRequeue=2")
+    assert (len(job.runs), job.state, job.reason) == (3, "PENDING", "JobHeldAdmin")
+    assert {run.outcome for run in job.runs} == {"FAILED"}
+
+
+@pytest.mark.parametrize(("words", "codes"), [("--no-requeue", "3"), ("", "1,2,4-9")])
+def test_other_exit_codes_and_jobs_that_may_not_be_requeued_fail_for_good(words, codes):
+    (job,) = after((0, 5, f"-t1 {words}", FAILS), lines=f"RequeueExit={codes}\nRequeueExitHold={codes}")
+    assert (len(job.runs), job.state) == (1, "FAILED")
+
+
+def test_exit_codes_that_hold_a_job_hold_it_until_it_is_released():
+    lines = "RequeueExitHold=3\nAuthInfo=cred_expire=1"
+    (job,) = after((0, 5, "-t1", FAILS), lines=lines, actions=((1000, "scontrol release 1"),))
+    assert [run.start > 1000 for run in job.runs] == [False, True]
+    assert job.reason == "job_requeued_in_held_state"
+
+
+@pytest.mark.parametrize("codes", ["a", "1-", "1;2", "-1", "1000"])
+def test_exit_codes_that_are_none_are_refused_with_their_line(codes):
+    with pytest.raises(
+        ConfigurationError, match=r"slurm.conf:6: RequeueExit: '.*' is neither an exit code nor a range"
+    ):
+        simulated(lines=f"RequeueExit={codes}")
+
+
+def test_jobs_from_some_priority_on_are_not_preempted():
+    preempts = "PreemptType=preempt/partition_prio\nPreemptMode=CANCEL\n"
+    jobs = ((0, 400, "-N1 -n2 -t10 --priority=100"), (0, 400, "-N1 -n2 -t10 --priority=99"), (9, 9, "-N1 -n2 -t1 -pq"))
+    first, second, _ = after(*jobs, lines=preempts)
+    assert (first.state, second.state) == ("PREEMPTED", "COMPLETED")
+    first, second, _ = after(*jobs, lines=preempts + "PreemptParameters=min_exempt_priority=100")
+    assert (first.state, second.state) == ("COMPLETED", "PREEMPTED")
