@@ -28,7 +28,7 @@ from emulator.slurmctld.checkpoint import Checkpoints
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.dependency import is_circular
 from emulator.slurmctld.gang import Rows
-from emulator.slurmctld.job import Job, Partition, Run, State
+from emulator.slurmctld.job import EMPTY, Job, Partition, Run, State
 from emulator.slurmctld.job_mgr import RejectedError, make_job
 from emulator.slurmctld.job_scheduler import schedule
 from emulator.slurmctld.nodes import Allocation, Mask
@@ -665,7 +665,7 @@ class Controller:
         if job.requeue_after:
             self._requeue(job)
         else:
-            job.state, job.reason = outcome, WHY_IT_ENDED.get(outcome, "None")
+            job.state, job.reason, job.priced = outcome, WHY_IT_ENDED.get(outcome, "None"), EMPTY
         self._resume_preempted()
         self._take_turns()
         self._request_main(now + self.timing.end_lag)
@@ -698,7 +698,7 @@ class Controller:
         if self.cluster.policies is not None:
             self.cluster.policies.left(job)
         self.cluster.dequeue(job)
-        job.state = state
+        job.state, job.priced = state, EMPTY
         self._request_main(self.cluster.now + self.timing.end_lag)
 
     def _act(self, action: Callable[[Controller], None]) -> None:

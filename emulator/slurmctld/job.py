@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never
 
 from emulator.slurmctld.node_select import Want
 from emulator.slurmctld.nodes import Allocation, Mask
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from emulator.slurmctld.checkpoint import Saving
     from emulator.slurmctld.priority import Priced
 
+EMPTY: Mapping[str, Never] = {}
+"""For all who have nothing of the kind; never to be changed."""
 YEAR = 365 * 86_400.0
 RESOURCES = "Resources"
 RESERVED_FOR_HIGHER = "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions"
@@ -160,7 +162,7 @@ class Job:
         saved: microseconds of its work that it has not to do again.
         worked: seconds of work that its runs have done and that were not lost, if the last one saves its work.
         account: on whose account it is, or None.
-        priced: what its priority was worked out from last, by name of the partition.
+        priced: what its priority was worked out from last, by name of the partition; nothing of one that is over.
         fixed_priority: whether it was given its priority.
         lifted: bounds of partitions that its quality of service lifts, as its flags name them.
     """
@@ -174,7 +176,7 @@ class Job:
     number: float | None = None
     alike: int = -1
     plan: Plan | None = None
-    priorities: dict[str, int] = field(default_factory=dict)
+    priorities: Mapping[str, int] = field(default_factory=lambda: EMPTY)
     nice: int = 0
     lift: int = 0
     state: State = State.PENDING
@@ -204,7 +206,7 @@ class Job:
     saved: int = 0
     worked: float = 0.0
     account: Account | None = None
-    priced: dict[str, Priced] = field(default_factory=dict)
+    priced: Mapping[str, Priced] = field(default_factory=lambda: EMPTY)
     fixed_priority: bool = False
     lifted: frozenset[str] = NOTHING
 

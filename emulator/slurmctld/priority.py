@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from emulator.config.slurm.model import SlurmConf
 from emulator.slurmctld.cluster import Cluster
-from emulator.slurmctld.job import Job, Partition
+from emulator.slurmctld.job import EMPTY, Job, Partition
 from slurm_sim_plugins.views import FIRST_PRIORITY
 
 if TYPE_CHECKING:
     from emulator.slurmctld.accounting import Accounting
+    from emulator.slurmctld.acct_policy import Account
 
 MINUTE = 60.0
 
@@ -36,21 +36,92 @@ NAMES = ("Age", "Assoc", "Fairshare", "JobSize", "Partition", "QOS")
 """The factors, as in the names of their weights."""
 
 
-@dataclass(frozen=True, slots=True)
-class Priced:
-    """What a job's priority in a partition was worked out from.
+class Lasting(NamedTuple):
+    """What of a priority does not change with time; jobs that ask for the same of a partition share it.
 
     Attributes:
-        total: the weighted sum, cut to a whole number; nice comes off that.
-        factors: by name.
+        job_size, partition: factors.
+        size_points, partition_points: these with their weights.
         resources: what it asks for of each resource that has a weight, by upper-case name.
         bill: the weighted sum of these.
     """
 
-    total: int
-    factors: Mapping[str, float]
+    job_size: float
+    partition: float
+    size_points: float
+    partition_points: float
     resources: Mapping[str, float]
     bill: float
+
+
+class Standing(NamedTuple):
+    """What of a priority goes by association and quality of service; jobs with the same of both share it.
+
+    Attributes:
+        assoc, fair_share, qos: factors.
+        assoc_points, share_points, qos_points: these with their weights.
+    """
+
+    assoc: float
+    fair_share: float
+    qos: float
+    assoc_points: float
+    share_points: float
+    qos_points: float
+
+
+class Priced(NamedTuple):
+    """What a job's priority in a partition was worked out from.
+
+    Attributes:
+        total: the weighted sum, cut to a whole number; nice comes off that.
+        age: a factor.
+        standing, lasting: the others.
+    """
+
+    total: int
+    age: float
+    standing: Standing
+    lasting: Lasting
+
+    @property
+    def factors(self) -> Mapping[str, float]:
+        """Factors by name."""
+        standing, lasting = self.standing, self.lasting
+        return {
+            "Age": self.age,
+            "Assoc": standing.assoc,
+            "Fairshare": standing.fair_share,
+            "JobSize": lasting.job_size,
+            "Partition": lasting.partition,
+            "QOS": standing.qos,
+        }
+
+    @property
+    def resources(self) -> Mapping[str, float]:
+        """What it asks for of each resource that has a weight, by upper-case name."""
+        return self.lasting.resources
+
+
+NOBODY = Standing(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+"""Of who has no account."""
+
+
+class Instant:
+    """When priorities are worked out, and what they have in common then.
+
+    Attributes:
+        cluster: the situation.
+        second: the time, as ages are counted.
+        standings: those that were looked at, by association and quality of service.
+    """
+
+    __slots__ = ("cluster", "second", "standings")
+
+    def __init__(self, cluster: Cluster, second: float) -> None:
+        self.cluster = cluster
+        self.second = second
+        self.standings: dict[tuple[int, int], Standing] = {}
 
 
 class MultifactorPriority:
@@ -76,7 +147,9 @@ class MultifactorPriority:
         self.weights = {name: float(stated.count(f"PriorityWeight{name}")) for name in NAMES}
         self.tres_weights = {name.upper(): weight for name, weight in stated.numbers("PriorityWeightTRES").items()}
         self._books = accounting
-        self._accounting = "slurmdbd" in stated.text("AccountingStorageType").lower()
+        self._age_weight = self.weights["Age"]
+        self._ages = bool(self._age_weight) and "slurmdbd" in stated.text("AccountingStorageType").lower()
+        self._whole = accounting.whole if accounting is not None else math.floor
         self._max_age = stated.amount("PriorityMaxAge") or 7 * 86_400.0
         flags = {flag.upper() for flag in stated.words("PriorityFlags")}
         self._relative_to_time = "SMALL_RELATIVE_TO_TIME" in flags
@@ -87,103 +160,119 @@ class MultifactorPriority:
         self.accrues_always = "ACCRUE_ALWAYS" in flags
         self.of_running = "CALCULATE_RUNNING" in flags
         self._favor_small = stated.flag("PriorityFavorSmall")
+        self._lastings: dict[tuple[int, str, int], Lasting] = {}
 
     def set(self, job: Job, cluster: Cluster) -> int:
         """The priority of a job now; of one in several partitions, the highest. Notes that in each."""
-        for partition in job.partitions:
-            job.priced[partition.name] = self._price(job, partition, cluster)
-        return self._of_all(job, cluster)
+        return self._set(job, self._at(cluster))
 
-    def _of_all(self, job: Job, cluster: Cluster) -> int:
-        job.priorities = {
-            partition.name: max(1, self.in_partition(job, partition, cluster) + job.lift)
-            for partition in job.partitions
-        }
-        return max(job.priorities.values())
+    def _at(self, cluster: Cluster) -> Instant:
+        return Instant(cluster, self._whole(cluster.now))
 
     def recalculate_all(self, cluster: Cluster) -> bool:
-        """A period has ended: waiting jobs get new priorities; says whether that of any has changed."""
-        jobs = [*cluster.waiting.values(), *(cluster.running.values() if self.of_running else ())]
-        changed = [self.recalculate(job, cluster) for job in jobs]
-        return any(changed)
+        """A period has ended: waiting jobs get new priorities; says whether that of any has changed.
 
-    def recalculate(self, job: Job, cluster: Cluster) -> bool:
-        """Give a job a new priority, unless it is on hold or was given one; says whether it has changed."""
-        if job.priority == 0 or job.fixed_priority:
-            return False
-        before, now = job.priority, self._anew(job, cluster)
-        job.priority = max(before, now) if self._never_falls else now
-        return job.priority != before
+        Who is on hold or was given a priority keeps it.
+        """
+        at, changed = self._at(cluster), False
+        for job in [*cluster.waiting.values(), *(cluster.running.values() if self.of_running else ())]:
+            before = job.priority
+            if before == 0 or job.fixed_priority:
+                continue
+            now = self._set(job, at)
+            if now != before and not (self._never_falls and now < before):
+                job.priority, changed = now, True
+        return changed
 
-    def _anew(self, job: Job, cluster: Cluster) -> int:
-        """Like :meth:`set`; what changes with time is worked out, the rest is as it was."""
-        if self._relative_to_time or any(partition.name not in job.priced for partition in job.partitions):
-            return self.set(job, cluster)
-        changing = self._changing(job, cluster)
-        for partition in job.partitions:
-            before = job.priced[partition.name]
-            job.priced[partition.name] = self._priced({**before.factors, **changing}, before.resources, before.bill)
-        return self._of_all(job, cluster)
+    def _set(self, job: Job, at: Instant) -> int:
+        # Called for each waiting job at each period: millions of times in a log of a week.
+        partitions, age, standing = job.partitions, self._age(job, at.second), self._standing(job, at)
+        if len(partitions) > 1:
+            job.priced = {each.name: self._priced(job, each, at, age, standing) for each in partitions}
+            job.priorities = {name: _lifted(job, priced) for name, priced in job.priced.items()}
+            return max(job.priorities.values())
+        priced = self._priced(job, partitions[0], at, age, standing)
+        job.priced, job.priorities = {partitions[0].name: priced}, EMPTY
+        return _lifted(job, priced)
 
     def in_partition(self, job: Job, partition: Partition, cluster: Cluster) -> int:
         """The priority of a job in one of its partitions, as it was worked out last."""
         if partition.name not in job.priced:
-            job.priced[partition.name] = self._price(job, partition, cluster)
+            at = self._at(cluster)
+            priced = self._priced(job, partition, at, self._age(job, at.second), self._standing(job, at))
+            job.priced = {**job.priced, partition.name: priced}
         return max(1, job.priced[partition.name].total - job.nice)
 
-    def _price(self, job: Job, partition: Partition, cluster: Cluster) -> Priced:
-        factors = self.factors(job, partition, cluster)
-        resources = self.tres_factors(job, partition, cluster)
-        bill = sum(self.tres_weights[name] * share for name, share in resources.items())
-        return self._priced(factors, resources, bill)
+    def _priced(self, job: Job, partition: Partition, at: Instant, age: float, standing: Standing) -> Priced:
+        before = job.priced.get(partition.name)
+        if before is None or self._relative_to_time:
+            lasting = self._lasting(job, partition, at.cluster)
+        elif before.age == age and before.standing == standing:
+            return before
+        else:
+            lasting = before.lasting
+        # In the order of the names: on that depends what floats add up to.
+        points = self._age_weight * age + standing.assoc_points + standing.share_points
+        points = points + lasting.size_points + lasting.partition_points + standing.qos_points
+        return Priced(int(points + lasting.bill), age, standing, lasting)
 
-    def _priced(self, factors: Mapping[str, float], resources: Mapping[str, float], bill: float) -> Priced:
-        total = sum([weight * factors[name] for name, weight in self.weights.items()])
-        return Priced(int(total + bill), factors, resources, bill)
+    # Factors are between 0 and 1, unless they are not to be normalised.
 
-    def factors(self, job: Job, partition: Partition, cluster: Cluster) -> dict[str, float]:
-        """Factors by name, each between 0 and 1 unless they are not to be normalised."""
-        lasting = {
-            "JobSize": self._job_size(job, partition, cluster) if self.weights["JobSize"] else 0.0,
-            "Partition": self._partition(partition, cluster),
-        }
-        return {**self._changing(job, cluster), **lasting}
-
-    def _changing(self, job: Job, cluster: Cluster) -> dict[str, float]:
-        """Factors that can be others at the end of each period."""
-        return {
-            "Age": self._age(job, cluster.now) if self._accounting and self.weights["Age"] else 0.0,
-            "Assoc": self._assoc(job),
-            "Fairshare": self._books.fair_share(job) if self._books and self.weights["Fairshare"] else 0.0,
-            "QOS": self._qos(job),
-        }
-
-    def _age(self, job: Job, now: float) -> float:
+    def _age(self, job: Job, second: float) -> float:
+        if not self._ages:
+            return 0.0
         since = job.submitted if self.accrues_always and not job.held_by else job.accrue
         if since is None:
             return 0.0
-        whole = self._books.whole if self._books is not None else math.floor
-        return min(max(whole(now) - whole(since), 0.0) / self._max_age, 1.0)
-
-    def _assoc(self, job: Job) -> float:
-        if self._books is None or job.account is None:
+        waited = second - self._whole(since)
+        if waited <= 0:
             return 0.0
-        highest = 1.0 if "ASSOC" in self._raw else self._books.manager.highest_priority
-        return job.account.share.priority / highest if highest else 0.0
+        return waited / self._max_age if waited < self._max_age else 1.0
 
-    def _partition(self, partition: Partition, cluster: Cluster) -> float:
-        if "PART" in self._raw:
-            return float(partition.job_factor)
+    def _standing(self, job: Job, at: Instant) -> Standing:
+        account = job.account
+        if self._books is None or account is None:
+            return NOBODY
+        key = (id(account.share), id(account.quality))
+        known = at.standings.get(key)
+        if known is None:
+            known = at.standings[key] = self._standing_of(account, self._books)
+        return known
+
+    def _standing_of(self, account: Account, books: Accounting) -> Standing:
+        assoc = self._normalised("ASSOC", account.share.priority, books.manager.highest_priority)
+        share = books.factor(account.share) if self.weights["Fairshare"] else 0.0
+        qos = 0.0
+        if account.quality is not None:
+            qos = self._normalised("QOS", account.quality.priority, books.manager.highest_qos)
+        weights = self.weights
+        return Standing(assoc, share, qos, weights["Assoc"] * assoc, weights["Fairshare"] * share, weights["QOS"] * qos)
+
+    def _lasting(self, job: Job, partition: Partition, cluster: Cluster) -> Lasting:
+        if self._relative_to_time:
+            return self._lasting_of(job, partition, cluster)
+        key = (job.alike, partition.name, job.wants[partition.name].min_nodes)
+        known = self._lastings.get(key)
+        if known is None:
+            known = self._lastings[key] = self._lasting_of(job, partition, cluster)
+        return known
+
+    def _lasting_of(self, job: Job, partition: Partition, cluster: Cluster) -> Lasting:
+        size = self._job_size(job, partition, cluster) if self.weights["JobSize"] else 0.0
         highest = max(other.job_factor for other in cluster.partitions.values())
-        return partition.job_factor / highest if highest else 0.0
+        place = self._normalised("PART", partition.job_factor, highest)
+        resources = self._resources(job, partition, cluster)
+        bill = sum(self.tres_weights[name] * share for name, share in resources.items())
+        points = self.weights["JobSize"] * size, self.weights["Partition"] * place
+        return Lasting(size, place, *points, resources, bill)
 
-    def _qos(self, job: Job) -> float:
-        if self._books is None or job.account is None or job.account.quality is None:
-            return 0.0
-        highest = 1.0 if "QOS" in self._raw else self._books.manager.highest_qos
-        return job.account.quality.priority / highest if highest else 0.0
+    def _normalised(self, kind: str, value: float, highest: float) -> float:
+        """A share of the highest, if it is to be normalised."""
+        if kind in self._raw:
+            return float(value)
+        return value / highest if highest else 0.0
 
-    def tres_factors(self, job: Job, partition: Partition, cluster: Cluster) -> dict[str, float]:
+    def _resources(self, job: Job, partition: Partition, cluster: Cluster) -> Mapping[str, float]:
         """Shares of the resources that have a weight; amounts where they are not to be normalised."""
         if not self.tres_weights:
             return {}
@@ -197,6 +286,12 @@ class MultifactorPriority:
         minutes = max(job.plan_limit / MINUTE, 1.0)
         size = max(nodes, cpus) / minutes if self._relative_to_time else (nodes + cpus) / 2
         return 1 - size if self._favor_small else size
+
+
+def _lifted(job: Job, priced: Priced) -> int:
+    """A priority, less nice, and with what operators gave to it."""
+    number = max(1, priced.total - job.nice)
+    return max(1, number + job.lift) if job.lift else number
 
 
 def calculation_period(conf: SlurmConf) -> float:
