@@ -18,10 +18,9 @@ from emulator.slurmctld.assoc_mgr import AssocMgr, Quality, Share, resources_of
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.fair_share import ClassicShares
 from emulator.slurmctld.job import NOTHING, YEAR, Job, Partition, State
-from emulator.slurmctld.job_mgr import RejectedError
 from emulator.slurmctld.limit_reasons import FADING, REASONS
 from emulator.slurmctld.nodes import Allocation
-from emulator.slurmctld.request import JobRequest
+from emulator.slurmctld.request import JobRequest, RejectedError
 from emulator.slurmctld.resets import next_reset
 from emulator.slurmctld.tres import Tres, Vector
 from emulator.slurmctld.usage import Usage

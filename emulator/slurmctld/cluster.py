@@ -113,6 +113,12 @@ class Cluster:
             least_loaded=given.lln or self.parameters.least_loaded,
             default_memory_per_cpu=given.def_mem_per_cpu or self.parameters.def_mem_per_cpu,
             default_memory_per_node=given.def_mem_per_node or self.parameters.def_mem_per_node,
+            default_memory_per_gpu=given.def_mem_per_gpu or self.parameters.def_mem_per_gpu,
+            default_cpus_per_gpu=given.def_cpu_per_gpu or self.parameters.def_cpu_per_gpu,
+            max_memory_per_cpu=_bound(given.max_mem_per_cpu, self.parameters.max_mem_per_cpu),
+            max_memory_per_node=_bound(given.max_mem_per_node, self.parameters.max_mem_per_node),
+            needs_reservation=given.requires_reservation,
+            alternate=given.alternate,
             billing=given.tres_billing_weights,
         )
 
@@ -230,3 +236,9 @@ class Cluster:
     def no_nodes(self) -> Mask:
         """A mask of no nodes."""
         return np.zeros(len(self.machine), dtype=bool)
+
+
+def _bound(own: float | None, of_cluster: float | None) -> float | None:
+    """A bound of a partition, or else of the cluster; 0 and infinite are none."""
+    bound = of_cluster if own is None else own
+    return bound if bound and bound < float("inf") else None

@@ -28,8 +28,8 @@ from emulator.slurmctld.checkpoint import Checkpoints
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.dependency import is_circular
 from emulator.slurmctld.gang import Rows
-from emulator.slurmctld.job import EMPTY, Job, Partition, Run, State
-from emulator.slurmctld.job_mgr import RejectedError, make_job
+from emulator.slurmctld.job import EMPTY, YEAR, Job, Partition, Run, State
+from emulator.slurmctld.job_mgr import check_count, make_job
 from emulator.slurmctld.job_scheduler import schedule
 from emulator.slurmctld.nodes import Allocation, Mask
 from emulator.slurmctld.parameters import Timing, parameters_of
@@ -37,8 +37,9 @@ from emulator.slurmctld.policies import Policies
 from emulator.slurmctld.preempt import grace_time, preempt_mode
 from emulator.slurmctld.priority import BasicPriority, MultifactorPriority, calculation_period
 from emulator.slurmctld.queue import first_reason, refresh_eligibility
-from emulator.slurmctld.request import UNLIMITED, JobRequest
+from emulator.slurmctld.request import UNLIMITED, JobRequest, RejectedError
 from emulator.slurmctld.reservation import Reservations
+from emulator.slurmctld.wants import BAD_CONSTRAINTS, TOO_MUCH_MEMORY
 from emulator.workload.sbatch import Dependency
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.manager import Selection
@@ -52,6 +53,8 @@ WHY_IT_ENDED = {
     State.DEADLINE: "DeadLine",
 }
 """Reasons that jobs show in the end."""
+NEVER = (BAD_CONSTRAINTS, TOO_MUCH_MEMORY)
+"""Reasons of jobs that no end of another helps."""
 Action = Callable[[], None]
 
 
@@ -208,7 +211,9 @@ class Controller:
         """Start a waiting job now."""
         now = self.cluster.now
         if limit is not None:
-            job.limit = limit
+            # Backfill plans with what a plugin says, but it is the limit that kills.
+            planned = job.plan is not None and job.time_min is None
+            job.limit = min(job.limit, YEAR) if planned else limit
         job.cut_at_deadline(now)
         job.run = Run(now, allocation, partition.name, job.limit, row, backfilled=limit is not None)
         job.runs.append(job.run)
@@ -345,6 +350,7 @@ class Controller:
     def _submit(self, request: JobRequest) -> None:
         self._to_come -= 1
         try:
+            check_count(request, self.cluster)
             jobs = [make_job(task, self.cluster) for task in request.tasks(self._free_ids(request.id))]
             if request.options.dependencies and is_circular(jobs[0], self.cluster):
                 raise RejectedError("Circular job dependency")
@@ -591,9 +597,11 @@ class Controller:
         self._sweep_due = min(due, default=float("inf"))
 
     def _killed_from(self, job: Job) -> float:
-        """When a run exceeds its limit by as much as it may, if it is not suspended until then."""
+        """When a run exceeds its limit or its reservation by as much as it may, if it is not suspended until then."""
         assert job.run is not None
-        return job.run.start + job.run.limit + self.cluster.partitions[job.run.partition].over_time_limit
+        limit = job.run.start + job.run.limit + self.cluster.partitions[job.run.partition].over_time_limit
+        reserved = self.reservations.of(job)
+        return limit if reserved is None else min(limit, reserved.end + self.parameters.resv_over_run)
 
     def _sweep_limits(self) -> None:
         for job in list(self.cluster.running.values()):
@@ -737,4 +745,7 @@ class Controller:
             # Nothing runs: only a delay after a start can still pass.
             others = [self.cluster.jobs.get(one.job) for one in job.options.dependencies if one.kind == "after"]
             return any(other is not None and other.runs for other in others)
-        return job.reason not in ("PartitionTimeLimit", "PartitionNodeLimit", "PartitionDown")
+        licenses = self.cluster.licenses
+        if any(count > licenses[name][0] for name, count in job.options.licenses):
+            return False
+        return job.reason not in ("PartitionTimeLimit", "PartitionNodeLimit", "PartitionDown", *NEVER)

@@ -31,25 +31,27 @@ class Choice:
     counts: tuple[tuple[Mask, int], ...] = ()
 
 
-def choices(constraint: str, features: Sequence[frozenset[str]]) -> list[Choice]:
+def choices(constraint: str, features: Sequence[frozenset[str]], *, unknown: bool = False) -> list[Choice]:
     """The ways to satisfy a constraint, in the order in which they are tried.
 
     Args:
         constraint: as for ``sbatch --constraint``; empty for none.
         features: of each node.
+        unknown: whether features may be named that no node has.
 
     Raises:
         InputError: it is not an expression, or names a feature that no node has.
     """
     if not constraint:
         return [Choice(np.ones(len(features), dtype=bool))]
-    return _Parser(constraint, features).parse()
+    return _Parser(constraint, features, unknown).parse()
 
 
 class _Parser:
     """Reads an expression from left to right; Slurm gives ``&`` and ``|`` the same rank."""
 
-    def __init__(self, text: str, features: Sequence[frozenset[str]]) -> None:
+    def __init__(self, text: str, features: Sequence[frozenset[str]], unknown: bool) -> None:
+        self._unknown = unknown
         self._text = text
         self._tokens = TOKEN.findall(text)
         self._place = 0
@@ -110,7 +112,7 @@ class _Parser:
 
     def _feature(self, token: str) -> Mask:
         name, star, count = token.partition("*")
-        if name not in self._known:
+        if name not in self._known and not self._unknown:
             raise InputError("Invalid feature specification")
         mask: Mask = np.array([name in of for of in self._features], dtype=bool)
         if star:

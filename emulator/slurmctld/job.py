@@ -115,6 +115,12 @@ class Partition:
     least_loaded: bool
     default_memory_per_cpu: float | None
     default_memory_per_node: float | None
+    default_memory_per_gpu: float | None
+    default_cpus_per_gpu: int
+    max_memory_per_cpu: float | None
+    max_memory_per_node: float | None
+    needs_reservation: bool
+    alternate: str
     billing: Mapping[str, float]
 
     @property

@@ -5,25 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy as np
-
-from emulator.config.slurm.model import GresCount
 from emulator.slurmctld.cluster import Cluster
-from emulator.slurmctld.features import Choice, choices
 from emulator.slurmctld.job import NOTHING, Job, Partition
 from emulator.slurmctld.node_select import Want, select_nodes
-from emulator.slurmctld.nodes import Mask
-from emulator.slurmctld.request import UNLIMITED, JobRequest
+from emulator.slurmctld.request import UNLIMITED, JobRequest, RejectedError
+from emulator.slurmctld.wants import BAD_CONSTRAINTS, TOO_MUCH_MEMORY, want_of
 from emulator.workload.sbatch import BatchOptions
-from slurm_sim_plugins.errors import InputError
+from slurm_sim_plugins.decisions import Plan
 
 MINUTE = 60.0
 NOT_AVAILABLE = "Requested node configuration is not available"
-TOO_MUCH_MEMORY = "Memory specification can not be satisfied"
-
-
-class RejectedError(InputError):
-    """A submission that Slurm refuses, with its words."""
+NOT_ENOUGH_MEMORY = "Memory specification can not be satisfied"
+REFUSALS = {
+    "PartitionTimeLimit": "Requested time limit is invalid (missing or exceeds some limit)",
+    "PartitionNodeLimit": "Node count specification invalid",
+    TOO_MUCH_MEMORY: "Memory required by task is not available",
+}
+"""What a submission beyond a partition's bounds is told, by the reason that it would wait with; the first counts."""
 
 
 def make_job(request: JobRequest, cluster: Cluster) -> Job:
@@ -38,17 +36,22 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
     alike = cluster.classes.setdefault(_alike(request.options, lifted), len(cluster.classes))
     wants = {partition.name: _known_want(alike, request, partition, cluster, lifted) for partition in partitions}
     _check_licenses(request, cluster)
-    if not any(_fits_empty(alike, wants[partition.name], partition, cluster) for partition in partitions):
+    if cluster.parameters.ignore_constraint_validation and request.options.constraint:
+        _without_nodes(alike, wants, partitions, cluster)
+    elif not any(_fits_empty(alike, wants[partition.name], partition, cluster) for partition in partitions):
         memory = int(cluster.machine.memory.max(initial=0))
         too_much = all(want.memory_per_node > memory for want in wants.values())
-        raise RejectedError(f"{TOO_MUCH_MEMORY}\n{NOT_AVAILABLE}" if too_much else NOT_AVAILABLE)
+        raise RejectedError(f"{NOT_ENOUGH_MEMORY}\n{NOT_AVAILABLE}" if too_much else NOT_AVAILABLE)
+    soft = cluster.parameters.time_min_as_soft_limit
+    time_min = _minutes(request.options.time_min) if request.options.time_min is not None else None
     partitions = sorted(partitions, key=lambda partition: -partition.tier)
     job = Job(
         request=request,
         partitions=partitions,
         wants=wants,
         limit=_limit(request, partitions[0]),
-        time_min=_minutes(request.options.time_min) if request.options.time_min is not None else None,
+        time_min=None if soft else time_min,
+        plan=Plan(time_min, time_min, time_min) if soft and time_min is not None else None,
         nice=request.options.nice,
         submitted=cluster.now,
         alike=alike,
@@ -94,11 +97,21 @@ def _fits_empty(alike: int, want: Want, partition: Partition, cluster: Cluster) 
     return cluster.fits_alone[key]
 
 
+def _without_nodes(alike: int, wants: dict[str, Want], partitions: list[Partition], cluster: Cluster) -> None:
+    """A constraint that no nodes satisfy is taken in; the job waits for ever."""
+    for partition in partitions:
+        want = wants[partition.name]
+        if not want.never and not _fits_empty(alike, want, partition, cluster):
+            wants[partition.name] = cluster.wants[alike, partition.name] = replace(want, never=BAD_CONSTRAINTS)
+
+
 def partition_reason(job: Job, partition: Partition) -> str | None:
     """Why a partition's own bounds keep a job from it, or None."""
     want = job.wants[partition.name]
     if partition.state in ("DOWN", "INACTIVE"):
         return "PartitionDown" if partition.state == "DOWN" else "PartitionInactive"
+    if want.never:
+        return want.never
     limit = job.time_min if job.time_min is not None else job.limit
     lifted = job.lifted
     if limit > partition.max_time and job.options.time_limit is not None and "PARTITIONTIMELIMIT" not in lifted:
@@ -119,17 +132,52 @@ def _check_list(request: JobRequest) -> None:
         raise RejectedError(f"invalid number of nodes (-N {listed}-{most})")
 
 
+def check_count(request: JobRequest, cluster: Cluster) -> None:
+    """Arrays have bounds, and so has the number of jobs that are not over.
+
+    Raises:
+        RejectedError: a submission is beyond one of them.
+    """
+    parameters, array = cluster.parameters, request.options.array
+    if array is not None:
+        most = min(parameters.max_array_size, parameters.max_array_tasks)
+        if max(array.indices) >= parameters.max_array_size or len(array.indices) > most:
+            raise RejectedError("Invalid job array specification")
+    tasks = len(array.indices) if array is not None else 1
+    there = len(cluster.waiting) + len(cluster.running) + len(cluster.suspended)
+    if there + tasks > parameters.max_job_count:
+        raise RejectedError("Slurm temporarily unable to accept job: MaxJobCount is reached")
+
+
 def _partitions(request: JobRequest, cluster: Cluster) -> list[Partition]:
     if not request.options.partitions:
         if cluster.default is None:
             raise RejectedError("No partition specified or system default partition")
-        return [cluster.default]
+        return _reserved([_open(cluster.default, cluster)], request)
     unknown = [name for name in request.options.partitions if name not in cluster.partitions]
     if unknown:
         raise RejectedError("Invalid partition name specified")
-    found = [cluster.partitions[name] for name in request.options.partitions]
+    names = [_open(cluster.partitions[name], cluster).name for name in request.options.partitions]
+    found = _reserved([cluster.partitions[name] for name in dict.fromkeys(names)], request)
     if not any(partition.takes_jobs for partition in found):
         raise RejectedError("Required partition not available (inactive or drain)")
+    return found
+
+
+def _open(partition: Partition, cluster: Cluster) -> Partition:
+    """The partition, or the alternate of one that takes no jobs."""
+    seen = [partition.name]
+    while not partition.takes_jobs and partition.alternate and partition.alternate not in seen:
+        partition = cluster.partitions[partition.alternate]
+        seen.append(partition.name)
+    return partition
+
+
+def _reserved(partitions: list[Partition], request: JobRequest) -> list[Partition]:
+    """Those that may be used without a reservation, if a job names none."""
+    found = [partition for partition in partitions if request.options.reservation or not partition.needs_reservation]
+    if not found:
+        raise RejectedError("Access/permission denied")
     return found
 
 
@@ -140,87 +188,14 @@ def _known_want(
     key = (alike, partition.name)
     if key not in cluster.wants:
         fewest = 1 if "PARTITIONMINNODES" in lifted else partition.min_nodes
-        cluster.wants[key] = _want(request, partition, cluster, fewest)
+        cluster.wants[key] = want_of(request, partition, cluster, fewest)
     return cluster.wants[key]
-
-
-def _want(request: JobRequest, partition: Partition, cluster: Cluster, fewest: int) -> Want:
-    machine, parameters, options = cluster.machine, cluster.parameters, request.options
-    threads = int(machine.threads[int(np.argmax(partition.nodes))]) if partition.nodes.any() else 1
-    if request.one_thread:
-        threads = 1
-    nodes = options.min_nodes or max(1, len(options.node_list) if options.tasks is None else 1)
-    most = options.max_nodes if options.max_nodes is not None else options.min_nodes
-    tasks = options.tasks if options.tasks is not None else nodes
-    if options.tasks is not None and options.tasks < nodes:
-        nodes = options.tasks if options.max_nodes != options.min_nodes else nodes
-    target = max(nodes, min(most or nodes, max(tasks, nodes)))
-    memory_per_node, memory_per_unit, all_memory = _memory(request, partition, cluster, threads)
-    required = _known_nodes(options.node_list, cluster) if options.node_list else None
-    return Want(
-        min_nodes=max(nodes, fewest),
-        most_nodes=most,
-        target_nodes=max(target, fewest),
-        units=max(math.ceil(tasks * request.cpus_per_task / threads), nodes),
-        per_task=max(1, math.ceil(request.cpus_per_task / threads)),
-        choices=_choices(request, cluster),
-        per_node=_per_node(request, threads),
-        whole=parameters.linear or options.exclusive or partition.oversubscribe == "EXCLUSIVE",
-        memory_per_node=memory_per_node,
-        memory_per_unit=memory_per_unit,
-        all_memory=all_memory,
-        gres=_counts(options.gres),
-        gres_total=_counts(options.gpus),
-        required=required,
-        least_loaded=partition.least_loaded,
-        last_first=parameters.pack_serial_at_end,
-    )
-
-
-def _counts(gres: tuple[GresCount, ...]) -> tuple[tuple[str, str, int], ...]:
-    return tuple((one.name, one.type, one.count) for one in gres)
-
-
-def _per_node(request: JobRequest, threads: int) -> int | None:
-    if request.options.tasks_per_node is None:
-        return None
-    return math.ceil(request.options.tasks_per_node * request.cpus_per_task / threads)
-
-
-def _memory(request: JobRequest, partition: Partition, cluster: Cluster, threads: int) -> tuple[int, int, bool]:
-    """Mebibytes on each node, for each unit, and whether all of it is wanted."""
-    if not cluster.parameters.memory:
-        return 0, 0, False
-    if request.options.memory_per_node is not None:
-        return math.ceil(request.options.memory_per_node), 0, request.options.memory_per_node == 0
-    per_cpu = request.options.memory_per_cpu or partition.default_memory_per_cpu
-    if per_cpu:
-        return 0, math.ceil(per_cpu * threads), False
-    if partition.default_memory_per_node:
-        return math.ceil(partition.default_memory_per_node), 0, False
-    return 0, 0, True
-
-
-def _choices(request: JobRequest, cluster: Cluster) -> tuple[Choice, ...]:
-    try:
-        found = choices(request.options.constraint, cluster.machine.features)
-    except InputError as error:
-        raise RejectedError(str(error)) from error
-    if not request.options.exclude:
-        return tuple(found)
-    allowed = ~_known_nodes(request.options.exclude, cluster)
-    return tuple(Choice(choice.mask & allowed, choice.counts) for choice in found)
-
-
-def _known_nodes(names: tuple[str, ...], cluster: Cluster) -> Mask:
-    if any(name not in cluster.machine.index for name in names):
-        raise RejectedError("Invalid node name specified")
-    return cluster.machine.mask_of(names)
 
 
 def _check_licenses(request: JobRequest, cluster: Cluster) -> None:
     for name, count in request.options.licenses:
-        if name not in cluster.licenses or count > cluster.licenses[name][0]:
+        too_many = name in cluster.licenses and count > cluster.licenses[name][0]
+        if name not in cluster.licenses or (too_many and not cluster.parameters.allow_zero_lic):
             raise RejectedError("Invalid license specification")
 
 
@@ -239,12 +214,6 @@ def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> No
     """EnforcePartLimits: refuse what no (ANY) or not every (ALL, YES) partition would take."""
     enforce = cluster.parameters.enforce_part_limits
     reasons = [partition_reason(job, partition) for partition in partitions]
-    exceeded = [reason for reason in reasons if reason in ("PartitionTimeLimit", "PartitionNodeLimit")]
-    refuse = exceeded and (enforce in ("ALL", "YES") or (enforce == "ANY" and len(exceeded) == len(partitions)))
-    if refuse:
-        time = "PartitionTimeLimit" in exceeded
-        raise RejectedError(
-            "Requested time limit is invalid (missing or exceeds some limit)"
-            if time
-            else "Node count specification invalid"
-        )
+    exceeded = [reason for reason in reasons if reason in REFUSALS]
+    if exceeded and (enforce in ("ALL", "YES") or (enforce == "ANY" and len(exceeded) == len(partitions))):
+        raise RejectedError(next(words for reason, words in REFUSALS.items() if reason in exceeded))

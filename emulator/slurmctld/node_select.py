@@ -36,6 +36,8 @@ class Want:
         choices: ways to satisfy its constraint.
         least_loaded: whether nodes with the most free units go first.
         last_first: whether the last nodes go first, for a single unit.
+        pool: the partition whose jobs may have only so many units of a node together, or empty.
+        never: why it can never start in the partition, or empty.
     """
 
     min_nodes: int
@@ -54,6 +56,8 @@ class Want:
     required: Mask | None = None
     least_loaded: bool = False
     last_first: bool = False
+    pool: str = ""
+    never: str = ""
 
 
 def select_nodes(want: Want, machine: Machine, free: Free, usable: Mask) -> Allocation | None:
@@ -161,6 +165,8 @@ def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
     capacity = np.where(usable, free.units, 0)
     if want.whole:
         capacity = np.where(free.jobs == 0, np.where(usable, machine.units, 0), 0)
+    if want.pool:
+        capacity = np.minimum(capacity, free.gres["", want.pool])
     if want.memory_per_unit:
         capacity = np.minimum(capacity, free.memory // want.memory_per_unit)
     if want.memory_per_node:
@@ -322,9 +328,12 @@ def allocate(want: Want, machine: Machine, free: Free, taken: Ints, units: Ints)
                 missing -= share
         if missing > 0:
             return None
+    had: list[int] = (machine.units[taken] if want.whole else units).tolist()
+    if want.pool:
+        gres["", want.pool] = had
     return Allocation(
         tuple(nodes),
-        tuple((machine.units[taken] if want.whole else units).tolist()),
+        tuple(had),
         tuple(memory.tolist()),
         {kind: tuple(counts) for kind, counts in gres.items()},
         want.whole,

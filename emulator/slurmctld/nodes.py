@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.config.slurm.model import Node, SlurmConf
+from emulator.config.slurm.model import Node, Partition, SlurmConf
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Gres = tuple[str, str]
-"""(name, type) of a generic resource."""
+"""(name, type) of a generic resource; without a name, units that the jobs of a partition may have, with its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ class Allocation:
 class Machine:
     """The nodes of a cluster, as columns in the order of the configuration.
 
-    What can be given to jobs are *units*: cores where a node has several threads a core,
-    else CPUs.
+    What can be given to jobs are *units*: sockets where these are counted, cores where a node
+    has several threads a core, else CPUs. What is kept for the system is left out.
 
     Attributes:
         names: of the nodes.
@@ -53,9 +53,11 @@ class Machine:
         numbers: all indices, for allocations to share: a log of months has millions of nodes in them.
         units, memory: of each node.
         threads: CPUs of a unit.
+        cores: cores of a unit.
         weight: low ones are taken first.
         weights: all weights, ascending.
         gres: count of each kind on each node.
+        pools: partitions whose jobs may have only so many units of a node together.
         features: of each node.
         up: whether a node takes new jobs.
     """
@@ -65,10 +67,13 @@ class Machine:
         self.names = [node.name for node in nodes]
         self.index = {name: place for place, name in enumerate(self.names)}
         self.numbers: NDArray[np.object_] = np.arange(len(nodes)).astype(object)
-        self.threads: Ints = np.array([_threads(node) for node in nodes], dtype=np.int64)
-        self.cpus: Ints = np.array([node.cpus for node in nodes], dtype=np.int64)
+        sockets = any("SOCKET" in word.upper() for word in conf.parameters.words("SelectTypeParameters"))
+        self.threads: Ints = np.array([_threads(node, sockets) for node in nodes], dtype=np.int64)
+        self.cores: Ints = np.array([node.cores_per_socket if sockets else 1 for node in nodes], dtype=np.int64)
+        kept = [node.system_cores * node.threads_per_core for node in nodes]
+        self.cpus: Ints = np.array([node.cpus for node in nodes], dtype=np.int64) - np.array(kept, dtype=np.int64)
         self.units: Ints = np.maximum(self.cpus // self.threads, 1)
-        self.memory: Ints = np.array([node.real_memory for node in nodes], dtype=np.int64)
+        self.memory: Ints = np.array([node.real_memory - node.system_memory for node in nodes], dtype=np.int64)
         self.weight: Ints = np.array([node.weight for node in nodes], dtype=np.int64)
         self.weights: Ints = np.unique(self.weight)
         self.features = [frozenset(node.features) for node in nodes]
@@ -77,10 +82,27 @@ class Machine:
             for gres in node.gres:
                 counts = self.gres.setdefault((gres.name, gres.type), np.zeros(len(nodes), dtype=np.int64))
                 counts[place] += gres.count
+        self.pools = [partition.name for partition in conf.partitions if _bounded(partition)]
+        for partition in conf.partitions:
+            if _bounded(partition):
+                self.gres["", partition.name] = self._pool(partition, conf.nodes)
         self.up: Mask = np.array([_takes_jobs(node.state) for node in nodes], dtype=bool)
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def _pool(self, partition: Partition, nodes: Sequence[Node]) -> Ints:
+        """Units of each node that the jobs of a partition may have together."""
+        most = np.zeros(len(self), dtype=np.int64)
+        for name in partition.nodes:
+            node, place = nodes[self.index[name]], self.index[name]
+            bounds = [node.cpus]
+            if partition.max_cpus_per_node is not None:
+                bounds.append(partition.max_cpus_per_node)
+            if partition.max_cpus_per_socket is not None:
+                bounds.append(partition.max_cpus_per_socket * node.sockets)
+            most[place] = min(bounds) // self.threads[place]
+        return most
 
     def mask_of(self, names: Sequence[str]) -> Mask:
         """Which nodes are named."""
@@ -95,7 +117,13 @@ class Machine:
         )
 
 
-def _threads(node: Node) -> int:
+def _bounded(partition: Partition) -> bool:
+    return partition.max_cpus_per_node is not None or partition.max_cpus_per_socket is not None
+
+
+def _threads(node: Node, sockets: bool) -> int:
+    if sockets:
+        return max(node.cpus // node.sockets, 1)
     stated = {setting.lower() for setting in node.settings}
     return node.threads_per_core if stated & {"corespersocket", "sockets", "socketsperboard"} else 1
 

@@ -71,6 +71,13 @@ class Parameters:
     linear: bool
     least_loaded: bool
     memory: bool
+    one_task_per_core: bool
+    allow_zero_lic: bool
+    ignore_constraint_validation: bool
+    time_min_as_soft_limit: bool
+    max_array_size: int
+    max_array_tasks: int
+    max_job_count: float
     pack_serial_at_end: bool
     preempt_type: str
     preempt_mode: tuple[str, ...]
@@ -93,6 +100,10 @@ class Parameters:
     time_slice: float
     def_mem_per_cpu: float | None
     def_mem_per_node: float | None
+    def_mem_per_gpu: float | None
+    def_cpu_per_gpu: int
+    max_mem_per_cpu: float | None
+    max_mem_per_node: float | None
 
 
 def parameters_of(conf: SlurmConf) -> Parameters:
@@ -139,6 +150,14 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         linear=stated.text("SelectType").lower() == "select/linear",
         least_loaded="CR_LLN" in select,
         memory=any("MEMORY" in word for word in select),
+        one_task_per_core="CR_ONE_TASK_PER_CORE" in select,
+        allow_zero_lic=stated.flag(option("allow_zero_lic")),
+        ignore_constraint_validation=stated.flag(option("ignore_constraint_validation")),
+        time_min_as_soft_limit=stated.flag(option("time_min_as_soft_limit")),
+        max_array_size=stated.count("MaxArraySize"),
+        max_array_tasks=bound("max_array_tasks", stated.count("MaxArraySize")),
+        # Slurm's default would refuse much of a log that another system's users have written.
+        max_job_count=float(stated.count("MaxJobCount")) if "MaxJobCount" in stated else float("inf"),
         pack_serial_at_end=stated.flag(option("pack_serial_at_end")),
         preempt_type=stated.text("PreemptType").lower(),
         preempt_mode=tuple(word.upper() for word in stated.words("PreemptMode")),
@@ -161,6 +180,10 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         time_slice=seconds("SchedulerTimeSlice", 30.0),
         def_mem_per_cpu=stated.amount("DefMemPerCPU"),
         def_mem_per_node=stated.amount("DefMemPerNode"),
+        def_mem_per_gpu=stated.amount("DefMemPerGPU"),
+        def_cpu_per_gpu=stated.count("DefCpuPerGPU"),
+        max_mem_per_cpu=stated.amount("MaxMemPerCPU"),
+        max_mem_per_node=stated.amount("MaxMemPerNode"),
     )
 
 

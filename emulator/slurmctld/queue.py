@@ -8,6 +8,7 @@ from emulator.slurmctld.job import RESOURCES, Job, Partition, State
 from emulator.slurmctld.job_mgr import partition_reason
 from emulator.slurmctld.reasons import reason_of_nodes
 from emulator.slurmctld.reservation import Reservations
+from emulator.slurmctld.wants import BAD_CONSTRAINTS, TOO_MUCH_MEMORY
 
 Pair = tuple[Job, Partition]
 
@@ -71,7 +72,10 @@ OBSTACLES = (
     "JobArrayTaskLimit",
     "Reservation",
 )
-BOUNDS = ("PartitionDown", "PartitionInactive", "PartitionTimeLimit", "PartitionNodeLimit")
+BOUNDS = (
+    *("PartitionDown", "PartitionInactive", "PartitionTimeLimit", "PartitionNodeLimit"),
+    *(BAD_CONSTRAINTS, TOO_MUCH_MEMORY),
+)
 
 
 def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:

@@ -6,8 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from emulator.workload.sbatch import BatchOptions
+from slurm_sim_plugins.errors import InputError
 
 UNLIMITED = float("inf")
+
+
+class RejectedError(InputError):
+    """A submission that Slurm refuses, with its words."""
 
 
 @dataclass(frozen=True, slots=True)

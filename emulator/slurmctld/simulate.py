@@ -397,7 +397,8 @@ def _place(run: Run, controller: Controller) -> dict[str, Any]:
     """Where a run was, and with what."""
     allocation, machine = run.allocation, controller.cluster.machine
     cpus = (machine.threads[list(allocation.nodes)] * allocation.units).tolist()
-    gres = (f"{':'.join(filter(None, kind))}={_listed(counts)}" for kind, counts in sorted(allocation.gres.items()))
+    kinds = sorted((kind, counts) for kind, counts in allocation.gres.items() if kind[0])
+    gres = (f"{':'.join(filter(None, kind))}={_listed(counts)}" for kind, counts in kinds)
     ends = [(begin, run.end if to is None and run.end is not None else to) for begin, to in run.suspensions]
     return {
         "partition": run.partition,

@@ -115,7 +115,7 @@ def _describe(stint: Stint, run: Run, controller: Controller) -> None:
             {
                 ":".join(filter(None, kind)): counts[place]
                 for kind, counts in sorted(allocation.gres.items())
-                if counts[place]
+                if counts[place] and kind[0]
             },
         )
         for place, (name, node) in enumerate(zip(names, allocation.nodes, strict=True))

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from emulator.config.slurm import parse_slurm_conf
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.controller import Controller
-from emulator.slurmctld.job_mgr import RejectedError, make_job
+from emulator.slurmctld.job_mgr import make_job
 from emulator.slurmctld.node_select import select_nodes
 from emulator.slurmctld.order import Order
-from emulator.slurmctld.request import JobRequest
+from emulator.slurmctld.request import JobRequest, RejectedError
 from emulator.slurmctld.scontrol import scontrol
 from emulator.workload.sbatch import parse_sbatch
 
@@ -36,8 +36,8 @@ SelectTypeParameters={select}
 NodeName=a[1-3] CPUs=4 RealMemory=4000 Weight=2 Feature=x
 NodeName=b[1-4] CPUs=8 Sockets=1 CoresPerSocket=4 ThreadsPerCore=2 RealMemory=8000 Weight=1 Feature=x,y
 NodeName=c[1-2] CPUs=6 RealMemory=6000 Weight=2 Gres=gpu:p:2,gpu:v:1
-PartitionName=all Nodes=ALL Default=YES DefMemPerCPU=500 PriorityTier=1
-PartitionName=some Nodes=a[1-3],b[1-2] DefMemPerCPU=900 PriorityTier={tier} PriorityJobFactor=3
+PartitionName=all Nodes=ALL Default=YES DefMemPerCPU=500 PriorityTier=1 DefCpuPerGPU=2
+PartitionName=some Nodes=a[1-3],b[1-2] DefMemPerCPU=900 PriorityTier={tier} PriorityJobFactor=3 {bound}
 """
 WORDS = (
     *("-n1", "-n2", "-n5", "-n9", "-N1 -n4", "-N2 -n6", "-N2", "-N1-3 -n5", "-n3 -c3", "-N3 -n3 --ntasks-per-node=1"),
@@ -52,7 +52,8 @@ def configuration(draws: np.random.Generator) -> str:
         depth=draws.choice([3, 100]),
         priority=draws.choice(["basic", "multifactor"]),
         preempt=draws.choice(["none", "partition_prio"]),
-        select=draws.choice(["CR_Core", "CR_Core_Memory", "CR_CPU_Memory"]),
+        select=draws.choice(["CR_Core", "CR_Core_Memory", "CR_CPU_Memory", "CR_Socket_Memory"]),
+        bound=draws.choice(["", "MaxCPUsPerNode=3", "MaxMemPerCPU=700"]),
         tier=draws.choice([1, 5]),
     ) + ("Licenses=foo:1\n" if draws.random() < 0.9 else "Licenses=foo:2\n")
 

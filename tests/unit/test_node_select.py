@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from emulator.config.slurm import parse_slurm_conf
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.features import choices
-from emulator.slurmctld.job_mgr import RejectedError, make_job
+from emulator.slurmctld.job_mgr import make_job
 from emulator.slurmctld.node_select import select_nodes
 from emulator.slurmctld.nodes import Allocation
 from emulator.slurmctld.parameters import parameters_of
-from emulator.slurmctld.request import JobRequest
+from emulator.slurmctld.request import JobRequest, RejectedError
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins import InputError
 

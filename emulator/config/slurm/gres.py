@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from emulator.config.slurm import duration
 from emulator.config.slurm.defaults import Record
-from emulator.config.slurm.hostlist import MOST_NAMES, expand
+from emulator.config.slurm.hostlist import expand
 from emulator.config.slurm.model import GresLine, Node
+from emulator.config.slurm.nodes import indices
 from emulator.config.slurm.place import Findings, Place
 from emulator.config.slurm.records import GRES
 from emulator.config.slurm.roster import Roster, listed
@@ -20,7 +21,7 @@ from emulator.config.slurm.settings import Setting, Settings, latest
 
 T = TypeVar("T")
 
-_CORES = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
+_cores = partial(indices, what="core")
 
 
 def read_gres(records: Iterable[Record], roster: Roster, findings: Findings) -> list[GresLine]:
@@ -47,7 +48,7 @@ def _line(settings: Settings, roster: Roster, findings: Findings) -> GresLine:
         type=settings.text("Type"),
         count=len(files) or 1 if count is None else count,
         files=tuple(files or several),
-        cores=_read(settings.get("Cores"), _cores, findings) or (),
+        cores=tuple(_read(settings.get("Cores"), _cores, findings) or ()),
         flags=settings.words("Flags"),
         settings=settings,
     )
@@ -73,20 +74,6 @@ def _nodes(settings: Settings, roster: Roster, findings: Findings) -> tuple[str,
     if unknown:
         findings.notice(stated.place, f"{listed(unknown)} not in slurm.conf: passed over")
     return roster.in_order(name for name in names if name in roster)
-
-
-def _cores(text: str) -> tuple[int, ...]:
-    """``"0-3,8"`` to indices of cores."""
-    cores: list[int] = []
-    for part in text.split(","):
-        found = _CORES.fullmatch(part)
-        if found is None:
-            raise ValueError(f"{part!r} is neither a core nor a range such as 0-17")
-        first, last = int(found.group(1)), int(found.group(2) or found.group(1))
-        if last < first or len(cores) + last - first >= MOST_NAMES:
-            raise ValueError(f"{part!r} is no range of cores")
-        cores += range(first, last + 1)
-    return tuple(cores)
 
 
 def without_enough(nodes: Sequence[Node], lines: Iterable[GresLine], findings: Findings) -> tuple[Node, ...]:

@@ -47,6 +47,8 @@ class Node:
         features: what jobs may ask for with ``--constraint``.
         weight: nodes of low weight are taken first.
         state: as stated, with what ``DownNodes`` says over it.
+        system_cores: cores kept for the system.
+        system_memory: mebibytes kept for the system.
         settings: what was stated, one object for all nodes of a line.
     """
 
@@ -61,6 +63,8 @@ class Node:
     features: tuple[str, ...]
     weight: int
     state: str
+    system_cores: int
+    system_memory: int
     settings: Settings = field(compare=False, repr=False)
 
 

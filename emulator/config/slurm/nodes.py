@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,7 @@ from emulator.config.slurm.settings import Settings
 
 _PARTS = ("CPUs", "Boards", "Sockets", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore")
 _NOT_CONSUMED = "no_consume"
+_INDICES = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ def _nodes_of_line(names: Sequence[str], place: Place, settings: Settings, findi
     layout = _layout(place, settings, findings)
     gres = _gres(settings, findings)
     memory = int(settings.amount("RealMemory") or 0) if _finite("RealMemory", settings, findings) else 0
+    system_cores = _system_cores(layout, settings, findings)
+    system_memory = _system_memory(memory, settings, findings)
     return [
         Node(
             name,
@@ -82,10 +86,58 @@ def _nodes_of_line(names: Sequence[str], place: Place, settings: Settings, findi
             settings.words("Features"),
             settings.count("Weight"),
             settings.text("State"),
+            system_cores,
+            system_memory,
             settings,
         )
         for name in names
     ]
+
+
+def _system_cores(layout: _Layout, settings: Settings, findings: Findings) -> int:
+    """Cores kept for the system: so many, or those of the CPUs that are listed."""
+    stated = settings.get("CpuSpecList") or settings.get("CoreSpecCount")
+    if stated is None:
+        return 0
+    if "CpuSpecList" in settings and "CoreSpecCount" in settings:
+        findings.problem(stated.place, "CoreSpecCount and CpuSpecList are two ways to say one thing; state one")
+        return 0
+    cores = settings.count("CoreSpecCount")
+    if "CpuSpecList" in settings:
+        try:
+            cores = len({cpu // layout.threads_per_core for cpu in indices(stated.text, "CPU")})
+        except ValueError as error:
+            findings.problem(stated.place, f"CpuSpecList: {error}")
+    if cores * layout.threads_per_core >= layout.cpus:
+        findings.problem(stated.place, f"{stated.name}={stated.text} leaves no CPU of {layout.cpus} for jobs")
+        return 0
+    return cores
+
+
+def _system_memory(memory: int, settings: Settings, findings: Findings) -> int:
+    kept = int(settings.amount("MemSpecLimit") or 0) if _finite("MemSpecLimit", settings, findings) else 0
+    if kept and kept >= memory:
+        findings.problem(settings["MemSpecLimit"].place, f"MemSpecLimit={kept} leaves none of {memory} MiB for jobs")
+        return 0
+    return kept
+
+
+def indices(text: str, what: str) -> list[int]:
+    """``"0-3,8"`` to indices.
+
+    Raises:
+        ValueError: it is written otherwise.
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        matched = _INDICES.fullmatch(part)
+        if matched is None:
+            raise ValueError(f"{part!r} is neither a {what} nor a range such as 0-17")
+        first, last = int(matched.group(1)), int(matched.group(2) or matched.group(1))
+        if last < first or len(found) + last - first >= MOST_NAMES:
+            raise ValueError(f"{part!r} is no range of {what}s")
+        found += range(first, last + 1)
+    return found
 
 
 def _finite(name: str, settings: Settings, findings: Findings) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from emulator.config.slurm.options import OPTIONS
 from emulator.config.slurm.values import Kind
-from emulator.config.slurm.vocabulary import HONOURED, IGNORED, NOT_YET, Word, ignored, vocabulary
+from emulator.config.slurm.vocabulary import HONOURED, IGNORED, Word, ignored, vocabulary
 
 _SCHEDULING = (
     Word("SchedulerType", HONOURED, "which scheduler plugin runs", default="sched/backfill"),
@@ -37,14 +37,14 @@ _LIMITS = (
     Word("RequeueExit", HONOURED, "exit codes that requeue a job"),
     Word("RequeueExitHold", HONOURED, "exit codes that requeue and hold a job"),
     Word("MaxBatchRequeue", HONOURED, "so often a job is requeued by RequeueExit; then held too", Kind.COUNT, "5"),
-    Word("MaxArraySize", NOT_YET, "one more than the largest index of an array", Kind.COUNT, "1001"),
-    Word("MaxJobCount", NOT_YET, "so many jobs at a time", Kind.COUNT, "10000"),
-    Word("DefCpuPerGPU", NOT_YET, "CPUs for each GPU where a job says nothing", Kind.COUNT, "0"),
+    Word("MaxArraySize", HONOURED, "one more than the largest index of an array", Kind.COUNT, "1001"),
+    Word("MaxJobCount", HONOURED, "so many jobs that are not over; no bound if not stated", Kind.COUNT, "10000"),
+    Word("DefCpuPerGPU", HONOURED, "CPUs for each GPU where a job says nothing", Kind.COUNT, "0"),
     Word("DefMemPerCPU", HONOURED, "memory for each CPU where a job says nothing", Kind.MEMORY, "0"),
-    Word("DefMemPerGPU", NOT_YET, "memory for each GPU where a job says nothing", Kind.MEMORY, "0"),
+    Word("DefMemPerGPU", HONOURED, "memory for each GPU where a job says nothing", Kind.MEMORY, "0"),
     Word("DefMemPerNode", HONOURED, "memory on each node where a job says nothing", Kind.MEMORY, "0"),
-    Word("MaxMemPerCPU", NOT_YET, "most memory for each CPU; 0 is no limit", Kind.MEMORY, "0"),
-    Word("MaxMemPerNode", NOT_YET, "most memory on each node; 0 is no limit", Kind.MEMORY, "0"),
+    Word("MaxMemPerCPU", HONOURED, "most memory for each CPU; 0 is no limit", Kind.MEMORY, "0"),
+    Word("MaxMemPerNode", HONOURED, "most memory on each node; 0 is no limit", Kind.MEMORY, "0"),
     Word("DisableRootJobs", IGNORED, "users are names: nobody is root", Kind.FLAG, "NO"),
     Word("AllowSpecResourcesUsage", IGNORED, "--core-spec, which needs it, is not read", Kind.FLAG, "NO"),
 )

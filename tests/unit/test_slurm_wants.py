@@ -1,0 +1,230 @@
+"""What parameters of ``slurm.conf`` make of a job's CPUs, memory, devices and nodes, in Slurm's timing."""
+
+from __future__ import annotations
+
+import pytest
+
+from emulator.config.slurm import parse_slurm_conf
+from emulator.slurmctld.controller import Controller
+from emulator.slurmctld.job import Job
+from emulator.slurmctld.request import JobRequest
+from emulator.workload.sbatch import parse_sbatch
+from slurm_sim_plugins.errors import InputError
+
+CONF = """\
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=10,bf_resolution=1{options}
+PriorityType=priority/basic
+SelectType=select/cons_tres
+SelectTypeParameters={select}
+GresTypes=gpu
+Licenses=foo:1
+{lines}
+NodeName=n[1-2] {node}
+PartitionName=p Nodes=ALL Default=YES {partition}
+PartitionName=q Nodes=ALL
+"""
+NODE = "Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=8000 Gres=gpu:4 Feature=x"
+
+
+def controller(
+    *words: str,
+    run: float = 50,
+    options: str = "",
+    select: str = "CR_Core_Memory",
+    lines: str = "",
+    node: str = NODE,
+    partition: str = "",
+    until: float = 5000,
+) -> Controller:
+    """A job of each of the words for sbatch, one second after the other."""
+    text = CONF.format(options=options, select=select, lines=lines, node=node, partition=partition)
+    requests = [
+        JobRequest(number, float(number), run, parse_sbatch(word.split()), "me") for number, word in enumerate(words, 1)
+    ]
+    made = Controller(parse_slurm_conf(text), requests)
+    made.run(until)
+    return made
+
+
+def jobs(*words: str, **more: object) -> list[Job]:
+    made = controller(*words, **more)  # type: ignore[arg-type]
+    assert [str(refused) for refused in made.rejected] == []
+    return list(made.cluster.jobs.values())
+
+
+def refusal(*words: str, **more: object) -> str:
+    """What the last submission is told; empty if it is accepted."""
+    rejected = {request.id: why for request, why in controller(*words, **more).rejected}  # type: ignore[arg-type]
+    return rejected.get(len(words), "")
+
+
+def had(*words: str, **more: object) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Units and memory that the last job has on its nodes."""
+    allocation = jobs(*words, **more)[-1].runs[0].allocation
+    return allocation.units, allocation.memory
+
+
+def together(*words: str, **more: object) -> bool:
+    """Whether all jobs start before one ends."""
+    runs = [job.runs[0] for job in jobs(*words, **more)]
+    return max(run.start for run in runs) < min(run.end or 0 for run in runs)
+
+
+@pytest.mark.parametrize("where", ["lines", "partition"])
+def test_more_memory_for_a_cpu_than_there_may_be_takes_more_cpus(where):
+    bound = {where: "MaxMemPerCPU=1000"}
+    assert had("-n2 -t1 --mem-per-cpu=2500", **bound) == ((6,), (5004,))
+    assert had("-n2 -t1 --mem-per-cpu=2500", lines="") == ((2,), (5000,))
+    assert had("-n2 -t1 --mem-per-cpu=900", **bound) == ((2,), (1800,))
+    assert had("-N1 -t1 --mem=4500", **bound) == ((5,), (4500,))
+    assert had("-N2 -n2 -t1 --mem=2500", **bound) == ((3, 3), (2500, 2500))
+    assert had("-N1 -n7 -t1 --mem=4500", **bound) == ((7,), (4500,))
+
+
+def test_a_partitions_own_bound_of_memory_counts():
+    more = {"lines": "MaxMemPerCPU=1000", "partition": "MaxMemPerCPU=4000"}
+    assert had("-n1 -t1 --mem-per-cpu=3000", **more) == ((1,), (3000,))
+    assert had("-n1 -t1 --mem-per-cpu=3000 -qq", **{**more, "partition": "MaxMemPerCPU=0"}) == ((1,), (3000,))
+    assert had("-n1 -t1 --mem-per-cpu=3000 -pq", **more) == ((3,), (3000,))
+
+
+def test_more_memory_on_a_node_than_there_may_be_waits_for_ever_or_is_refused():
+    bound = {"partition": "MaxMemPerNode=3000"}
+    waits, passes = jobs("-N1 -t1 --mem=3001", "-n1 -t1 --mem-per-cpu=3000", **bound)
+    assert (waits.state, waits.reason, bool(passes.runs)) == ("PENDING", "MaxMemPerLimit", True)
+    told = refusal("-n1 -c2 -t1 --mem-per-cpu=1501", lines="EnforcePartLimits=ALL", **bound)
+    assert told == "Memory required by task is not available"
+    assert not refusal("-n1 -c2 -t1 --mem-per-cpu=1501", lines="EnforcePartLimits=ALL\nMaxMemPerNode=3002")
+
+
+def test_gpus_bring_cpus_and_memory():
+    defaults = {"partition": "DefCpuPerGPU=2 DefMemPerGPU=1000"}
+    assert had("-t1 -N1 --gres=gpu:2", **defaults) == ((4,), (2000,))
+    assert had("-t1 -N2 --gres=gpu:1", lines="DefCpuPerGPU=3\nDefMemPerGPU=500") == ((3, 3), (500, 500))
+    assert had("-t1 -N1 -c1 --gres=gpu:2 --mem=100", **defaults) == ((1,), (100,))
+    assert had("-t1 --gpus=3", **defaults) == ((6,), (3000,))
+    assert had("-t1 -n1", **defaults) == ((1,), (8000,))
+
+
+@pytest.mark.parametrize("bound", ["MaxCPUsPerNode=4", "MaxCPUsPerSocket=2"])
+def test_jobs_of_a_partition_have_so_many_cpus_of_a_node_together(bound):
+    small, allowed = "-N1 -n3 -t5 --mem=10", {"partition": bound}
+    assert together(small, small, small)
+    assert not together(small, small, small, **allowed)
+    assert together(small, small, f"{small} -pq", f"{small} -pq", **allowed)
+    assert refusal("-N1 -n5 -t1 --mem=10", **allowed) == "Requested node configuration is not available"
+    assert had("-n7 -t1 --mem=10", **allowed)[0] == (4, 3)
+
+
+def test_backfill_plans_with_the_cpus_that_a_partitions_jobs_may_have():
+    words = ("-N2 -n6 -t5 --mem=10", "-N1 -n3 -t9 --mem=10", "-N1 -n8 -t9 --mem=10 -pq")
+    _, later, _ = jobs(*words, partition="MaxCPUsPerNode=3", until=40)
+    assert later.planned_start == pytest.approx(300, abs=5)
+
+
+def test_sockets_are_given_to_one_job_at_a_time():
+    words = ("-n1 -t5 --mem=10", "-n5 -t5 --mem=10", "-n1 -t5 --mem=10", "-n1 -t5 --mem=10")
+    assert together(*words, select="CR_Core")
+    ran = jobs(*words, select="CR_Socket")
+    assert [job.runs[0].allocation.units for job in ran] == [(1,), (2,), (1,), (1,)]
+    assert ran[2].runs[0].start < 50 < ran[3].runs[0].start
+    assert had("-n1 -t5 --mem-per-cpu=100", select="CR_Socket_Memory") == ((1,), (400,))
+
+
+def test_one_task_a_core_unless_a_job_says_otherwise():
+    node = NODE.replace("ThreadsPerCore=1", "ThreadsPerCore=2")
+    assert had("-n4 -t1 --mem=10", node=node, select="CR_Core")[0] == (2,)
+    assert had("-n4 -t1 --mem=10", node=node, select="CR_Core,CR_ONE_TASK_PER_CORE")[0] == (4,)
+    assert had("-n4 -c2 -t1 --mem=10", node=node, select="CR_Core,CR_ONE_TASK_PER_CORE")[0] == (4,)
+    assert had("-n4 -t1 --ntasks-per-core=2", node=node, select="CR_Core,CR_ONE_TASK_PER_CORE")[0] == (2,)
+
+
+@pytest.mark.parametrize("kept", ["CoreSpecCount=2", "CpuSpecList=0,7", "CpuSpecList=2-3"])
+def test_what_is_kept_for_the_system_is_not_given_to_jobs(kept):
+    node = f"{NODE} {kept} MemSpecLimit=500"
+    assert had("-N1 --exclusive -t1", node=node) == ((6,), (7500,))
+    assert refusal("-N1 -n7 -t1 --mem=1", node=node) == "Requested node configuration is not available"
+    assert "Memory specification can not be satisfied" in refusal("-n1 -t1 --mem=7501", node=node)
+
+
+def test_threads_of_a_core_that_is_kept_are_kept_together():
+    node = NODE.replace("ThreadsPerCore=1", "ThreadsPerCore=2") + " CpuSpecList=0-2"
+    assert had("-N1 --exclusive -t1", node=node)[0] == (6,)
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ("CoreSpecCount=8", "CoreSpecCount=8 leaves no CPU of 8 for jobs"),
+        ("CpuSpecList=0-7", "CpuSpecList=0-7 leaves no CPU of 8 for jobs"),
+        ("CpuSpecList=3-1", "CpuSpecList: '3-1' is no range of CPUs"),
+        ("CpuSpecList=1 CoreSpecCount=1", "two ways to say one thing; state one"),
+        ("MemSpecLimit=8000", "MemSpecLimit=8000 leaves none of 8000 MiB for jobs"),
+    ],
+)
+def test_a_node_of_which_nothing_is_left_is_refused_with_its_line(more, why):
+    with pytest.raises(InputError, match=rf"slurm.conf:9: .*{why}"):
+        controller(node=f"{NODE} {more}")
+
+
+def test_arrays_have_bounds():
+    told = "Invalid job array specification"
+    assert refusal("-t1 --array=0-1000") == ""
+    assert refusal("-t1 --array=1001") == told
+    assert refusal("-t1 --array=10", lines="MaxArraySize=10") == told
+    assert refusal("-t1 --array=9", lines="MaxArraySize=10") == ""
+    assert refusal("-t1 --array=1,900", options=",max_array_tasks=2") == ""
+    assert refusal("-t1 --array=1-3", options=",max_array_tasks=2") == told
+    assert refusal("-t1 --array=0", lines="MaxArraySize=0") == told
+
+
+def test_there_are_no_more_jobs_at_a_time_than_may_be():
+    made = controller("-t1 --mem=1 --array=0-2", *["-t1 --mem=1"] * 3, run=1.9, lines="MaxJobCount=4")
+    (refused,) = made.rejected
+    assert (refused[0].id, refused[1]) == (3, "Slurm temporarily unable to accept job: MaxJobCount is reached")
+
+
+def test_a_partition_may_be_for_reservations_only():
+    assert refusal("-n1 -t1", partition="ReqResv=YES") == "Access/permission denied"
+    (both,) = jobs("-n1 -t1 -pp,q --mem=1", partition="ReqResv=YES")
+    assert both.runs[0].partition == "q"
+
+
+def test_jobs_go_to_the_alternate_of_a_partition_that_takes_none():
+    for words in ("-n1 -t1", "-n1 -t1 -pp", "-n1 -t1 -pp,q"):
+        (job,) = jobs(words, partition="State=DRAIN Alternate=q")
+        assert [partition.name for partition in job.partitions] == ["q"]
+    for more in ("", " Alternate=p"):
+        assert "inactive or drain" in refusal("-n1 -t1 -pp", partition=f"State=DRAIN{more}")
+    (stays,) = jobs("-n1 -t1 -pp", partition="State=UP Alternate=q")
+    assert stays.runs[0].partition == "p"
+
+
+def test_more_licences_than_there_are_may_be_waited_for():
+    assert refusal("-n1 -t1 -Lfoo:2") == "Invalid license specification"
+    (job,) = jobs("-n1 -t1 -Lfoo:2", options=",allow_zero_lic")
+    assert (job.state, job.reason) == ("PENDING", "Licenses")
+    assert refusal("-n1 -t1 -Lbar:1", options=",allow_zero_lic") == "Invalid license specification"
+
+
+def test_a_constraint_that_no_node_satisfies_may_be_taken_in():
+    assert refusal("-n1 -t1 -Cy") == "Invalid feature specification"
+    waits, passes = jobs("-n1 -t1 -Cy --mem=1", "-n1 -t1 -Cx --mem=1", options=",ignore_constraint_validation")
+    assert (waits.state, waits.reason, bool(passes.runs)) == ("PENDING", "BadConstraints", True)
+    assert "not available" in refusal("-n99 -t1", options=",ignore_constraint_validation")
+
+
+def test_a_soft_least_limit_is_only_planned_with():
+    words = ("-N1 --exclusive -t9", "-N2 --exclusive -t9", "-N1 --exclusive -t20 --time-min=2")
+    hard, soft = jobs(*words)[2].runs[0], jobs(*words, options=",time_min_as_soft_limit")[2].runs[0]
+    assert (hard.start, hard.limit, soft.limit) == (soft.start, 120, 1200)
+    waiting = jobs("-N2 --exclusive -t9 --time-min=2", "-N2 --exclusive -t1", run=300, until=30)
+    planned = jobs(
+        *("-N2 --exclusive -t9 --time-min=2", "-N2 --exclusive -t1"),
+        run=300,
+        until=30,
+        options=",time_min_as_soft_limit",
+    )
+    assert waiting[1].planned_start == pytest.approx(542, abs=5)
+    assert planned[1].planned_start == pytest.approx(122, abs=5)
