@@ -274,11 +274,15 @@ def _arrow_text(values: NDArray[Any]) -> pyarrow.Array:
     import pyarrow
 
     known = np.array([value is not None for value in values], dtype=bool)
-    words = [b"" if value is None else str(value).encode() for value in values]
-    ends = np.zeros(len(words) + 1, dtype=np.int32)
-    np.cumsum([len(word) for word in words], out=ends[1:])
-    buffers = [_validity(known), pyarrow.py_buffer(ends), pyarrow.py_buffer(b"".join(words))]
-    return pyarrow.Array.from_buffers(pyarrow.string(), len(words), buffers)
+    ends = np.zeros(len(values) + 1, dtype=np.int32)
+    # One text after the other: lists of nodes in a log of years are a hundred megabytes.
+    text = bytearray()
+    for place, value in enumerate(values, 1):
+        if value is not None:
+            text += str(value).encode()
+        ends[place] = len(text)
+    buffers = [_validity(known), pyarrow.py_buffer(ends), pyarrow.py_buffer(text)]
+    return pyarrow.Array.from_buffers(pyarrow.string(), len(values), buffers)
 
 
 def _validity(known: NDArray[np.bool_] | None) -> pyarrow.Buffer | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from emulator.slurmctld.features import Choice
-from emulator.slurmctld.nodes import Allocation, Free, Gres, Ints, Machine, Mask
+from emulator.slurmctld.nodes import NO_GRES, Allocation, Free, Gres, Ints, Machine, Mask, compact
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,9 +333,9 @@ def allocate(want: Want, machine: Machine, free: Free, taken: Ints, units: Ints)
         gres["", want.pool] = had
     return Allocation(
         tuple(nodes),
-        tuple(had),
-        tuple(memory.tolist()),
-        {kind: tuple(counts) for kind, counts in gres.items()},
+        compact(had),
+        compact(memory.tolist()),
+        {kind: compact(counts) for kind, counts in gres.items()} or NO_GRES,
         want.whole,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,10 @@ Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Gres = tuple[str, str]
 """(name, type) of a generic resource; without a name, units that the jobs of a partition may have, with its name."""
+
+
+NO_GRES: Mapping[Gres, tuple[int, ...]] = {}
+"""Of a job that has none; never to be changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,7 @@ class Allocation:
     nodes: tuple[int, ...]
     units: tuple[int, ...]
     memory: tuple[int, ...]
-    gres: Mapping[Gres, tuple[int, ...]] = field(default_factory=dict)
+    gres: Mapping[Gres, tuple[int, ...]] = field(default_factory=lambda: NO_GRES)
     whole: bool = False
 
     def mask(self, count: int) -> Mask:
@@ -39,6 +44,17 @@ class Allocation:
         mask = np.zeros(count, dtype=bool)
         mask[list(self.nodes)] = True
         return mask
+
+
+def compact(values: Sequence[int]) -> tuple[int, ...]:
+    """Numbers as a tuple: if all are equal, one that allocations share, for a log of months has millions of them."""
+    first = values[0] if values else 0
+    return _equal(first, len(values)) if values.count(first) == len(values) else tuple(values)
+
+
+@lru_cache(maxsize=512)
+def _equal(value: int, count: int) -> tuple[int, ...]:
+    return (value,) * count
 
 
 class Machine:

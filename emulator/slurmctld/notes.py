@@ -10,8 +10,8 @@ import numpy as np
 
 from emulator.accounting.records import Columns
 
-KINDS = {"job": "q", "number": "q", "seconds": "d", "value": "d", "text": "i"}
-"""How values of a kind are held: 8 bytes, or the number of a text."""
+KINDS = {"job": "q", "number": "q", "seconds": "d", "value": "d", "text": "i", "flag": "b"}
+"""How values of a kind are held: 8 bytes, the number of a text, or one byte."""
 
 
 class Notes:
@@ -40,6 +40,6 @@ class Notes:
         """The rows as columns."""
         found: Columns = {}
         for (name, column), texts in zip(self._columns.items(), self._texts, strict=True):
-            values = np.array(column, dtype=np.dtype(column.typecode))
+            values = np.array(column, dtype=bool if column.typecode == KINDS["flag"] else column.typecode)
             found[name] = values if texts is None else np.array(list(texts), dtype=object)[values]
         return found

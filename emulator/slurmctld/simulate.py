@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from emulator.files import make_folder
 from emulator.slurmctld.controller import Controller
 from emulator.slurmctld.job import Job, Run, State
 from emulator.slurmctld.journal import Journal
+from emulator.slurmctld.notes import Notes
 from emulator.slurmctld.parameters import Timing
 from emulator.slurmctld.priority import calculation_period
 from emulator.slurmctld.request import JobRequest
@@ -33,6 +36,7 @@ from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.manager import Catalogue, PluginInfo, Selection, discover, select
 
+Row = dict[str, int | float | str]
 SLOTS = ("SchedulerType", "PriorityType", "PreemptType", "SelectType")
 """What a ``slurm.conf`` selects."""
 PLUGGED = ("PriorityType", "PreemptType", "WalltimeType")
@@ -42,6 +46,8 @@ RECORDED = {
     State.COMPLETING: "RUNNING",
 }
 """States that a record shows by another word."""
+_NUMBERS = ("job_id", "processors", "requeues", "array", "task", "exit_code", "checkpoints")
+_FLAGS = ("backfilled", "blocked", "ignores_term")
 
 
 SLURM_JOB_COLUMNS: dict[str, str] = {
@@ -180,19 +186,25 @@ def requests_of(workload: Workload, conf: SlurmConf, names: Mapping[int, str] | 
     known = set(conf.partition)
     numbers = workload.facts.get("partition", workload.facts.get("queue"))
     users = workload.facts.get("user")
+    options: dict[tuple[int, float, str], BatchOptions] = {}
+    user_names: dict[str, str] = {}
     found = []
     for place in range(len(workload)):
         number = -1 if numbers is None else int(numbers[place])
         stated = next((name for name in ((names or {}).get(number, ""), str(number)) if name in known), "")
-        options = BatchOptions(
-            tasks=int(workload.processors[place]),
-            time_limit=float(workload.time_limit[place]),
-            partitions=(stated,) if stated else (),
-        )
+        # Jobs that ask for the same share what they ask for: a log has hundreds of thousands.
+        asked = int(workload.processors[place]), float(workload.time_limit[place]), stated
+        if asked not in options:
+            partitions = (stated,) if stated else ()
+            options[asked] = BatchOptions(tasks=asked[0], time_limit=asked[1], partitions=partitions)
         user = "" if users is None else str(users[place])
         found.append(
             JobRequest(
-                int(workload.id[place]), float(workload.submit[place]), float(workload.run[place]), options, user
+                int(workload.id[place]),
+                float(workload.submit[place]),
+                float(workload.run[place]),
+                options[asked],
+                user_names.setdefault(user, user),
             )
         )
     return found
@@ -209,14 +221,9 @@ def collect(controller: Controller, epoch: int | None = None, whole: bool = True
         epoch: Unix time of second 0, or None.
         whole: with what only views need: names, what was asked for, where runs were.
     """
-    jobs = sorted(controller.cluster.jobs.values(), key=lambda job: (job.request.submit, job.id))
-    rejected = [request for request, _ in controller.rejected]
-    machine = controller.cluster.machine
-    rows = [_row(job, controller, whole) for job in jobs] + [_refused(request, whole) for request in rejected]
-    rows.sort(key=lambda row: (row["submit"], row["job_id"]))
-    runs = [row for job in jobs for row in _runs(job, controller, whole)]
-    runs.sort(key=lambda row: (row["start"], row["job_id"]))
-    return Records(_columns(rows), _columns(runs), int(machine.cpus.sum()), epoch)
+    jobs, runs = _rows(controller, whole), _run_rows(controller, whole)
+    processors = int(controller.cluster.machine.cpus.sum())
+    return Records(_columns(jobs, _NUMBERS), _columns(runs, (*_NUMBERS, "run")), processors, epoch)
 
 
 def describe(
@@ -281,7 +288,24 @@ def _books(controller: Controller) -> dict[str, Any]:
     }
 
 
-def _row(job: Job, controller: Controller, whole: bool) -> dict[str, Any]:
+def _rows(controller: Controller, whole: bool) -> Iterator[Row]:
+    jobs: list[tuple[float, int, Job | JobRequest]]
+    jobs = [(job.request.submit, job.id, job) for job in controller.cluster.jobs.values()]
+    jobs += [(request.submit, request.id, request) for request, _ in controller.rejected]
+    jobs.sort(key=itemgetter(0, 1))
+    for _, _, job in jobs:
+        yield _row(job, controller, whole) if isinstance(job, Job) else _refused(job, whole)
+
+
+def _run_rows(controller: Controller, whole: bool) -> Iterator[Row]:
+    jobs = controller.cluster.jobs.values()
+    runs = [(run.start, job.id, number, run) for job in jobs for number, run in enumerate(job.runs, 1)]
+    runs.sort(key=itemgetter(0, 1, 2))
+    for _, job_id, number, run in runs:
+        yield _run_row(job_id, number, run, controller, whole)
+
+
+def _row(job: Job, controller: Controller, whole: bool) -> Row:
     last = job.runs[-1] if job.runs else None
     cpus = _cpus(last.allocation, controller) if last is not None else (job.options.tasks or job.options.min_nodes or 1)
     occupied = sum((run.end if run.end is not None else controller.cluster.now) - run.start for run in job.runs)
@@ -322,7 +346,7 @@ def _work(job: Job, limit: float) -> float:
     return job.worked if saves else min(job.request.run, limit)
 
 
-def _refused(request: JobRequest, whole: bool) -> dict[str, Any]:
+def _refused(request: JobRequest, whole: bool) -> Row:
     options = request.options
     return {
         "job_id": request.id,
@@ -353,7 +377,7 @@ def _refused(request: JobRequest, whole: bool) -> dict[str, Any]:
     }
 
 
-def _further(request: JobRequest, requeued: float, whole: bool) -> dict[str, Any]:
+def _further(request: JobRequest, requeued: float, whole: bool) -> Row:
     if not whole:
         return {}
     return {
@@ -369,22 +393,19 @@ def _further(request: JobRequest, requeued: float, whole: bool) -> dict[str, Any
     }
 
 
-def _runs(job: Job, controller: Controller, whole: bool) -> list[dict[str, Any]]:
-    return [
-        {
-            "job_id": job.id,
-            "run": number,
-            "start": run.start,
-            "end": run.end if run.end is not None else np.nan,
-            "processors": _cpus(run.allocation, controller),
-            "work": _worked(run),
-            "backfilled": run.backfilled,
-            "outcome": run.outcome.value if run.outcome is not None else "RUNNING",
-            **({"checkpoints": run.checkpoints} if controller.checkpoints.preemption is not None else {}),
-            **(_place(run, controller) if whole else {}),
-        }
-        for number, run in enumerate(job.runs, 1)
-    ]
+def _run_row(job_id: int, number: int, run: Run, controller: Controller, whole: bool) -> Row:
+    return {
+        "job_id": job_id,
+        "run": number,
+        "start": run.start,
+        "end": run.end if run.end is not None else np.nan,
+        "processors": _cpus(run.allocation, controller),
+        "work": _worked(run),
+        "backfilled": run.backfilled,
+        "outcome": run.outcome.value if run.outcome is not None else "RUNNING",
+        **({"checkpoints": run.checkpoints} if controller.checkpoints.preemption is not None else {}),
+        **(_place(run, controller) if whole else {}),
+    }
 
 
 def _worked(run: Run) -> float:
@@ -393,7 +414,7 @@ def _worked(run: Run) -> float:
     return np.nan if run.end is None else run.end - run.start - run.suspended(run.end)
 
 
-def _place(run: Run, controller: Controller) -> dict[str, Any]:
+def _place(run: Run, controller: Controller) -> Row:
     """Where a run was, and with what."""
     allocation, machine = run.allocation, controller.cluster.machine
     cpus = (machine.threads[list(allocation.nodes)] * allocation.units).tolist()
@@ -420,11 +441,15 @@ def _cpus(allocation: Any, controller: Controller) -> int:
     return int((threads[list(allocation.nodes)] * allocation.units).sum())
 
 
-def _columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
-    if not rows:
+def _columns(rows: Iterator[Row], numbers: Sequence[str]) -> Columns:
+    """Columns of rows, which are made one after the other: all at once would need gigabytes for a log of years."""
+    first = next(rows, None)
+    if first is None:
         return {}
-    columns: Columns = {}
-    for name in rows[0]:
-        values = [row[name] for row in rows]
-        columns[name] = np.array(values, dtype=object if isinstance(values[0], str) else None)
-    return columns
+    kinds = {name: "text" if isinstance(value, str) else "value" for name, value in first.items()}
+    kinds |= {name: "number" for name in numbers if name in kinds}
+    kinds |= {name: "flag" for name in _FLAGS if name in kinds}
+    notes = Notes(kinds)
+    for row in chain([first], rows):
+        notes.add(*row.values())
+    return notes.columns()
