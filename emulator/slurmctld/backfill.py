@@ -81,7 +81,8 @@ def backfill(cluster: Cluster, controls: Controls) -> None:
         cluster: the situation.
         controls: starts and preempts.
     """
-    if cluster.compiled is None:
+    # Compiled code knows only windows that double.
+    if cluster.compiled is None or cluster.parameters.bf_window_linear:
         Cycle(cluster, controls).run()
     else:
         from emulator.slurmctld.backfill_compiled import CompiledCycle

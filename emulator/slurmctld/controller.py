@@ -120,7 +120,9 @@ class Controller:
         self.cluster.policies = Policies(selection, cpus) if selection is not None else None
         if self.cluster.policies is not None:
             self.cluster.policies.save(self.checkpoints.unsaved)
-        if compiled if compiled is not None else find_spec("numba") is not None:
+        wanted = compiled if compiled is not None else find_spec("numba") is not None
+        # Compiled code counts units, which are not counted where only memory is.
+        if wanted and not self.cluster.machine.shared:
             from emulator.slurmctld.compiled import Compiled
 
             self.cluster.compiled = Compiled(self.cluster)

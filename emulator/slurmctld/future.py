@@ -11,7 +11,9 @@ from emulator.slurmctld.job import Job
 from emulator.slurmctld.nodes import Allocation, Free, Gres, Ints
 
 FIRST_WINDOW = 30.0
-"""Seconds: runs that end within it of one another are thought away together while a start is sought; it doubles."""
+"""Seconds: runs that end within it of one another are thought away together while a start is sought.
+
+It doubles, or grows by ``bf_window_linear``."""
 
 
 class Future:
@@ -41,7 +43,7 @@ class Future:
         self._known: dict[float, tuple[list[tuple[float, Free]], Iterator[tuple[float, Free]]]] = {}
 
     def from_(self, begin: float) -> Iterator[tuple[float, Free]]:
-        """(time, what is free then): first at ``begin`` itself, then as runs end in windows that double."""
+        """(time, what is free then): first at ``begin`` itself, then as runs end in windows that grow."""
         if begin not in self._known:
             self._known[begin] = ([], self._work_out(begin))
         known, rest = self._known[begin]
@@ -66,13 +68,13 @@ class Future:
         if self._spare.count:
             base = self._spare.added(base, self._spare.count)
             yield begin, self._released.added(base, place)
-        window = FIRST_WINDOW
+        window, more = FIRST_WINDOW, self._cluster.parameters.bf_window_linear
         while place < count:
             until = self._ends[place] + window
             while place < count and self._ends[place] <= until:
                 place += 1
             yield max(self._ends[place - 1], begin), self._released.added(base, place)
-            window *= 2
+            window += more or window
 
 
 class _Releases:
@@ -100,7 +102,8 @@ class _Releases:
             return np.bincount(nodes, weights=column[:upto], minlength=size).astype(np.int64)
 
         later = free.copy()
-        later.units += sums(self._units)
+        if not free.shared:
+            later.units += sums(self._units)
         later.memory += sums(self._memory)
         later.jobs -= np.bincount(nodes, minlength=size)
         for kind, column in self._gres.items():

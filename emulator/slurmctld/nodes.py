@@ -73,6 +73,7 @@ class Machine:
         weight: low ones are taken first.
         weights: all weights, ascending.
         gres: count of each kind on each node.
+        shared: whether any number of jobs may have the same units, for only memory is counted.
         pools: partitions whose jobs may have only so many units of a node together.
         features: of each node.
         up: whether a node takes new jobs.
@@ -83,7 +84,9 @@ class Machine:
         self.names = [node.name for node in nodes]
         self.index = {name: place for place, name in enumerate(self.names)}
         self.numbers: NDArray[np.object_] = np.arange(len(nodes)).astype(object)
-        sockets = any("SOCKET" in word.upper() for word in conf.parameters.words("SelectTypeParameters"))
+        counted = {word.upper() for word in conf.parameters.words("SelectTypeParameters")}
+        sockets = any("SOCKET" in word for word in counted)
+        self.shared = "CR_MEMORY" in counted
         self.threads: Ints = np.array([_threads(node, sockets) for node in nodes], dtype=np.int64)
         self.cores: Ints = np.array([node.cores_per_socket if sockets else 1 for node in nodes], dtype=np.int64)
         kept = [node.system_cores * node.threads_per_core for node in nodes]
@@ -129,7 +132,9 @@ class Machine:
     def free(self) -> Free:
         """All of it free."""
         return Free.of(
-            np.array([self.units, self.memory, np.zeros_like(self.units), *self.gres.values()]), tuple(self.gres)
+            np.array([self.units, self.memory, np.zeros_like(self.units), *self.gres.values()]),
+            tuple(self.gres),
+            self.shared,
         )
 
 
@@ -157,6 +162,7 @@ class Free:
         gres: count of each kind.
         jobs: how many jobs are on each node.
         table: all that as rows: units, memory, jobs, then the kinds.
+        shared: whether units are not counted: any number of jobs may have them.
     """
 
     units: Ints
@@ -164,15 +170,16 @@ class Free:
     gres: dict[Gres, Ints]
     jobs: Ints
     table: Ints
+    shared: bool = False
 
     @classmethod
-    def of(cls, table: Ints, kinds: Sequence[Gres]) -> Free:
+    def of(cls, table: Ints, kinds: Sequence[Gres], shared: bool = False) -> Free:
         """What the rows of a table say; changes of one are changes of the other."""
-        return cls(table[0], table[1], dict(zip(kinds, table[3:], strict=True)), table[2], table)
+        return cls(table[0], table[1], dict(zip(kinds, table[3:], strict=True)), table[2], table, shared)
 
     def copy(self) -> Free:
         """A copy that can be changed."""
-        return Free.of(self.table.copy(), tuple(self.gres))
+        return Free.of(self.table.copy(), tuple(self.gres), self.shared)
 
     def take(self, allocation: Allocation) -> None:
         """A job comes."""
@@ -184,7 +191,8 @@ class Free:
 
     def _change(self, allocation: Allocation, sign: int) -> None:
         nodes = list(allocation.nodes)
-        self.units[nodes] += sign * np.array(allocation.units, dtype=np.int64)
+        if not self.shared:
+            self.units[nodes] += sign * np.array(allocation.units, dtype=np.int64)
         self.memory[nodes] += sign * np.array(allocation.memory, dtype=np.int64)
         for kind, counts in allocation.gres.items():
             self.gres[kind][nodes] += sign * np.array(counts, dtype=np.int64)

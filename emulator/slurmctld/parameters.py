@@ -49,6 +49,7 @@ class Parameters:
     bf_interval: float
     bf_resolution: float
     bf_window: float
+    bf_window_linear: float
     bf_max_job_test: int
     bf_max_job_part: int
     bf_max_job_user: int
@@ -128,6 +129,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         bf_interval=seconds(option("bf_interval"), 30.0),
         bf_resolution=seconds(option("bf_resolution"), 60.0),
         bf_window=seconds(option("bf_window"), 86_400.0),
+        bf_window_linear=seconds(option("bf_window_linear"), 0.0),
         bf_max_job_test=tests,
         bf_max_job_part=bound("bf_max_job_part"),
         bf_max_job_user=bound("bf_max_job_user"),

@@ -110,8 +110,26 @@ def victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> l
         last = removed[-1]
         if order[0] is last:
             break
-        order = [last, *(other for other in order if other is not last)]
+        order = _reordered(order, removed, usable, cluster)
     return needed
+
+
+def _reordered(order: list[Job], removed: list[Job], usable: Mask, cluster: Cluster) -> list[Job]:
+    """The order of another attempt: the one first that made it fit.
+
+    Of those that were removed before it who has most nodes that are of use comes next, unless
+    the order is to be kept, or was made by a plugin.
+    """
+    *before, last = removed
+    kept = cluster.parameters.preempt_strict_order
+    if not kept and not (cluster.policies is not None and cluster.policies.names_victims):
+        before.sort(key=lambda other: -_shared(other, usable))
+    return [last, *before, *order[len(removed) :]]
+
+
+def _shared(job: Job, nodes: Mask) -> int:
+    assert job.run is not None
+    return int(nodes[list(job.run.allocation.nodes)].sum())
 
 
 def _overlaps(job: Job, nodes: Mask) -> bool:

@@ -21,7 +21,7 @@ PriorityType=priority/basic
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 {lines}
-NodeName=n[1-2] CPUs=2
+NodeName={nodes}
 PartitionName=p Nodes=ALL Default=YES {partition}
 PartitionName=q Nodes=ALL PriorityTier=5
 """
@@ -34,6 +34,7 @@ def simulated(
     lines: str = "",
     partition: str = "",
     scheduler: str = "backfill",
+    nodes: str = "n[1-2] CPUs=2",
     actions: tuple[tuple[float, str], ...] = (),
     until: float = 5000,
 ) -> Controller:
@@ -42,7 +43,8 @@ def simulated(
         JobRequest(number, one[0], one[1], parse_sbatch(one[2].split()), "me", **(one[3] if len(one) > 3 else {}))  # type: ignore[arg-type]
         for number, one in enumerate(submissions, 1)
     ]
-    conf = parse_slurm_conf(CONF.format(options=options, lines=lines, partition=partition, scheduler=scheduler))
+    stated = {"options": options, "lines": lines, "partition": partition, "scheduler": scheduler, "nodes": nodes}
+    conf = parse_slurm_conf(CONF.format(**stated))
     controller = Controller(conf, requests, [(at, partial(scontrol, text)) for at, text in actions])
     controller.run(until)
     return controller
@@ -156,3 +158,19 @@ def test_jobs_from_some_priority_on_are_not_preempted():
     assert (first.state, second.state) == ("PREEMPTED", "COMPLETED")
     first, second, _ = after(*jobs, lines=preempts + "PreemptParameters=min_exempt_priority=100")
     assert (first.state, second.state) == ("COMPLETED", "PREEMPTED")
+
+
+@pytest.mark.parametrize("order", ["PreemptParameters=strict_order", "SchedulerParameters=preempt_strict_order", ""])
+def test_a_second_attempt_keeps_the_order_of_victims_only_if_it_is_to(order):
+    lines = f"PreemptType=preempt/partition_prio\nPreemptMode=CANCEL\n{order}"
+    running = ((0, 300, "-N1 -n1 -t10"), (1, 300, "-N2 -n2 -t10"), (2, 300, "-N2 -n2 -t10"))
+    jobs = after(*running, (30, 9, "-N4 -n4 -t1 -pq"), lines=lines, nodes="n[1-5] CPUs=1", until=60)
+    gone = [job.state == "PREEMPTED" for job in jobs[:3]]
+    assert gone == ([True, True, True] if order else [False, True, True])
+
+
+def test_windows_of_ends_grow_as_they_are_to():
+    jobs = (*((0.0, 900.0, f"-n1 -t{minutes}") for minutes in (1, 2, 3, 4)), (2.0, 9.0, "-n2 -t1"))
+    doubled, linear = after(*jobs, until=25)[4], after(*jobs, options=",bf_window_linear=1", until=25)[4]
+    assert linear.planned_start == pytest.approx(120, abs=3)
+    assert doubled.planned_start == pytest.approx(180, abs=3)

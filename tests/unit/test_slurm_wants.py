@@ -228,3 +228,13 @@ def test_a_soft_least_limit_is_only_planned_with():
     )
     assert waiting[1].planned_start == pytest.approx(542, abs=5)
     assert planned[1].planned_start == pytest.approx(122, abs=5)
+
+
+def test_where_only_memory_is_counted_jobs_share_cpus():
+    words = ("-N1 -n8 -t5 --mem=3000", "-N1 -n8 -t5 --mem=3000", "-N1 -n8 -t9 --mem=7000", "-N1 -n1 -t2 --mem=3000")
+    first, second, third, behind = [job.runs[0] for job in jobs(*words, select="CR_Memory")]
+    assert first.allocation.nodes == second.allocation.nodes != third.allocation.nodes
+    assert max(first.start, second.start, third.start) < 5
+    assert behind.start > 50
+    assert refusal("-N1 -n9 -t5 --mem=1", select="CR_Memory") == "Requested node configuration is not available"
+    assert not together(*words[:3], select="CR_CPU_Memory")
