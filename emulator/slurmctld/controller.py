@@ -24,6 +24,7 @@ from emulator.config.slurm.model import SlurmConf
 from emulator.slurmctld.accounting import Accounting
 from emulator.slurmctld.backfill import backfill
 from emulator.slurmctld.builtin import predict
+from emulator.slurmctld.changes import Changes
 from emulator.slurmctld.checkpoint import Checkpoints
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.dependency import is_circular
@@ -90,6 +91,7 @@ class Controller:
         cluster: the situation; after :meth:`run`, all jobs with their runs.
         rejected: (submission, Slurm's words) of what was refused.
         refused: (second, words) of operators' commands that could not be carried out.
+        changes: what may have changed for waiting jobs since an observer looked.
     """
 
     def __init__(
@@ -128,6 +130,7 @@ class Controller:
             self.cluster.compiled = Compiled(self.cluster)
         self.rejected: list[tuple[JobRequest, str]] = []
         self.refused: list[tuple[float, str]] = []
+        self.changes = Changes()
         self._events: list[tuple[float, int, Action]] = []
         self._ticks: list[tuple[float, int, Tick]] = []
         self._sequence = 0
@@ -140,7 +143,7 @@ class Controller:
             self._at(request.submit, partial(self._submit, request))
         for second, action in actions:
             self._at(second, partial(self._act, action))
-        self._begun = False
+        self._begun = self._observed = False
         self._sweep_due = float("inf")
         self._version = 0
         self._seen: dict[str, int] = {}
@@ -156,6 +159,7 @@ class Controller:
         """
         if not self._begun:
             self._begin()
+        self._observed = observe is not None
         while self._next()[0] <= until and (until < float("inf") or not self._idle()):
             if self._ticks and self._ticks[0][:2] == self._next():
                 self._tick(leap=observe is None)
@@ -371,6 +375,8 @@ class Controller:
                 self.cluster.policies.arrived(job, self.cluster.now)
             self.cluster.order.settle(job)
             self._watch_deadline(job)
+        if self._observed:
+            self.changes.arrived += jobs
         self._version += 1
         if jobs[0].begin > self.cluster.now:
             self._at(jobs[0].begin, self._wake)
@@ -446,6 +452,7 @@ class Controller:
         if self._main_at != at:
             return
         self._main_at, self._last_main = None, at
+        self.changes.waits = True
         before = self._version
         self._refresh()
         schedule(self.cluster, self)
@@ -463,6 +470,7 @@ class Controller:
 
     def _backfill_cycle(self) -> None:
         if self._news("backfill"):
+            self.changes.waits = True
             before = self._version
             self._refresh()
             backfill(self.cluster, self)
@@ -493,6 +501,7 @@ class Controller:
 
     def _calculate(self) -> None:
         """A period ends: usage decays, and waiting jobs get new priorities."""
+        self.changes.all()
         if self.cluster.accounting is not None and self.cluster.accounting.period():
             self._version += 1
         if isinstance(self.priority, MultifactorPriority) and self.priority.recalculate_all(self.cluster):
@@ -683,6 +692,7 @@ class Controller:
     def _requeue(self, job: Job) -> None:
         job.requeue_after = False
         job.restarts += 1
+        self.changes.all()
         job.state, job.reason = State.PENDING, "BeginTime"
         job.submitted = self.cluster.now
         self.cluster.enqueue(job)
@@ -713,6 +723,7 @@ class Controller:
 
     def _act(self, action: Callable[[Controller], None]) -> None:
         self._to_come -= 1
+        self.changes.all()
         self._version += 1
         self._sweep_due = 0.0
         self.cluster.look_again()

@@ -6,14 +6,14 @@ priorities were worked out from; the shares of associations. A row for each chan
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from emulator.accounting.records import Columns
 from emulator.slurmctld.controller import Controller
 from emulator.slurmctld.job import Job, State
 from emulator.slurmctld.notes import Notes
 from emulator.slurmctld.priority import NAMES, MultifactorPriority, Priced
-from emulator.slurmctld.shares import ShareRow, share_rows, tres_text
+from emulator.slurmctld.shares import ChangedShares
 
 WAIT_COLUMNS: dict[str, str] = {
     "job_id": "the job's id",
@@ -76,72 +76,75 @@ class Journal:
         self._factors = Notes(_kinds(FACTOR_COLUMNS))
         self._shares = Notes(_kinds(SHARE_COLUMNS))
         self._last: dict[int, Seen] = {}
-        self._priced: dict[tuple[int, str], Priced] = {}
-        self._shared: dict[tuple[str, str, str], tuple[int, ShareRow]] = {}
+        self._priced: dict[int, dict[str, tuple[Priced, str]]] = {}
+        accounting = controller.cluster.accounting
+        self._changed_shares = ChangedShares(accounting) if accounting is not None else None
         self._period: float | None = None
         priority = controller.priority
         self._prices = priority if isinstance(priority, MultifactorPriority) else None
 
     def __call__(self) -> None:
         """Note what has changed."""
-        cluster, last = self._controller.cluster, self._last
+        cluster, changes = self._controller.cluster, self._controller.changes
         if cluster.accounting is not None and cluster.accounting.usage.last != self._period:
             self._note_shares()
-        for number, job in cluster.waiting.items():
+        if changes.waits or changes.arrived:
+            # What becomes of the queue at most events is nothing, or that jobs arrive.
+            jobs = [job for job in changes.arrived if job.id in cluster.waiting]
+            self._look_at(cluster.waiting.values() if changes.waits else jobs)
+            self._price_all(cluster.waiting.values() if changes.prices else jobs)
+            changes.seen()
+        if len(self._last) > len(cluster.waiting):
+            self._forget(cluster.jobs, cluster.now)
+
+    def _look_at(self, jobs: Iterable[Job]) -> None:
+        last, now = self._last, self._controller.cluster.now
+        for job in jobs:
+            number, reason, planned = job.request.id, job.reason, job.planned_start
+            priority = job.priority if len(job.priorities) < 2 else shown_priority(job)
             seen = last.get(number)
-            reason, priority, planned = job.reason, shown_priority(job), job.planned_start
-            if self._prices is not None and job.priced:
-                self._price(job)
             if seen is not None and seen[0] == reason and seen[1] == priority and not _moved(seen[2], planned):
                 continue
             last[number] = (reason, priority, planned)
-            self._waits.add(number, cluster.now, State.PENDING.value, reason, priority, planned)
-        if len(last) > len(cluster.waiting):
-            self._forget(cluster.jobs, cluster.now)
+            self._waits.add(number, now, State.PENDING.value, reason, priority, planned)
+
+    def _price_all(self, jobs: Iterable[Job]) -> None:
+        for job in jobs if self._prices is not None else ():
+            self._price(job)
 
     def _forget(self, jobs: dict[int, Job], now: float) -> None:
         """Jobs that wait no longer: a run tells what became of most of them."""
         waiting = self._controller.cluster.waiting
         for number in [number for number in self._last if number not in waiting]:
             reason, priority, _ = self._last.pop(number)
+            self._priced.pop(number, None)
             job = jobs[number]
             if job.over and not job.runs:
                 self._waits.add(number, now, job.state.value, reason, priority, None)
 
     def _price(self, job: Job) -> None:
         """Note what a priority was worked out from, if it was worked out anew."""
+        known = self._priced.setdefault(job.id, {})
         for name, priced in job.priced.items():
-            key = (job.id, name)
-            before = self._priced.get(key)
+            before, text = known.get(name, (None, ""))
             if before is priced:
                 continue
-            self._priced[key] = priced
-            if before is None or (before.factors, before.resources) != (priced.factors, priced.resources):
-                factors = [priced.factors.get(each, 0.0) for each in NAMES]
-                resources = ",".join(f"{each}={share!r}" for each, share in priced.resources.items())
+            factors, resources = priced.factors, priced.resources
+            if before is None or before.resources is not resources:
+                text = ",".join(f"{each}={share!r}" for each, share in resources.items())
+            known[name] = (priced, text)
+            if before is None or (before.factors, before.resources) != (factors, resources):
                 total = max(1, priced.total - job.nice)
-                self._factors.add(job.id, self._controller.cluster.now, name, total, *factors, resources)
+                each = [factors.get(factor, 0.0) for factor in NAMES]
+                self._factors.add(job.id, self._controller.cluster.now, name, total, *each, text)
 
     def _note_shares(self) -> None:
         cluster = self._controller.cluster
         assert cluster.accounting is not None
+        assert self._changed_shares is not None
         self._period = cluster.accounting.usage.last
-        for place, row in enumerate(share_rows(cluster.accounting)):
-            key = (row.account, row.user, row.partition)
-            if self._shared.get(key) == (place, row):
-                continue
-            self._shared[key] = (place, row)
-            limits = ",".join(f"{name}={amount:.0f}" for name, amount in row.limit_minutes.items())
-            amounts = (
-                row.norm_shares,
-                row.raw_usage,
-                row.norm_usage,
-                row.effective_usage,
-                row.fair_share,
-                row.level_fs,
-            )
-            known = (*key, place, row.depth, row.raw_shares)
-            self._shares.add(cluster.now, *known, *amounts, limits, tres_text(row.run_minutes))
+        for row in self._changed_shares.rows():
+            self._shares.add(cluster.now, *row)
 
     def tables(self) -> dict[str, Columns]:
         """What was noted, by name of the file; tables that a run of this kind has not are left out."""
