@@ -45,6 +45,13 @@ if TYPE_CHECKING:
     multiple=True,
     help="With --slurm-conf: accounts and QOS, a dump of sacctmgr or a script of its commands.  [repeatable]",
 )
+@click.option(
+    "--commands",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="With --slurm-conf: operators' commands at their times, lines of SECOND COMMAND, such as 3600 scontrol update "
+    "NodeName=n1 State=DRAIN.  [repeatable]",
+)
 @shared.plugin_options
 @shared.trace_options
 @shared.machine_options
@@ -68,6 +75,7 @@ def run(
     experiment: Path | None,
     slurm_conf: Path | None,
     accounts: tuple[Path, ...],
+    commands: tuple[Path, ...],
     files: tuple[Path, ...],
     folders: tuple[Path, ...],
     settings: tuple[str, ...],
@@ -107,10 +115,13 @@ def run(
         catalogue = shared.find_plugins(files, folders)
         books = read_books(accounts, study)
         stated = study.preemption if study is not None else {}
+        given["commands"] = commands
         run_slurm(
             trace, slurm_conf, given, settings, catalogue, out, records, threshold, warm_up, as_json, books, stated
         )
         return
+    if commands:
+        raise click.UsageError("Operators' commands go with --slurm-conf: they count in Slurm's timing.")
     if accounts or (study is not None and (study.account_files or study.account_commands)):
         raise click.UsageError("Accounts go with --slurm-conf: they count in Slurm's timing.")
     reading = {name: given.pop(name) for name in ("filter", "processors_field", "first_submit", "malformed")}

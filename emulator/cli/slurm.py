@@ -40,6 +40,7 @@ def run_slurm(
     from emulator.config.slurm import read_slurm_conf
     from emulator.config.slurm.emulated import check_plugins
     from emulator.metrics.summary import summarise
+    from emulator.slurmctld.commands import read_commands
     from emulator.slurmctld.simulate import simulate_slurm
 
     slots, seed, compiled = _slots(given)
@@ -48,11 +49,13 @@ def run_slurm(
     for notice in conf.notices:
         click.echo(f"{notice}", err=True)
     requests, about, note, epoch = read_requests(trace, conf, {name: given.get(name) for name in READING})
+    actions = [(command.at, command) for path in given.get("commands", ()) for command in read_commands(path)]
     result = simulate_slurm(
         requests,
         conf,
         name=trace.name.partition(".")[0],
         epoch=epoch,
+        actions=actions,
         accounts=accounts,
         out=out,
         about=about,
@@ -74,6 +77,7 @@ def run_slurm(
             shared.metric_note(threshold, warm_up),
             note,
             _rejected(result.about),
+            *result.about.get("refused", {}).values(),
             _without_effect(conf),
             _without_accounts(conf, accounts),
         )
@@ -132,7 +136,9 @@ def _slots(given: Mapping[str, Any]) -> tuple[dict[str, str], int, bool | None]:
     """Plugins that take the places of Slurm's, seed, compiled; other options of ideal timing would be ignored."""
     from emulator.config.options import resolve_slots
 
-    slots, rest = resolve_slots({name: value for name, value in given.items() if name not in (*READING, "preemption")})
+    slots, rest = resolve_slots(
+        {name: value for name, value in given.items() if name not in (*READING, "preemption", "commands")}
+    )
     seed, compiled = rest.pop("seed", None), rest.pop("compiled", None)
     stated = [name for name, value in rest.items() if value not in (None, ())]
     if stated:

@@ -279,6 +279,7 @@ class CompiledCycle(Cycle):
         self._runs_of = 0
         self._simple: dict[tuple[int, str], bool] = {}
         self._preempts = may_preempt(cluster)
+        self._reserved_nodes = controls.reservations.standing(cluster.now)
         self._keeps_all = not (
             parameters.bf_job_part_count_reserve
             or parameters.bf_min_prio_reserve
@@ -376,7 +377,7 @@ class CompiledCycle(Cycle):
     def _plain(self, job: Job, partition: Partition) -> bool:
         """Whether nobody is suspended, can be preempted, or has nodes to himself, and nothing is reserved."""
         cluster = self._cluster
-        if cluster.suspended or cluster.exclusive_user or self._controls.reservations.by_name:
+        if cluster.suspended or cluster.exclusive_user or self._reserved_nodes:
             return False
         return not (self._preempts and self._candidates(partition, job))
 

@@ -32,6 +32,7 @@ from emulator.slurmctld.gang import Rows
 from emulator.slurmctld.job import EMPTY, YEAR, Job, Partition, Run, State
 from emulator.slurmctld.job_mgr import check_count, make_job
 from emulator.slurmctld.job_scheduler import schedule
+from emulator.slurmctld.limit_reasons import FADING
 from emulator.slurmctld.nodes import Allocation, Mask
 from emulator.slurmctld.parameters import Timing, parameters_of
 from emulator.slurmctld.policies import Policies
@@ -41,7 +42,7 @@ from emulator.slurmctld.queue import first_reason, refresh_eligibility
 from emulator.slurmctld.request import UNLIMITED, JobRequest, RejectedError
 from emulator.slurmctld.reservation import Reservations
 from emulator.slurmctld.wants import BAD_CONSTRAINTS, TOO_MUCH_MEMORY
-from emulator.workload.sbatch import Dependency
+from emulator.workload.sbatch import BatchOptions, Dependency
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.manager import Selection
 
@@ -112,7 +113,7 @@ class Controller:
         self.timing = timing or Timing()
         multifactor = conf.parameters.text("PriorityType").lower() == "priority/multifactor"
         self.rows = Rows(self.cluster)
-        self.reservations = Reservations(self.cluster)
+        self.reservations = Reservations(self.cluster, made=bool(actions))
         self._period = calculation_period(conf)
         if accounts is not None:
             began, phase = -self.timing.uptime, self.timing.second_phase
@@ -325,12 +326,50 @@ class Controller:
                     job.requeue_after = self._may_requeue(job)
                     self._terminate(job, State.NODE_FAIL)
 
-    def move(self, job: Job, partitions: tuple[str, ...]) -> None:
-        """Move a waiting job to other partitions."""
-        moved = make_job(replace(job.request, options=replace(job.options, partitions=partitions)), self.cluster)
-        job.request, job.partitions, job.wants = moved.request, moved.partitions, moved.wants
-        if job.priority and isinstance(self.priority, MultifactorPriority):
+    def change(self, job: Job, options: BatchOptions) -> None:
+        """Let a waiting job ask for something else.
+
+        Raises:
+            InputError: it does not wait, or would be refused.
+        """
+        if job.state is not State.PENDING:
+            raise InputError(f"job {job.id} does not wait: that can be changed only of a job that does")
+        before, changed = job.options, make_job(replace(job.request, options=options), self.cluster)
+        self._change_account(job, changed)
+        job.request, job.partitions, job.wants, job.alike = (
+            changed.request,
+            changed.partitions,
+            changed.wants,
+            changed.alike,
+        )
+        job.time_min = changed.time_min
+        if options.begin != before.begin:
+            job.begin = changed.begin
+            self.wake_at(job.begin)
+        if options.deadline != before.deadline:
+            job.deadline = changed.deadline
+            self._watch_deadline(job)
+        for dependency in options.dependencies if options.dependencies != before.dependencies else ():
+            self._wake_after(dependency)
+        job.priced = EMPTY
+        if job.priority and not job.fixed_priority and isinstance(self.priority, MultifactorPriority):
             job.priority = self.priority.set(job, self.cluster)
+
+    def _change_account(self, job: Job, changed: Job) -> None:
+        """A waiting job counts for another association or quality of service, if those admit it."""
+        accounting, before, after = self.cluster.accounting, job.options, changed.options
+        if accounting is None or (before.account, before.qos, before.partitions) == (
+            after.account,
+            after.qos,
+            after.partitions,
+        ):
+            return
+        accounting.left(job)
+        try:
+            accounting.admit(changed)
+            job.account = changed.account
+        finally:
+            accounting.submitted(job)
 
     def reserve(
         self,
@@ -348,8 +387,13 @@ class Controller:
         self.reservations.create(
             name, start, end, nodes=nodes, count=count, users=users, accounts=accounts, flags=flags
         )
-        for at in (start, end):
-            self._at(at, self._wake)
+        self.wake_at(start, end)
+
+    def wake_at(self, *times: float) -> None:
+        """Have the queue looked at again at some times to come."""
+        for at in times:
+            if self.cluster.now <= at < math.inf:
+                self._at(at, self._wake)
 
     # Events
 
@@ -386,6 +430,8 @@ class Controller:
 
     def _admit(self, jobs: list[Job]) -> None:
         """Find the account of new jobs, or refuse them."""
+        if self.reservations.lacks(jobs[0]):
+            raise RejectedError("Requested reservation is invalid")
         accounting = self.cluster.accounting
         if accounting is None:
             return
@@ -495,7 +541,7 @@ class Controller:
             return True
         if self.cluster.accounting is not None and self.cluster.accounting.exempts:
             return True
-        if self._seen.get(loop) != self._version or self.reservations.by_name:
+        if self._seen.get(loop) != self._version or self.reservations.standing(self.cluster.now):
             return True
         return loop == "backfill" and self.cluster.now >= self._next_end
 
@@ -749,7 +795,17 @@ class Controller:
         if self._to_come or self.cluster.running or self.cluster.suspended or self._main_at is not None:
             return False
         waiting = [job for job in self.cluster.pending() if job.held_by == "" and "Never" not in job.reason]
+        if self._only_time_passes():
+            # Limits on past usage may still let go.
+            waiting = [job for job in waiting if job.reason in FADING]
         return not any(self._may_start(job) for job in waiting)
+
+    def _only_time_passes(self) -> bool:
+        """Whether nothing is to come, and both loops have looked at the queue since anything happened."""
+        if self._events or self.reservations.standing(self.cluster.now):
+            return False
+        loops = ("main", "backfill") if self.parameters.backfill else ("main",)
+        return all(self._seen.get(loop) == self._version for loop in loops)
 
     def _may_start(self, job: Job) -> bool:
         if self.cluster.accounting is not None and self.cluster.accounting.never_starts(job):

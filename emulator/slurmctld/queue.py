@@ -71,6 +71,7 @@ OBSTACLES = (
     "DependencyNeverSatisfied",
     "JobArrayTaskLimit",
     "Reservation",
+    "ReservationDeleted",
 )
 BOUNDS = (
     *("PartitionDown", "PartitionInactive", "PartitionTimeLimit", "PartitionNodeLimit"),
@@ -86,6 +87,8 @@ def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
         return "Dependency" if met is Met.NOT_YET else "DependencyNeverSatisfied"
     if job.begin > cluster.now:
         return "BeginTime"
+    if reservations.lacks(job):
+        return "ReservationDeleted"
     own = reservations.of(job)
     if own is not None and own.start > cluster.now:
         return "Reservation"

@@ -53,10 +53,12 @@ class Reservations:
 
     Args:
         cluster: the situation.
+        made: whether operators make any. Where they do not, as in most logs, jobs that name one do without.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, made: bool = True) -> None:
         self._cluster = cluster
+        self._made = made
         self.by_name: dict[str, Reservation] = {}
 
     def create(
@@ -88,6 +90,14 @@ class Reservations:
     def of(self, job: Job) -> Reservation | None:
         """The reservation that a job asked for, or None."""
         return self.by_name.get(job.options.reservation)
+
+    def lacks(self, job: Job) -> bool:
+        """Whether a job asked for a reservation that there is not, or not any more."""
+        return bool(self._made and job.options.reservation and job.options.reservation not in self.by_name)
+
+    def standing(self, now: float) -> bool:
+        """Whether any holds now or will hold."""
+        return any(one.end > now for one in self.by_name.values())
 
     def kept_from(self, job: Job, at: float, length: float) -> Mask:
         """Nodes that reservations keep from a job that runs from ``at`` on, for ``length`` seconds."""

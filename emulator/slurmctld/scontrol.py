@@ -5,18 +5,23 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from emulator.config.sacctmgr.commands import sacctmgr
 from emulator.config.slurm.duration import limit_seconds
 from emulator.config.slurm.hostlist import expand
 from emulator.slurmctld.job import Job
+from emulator.slurmctld.nodes import Mask
+from emulator.slurmctld.reservation import Reservation
+from emulator.workload.sbatch import BatchOptions, Change, with_option
 from slurm_sim_plugins.errors import InputError
 
 if TYPE_CHECKING:
     from emulator.slurmctld.controller import Controller
 
 Fields = Mapping[str, str]
+Action = Callable[[list[str], "Controller"], None]
 
 
 def scontrol(command: str, controller: Controller) -> None:
@@ -29,28 +34,47 @@ def scontrol(command: str, controller: Controller) -> None:
     Raises:
         InputError: a command that is not known, or that cannot be carried out.
     """
-    words = shlex.split(command)
-    if words and words[0] == "sacctmgr":
-        _change_accounts(words, controller)
-        return
-    if words and words[0] == "scontrol":
-        words = words[1:]
+    action, words = _parsed(command)
+    try:
+        action(words, controller)
+    except ValueError as error:
+        raise InputError(f"{command!r}: {error}") from error
+
+
+def check(command: str) -> None:
+    """Whether a command is one that is known, whatever it is about.
+
+    Raises:
+        InputError: it is not.
+    """
+    _parsed(command)
+
+
+def _parsed(command: str) -> tuple[Action, list[str]]:
+    """What carries a command out, and the words for it."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise InputError(f"{command!r}: {error}") from error
+    program = words.pop(0) if words and words[0] in ("scontrol", "scancel", "sacctmgr") else "scontrol"
     if not words:
         raise InputError(f"{command!r}: name what to do")
+    if program != "scontrol":
+        return (_scancel if program == "scancel" else _change_accounts), words
     verb, rest = words[0].lower(), words[1:]
-    if verb in ("create", "update") and rest and rest[0].lower() == "reservation":
-        verb, rest = f"{verb} reservation", rest[1:]
-    action = VERBS.get(verb)
-    if action is None:
-        raise InputError(f"{command!r}: the emulator knows {', '.join(VERBS)}")
-    action(rest, controller)
+    about = rest[0].lower().partition("=")[0] if rest else ""
+    if about in ("reservation", "reservationname") and verb in ("create", "update", "delete"):
+        verb, rest = f"{verb} reservation", rest[1:] if "=" not in rest[0] else rest
+    if verb not in VERBS:
+        raise InputError(f"{command!r}: the emulator knows scancel, sacctmgr, and of scontrol {', '.join(VERBS)}")
+    return VERBS[verb], rest
 
 
 def _change_accounts(words: list[str], controller: Controller) -> None:
     accounting = controller.cluster.accounting
     if accounting is None:
         raise InputError("there are no accounts that could be changed")
-    sacctmgr(words, accounting.manager.accounts)
+    sacctmgr(["sacctmgr", *words], accounting.manager.accounts)
     accounting.changed()
 
 
@@ -198,26 +222,67 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
         job.limit = limit_seconds(value)
         if job.run is not None:
             job.run.limit = job.limit
-    elif key == "partition":
-        controller.move(job, tuple(value.split(",")))
+    elif key in OF_A_JOB:
+        controller.change(job, OF_A_JOB[key](job.options, value))
     else:
-        raise InputError(f"of a job the emulator can update Priority, Nice, TimeLimit and Partition, not {key!r}")
+        known = ", ".join(("priority", "nice", "timelimit", *OF_A_JOB))
+        raise InputError(f"of a job the emulator can update {known}, not {key!r}")
+
+
+def _as(option: str) -> Change:
+    """A field that says what an option of ``sbatch`` says."""
+    return lambda options, value: with_option(options, option, value)
+
+
+def _requeues(options: BatchOptions, value: str) -> BatchOptions:
+    if value not in ("0", "1"):
+        raise ValueError(f"Requeue is 0 or 1, not {value!r}")
+    return replace(options, requeue=value == "1")
+
+
+def _throttle(options: BatchOptions, value: str) -> BatchOptions:
+    if options.array is None:
+        raise ValueError("only an array has an ArrayTaskThrottle")
+    return replace(options, array=replace(options.array, limit=int(value)))
+
+
+def _condition(options: BatchOptions, value: str) -> BatchOptions:
+    """Other conditions on other jobs; none where the value is empty."""
+    options = replace(options, dependencies=(), any_dependency=False)
+    return with_option(options, "dependency", value) if value else options
+
+
+OF_A_JOB: dict[str, Change] = {
+    "partition": _as("partition"),
+    "account": _as("account"),
+    "qos": _as("qos"),
+    "numnodes": _as("nodes"),
+    "numtasks": _as("ntasks"),
+    "features": lambda options, value: replace(options, constraint=value),
+    "reqnodelist": _as("nodelist"),
+    "excnodelist": _as("exclude"),
+    "minmemorynode": _as("mem"),
+    "minmemorycpu": _as("mem-per-cpu"),
+    "licenses": _as("licenses"),
+    "timemin": _as("time-min"),
+    "starttime": _as("begin"),
+    "deadline": _as("deadline"),
+    "dependency": _condition,
+    "reservationname": _as("reservation"),
+    "requeue": _requeues,
+    "arraytaskthrottle": _throttle,
+}
+"""Fields of a waiting job that can be updated besides its priority, nice value and limit."""
 
 
 def _create_reservation(words: list[str], controller: Controller) -> None:
     fields, now = _fields(words), controller.cluster.now
-    start = _start_time(fields.get("starttime", "now"), now)
-    end = start + limit_seconds(fields["duration"]) if "duration" in fields else float("inf")
-    names = fields.get("nodes", "")
-    machine = controller.cluster.machine
-    if names.upper() == "ALL":
-        names = ",".join(machine.names)
-    nodes = machine.mask_of(expand(names)) if names else None
+    start = _time("StartTime", fields.get("starttime", "now"), now)
     controller.reserve(
         fields.get("reservationname", ""),
         start,
-        end,
-        nodes=nodes,
+        _end(fields, start, now, float("inf")),
+        nodes=_nodes(fields, controller),
         count=int(fields["nodecnt"]) if "nodecnt" in fields else None,
         users=_words(fields.get("users", "")),
         accounts=_words(fields.get("accounts", "")),
@@ -225,19 +290,96 @@ def _create_reservation(words: list[str], controller: Controller) -> None:
     )
 
 
-def _start_time(text: str, now: float) -> float:
+def _update_reservation(words: list[str], controller: Controller) -> None:
+    fields, now = _fields(words), controller.cluster.now
+    one = _reservation(fields, controller)
+    nodes = _nodes(fields, controller)
+    one.start = _time("StartTime", fields["starttime"], now) if "starttime" in fields else one.start
+    one.end = _end(fields, one.start, now, one.end)
+    one.nodes = one.nodes if nodes is None else nodes
+    one.users = _words(fields["users"]) if "users" in fields else one.users
+    one.accounts = _words(fields["accounts"]) if "accounts" in fields else one.accounts
+    controller.wake_at(one.start, one.end)
+
+
+def _delete_reservation(words: list[str], controller: Controller) -> None:
+    one = _reservation(_fields([f"reservationname={word}" if "=" not in word else word for word in words]), controller)
+    if any(job.options.reservation == one.name for job in controller.cluster.running.values()):
+        raise InputError("Requested reservation is in use")
+    del controller.reservations.by_name[one.name]
+
+
+def _reservation(fields: Fields, controller: Controller) -> Reservation:
+    name = fields.get("reservationname", "")
+    if name not in controller.reservations.by_name:
+        raise InputError(f"there is no reservation {name!r}")
+    return controller.reservations.by_name[name]
+
+
+def _nodes(fields: Fields, controller: Controller) -> Mask | None:
+    names, machine = fields.get("nodes", ""), controller.cluster.machine
+    if names.upper() == "ALL":
+        return machine.mask_of(machine.names)
+    listed = expand(names) if names else []
+    unknown = [name for name in listed if name not in machine.index]
+    if unknown:
+        raise InputError(f"there is no node {unknown[0]!r}")
+    return machine.mask_of(listed) if listed else None
+
+
+def _end(fields: Fields, start: float, now: float, otherwise: float) -> float:
+    if "duration" in fields:
+        return start + limit_seconds(fields["duration"])
+    return _time("EndTime", fields["endtime"], now) if "endtime" in fields else otherwise
+
+
+def _time(name: str, text: str, now: float) -> float:
     found = re.fullmatch(r"now(?:\+(\d+)([a-z]*))?", text.lower())
-    if found is None:
-        raise InputError(f"StartTime={text}: the emulator takes now and now+SECONDS")
-    units = {"": 1, "s": 1, "seconds": 1, "m": 60, "minutes": 60, "h": 3600, "hours": 3600, "days": 86_400}
+    units = {"": 1, "s": 1, "seconds": 1, "m": 60, "minutes": 60, "h": 3600, "hours": 3600, "d": 86_400, "days": 86_400}
+    if found is None or (found[2] or "") not in units:
+        raise InputError(f"{name}={text}: the emulator takes now, now+SECONDS and now+NUMBERunit, such as now+2hours")
     return now + int(found[1] or 0) * units[found[2] or ""]
+
+
+def _scancel(words: list[str], controller: Controller) -> None:
+    """Jobs by id or list of ids; ``-u``, ``-n`` and ``-p`` for all of a user, a name, a partition."""
+    ids, chosen = _chosen(words)
+    jobs = _jobs(ids, controller) if ids else list(controller.cluster.jobs.values())
+    for job in jobs:
+        if not job.over and all(CHOICES[name](job, value) for name, value in chosen.items()):
+            controller.cancel(job)
+
+
+def _chosen(words: list[str]) -> tuple[list[str], dict[str, str]]:
+    """Words that name jobs, and what else they must be."""
+    ids, chosen, rest = [], {}, list(reversed(words))
+    while rest:
+        word = rest.pop()
+        if not word.startswith("-"):
+            ids.append(word)
+            continue
+        name, equals, value = word.partition("=")
+        if name not in CHOICES or not (equals or rest):
+            raise InputError(f"{word!r}: of scancel the emulator takes job ids and {', '.join(CHOICES)}, with a value")
+        chosen[name] = value if equals else rest.pop()
+    if not ids and not chosen:
+        raise InputError("name the jobs to cancel")
+    return ids, chosen
+
+
+CHOICES: dict[str, Callable[[Job, str], bool]] = {
+    **dict.fromkeys(("-u", "--user"), lambda job, value: job.request.user == value),
+    **dict.fromkeys(("-n", "--name"), lambda job, value: job.name == value),
+    **dict.fromkeys(("-p", "--partition"), lambda job, value: value in [one.name for one in job.partitions]),
+}
+"""What ``scancel`` takes besides ids of jobs."""
 
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(word for word in text.split(",") if word)
 
 
-VERBS: dict[str, Callable[[list[str], Controller], None]] = {
+VERBS: dict[str, Action] = {
     "hold": _hold,
     "release": _release,
     "requeue": _requeue,
@@ -247,5 +389,7 @@ VERBS: dict[str, Callable[[list[str], Controller], None]] = {
     "top": _top,
     "update": _update,
     "create reservation": _create_reservation,
+    "update reservation": _update_reservation,
+    "delete reservation": _delete_reservation,
 }
 """What the emulator carries out, by verb."""

@@ -262,6 +262,7 @@ def describe(
         "slurm_conf": {"name": Path(conf.source).name, "sha256": hashlib.sha256(stated.encode()).hexdigest()},
         "workload": {"name": name, "jobs": len(records), **about},
         "rejected": dict(Counter(words for _, words in controller.rejected)),
+        "refused": {f"{second:.15g}": words for second, words in controller.refused},
     } | _books(controller)
 
 

@@ -168,11 +168,26 @@ def parse_sbatch(arguments: Sequence[str]) -> BatchOptions:
     """
     options = BatchOptions()
     for name, value in _pairs(arguments):
-        try:
-            options = OPTIONS[name].change(options, value)
-        except ValueError as error:
-            raise ValueError(f"--{name}: {error}") from None
+        options = with_option(options, name, value)
     return options
+
+
+def with_option(options: BatchOptions, name: str, value: str) -> BatchOptions:
+    """Options with one more.
+
+    Args:
+        options: those that there are.
+        name: of another, without the hyphens.
+        value: of it.
+
+    Raises:
+        ValueError: an unknown option, or a value that cannot be understood; the message names it.
+    """
+    option = _known(name)
+    try:
+        return option.change(options, value)
+    except ValueError as error:
+        raise ValueError(f"--{name}: {error}") from None
 
 
 def _pairs(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:

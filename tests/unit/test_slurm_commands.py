@@ -1,0 +1,193 @@
+"""Operators' commands at their times: the file, what they do, what is wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from emulator.accounting.runfolder import read_run
+from emulator.cli import slurm_sim
+from emulator.config.slurm import parse_slurm_conf
+from emulator.slurmctld.commands import read_commands
+from emulator.slurmctld.controller import Controller
+from emulator.slurmctld.job import State
+from emulator.slurmctld.request import JobRequest
+from emulator.slurmctld.scontrol import scontrol
+from emulator.workload.sbatch import parse_sbatch
+from slurm_sim_plugins import InputError
+
+CONF = """
+ClusterName=small
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=10
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+Licenses=solver:2
+NodeName=n[1-2] CPUs=2 Feature=old
+NodeName=n[3-4] CPUs=2 Feature=new
+PartitionName=lo Nodes=ALL Default=YES MaxTime=2:00:00
+PartitionName=hi Nodes=ALL PriorityTier=5
+"""
+
+
+def run(words: list[str], commands: list[tuple[float, str]], until: float = 5_000.0) -> Controller:
+    """Jobs 1, 2, ... that work for 100 s, submitted one second after the other."""
+    requests = [
+        JobRequest(number, float(number), 100.0, parse_sbatch(line.split()), "ada" if number % 2 else "bob")
+        for number, line in enumerate(words, 1)
+    ]
+    conf = parse_slurm_conf(CONF, "slurm.conf")
+    controller = Controller(
+        conf, requests, [(at, lambda controller, text=text: scontrol(text, controller)) for at, text in commands]
+    )
+    controller.run(until)
+    return controller
+
+
+def test_a_job_that_nothing_to_come_can_start_does_not_keep_the_clock_going() -> None:
+    found = run(["-N 4 -t 2"], [(0.0, "scontrol update NodeName=n1 State=DOWN")], until=float("inf"))
+    assert found.cluster.jobs[1].state is State.PENDING
+
+
+def starts(controller: Controller) -> dict[int, float | None]:
+    return {job.id: round(job.runs[0].start) if job.runs else None for job in controller.cluster.jobs.values()}
+
+
+def test_a_maintenance_reservation_keeps_its_nodes_while_it_holds_and_no_longer() -> None:
+    create = "scontrol create reservation ReservationName=rack Nodes=ALL StartTime=now+150 Duration=10:00 Users=root"
+    jobs = ["-N 4 -t 2 --exclusive", "-N 4 -t 5 --exclusive"]
+
+    def second(*commands: tuple[float, str]) -> float | None:
+        return starts(run(jobs, [*commands]))[2]
+
+    assert second() == pytest.approx(102, abs=2)
+    assert second((0.0, create)) == pytest.approx(750, abs=2)
+    shorter = "scontrol update reservation ReservationName=rack EndTime=now+100"
+    assert second((0.0, create), (300.0, shorter)) == pytest.approx(400, abs=2)
+    assert second((0.0, create), (200.0, "scontrol delete reservation rack")) == pytest.approx(201, abs=1)
+
+
+def test_a_job_whose_reservation_is_deleted_waits_and_one_of_an_unknown_one_is_rejected() -> None:
+    create = "scontrol create reservation ReservationName=rack Nodes=n1 StartTime=now+100 Duration=10:00 Users=ada"
+    commands = [(0.0, create), (50.0, "scontrol delete ReservationName=rack")]
+    found = run(["--reservation=rack -t 1", "--reservation=shelf -t 1"], commands)
+    assert found.cluster.jobs[1].reason == "ReservationDeleted"
+    assert [(request.id, words) for request, words in found.rejected] == [(2, "Requested reservation is invalid")]
+    assert starts(run(["--reservation=rack -t 1"], [])) == {1: 2}
+
+
+def test_a_reservation_in_use_is_not_deleted() -> None:
+    create = "scontrol create reservation ReservationName=rack Nodes=n1 StartTime=now Duration=10:00 Users=ada"
+    found = run(["--reservation=rack -t 5"], [(0.0, create), (50.0, "scontrol delete reservation rack")])
+    assert [words for _, words in found.refused] == ["Requested reservation is in use"]
+
+
+@pytest.mark.parametrize(
+    ("change", "start", "nodes"),
+    [
+        ("Features=new", 102, (2,)),
+        ("NumNodes=2", 102, (0, 1)),
+        ("ExcNodeList=n[1-2]", 102, (2,)),
+        ("ReqNodeList=n4", 102, (3,)),
+        ("StartTime=now+200", 210, (0,)),
+        ("Dependency=afterany:1", 102, (0,)),
+        ("Licenses=solver:2", 102, (0,)),
+        ("Partition=hi", 102, (0,)),
+        ("TimeMin=1", 102, (0,)),
+    ],
+)
+def test_a_waiting_job_can_ask_for_something_else(change: str, start: float, nodes: tuple[int, ...]) -> None:
+    found = run(["-N 4 -t 2 --exclusive", "-n 1 -t 5"], [(10.0, f"scontrol update JobId=2 {change}")])
+    job = found.cluster.jobs[2]
+    assert not found.refused
+    assert (job.runs[0].start, job.runs[0].allocation.nodes) == (pytest.approx(start, abs=2), nodes)
+
+
+def test_what_a_job_asks_for_now_is_what_it_would_have_got_at_its_submission() -> None:
+    jobs = ["-N 4 -t 2 --exclusive", "-n 1 -t 5", "-n 1 -t 5 -C new -N 2"]
+    found = run(jobs, [(10.0, "scontrol update JobId=2 NumNodes=2 Features=new")])
+    assert found.cluster.jobs[2].wants["lo"] == found.cluster.jobs[3].wants["lo"]
+    assert found.cluster.jobs[2].runs[0].allocation == found.cluster.jobs[3].runs[0].allocation
+
+
+def test_jobs_are_cancelled_by_id_user_name_and_partition() -> None:
+    jobs = ["-t 5 -J a", "-t 5 -J b", "-t 5 -J b -p hi", "-t 5 -p hi"]
+
+    def cancelled(command: str) -> set[int]:
+        found = run(jobs, [(20.0, command)])
+        return {job.id for job in found.cluster.jobs.values() if job.state is State.CANCELLED}
+
+    assert cancelled("scancel 1,3") == {1, 3}
+    assert cancelled("scancel -u ada") == {1, 3}
+    assert cancelled("scancel -n b -p hi") == {3}
+    assert cancelled("scancel --partition=hi") == {3, 4}
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("scontrol update JobId=9 Nice=1", "there is no job '9'"),
+        ("scontrol update JobId=2 Features=green", "Invalid feature specification"),
+        ("scontrol update JobId=2 NumNodes=9", "Requested node configuration is not available"),
+        ("scontrol update JobId=1 NumNodes=2", "does not wait"),
+        ("scontrol update JobId=2 Nice=high", "high"),
+        ("scontrol update JobId=2 Colour=red", "colour"),
+        ("scontrol update JobId=2 Requeue=maybe", "0 or 1"),
+        ("scontrol update JobId=2 ArrayTaskThrottle=2", "only an array"),
+        ("scontrol update NodeName=n9 State=DOWN", "there is no node 'n9'"),
+        ("scontrol create reservation ReservationName=r Nodes=n9", "there is no node 'n9'"),
+        ("scontrol create reservation ReservationName=r NodeCnt=two", "two"),
+        ("scontrol create reservation ReservationName=r Nodes=n1 StartTime=tomorrow", "StartTime=tomorrow"),
+        ("scontrol update reservation ReservationName=r Duration=1", "there is no reservation 'r'"),
+        ("scancel --colour=red", "of scancel the emulator takes"),
+        ("sacctmgr modify user ada set fairshare=2", "no accounts"),
+    ],
+)
+def test_a_command_that_cannot_be_carried_out_is_refused_with_its_second_and_changes_nothing(
+    command: str, words: str
+) -> None:
+    jobs = ["-N 4 -t 2 --exclusive", "-n 1 -t 5"]
+    found = run(jobs, [(10.0, command)])
+    assert [at for at, _ in found.refused] == [10.0]
+    assert words in found.refused[0][1]
+    assert starts(found) == starts(run(jobs, []))
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("soon scontrol hold 1", "'soon' is no second"),
+        ("nan scontrol hold 1", "no second"),
+        ("10", "name what to do"),
+        ("10 rm -rf /", "the emulator knows"),
+        ("10 scontrol explode 1", "the emulator knows"),
+        ("10 scontrol hold 'x", "quotation"),
+    ],
+)
+def test_a_line_that_is_no_command_is_an_error_with_file_and_line(tmp_path: Path, line: str, words: str) -> None:
+    file = tmp_path / "commands"
+    file.write_text(f"# first\n5 scontrol hold 1\n\n{line}\n")
+    with pytest.raises(InputError, match=f"commands:4.*{words}"):
+        read_commands(file)
+
+
+def test_the_command_line_takes_them_and_tells_what_was_refused(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text(CONF)
+    (tmp_path / "a.events").write_text("-dt 1 -e submit_batch_job | -sim-walltime 100 --uid=ada -N 4 -t 5 x\n")
+    commands = ("0 scontrol update NodeName=n1 State=DOWN", "50 scontrol hold 7", "200 resume 1")
+    (tmp_path / "todo").write_text("\n".join([*commands, "300 update NodeName=n1 State=RESUME"]))
+    words = ["run", str(tmp_path / "a.events"), "--slurm-conf", str(tmp_path / "slurm.conf"), "--commands"]
+    done = CliRunner().invoke(slurm_sim, [*words, str(tmp_path / "todo"), "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    told = " ".join(done.output.split())
+    assert "todo:2: there is no job '7'" in told
+    assert "todo:3: job 1 is not suspended" in told
+    assert set(read_run(tmp_path / "out").about["refused"]) == {"50", "200"}
+    assert 300 <= read_run(tmp_path / "out").records.jobs["start"][0] < 310
+    missing = CliRunner().invoke(slurm_sim, [*words, str(tmp_path / "nowhere")])
+    assert isinstance(missing.exception, InputError)
+    alone = CliRunner().invoke(slurm_sim, ["run", "x.swf", "--commands", str(tmp_path / "todo")])
+    assert alone.exit_code == 2
+    assert "--slurm-conf" in alone.output
