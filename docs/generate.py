@@ -202,7 +202,8 @@ commands = ["add account physics fairshare=60 GrpTRES=cpu=512", "add user ann,bo
 ```
 
 `add`, `modify` and `delete` of accounts, users, QOS and the cluster are understood, also as operators' commands at a
-time; what only lists or describes is passed over. Nothing in these files is run. All that is wrong is listed with
+time; what only lists or describes is passed over. A `modify` that names nobody is about all, but for the account and
+the user root. Nothing in these files is run. All that is wrong is listed with
 file and line: an account that is not there, an account below itself, a limit that cannot be read, an unknown word.
 
 Without `--accounts` there is no accounting: no limits, no fair share, no QOS, whatever the `slurm.conf` says. The age

@@ -5,7 +5,7 @@
     -dt 10.50 -e submit_batch_job | -sim-walltime 84805.00 --uid=user001 -J a -N 1 -n 32 -t 3-00 -p debug pseudo.job
 
 ``-dt`` is the second of the submission, ``-sim-walltime`` how long the job works (negative:
-until its limit ends it), ``--uid`` for whom; the rest is for ``sbatch``, as
+until its limit ends it), ``--uid`` for whom, ``-jid`` with which id; the rest is for ``sbatch``, as
 :mod:`emulator.workload.sbatch` reads it.
 """
 
@@ -25,11 +25,13 @@ from slurm_sim_plugins.errors import InputError
 SUBMISSION = "submit_batch_job"
 FOREVER = 1e9
 """Seconds of work of a job that runs into its limit."""
+LARGEST_ID = 1 << 40
+"""No id of a job is as large."""
 ENDINGS = (".events", ".events.gz")
 
 
 def read_events(path: str | os.PathLike[str]) -> list[JobRequest]:
-    """Read submission events, plain or compressed with gzip; job ids count from 1.
+    """Read submission events, plain or compressed with gzip; job ids that are not stated count from 1.
 
     Raises:
         InputError: the file cannot be read, or a line is no submission (with file and line).
@@ -43,13 +45,17 @@ def read_events(path: str | os.PathLike[str]) -> list[JobRequest]:
 
 
 def _requests(stream: TextIO, name: str) -> Iterator[JobRequest]:
+    lines: dict[int, int] = {}
     number = 0
     for place, line in enumerate(stream, 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        number += 1
         try:
-            yield _request(number, line)
+            request = _request(number + 1, line)
+            if request.id in lines:
+                raise InputError(f"there is a job {request.id} already, in line {lines[request.id]}")
+            lines[request.id], number = place, max(number, request.id)
+            yield request
         except (InputError, ValueError, IndexError, KeyError) as error:
             raise InputError(f"{name}:{place}: is no submission: {error}") from error
 
@@ -67,8 +73,16 @@ def _request(number: int, line: str) -> JobRequest:
     for word in rest:
         if word == "-sim-walltime":
             run = float(next(rest, "nothing"))
+        elif word == "-jid":
+            number = _id(next(rest, "nothing"))
         elif word.startswith("--uid="):
             user = word.partition("=")[2]
         else:
             arguments.append(word)
     return JobRequest(number, float(stated["-dt"]), run if run >= 0 else FOREVER, parse_sbatch(arguments), user)
+
+
+def _id(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < LARGEST_ID:
+        raise InputError(f"-jid {text}: is no id of a job, a whole number from 1 on")
+    return int(text)

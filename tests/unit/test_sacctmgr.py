@@ -84,7 +84,7 @@ def test_a_script_refines_a_dump(tmp_path):
         ("modify account root set qos=fast", "f:1: there is no QOS 'fast'"),
         ("add qos q Flags=Deny", "f:1: Flags: 'Deny' is none of"),
         ("modify user ann set MaxJobs=1", "f:1: there is no user 'ann'"),
-        ("modify user set MaxJobs=1", "f:1: say of whom"),
+        ("delete user", "f:1: say of whom"),
         ("delete account root", "f:1: the account 'root' stays"),
         ("frob account a", "f:1: 'frob' is none of the commands"),
         ("add acount a", r"f:1: 'acount' is none .*did you mean account\?"),
@@ -138,3 +138,49 @@ def test_the_accounts_of_a_production_cluster_are_read(traces):
     assert (len(accounts.associations), len(accounts.qos)) == (169, 5)
     assert accounts.association("user025").account == "account021"
     assert accounts.qos["debug"].number("MaxSubmitJobsPerUser") == 20
+
+
+PEOPLE = "add account a,b\nadd account c parent=a\nadd user ann account=a\nadd user bob account=a,b\n"
+
+
+def limited(text: str) -> set[str]:
+    accounts = parse_accounts(PEOPLE + text)
+    return {"/".join(key) for key, one in accounts.associations.items() if one.number("MaxJobs")}
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("modify user set MaxJobs=1", {"ann/a/", "bob/a/", "bob/b/"}),
+        ("modify user bob set MaxJobs=1", {"bob/a/", "bob/b/"}),
+        ("modify user where name=bob account=b set MaxJobs=1", {"bob/b/"}),
+        ("modify user set MaxJobs=1 where account=a", {"ann/a/", "bob/a/"}),
+        ("modify account set MaxJobs=1", {"/a/", "/b/", "/c/"}),
+        ("modify account where parent=a set MaxJobs=1", {"/c/"}),
+        ("modify account a,b where parent=root set MaxJobs=1", {"/a/", "/b/"}),
+        ("sacctmgr -i modify account name=a set MaxJobs=1\nsacctmgr reconfigure\nsacctmgr clear stats", {"/a/"}),
+    ],
+)
+def test_a_modification_is_about_those_that_are_named_or_about_all(command, expected):
+    assert limited(command) == expected
+
+
+def test_all_qualities_of_service_may_be_modified_together():
+    accounts = parse_accounts("add qos a,b\nmodify qos set Priority=4")
+    assert {qos.number("Priority") for qos in accounts.qos.values()} == {4}
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("load c.cfg", "f:5: 'load' is not done here: give the file"),
+        ("add resource name=x", "f:5: 'resource' is not done here: licences are those of Licenses"),
+        ("add frob x", "f:5: 'frob' is none of the things"),
+        ("modify user ann set parent=b", "f:5: a user has no parent"),
+        ("modify account where parent=zz set MaxJobs=1", "f:5: there is no account 'zz'"),
+        ("delete user where partition=p", "f:5: say of whom"),
+    ],
+)
+def test_a_command_that_cannot_be_carried_out_is_told(command, message):
+    with pytest.raises(InputError, match=message):
+        parse_accounts(PEOPLE + command, "f")

@@ -21,7 +21,8 @@ _VERBS = {
     "update": "modify",
     "delete": "delete",
     "remove": "delete",
-    **dict.fromkeys(("list", "show", "dump", "version", "exit", "quit", "problem"), ""),
+    **dict.fromkeys(("list", "show", "dump", "version", "exit", "quit", "problem", "help", "ping"), ""),
+    **dict.fromkeys(("archive", "clear", "reconfigure", "shutdown", "associations", "verbose", "quiet"), ""),
 }
 """What each word means; nothing for those that change nothing."""
 _ENTITIES = {
@@ -37,8 +38,17 @@ _ENTITIES = {
     "coordinators": "",
     "tres": "",
     "wckey": "",
+    "federation": "",
+    "federations": "",
+    "job": "",
+    "jobs": "",
 }
 """What each word means; nothing for those that no schedule depends on."""
+_ELSEWHERE = {
+    "load": "give the file that is loaded to --accounts, before this one",
+    "resource": "licences are those of Licenses in slurm.conf",
+}
+"""What is not done by commands here, and where it is done."""
 _WHO = {
     "name": "name",
     "names": "name",
@@ -51,6 +61,8 @@ _WHO = {
     "clusters": "cluster",
     "partition": "partition",
     "partitions": "partition",
+    "parent": "parent",
+    "parents": "parent",
     "defaultaccount": "default",
     "defaultacct": "default",
 }
@@ -89,12 +101,12 @@ def sacctmgr(words: Sequence[str], accounts: Accounts, place: Place | None = Non
     """
     rest = [word for word in words if not word.startswith("-") or "=" in word]
     rest = rest[1:] if rest[:1] == ["sacctmgr"] else rest
-    verb = _looked_up(_VERBS, rest[0], "commands") if rest else ""
+    verb = _looked_up(_VERBS, rest[0], "commands of sacctmgr") if rest else ""
     if not verb:
         return
     if len(rest) < 2:
         raise InputError(f"{rest[0]}: say what: account, user, qos or cluster")
-    entity = _looked_up(_ENTITIES, rest[1], "what commands are about")
+    entity = _looked_up(_ENTITIES, rest[1], "things that commands of sacctmgr are about")
     if not entity:
         return
     command = _parse(verb, entity, rest[2:], place)
@@ -107,8 +119,10 @@ def sacctmgr(words: Sequence[str], accounts: Accounts, place: Place | None = Non
 
 def _looked_up(table: Mapping[str, str], word: str, what: str) -> str:
     found = table.get(word.lower())
+    if found is None and word.lower() in _ELSEWHERE:
+        raise InputError(f"{word!r} is not done here: {_ELSEWHERE[word.lower()]}")
     if found is None:
-        raise InputError(f"{word!r} is none of the {what} of sacctmgr{meant(word, table)}")
+        raise InputError(f"{word!r} is none of the {what}{meant(word, table)}")
     return found
 
 
@@ -124,6 +138,8 @@ def _parse(verb: str, entity: str, words: Iterable[str], place: Place | None) ->
         kind = _WHO.get(key.rstrip("+-").lower()) if equals else "name"
         if kind == "default":
             kind = "default" if setting else None
+        elif kind == "parent" and setting:
+            kind = None
         elif kind is not None and setting and verb == "modify" and equals:
             raise InputError(f"{key} cannot be set")
         if kind is not None:
@@ -178,8 +194,17 @@ def _account(name: str, accounts: Accounts, purpose: str = "") -> Association:
     return found
 
 
+def _accounts(command: _Command, accounts: Accounts) -> list[Association]:
+    """Accounts that a modification is about: those that are named, perhaps by their parents; without names, all."""
+    found = [_account(name, accounts) for name in command.names("name", "account")]
+    above = [_account(name, accounts).account for name in command.names("parent")]
+    if not command.names("name", "account"):
+        found = [one for one in accounts.associations.values() if not one.user and one.account != ROOT]
+    return [one for one in found if not above or one.parent in above]
+
+
 def _modify_account(command: _Command, accounts: Accounts) -> None:
-    found = [_account(name, accounts) for name in _needed(command, "name", "account")]
+    found = _accounts(command, accounts)
     _check_qos(command.statements, accounts)
     for one in command.statements:
         for account in found if one.name == "Parent" else ():
@@ -202,6 +227,7 @@ def _delete_account(command: _Command, accounts: Accounts) -> None:
 
 
 def _add_user(command: _Command, accounts: Accounts) -> None:
+    _check_no_parent(command)
     default = command.names("default")
     # The default account is one of the user's accounts, whether it is among those that are named or not.
     names = list(dict.fromkeys([*command.names("account"), *default]))
@@ -227,18 +253,19 @@ def _add_association(user: str, account: Association, partition: str, command: _
     state(association, command.statements, accounts)
 
 
-def _users(command: _Command, accounts: Accounts) -> list[Association]:
-    """Associations of users that a command is about."""
+def _users(command: _Command, accounts: Accounts, deleted: bool = False) -> list[Association]:
+    """Associations of users that a command is about; a modification that names nobody is about all but root's."""
     users, within = command.names("name", "user"), command.names("account")
     partitions = command.names("partition")
-    if not users and not within:
+    if deleted and not users and not within:
         raise InputError("say of whom: name=NAME or account=NAME")
     for name in within:
         _account(name, accounts)
     found = [
         one
         for one in accounts.users()
-        if (not users or one.user in users) and (not within or one.account in within)
+        if one.user in (users or [one.user]) and (one.user != ROOT or users or within)
+        if not within or one.account in within
         if not partitions or one.partition in partitions
     ]
     for user in users:
@@ -248,7 +275,13 @@ def _users(command: _Command, accounts: Accounts) -> list[Association]:
     return found
 
 
+def _check_no_parent(command: _Command) -> None:
+    if any(one.name == "Parent" for one in command.statements):
+        raise InputError("a user has no parent but the account: add the user to the other account")
+
+
 def _modify_user(command: _Command, accounts: Accounts) -> None:
+    _check_no_parent(command)
     found = _users(command, accounts)
     _check_qos(command.statements, accounts)
     for name in command.names("default"):
@@ -261,7 +294,7 @@ def _modify_user(command: _Command, accounts: Accounts) -> None:
 
 
 def _delete_user(command: _Command, accounts: Accounts) -> None:
-    for association in _users(command, accounts):
+    for association in _users(command, accounts, deleted=True):
         accounts.remove(association)
 
 
@@ -287,7 +320,7 @@ def _add_qos(command: _Command, accounts: Accounts) -> None:
 
 def _modify_qos(command: _Command, accounts: Accounts) -> None:
     found = []
-    for name in _needed(command, "name"):
+    for name in command.names("name") or accounts.qos:
         if name not in accounts.qos:
             raise InputError(f"there is no QOS {name!r}{meant(name, accounts.qos)}")
         found.append(accounts.qos[name])

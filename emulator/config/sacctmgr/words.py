@@ -109,6 +109,7 @@ _QOS = (
     *_older("UsageThres", "UsageThreshold", Kind.NUMBER),
     Word("LimitFactor", HONOURED, "what GrpTRES and MaxTRES of associations are multiplied by", Kind.NUMBER),
 )
+_RUN_MINS = ignored("of running minutes GrpTRESRunMins and those of QOS are looked at", "MaxTRESRunMins MaxCPURunMins")
 _PEOPLE = (
     *ignored("words for people", "Comment Description Organization Classification Flavor Lineage"),
     *ignored("who may give a command is not checked", "AdminLevel Coordinator"),
@@ -131,7 +132,7 @@ FLAGS = {
 }
 """Flags of a quality of service, in upper case."""
 
-ASSOCIATION = vocabulary("an association", _ASSOCIATION, _GROUP, _JOB, _PEOPLE)
+ASSOCIATION = vocabulary("an association", _ASSOCIATION, _GROUP, _JOB, _RUN_MINS, _PEOPLE)
 """What is said of an account, or of a user in an account."""
 QOS = vocabulary("a QOS", _QOS, _GROUP, _JOB, _PEOPLE)
 """What is said of a quality of service."""
