@@ -20,6 +20,7 @@ from emulator.slurmctld.controls import Controls
 from emulator.slurmctld.future import Future
 from emulator.slurmctld.job import Job, Partition
 from emulator.slurmctld.job_mgr import partition_reason
+from emulator.slurmctld.licenses import LicensePlan
 from emulator.slurmctld.node_select import select_nodes
 from emulator.slurmctld.nodes import Allocation, Mask
 from emulator.slurmctld.preempt import candidates, victims
@@ -114,6 +115,9 @@ class Cycle:
         self._reserved_in: Counter[str] = Counter()
         self._reserved_of: Counter[tuple[int, str]] = Counter()
         self._reserved: set[int] = set()
+        self._licensed: list[tuple[Job, float, float]] = []
+        self._licenses: LicensePlan | None = None
+        self._licenses_of = 0
         self._victims: list[Job] = []
         self._table_full = False
         self._alike: dict[Hashable, float] = {}
@@ -176,10 +180,11 @@ class Cycle:
 
     def _try(self, job: Job, partition: Partition) -> None:
         cluster, self._victims = self._cluster, []
-        if self._at_limit(job) or not cluster.licenses_free(job):
+        planned = bool(job.options.licenses) and self._parameters.bf_licenses
+        if self._at_limit(job) or not (planned or cluster.licenses_free(job)):
             return
         limit = job.time_min if job.time_min is not None else job.plan_limit
-        found = self._hole(job, partition, limit)
+        found = self._licensed_hole(job, partition, limit) if planned else self._hole(job, partition, limit)
         if found is None:
             return
         start, allocation = found
@@ -214,7 +219,9 @@ class Cycle:
 
     def _hole(self, job: Job, partition: Partition, limit: float) -> tuple[float, Allocation] | None:
         """The first start of a run that takes no nodes that are kept for others, and the nodes; or None."""
-        at = self._cluster.now
+        return self._hole_from(job, partition, limit, self._cluster.now)
+
+    def _hole_from(self, job: Job, partition: Partition, limit: float, at: float) -> tuple[float, Allocation] | None:
         while True:
             planned = self._earliest(job, partition, at, limit)
             if planned is None:
@@ -224,6 +231,25 @@ class Cycle:
             if clash is None:
                 return planned
             at = clash
+
+    def _licensed_hole(self, job: Job, partition: Partition, limit: float) -> tuple[float, Allocation] | None:
+        """The first start at which nodes and licences are there, and the nodes; or None."""
+        at, licenses = self._cluster.now, self._licenses_planned()
+        while True:
+            free_from = licenses.first(job, at, limit)
+            found = None if free_from is None else self._hole_from(job, partition, limit, free_from)
+            if found is None or licenses.first(job, found[0], limit) == found[0]:
+                return found
+            at = found[0]
+
+    def _licenses_planned(self) -> LicensePlan:
+        """What is planned of licences; worked out anew when somebody has started."""
+        if self._licenses is None or self._licenses_of != self._started:
+            reserved, self._licenses_of = self._licensed, self._started
+            self._licenses = LicensePlan(self._cluster)
+            for job, begin, end in reserved:
+                self._licenses.keep(job, begin, end)
+        return self._licenses
 
     def _share(self, job: Job, partition: Partition, limit: float) -> bool:
         """Start a job beside others on the resources that they share, if it may."""
@@ -345,6 +371,9 @@ class Cycle:
         begin = math.floor(start / grain) * grain
         end = math.floor((start + limit) / grain) * grain
         self._keep(begin, max(end, begin + grain), allocation)
+        if parameters.bf_licenses and job.options.licenses:
+            self._licenses_planned().keep(job, start, start + limit)
+            self._licensed.append((job, start, start + limit))
 
     def _keep(self, begin: float, end: float, allocation: Allocation) -> None:
         self._slots.add(begin, end, allocation.nodes)

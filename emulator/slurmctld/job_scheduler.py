@@ -41,6 +41,7 @@ class _Pass:
         self._kept = cluster.no_nodes()
         self._tried: Counter[str] = Counter()
         self._started = 0
+        self._licenses: set[str] = set()
 
     def run(self) -> None:
         parameters = self._cluster.parameters
@@ -93,7 +94,7 @@ class _Pass:
             return
         if self._at_limit(job, partition):
             return
-        if not cluster.licenses_free(job):
+        if job.options.licenses and self._lacks_licenses(job):
             job.reason = "Licenses"
             return
         usable = cluster.usable(job, partition) & self._controls.not_reserved(job)
@@ -125,6 +126,15 @@ class _Pass:
         if not reason:
             accounting.forget(job)
         return self._limited(job, partition, reason)
+
+    def _lacks_licenses(self, job: Job) -> bool:
+        """Whether licences are in use, or if they are planned, kept for a job before this one (observation L1)."""
+        names = {name for name, _ in job.options.licenses}
+        if self._cluster.licenses_free(job) and self._licenses.isdisjoint(names):
+            return False
+        if self._cluster.parameters.bf_licenses:
+            self._licenses |= names
+        return True
 
     def _over_limit(self, job: Job, partition: Partition, found: Allocation | None) -> bool:
         """Whether what a job would have is beyond a limit; also where it would not fit anyway."""

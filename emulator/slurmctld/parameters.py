@@ -61,6 +61,7 @@ class Parameters:
     bf_min_prio_reserve: int
     bf_min_age_reserve: float
     bf_one_resv_per_job: bool
+    bf_licenses: bool
     bf_node_space_size: int
     default_queue_depth: int
     partition_job_depth: int
@@ -141,6 +142,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         bf_min_prio_reserve=bound("bf_min_prio_reserve"),
         bf_min_age_reserve=seconds(option("bf_min_age_reserve"), 0.0),
         bf_one_resv_per_job=stated.flag(option("bf_one_resv_per_job")),
+        bf_licenses=stated.flag(option("bf_licenses")),
         bf_node_space_size=bound("bf_node_space_size", tests),
         default_queue_depth=bound("default_queue_depth", 100),
         partition_job_depth=bound("partition_job_depth"),

@@ -174,3 +174,32 @@ def test_windows_of_ends_grow_as_they_are_to():
     doubled, linear = after(*jobs, until=25)[4], after(*jobs, options=",bf_window_linear=1", until=25)[4]
     assert linear.planned_start == pytest.approx(120, abs=3)
     assert doubled.planned_start == pytest.approx(180, abs=3)
+
+
+LICENSED = (
+    (0.0, 60.0, "-n1 -t2 -Lfoo:1"),
+    (1.0, 60.0, "-n1 -t2 -Lfoo:1,bar:1"),
+    (2.0, 400.0, "-n1 -t9 -Lbar:1"),
+    (3.0, 20.0, "-n1 -t9 -Lfoo:1"),
+    (4.0, 20.0, "-n1 -t9"),
+)
+
+
+def test_licences_are_planned_if_they_are_to():
+    lines = "Licenses=foo:1,bar:1"
+    passed = [job.runs[0].start for job in after(*LICENSED, lines=lines)]
+    assert passed[2] < 5 < 60 < passed[1] and passed[3] > 60
+    kept = [job.runs[0].start for job in after(*LICENSED, lines=lines, options=",bf_licenses")]
+    assert kept[1] < 70 < 120 < min(kept[2], kept[3])
+    assert kept[4] < 10
+    waits = after(*LICENSED, lines=lines, options=",bf_licenses", until=30)
+    assert [waits[1].planned_start, waits[2].planned_start] == [pytest.approx(121, abs=3), pytest.approx(241, abs=3)]
+    assert {job.reason for job in waits[1:4]} == {"Licenses"}
+
+
+def test_a_short_job_has_its_licences_before_they_are_wanted_by_others():
+    jobs = ((0.0, 300.0, "-N1 -n2 -t5"), (1.0, 100.0, "-N2 -n4 -t5 -Lfoo:1"), (2.0, 50.0, "-n1 -t2 -Lfoo:1"))
+    jobs = (*jobs, (3.0, 50.0, "-n1 -t6 -Lfoo:1"))
+    begun = [job.runs[0].start for job in after(*jobs, lines="Licenses=foo:1", options=",bf_licenses")]
+    assert begun[2] < 30
+    assert begun[3] > begun[1] >= 300
