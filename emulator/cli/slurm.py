@@ -12,6 +12,7 @@ from emulator.cli import shared
 from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from emulator.accounting.records import Records
     from emulator.config.experiment import Experiment
     from emulator.config.preemption import Preemption
     from emulator.config.sacctmgr import Accounts
@@ -76,7 +77,7 @@ def run_slurm(
         notes = (
             shared.metric_note(threshold, warm_up),
             note,
-            _rejected(result.about),
+            _rejected(result.records),
             *result.about.get("refused", {}).values(),
             _without_effect(conf),
             _without_accounts(conf, accounts),
@@ -157,9 +158,13 @@ def _preemption(settings: tuple[str, ...], stated: Mapping[str, Any]) -> Preempt
     return Preemption(**{"mode": "CHECKPOINT", **options}) if options else None
 
 
-def _rejected(about: Mapping[str, Any]) -> str:
-    refused = about.get("rejected", {})
-    return "; ".join(f"{count:,} rejected: {words}" for words, count in refused.items())
+def _rejected(records: Records) -> str:
+    """How many submissions were refused, why, and which was the first."""
+    jobs = records.jobs
+    refused: dict[str, list[int]] = {}
+    for place in (jobs["state"] == "REJECTED").nonzero()[0].tolist():
+        refused.setdefault(str(jobs["reason"][place]), []).append(int(jobs["job_id"][place]))
+    return "\n".join(f"{len(ids):,} rejected: {words} (first: job {ids[0]})" for words, ids in refused.items())
 
 
 def _without_accounts(conf: SlurmConf, accounts: Accounts | None) -> str:

@@ -6,7 +6,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from emulator.accounting.cluster import write_cluster
-from emulator.accounting.records import Columns, Records
+from emulator.accounting.records import JOB_COLUMNS, RUN_COLUMNS, Columns, Records
 from emulator.accounting.runfolder import write_notes, write_run
 from emulator.api import Result, source_hash
 from emulator.config.preemption import Preemption
@@ -48,6 +47,9 @@ RECORDED = {
 """States that a record shows by another word."""
 _NUMBERS = ("job_id", "processors", "requeues", "array", "task", "exit_code", "checkpoints")
 _FLAGS = ("backfilled", "blocked", "ignores_term")
+_ALWAYS = ("partition", "qos", "account", "user", "reason", "nodes")
+"""Those of :data:`SLURM_JOB_COLUMNS` that are not only for views."""
+_TEXTS = (*_ALWAYS, "state", "name", "submit_line", "outcome", "cpus", "memory", "gres", "suspended")
 
 
 SLURM_JOB_COLUMNS: dict[str, str] = {
@@ -123,11 +125,13 @@ def simulate_slurm(
         preemption: how checkpoints are written with ``PreemptMode=CHECKPOINT``; None for the defaults.
 
     Raises:
-        ConfigurationError: a slot that stays Slurm's, or a plugin or option that there is not;
+        ConfigurationError: a cluster without nodes; a slot that stays Slurm's, or a plugin or option that there is not;
             options of preemption without ``PreemptMode=CHECKPOINT``.
         PluginError: a plugin failed.
         OutputError: ``out`` cannot be written.
     """
+    if not conf.nodes:
+        raise ConfigurationError(f"{conf.source}: there is no NodeName line, so there is no machine; add one")
     selection = _select(dict(slots or {}), plugin_options or {}, plugins, catalogue, seed)
     if out is not None:
         make_folder(Path(out))
@@ -221,9 +225,13 @@ def collect(controller: Controller, epoch: int | None = None, whole: bool = True
         epoch: Unix time of second 0, or None.
         whole: with what only views need: names, what was asked for, where runs were.
     """
-    jobs, runs = _rows(controller, whole), _run_rows(controller, whole)
-    processors = int(controller.cluster.machine.cpus.sum())
-    return Records(_columns(jobs, _NUMBERS), _columns(runs, (*_NUMBERS, "run")), processors, epoch)
+    saves = controller.checkpoints.preemption is not None
+    of_jobs = [*JOB_COLUMNS, *(SLURM_JOB_COLUMNS if whole else _ALWAYS)]
+    of_runs = [*RUN_COLUMNS, *(SLURM_RUN_COLUMNS if whole else ("checkpoints",))]
+    of_runs = [name for name in of_runs if name != "block" and (saves or name != "checkpoints")]
+    jobs = _columns(_rows(controller, whole), of_jobs, _NUMBERS)
+    runs = _columns(_run_rows(controller, whole), of_runs, (*_NUMBERS, "run"))
+    return Records(jobs, runs, int(controller.cluster.machine.cpus.sum()), epoch)
 
 
 def describe(
@@ -290,12 +298,12 @@ def _books(controller: Controller) -> dict[str, Any]:
 
 
 def _rows(controller: Controller, whole: bool) -> Iterator[Row]:
-    jobs: list[tuple[float, int, Job | JobRequest]]
-    jobs = [(job.request.submit, job.id, job) for job in controller.cluster.jobs.values()]
-    jobs += [(request.submit, request.id, request) for request, _ in controller.rejected]
+    jobs: list[tuple[float, int, Job | JobRequest, str]]
+    jobs = [(job.request.submit, job.id, job, "") for job in controller.cluster.jobs.values()]
+    jobs += [(request.submit, request.id, request, words) for request, words in controller.rejected]
     jobs.sort(key=itemgetter(0, 1))
-    for _, _, job in jobs:
-        yield _row(job, controller, whole) if isinstance(job, Job) else _refused(job, whole)
+    for _, _, job, words in jobs:
+        yield _row(job, controller, whole) if isinstance(job, Job) else _refused(job, words, whole)
 
 
 def _run_rows(controller: Controller, whole: bool) -> Iterator[Row]:
@@ -347,7 +355,7 @@ def _work(job: Job, limit: float) -> float:
     return job.worked if saves else min(job.request.run, limit)
 
 
-def _refused(request: JobRequest, whole: bool) -> Row:
+def _refused(request: JobRequest, words: str, whole: bool) -> Row:
     options = request.options
     return {
         "job_id": request.id,
@@ -372,7 +380,7 @@ def _refused(request: JobRequest, whole: bool) -> Row:
         "qos": options.qos,
         "account": options.account,
         "user": request.user,
-        "reason": "",
+        "reason": "; ".join(words.splitlines()),
         "nodes": "",
         **_further(request, np.nan, whole),
     }
@@ -442,15 +450,10 @@ def _cpus(allocation: Any, controller: Controller) -> int:
     return int((threads[list(allocation.nodes)] * allocation.units).sum())
 
 
-def _columns(rows: Iterator[Row], numbers: Sequence[str]) -> Columns:
+def _columns(rows: Iterator[Row], names: Sequence[str], numbers: Sequence[str]) -> Columns:
     """Columns of rows, which are made one after the other: all at once would need gigabytes for a log of years."""
-    first = next(rows, None)
-    if first is None:
-        return {}
-    kinds = {name: "text" if isinstance(value, str) else "value" for name, value in first.items()}
-    kinds |= {name: "number" for name in numbers if name in kinds}
-    kinds |= {name: "flag" for name in _FLAGS if name in kinds}
-    notes = Notes(kinds)
-    for row in chain([first], rows):
-        notes.add(*row.values())
+    kinds = {name: "flag" if name in _FLAGS else "text" if name in _TEXTS else "value" for name in names}
+    notes = Notes(kinds | {name: "number" for name in numbers if name in kinds})
+    for row in rows:
+        notes.add(*[row[name] for name in names])
     return notes.columns()

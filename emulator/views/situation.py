@@ -426,7 +426,7 @@ def _give_waits(jobs: Mapping[int, KeptJob], columns: Mapping[str, Any]) -> None
     ids = columns["job_id"]
     order = np.argsort(ids, kind="stable")
     numbers, begins = np.unique(ids[order], return_index=True)
-    for number, places in zip(numbers.tolist(), np.split(order, begins[1:]), strict=True):
+    for number, places in zip(numbers.tolist(), np.split(order, begins)[1:], strict=True):
         jobs[number].waits = Waits(columns, places)
 
 

@@ -12,6 +12,7 @@ until its limit ends it), ``--uid`` for whom, ``-jid`` with which id; the rest i
 from __future__ import annotations
 
 import gzip
+import math
 import os
 import shlex
 from collections.abc import Iterator
@@ -72,17 +73,28 @@ def _request(number: int, line: str) -> JobRequest:
     rest = iter(shlex.split(submission)[:-1])
     for word in rest:
         if word == "-sim-walltime":
-            run = float(next(rest, "nothing"))
+            run = _seconds(word, next(rest, "nothing"))
         elif word == "-jid":
             number = _id(next(rest, "nothing"))
         elif word.startswith("--uid="):
             user = word.partition("=")[2]
         else:
             arguments.append(word)
-    return JobRequest(number, float(stated["-dt"]), run if run >= 0 else FOREVER, parse_sbatch(arguments), user)
+    submit = _seconds("-dt", stated.get("-dt", "nothing"))
+    return JobRequest(number, submit, run if run >= 0 else FOREVER, parse_sbatch(arguments), user)
 
 
 def _id(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) < LARGEST_ID:
         raise InputError(f"-jid {text}: is no id of a job, a whole number from 1 on")
     return int(text)
+
+
+def _seconds(option: str, text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not math.isfinite(seconds):
+        raise InputError(f"{option}: {text!r} is no number of seconds")
+    return seconds
