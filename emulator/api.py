@@ -137,7 +137,7 @@ def _simulate(
     folder: Path | None = None,
     keeper: Keeper | None = None,
 ) -> Result:
-    with _collector_at_rest():
+    with collector_at_rest():
         explainer = _explainer(config, selection, log)
         simulation = Simulation(workload, processors, config, selection, log)
         if explainer is not None:
@@ -258,7 +258,7 @@ def _machine(config: Config, workload: Workload) -> int:
 
 
 @contextmanager
-def _collector_at_rest() -> Iterator[None]:
+def collector_at_rest() -> Iterator[None]:
     """Keep Python's cycle collector from walking over all jobs again and again.
 
     The engine makes no cycles, and the collector would cost a fifth of the time.

@@ -171,7 +171,7 @@ class Work(NamedTuple):
     """Room to work in.
 
     Attributes:
-        state: what is free at the time that is tried.
+        state: what is free at the time that is tried, in the rows that matter to the request.
         kept: how many slots keep each node.
         room: units that the job could have on each node if no slot kept it.
         capacity: units that it could have on each node.
@@ -252,7 +252,7 @@ class Searches:
         size = self._state.shape[1]
         kept, room, capacity = (np.empty(size, dtype=np.int64) for _ in range(3))
         far, counts = np.zeros(4, dtype=np.int64), np.zeros(3, dtype=np.int64)
-        state = np.empty_like(self._state)
+        state = np.zeros_like(self._state)
         return Work(state, kept, room, capacity, counts, self._sets, self._taken, far, np.zeros(3), self._starts)
 
 
@@ -527,7 +527,7 @@ def place(
 @compiled
 def _set_up(request: Request, machine: Machine, runs: Runs, slots: Columns, work: Work, begin: float) -> None:
     """Begin a search at a time."""
-    for row in range(len(work.state)):
+    for row in range(request.code.rows):
         for node in range(len(work.kept)):
             work.state[row, node] = machine.free[row, node]
     work.kept[:] = 0
@@ -535,10 +535,11 @@ def _set_up(request: Request, machine: Machine, runs: Runs, slots: Columns, work
     work.far[KNOWN] = slots.sizes[COUNT]
     _move(request, machine, runs, slots, work, begin, False)
     fill(request.code, request.usable, machine.rows, work.state, work.room)
+    kept, capacity, units = work.kept, work.capacity, work.room
     counts = Counts(0, 0, 0)
-    for node in range(len(work.room)):
-        work.capacity[node] = work.room[node] if work.kept[node] == 0 else 0
-        counts = counted(request.code, counts, work.capacity[node], 1)
+    for node in range(len(units)):
+        capacity[node] = units[node] if kept[node] == 0 else 0
+        counts = counted(request.code, counts, capacity[node], 1)
     _note(work, counts)
 
 
@@ -638,7 +639,7 @@ def _give(request: Request, machine: Machine, runs: Runs, upto: int, work: Work,
         first = runs.parts[run, FIRST]
         for entry in range(first, first + runs.parts[run, MANY]):
             node = entries[NODE, entry]
-            for row in range(len(state)):
+            for row in range(request.code.rows):
                 state[row, node] += sign * entries[NODE + 1 + row, entry]
         if live:
             _recount(request, machine, runs, run, work)
@@ -712,13 +713,15 @@ def _first_end(slots: Columns, begin: float, end: float, work: Work, found: int)
     Nodes of slots that begin before a run from the time that is tried would end were not taken,
     so that only those are looked at that begin later.
     """
-    first, marked = np.inf, work.sets[0]
-    if begin <= work.clock[TRIED]:
+    first, marked, next_one = np.inf, work.sets[0], work.far[ENTERED]
+    if begin <= work.clock[TRIED] or next_one == slots.sizes[COUNT]:
+        return float(first)
+    if slots.times[BEGIN, slots.order[BEGIN, next_one]] >= end:
         return float(first)
     marked[:] = 0
     for place in range(found):
         marked[work.taken[0, place]] = 1
-    for rank in range(work.far[ENTERED], slots.sizes[COUNT]):
+    for rank in range(next_one, slots.sizes[COUNT]):
         slot = slots.order[BEGIN, rank]
         if slots.times[BEGIN, slot] >= end:
             break

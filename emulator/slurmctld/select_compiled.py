@@ -65,6 +65,7 @@ class Code(NamedTuple):
         gres: how many of a generic resource on each node.
         gres_kinds: a bit for each kind that will do.
         big, many_big: so many nodes must each give ``big`` units, or it cannot fit.
+        rows: how many rows of what is free it depends on.
         steady: whether it fits wherever it fits with fewer nodes. Where only so many may be
             taken, the wrong ones can be taken first.
     """
@@ -84,6 +85,7 @@ class Code(NamedTuple):
     big: int
     many_big: int
     steady: int
+    rows: int
 
 
 class Counts(NamedTuple):
@@ -128,8 +130,17 @@ def encode(want: Want, machine: Machine) -> Code | None:
         last_first=int(want.last_first),
         big=max(want.units - others_give, 1),
         many_big=-(-want.units // highest),
+        rows=_rows(want, machine),
         steady=int(most_nodes in (1, FAR) or want.units >= most_nodes * highest),
     )
+
+
+def _rows(want: Want, machine: Machine) -> int:
+    if want.gres:
+        return FREE_GRES + len(machine.gres)
+    if want.whole:
+        return FREE_JOBS + 1
+    return FREE_MEMORY + 1 if want.memory_per_node or want.memory_per_unit or want.all_memory else FREE_UNITS + 1
 
 
 def machine_table(machine: Machine) -> Ints:
@@ -203,7 +214,9 @@ def room(code: Code, units: int, memory: int, jobs: int, all_units: int, all_mem
     """Units that a job could have on a node where so much is free, but for generic resources."""
     if code.whole:
         units = all_units if jobs == 0 else 0
-    if memory < code.memory_per_node or (code.all_memory and memory < all_memory):
+    if code.memory_per_node and memory < code.memory_per_node:
+        return 0
+    if code.all_memory and memory < all_memory:
         return 0
     if code.memory_per_unit:
         units = min(units, memory // code.memory_per_unit)

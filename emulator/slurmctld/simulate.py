@@ -15,7 +15,7 @@ import numpy as np
 from emulator.accounting.cluster import write_cluster
 from emulator.accounting.records import JOB_COLUMNS, RUN_COLUMNS, Columns, Records
 from emulator.accounting.runfolder import write_notes, write_run
-from emulator.api import Result, source_hash
+from emulator.api import Result, collector_at_rest, source_hash
 from emulator.config.preemption import Preemption
 from emulator.config.sacctmgr.database import Accounts
 from emulator.config.slurm.hostlist import compress
@@ -137,10 +137,11 @@ def simulate_slurm(
         make_folder(Path(out))
     controller = Controller(conf, requests, actions, timing, selection, accounts, epoch or 0, compiled, preemption)
     journal = Journal(controller) if out is not None else None
-    controller.run(observe=journal)
-    if journal is not None and accounts is not None:
-        # What the last jobs used is charged at the end of the period.
-        controller.run(controller.cluster.now + calculation_period(conf), journal)
+    with collector_at_rest():
+        controller.run(observe=journal)
+        if journal is not None and accounts is not None:
+            # What the last jobs used is charged at the end of the period.
+            controller.run(controller.cluster.now + calculation_period(conf), journal)
     records = collect(controller, epoch, whole=out is not None)
     described = describe(controller, conf, name, records, dict(about or {}), selection, slots or {})
     if out is not None and journal is not None:
