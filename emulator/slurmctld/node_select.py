@@ -36,6 +36,7 @@ class Want:
         choices: ways to satisfy its constraint.
         least_loaded: whether nodes with the most free units go first.
         last_first: whether the last nodes go first, for a single unit.
+        cpus_per_task: CPUs of one task.
         pool: the partition whose jobs may have only so many units of a node together, or empty.
         never: why it can never start in the partition, or empty.
     """
@@ -56,6 +57,7 @@ class Want:
     required: Mask | None = None
     least_loaded: bool = False
     last_first: bool = False
+    cpus_per_task: int = 1
     pool: str = ""
     never: str = ""
 

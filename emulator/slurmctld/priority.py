@@ -11,6 +11,7 @@ import numpy as np
 from emulator.config.slurm.model import SlurmConf
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.job import EMPTY, Job, Partition
+from emulator.slurmctld.node_select import Want
 from slurm_sim_plugins.views import FIRST_PRIORITY
 
 if TYPE_CHECKING:
@@ -359,11 +360,14 @@ def _memory(job: Job, partition: Partition, cluster: Cluster) -> float:
         return float(request.options.memory_per_node * want.min_nodes)
     per_cpu = request.options.memory_per_cpu or partition.default_memory_per_cpu
     if per_cpu:
-        return float(per_cpu) * _cpus(job, partition, cluster)
+        return float(per_cpu) * _tasks(job, want) * request.cpus_per_task
     return float(partition.default_memory_per_node or 0.0) * want.min_nodes
 
 
 def _cpus(job: Job, partition: Partition, cluster: Cluster) -> float:
-    request, want = job.request, job.wants[partition.name]
-    tasks = request.options.tasks if request.options.tasks is not None else want.min_nodes
-    return float(tasks * request.cpus_per_task)
+    want = job.wants[partition.name]
+    return float(_tasks(job, want) * want.cpus_per_task)
+
+
+def _tasks(job: Job, want: Want) -> int:
+    return job.options.tasks if job.options.tasks is not None else want.min_nodes

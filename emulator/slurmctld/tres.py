@@ -56,7 +56,7 @@ class Tres:
         threads = int(machine.threads[partition.nodes].max(initial=1))
         amounts = [0.0] * len(self.names)
         tasks = job.options.tasks if job.options.tasks is not None else nodes
-        amounts[CPU] = float(max(tasks * job.request.cpus_per_task, nodes))
+        amounts[CPU] = float(max(tasks * want.cpus_per_task, nodes))
         amounts[NODE] = float(nodes)
         if managed:
             units = -(-amounts[CPU] // threads)

@@ -94,6 +94,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         required=known_nodes(options.node_list, cluster) if options.node_list else None,
         least_loaded=partition.least_loaded,
         last_first=parameters.pack_serial_at_end,
+        cpus_per_task=demand.cpus_per_task,
         pool=partition.name if partition.name in cluster.machine.pools else "",
         never=TOO_MUCH_MEMORY if demand.too_much else "",
     )

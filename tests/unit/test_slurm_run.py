@@ -207,6 +207,10 @@ def test_planned_times_let_backfill_do_more() -> None:
     same_user = [request(1, 0, 4, "-n2", "-t1", "-N1"), *submissions[1:]]
     helped = simulate_slurm(same_user, parse_slurm_conf(CONF), slots={"WalltimeType": "walltime/last_model"})
     assert helped.records.jobs["start"][3] < 110
+    same_user[3] = request(4, 60, 900, "-n2", "-N1", "-t60")
+    longer = simulate_slurm(same_user, parse_slurm_conf(CONF), slots={"WalltimeType": "walltime/last_model"})
+    assert longer.records.jobs["start"][3] < 110
+    assert longer.records.jobs["end"][3] > 960  # it is the limit that kills, not what was planned
 
 
 def test_a_plugin_that_fails_is_named() -> None:

@@ -7,6 +7,7 @@ import pytest
 from emulator.config.slurm import parse_slurm_conf
 from emulator.slurmctld.controller import Controller
 from emulator.slurmctld.job import Job
+from emulator.slurmctld.priority import tres_amounts
 from emulator.slurmctld.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import InputError
@@ -238,3 +239,10 @@ def test_where_only_memory_is_counted_jobs_share_cpus():
     assert behind.start > 50
     assert refusal("-N1 -n9 -t5 --mem=1", select="CR_Memory") == "Requested node configuration is not available"
     assert not together(*words[:3], select="CR_CPU_Memory")
+
+
+def test_priorities_go_by_the_cpus_that_memory_takes():
+    made = controller("-n2 -t1 --mem-per-cpu=2500", partition="MaxMemPerCPU=1000")
+    (job,) = made.cluster.jobs.values()
+    wanted = tres_amounts(job, job.partitions[0], made.cluster)
+    assert (wanted["CPU"], wanted["MEM"]) == (6, 5000)
