@@ -38,7 +38,7 @@ def trees(draw: st.DrawFn) -> tuple[Accounts, dict[tuple[str, str, str], int]]:
 def manager_of(
     accounts: Accounts, used: dict[tuple[str, str, str], int], by_level: bool
 ) -> tuple[AssocMgr, np.ndarray]:
-    manager = AssocMgr(accounts, Tres(CONF), by_level)
+    manager = AssocMgr(accounts, Tres(CONF), by_level, lambda _: [])
     raw = np.zeros(manager.rows)
     for key, share in manager.shares.items():
         for above in share.line():

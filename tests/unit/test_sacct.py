@@ -42,7 +42,8 @@ ROW = {
 
 def dump(*rows: dict[str, str], more: str = "") -> str:
     names = f"{NAMES} {more}".split()
-    return "\n".join(["|".join(names), *("|".join({**ROW, **row}.get(name, "") for name in names) for row in rows)])
+    lines = ["|".join(names), *("|".join({**ROW, **row}.get(name, "") for name in names) for row in rows)]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def read(tmp_path: Path, text: str, **options: str) -> SiteLog:
@@ -343,3 +344,13 @@ def test_separators_in_real_dumps(traces: Path) -> None:
     simple = read_sacct(traces / "slurm" / "sacct" / "sacct_simple.log").jobs
     assert [job.request.name for job in simple] == ["job_00001", "job_0||0002", "job_0|0003", "job_|00004"]
     assert [job.request.run for job in simple] == [84805, 12688, 2009, 2003]
+
+
+def test_a_dump_that_ends_within_a_line_is_cut_off_there(tmp_path):
+    text = dump(ROW, {"JobID": "8"}, more="SubmitLine")
+    whole = read(tmp_path, text)
+    for end in range(len(text) - 40, len(text)):
+        with pytest.raises(InputError, match=":3: the line "):
+            read(tmp_path, text[:end])
+        rest = read(tmp_path, text[:end], malformed="drop")
+        assert (rest.jobs, [one.first for one in rest.unusable]) == (whole.jobs[:1], [3])

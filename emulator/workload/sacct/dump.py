@@ -14,6 +14,7 @@ from emulator.workload.sacct.columns import Column, column_of
 from emulator.workload.sitelog import Unusable
 from slurm_sim_plugins.errors import InputError
 
+CUT_OFF = "the line has no line end: the dump is cut off there"
 EDGE = 1
 """What it costs if a value begins or ends with a separator."""
 IMPOSSIBLE = 1 << 40
@@ -180,6 +181,9 @@ def records(file: str, text: str, separator: str = "|") -> tuple[Header, list[Re
         if rest := group[end:]:
             why = header.complaint(group[0]) if not end else "the line belongs to no record"
             unusable.append(Unusable(number + end, number + end + len(rest) - 1, why))
+    if lines[-1].strip() and found and not any(one.last == len(lines) for one in unusable):
+        # What is left of a line may look whole: the last value lacks its end.
+        unusable.append(Unusable(found.pop().line, len(lines), CUT_OFF))
     return header, found, unusable
 
 
