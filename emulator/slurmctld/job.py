@@ -157,6 +157,7 @@ class Job:
         begin: not before this.
         blocked: whether it was the first of a partition that did not fit, for which nodes are kept.
         deadline: it must be over by this; infinite for none.
+        site: what an operator adds to its priority (``SiteFactor``).
         lift: what ``scontrol top`` gave to its priority or took from it.
         restarts: how often it was requeued.
         failures: how often it was requeued because of what it ended with.
@@ -184,6 +185,7 @@ class Job:
     plan: Plan | None = None
     priorities: Mapping[str, int] = field(default_factory=lambda: EMPTY)
     nice: int = 0
+    site: int = 0
     lift: int = 0
     state: State = State.PENDING
     untold: dict[int, Job] | None = None

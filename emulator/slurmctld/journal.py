@@ -134,7 +134,7 @@ class Journal:
                 text = ",".join(f"{each}={share!r}" for each, share in resources.items())
             known[name] = (priced, text)
             if before is None or (before.factors, before.resources) != (factors, resources):
-                total = max(1, priced.total - job.nice)
+                total = max(1, priced.total + job.site - job.nice)
                 each = [factors.get(factor, 0.0) for factor in NAMES]
                 self._factors.add(job.id, self._controller.cluster.now, name, total, *each, text)
 

@@ -202,7 +202,7 @@ class MultifactorPriority:
             at = self._at(cluster)
             priced = self._priced(job, partition, at, self._age(job, at.second), self._standing(job, at))
             job.priced = {**job.priced, partition.name: priced}
-        return max(1, job.priced[partition.name].total - job.nice)
+        return max(1, job.priced[partition.name].total + job.site - job.nice)
 
     def _priced(self, job: Job, partition: Partition, at: Instant, age: float, standing: Standing) -> Priced:
         before = job.priced.get(partition.name)
@@ -291,7 +291,7 @@ class MultifactorPriority:
 
 def _lifted(job: Job, priced: Priced) -> int:
     """A priority, less nice, and with what operators gave to it."""
-    number = max(1, priced.total - job.nice)
+    number = max(1, priced.total + job.site - job.nice)
     return max(1, number + job.lift) if job.lift else number
 
 

@@ -218,6 +218,9 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
     elif key == "nice":
         job.shift(job.nice - int(value))
         job.nice = int(value)
+    elif key == "sitefactor":
+        job.shift(int(value) - job.site)
+        job.site = int(value)
     elif key == "timelimit":
         job.limit = limit_seconds(value)
         if job.run is not None:
@@ -225,7 +228,7 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
     elif key in OF_A_JOB:
         controller.change(job, OF_A_JOB[key](job.options, value))
     else:
-        known = ", ".join(("priority", "nice", "timelimit", *OF_A_JOB))
+        known = ", ".join(("priority", "nice", "sitefactor", "timelimit", *OF_A_JOB))
         raise InputError(f"of a job the emulator can update {known}, not {key!r}")
 
 

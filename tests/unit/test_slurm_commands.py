@@ -112,6 +112,18 @@ def test_what_a_job_asks_for_now_is_what_it_would_have_got_at_its_submission() -
     assert found.cluster.jobs[2].runs[0].allocation == found.cluster.jobs[3].runs[0].allocation
 
 
+def test_a_site_factor_is_added_to_the_priority_and_stays() -> None:
+    conf = CONF + "PriorityType=priority/multifactor\nPriorityWeightJobSize=1000\n"
+    texts = [(10.0, "scontrol update JobId=2 SiteFactor=500"), (20.0, "scontrol update JobId=2 Nice=100")]
+    actions = [(at, lambda controller, text=text: scontrol(text, controller)) for at, text in texts]
+    requests = [JobRequest(number, number, 100.0, parse_sbatch(["-N4", "--exclusive"])) for number in (1, 2, 3)]
+    controller = Controller(parse_slurm_conf(conf, "slurm.conf"), requests, actions)
+    controller.run(30.0)
+    second, third = controller.cluster.jobs[2], controller.cluster.jobs[3]
+    assert second.priority - third.priority == 400
+    assert controller.priority.set(second, controller.cluster) == second.priority
+
+
 def test_jobs_are_cancelled_by_id_user_name_and_partition() -> None:
     jobs = ["-t 5 -J a", "-t 5 -J b", "-t 5 -J b -p hi", "-t 5 -p hi"]
 
