@@ -198,9 +198,11 @@ def make_sure(case: Case, solver: str) -> None:
     """
     from emulator.optimum import milp, optimise
 
-    module = milp if solver == "highs" else optimise
-    module.require_solver()
-    module.check_size(case.problem)
+    if solver == "highs":
+        milp.check_size(case.problem)
+        return
+    optimise.require_solver()
+    optimise.check_size(case.problem)
 
 
 def solve(case: Case, results: Sequence[Records], solver: str, seconds: float, workers: int, loosest: float) -> Optimum:

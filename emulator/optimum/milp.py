@@ -22,7 +22,7 @@ from emulator.optimum.problem import LOOSEST, Job, Problem
 from emulator.optimum.realtime import with_batch_after
 from emulator.optimum.schedule import Part, Schedule, Stay, batch_slowdowns
 from emulator.optimum.symmetry import exclusive, pieces
-from slurm_sim_plugins.errors import ConfigurationError, InputError
+from slurm_sim_plugins.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,10 +46,9 @@ def optimise_milp(problem: Problem, *, seconds: float = SECONDS, loosest: Fracti
         loosest: a bound that cannot be kept is relaxed up to this; None keeps it.
 
     Raises:
-        ConfigurationError: scipy is not installed; the bound cannot be kept.
+        ConfigurationError: the bound cannot be kept.
         InputError: the problem is too large to try.
     """
-    require_solver()
     check_size(problem)
     asked = problem.bound
     problem, alone = within_reach(problem, loosest, seconds)
@@ -60,21 +59,6 @@ def optimise_milp(problem: Problem, *, seconds: float = SECONDS, loosest: Fracti
     lower = min(max(Fraction(bound), Fraction(len(problem.batch))), objective)
     status: Status = "optimal" if proven else "feasible"
     return Optimum(problem, status, schedule, objective, lower, asked, float("nan"), "highs")
-
-
-def require_solver() -> None:
-    """Make sure that scipy is there.
-
-    Raises:
-        ConfigurationError: it is not; the message says what to install.
-    """
-    try:
-        import scipy.optimize  # noqa: F401
-    except ImportError as error:
-        raise ConfigurationError(
-            f"the mixed-integer program needs scipy, which cannot be imported ({error}); "
-            "install it with: pip install 'slurm-sim-plugins[optimum]'"
-        ) from error
 
 
 def check_size(problem: Problem) -> None:

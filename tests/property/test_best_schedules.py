@@ -121,7 +121,6 @@ def test_no_idea_costs_the_optimum(problem: Problem) -> None:
 @settings(max_examples=8)
 @given(problems(3, 12))
 def test_both_solvers_agree(problem: Problem) -> None:
-    pytest.importorskip("scipy")
     from emulator.optimum.milp import optimise_milp
 
     other = optimise_milp(problem, loosest=ANY)

@@ -149,7 +149,6 @@ def test_the_same_problem_gives_the_same_schedule() -> None:
 
 
 def test_highs_finds_m1_too() -> None:
-    pytest.importorskip("scipy")
     jobs = (Job(1, 0, 1000, 512, checkpoint=512), realtime(2, 500, 1000, 512))
     found = optimise_milp(Problem(jobs, ONE))
     assert (found.status, found.batch_mean, found.realtime_mean) == ("optimal", 2.5, 1.0)
@@ -256,11 +255,8 @@ def test_too_many_places_are_refused_with_the_limit() -> None:
 
 def test_without_the_extra_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ortools.sat.python.cp_model", None)
-    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
     with pytest.raises(ConfigurationError, match=r"pip install 'slurm-sim-plugins\[optimum\]'"):
         optimise(contended(1))
-    with pytest.raises(ConfigurationError, match=r"pip install 'slurm-sim-plugins\[optimum\]'"):
-        optimise_milp(contended(1))
 
 
 # The checker

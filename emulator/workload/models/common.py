@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, SupportsIndex, get_args
 
@@ -151,19 +151,17 @@ def assemble(
     return workload
 
 
-def describe(workload: Workload, processors: int, published: Mapping[str, float] | None = None) -> dict[str, float]:
-    """Moments of a workload, such as a paper would print, and beside them those that one prints.
+def describe(workload: Workload, processors: int) -> dict[str, float]:
+    """Moments of a workload, such as a paper would print.
 
     Args:
         workload: one job or more.
         processors: of the machine, for the load.
-        published: moments of a paper, by the names below.
 
     Returns:
         ``mean_parallelism`` in processors, ``mean_run`` in seconds, ``load`` as
         ``Workload.load`` has it (NaN for one job), ``serial_share`` of jobs on one processor
-        and ``power_of_two_share`` of jobs on 2, 4, 8, ... processors, both shares of all jobs;
-        then the published ones, ``published_mean_parallelism`` and so on.
+        and ``power_of_two_share`` of jobs on 2, 4, 8, ... processors, both shares of all jobs.
 
     Raises:
         ConfigurationError: no jobs, a machine of no processors, a job that needs more.
@@ -178,14 +176,31 @@ def describe(workload: Workload, processors: int, published: Mapping[str, float]
             f"{workload.name}: job {first} needs {size[size > processors][0]} processors, more than the machine's "
             f"{processors}; give the machine that the workload was made for"
         )
-    moments = {
+    return {
         "mean_parallelism": float(size.mean()),
         "mean_run": float(workload.run.mean()),
         "load": workload.load(processors),
         "serial_share": float((size == 1).mean()),
         "power_of_two_share": float(((size > 1) & (size & (size - 1) == 0)).mean()),
     }
-    return moments | {PUBLISHED + name: value for name, value in (published or {}).items()}
+
+
+def describe_beside(published: Mapping[str, float], machine: int) -> Callable[[Workload, int], dict[str, float]]:
+    """What describes workloads of a model with a paper's moments beside their own.
+
+    Args:
+        published: moments of the paper, by the names that :func:`describe` gives them.
+        machine: its processors; on another machine the published moments are left out.
+
+    Returns:
+        As :func:`describe`; then the published ones, ``published_mean_parallelism`` and so on.
+    """
+    beside = {PUBLISHED + name: value for name, value in published.items()}
+
+    def describe_both(workload: Workload, processors: int) -> dict[str, float]:
+        return describe(workload, processors) | (beside if processors == machine else {})
+
+    return describe_both
 
 
 def draw_users(users: int, count: int, rng: np.random.Generator) -> Ints:

@@ -202,20 +202,8 @@ def generate(
     )
 
 
-def describe(workload: Workload, processors: int) -> dict[str, float]:
-    """Moments of a workload, on 320 processors beside those of JWload.
-
-    Args:
-        workload: one job or more.
-        processors: of the machine, for the load.
-
-    Returns:
-        As :func:`emulator.workload.models.common.describe` has them.
-
-    Raises:
-        ConfigurationError: no jobs, a machine of no processors, a job that needs more.
-    """
-    return common.describe(workload, processors, PUBLISHED_MOMENTS if processors == PUBLISHED_MACHINE else None)
+describe = common.describe_beside(PUBLISHED_MOMENTS, PUBLISHED_MACHINE)
+"""Moments of a workload, on 320 processors beside those of JWload."""
 
 
 def expect(parameters: Jann97Parameters, processors: int) -> dict[str, float]:

@@ -269,17 +269,8 @@ def generate(
     )
 
 
-def describe(workload: Workload, processors: int) -> dict[str, float]:
-    """Moments of a workload, see :func:`emulator.workload.models.common.describe`.
-
-    Args:
-        workload: one job or more.
-        processors: of the machine, for the load.
-
-    Raises:
-        ConfigurationError: no jobs, a machine of no processors, a job that needs more.
-    """
-    return common.describe(workload, processors)
+describe = common.describe
+"""Moments of a workload."""
 
 
 def day_weights(parameters: Lublin99Parameters) -> Floats:
