@@ -22,6 +22,26 @@ JobRow = tuple[int, float, int, float, float]
 Times = dict[int, tuple[float, float]]
 
 
+TWO_TIERS = """
+ClusterName=small
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=10
+PriorityType=priority/basic
+PreemptType=preempt/partition_prio
+PreemptMode={mode}
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+NodeName=n[1-4] CPUs=2
+PartitionName=lo Nodes=ALL Default=YES PriorityTier=1 MaxTime=2:00:00
+PartitionName=hi Nodes=ALL PriorityTier=5
+"""
+
+
+def two_tiers(mode: str) -> str:
+    """A ``slurm.conf`` of 4 nodes with 2 CPUs each, where jobs of partition ``hi`` preempt those of ``lo``."""
+    return TWO_TIERS.format(mode=mode)
+
+
 def workload(jobs: Iterable[JobRow], predicted: Mapping[int, float] | None = None, **about: Any) -> Workload:
     """A workload of rows; ``predicted`` gives planned seconds by id."""
     rows = list(jobs)

@@ -26,20 +26,9 @@ from emulator.slurmctld.scontrol import scontrol
 from emulator.slurmctld.simulate import collect, simulate_slurm
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins import ConfigurationError, PreemptView, Run, hookimpl
+from tests.helpers import two_tiers
 
-CONF = """
-ClusterName=small
-SchedulerType=sched/backfill
-SchedulerParameters=bf_interval=10
-PriorityType=priority/basic
-PreemptType=preempt/partition_prio
-PreemptMode=CHECKPOINT
-SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU
-NodeName=n[1-4] CPUs=2
-PartitionName=lo Nodes=ALL Default=YES PriorityTier=1 MaxTime=2:00:00
-PartitionName=hi Nodes=ALL PriorityTier=5
-"""
+CONF = two_tiers("CHECKPOINT")
 BY_QOS = (
     CONF.replace("partition_prio", "qos").replace("PreemptMode=CHECKPOINT", "PreemptMode=REQUEUE")
     + "AccountingStorageEnforce=qos\n"

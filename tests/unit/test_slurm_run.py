@@ -20,21 +20,9 @@ from emulator.slurmctld.simulate import requests_of, simulate_slurm
 from emulator.workload.events import FOREVER, read_events
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins import InputError, PluginError, PreemptView, PriorityView, Run, hookimpl
-from tests.helpers import workload
+from tests.helpers import two_tiers, workload
 
-CONF = """
-ClusterName=small
-SchedulerType=sched/backfill
-SchedulerParameters=bf_interval=10
-PriorityType=priority/basic
-PreemptType=preempt/partition_prio
-PreemptMode=REQUEUE
-SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU
-NodeName=n[1-4] CPUs=2
-PartitionName=lo Nodes=ALL Default=YES PriorityTier=1 MaxTime=2:00:00
-PartitionName=hi Nodes=ALL PriorityTier=5
-"""
+CONF = two_tiers("REQUEUE")
 
 
 def request(number: int, submit: float, run: float, *words: str) -> JobRequest:
