@@ -17,6 +17,7 @@ from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
 from emulator.config.slurm.vocabulary import Status, Vocabulary, Word
 from emulator.metrics.catalogue import FURTHER, METRICS
 from emulator.slurmctld.journal import FACTOR_COLUMNS, SHARE_COLUMNS, WAIT_COLUMNS
+from emulator.slurmctld.node_notes import NODE_COLUMNS
 from emulator.slurmctld.simulate import SLURM_JOB_COLUMNS, SLURM_RUN_COLUMNS
 from emulator.views import sacct, sinfo, sprio, squeue, sshare
 from emulator.views.columns import Field
@@ -70,6 +71,7 @@ NOTED = {
     "waits.parquet": WAIT_COLUMNS,
     "factors.parquet": FACTOR_COLUMNS,
     "shares.parquet": SHARE_COLUMNS,
+    "nodes.parquet": NODE_COLUMNS,
 }
 
 VIEWS = """# The cluster at a time, as Slurm's commands show it
@@ -94,7 +96,9 @@ headings, widths, justification, truncation and notation of times are Slurm's; o
 | `--json` | no | all that is known, with the names of Slurm's JSON where it has some |
 
 What the emulator has not is shown as Slurm shows what is not set. COMPLETING is not shown: a run is over when its
-work is. Planned starts are known to the minute. `sshare` shows shares as of the last `PriorityCalcPeriod`; the run's
+work is. Idle nodes are `planned` if backfill keeps them for jobs that wait, `reserved` or in `maint` while a
+reservation holds; `mix-` and `alloc$` are as in Slurm. What operators make of nodes is shown, too.
+Planned starts are known to the minute. `sshare` shows shares as of the last `PriorityCalcPeriod`; the run's
 folder has them from its beginning to the end of the last period. Jobs of equal rank come in the order of their ids.
 `squeue -t all` shows for `MinJobAge` what has ended. `sacct` has no steps; `--format ALL` takes all columns,
 `--format WORKLOAD` those from which a dump can be [read again](site-logs.md).

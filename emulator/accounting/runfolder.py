@@ -24,8 +24,9 @@ from slurm_sim_plugins.errors import InputError, OutputError
 RECORDS = "records.parquet"
 RUNS = "runs.parquet"
 STAYS = "stays.parquet"
-WAITS, FACTORS, SHARES = NOTES = ("waits.parquet", "factors.parquet", "shares.parquet")
-"""Of a run in Slurm's timing: what jobs waited for, what priorities were worked out from, shares of associations."""
+WAITS, FACTORS, SHARES, NODES = NOTES = ("waits.parquet", "factors.parquet", "shares.parquet", "nodes.parquet")
+"""Of a run in Slurm's timing: what jobs waited for, what priorities were worked out from, shares of associations,
+states of nodes."""
 EVENTS = "events.jsonl"
 ABOUT = "run.toml"
 

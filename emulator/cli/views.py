@@ -176,12 +176,12 @@ def sinfo(
     from emulator.views import sinfo as view
 
     situation, _, second = _look(folder, at, zone, time_format)
+    wanted = view.Wanted(_words(partitions), _hosts(nodes), _words(states), by_node, exact)
     if json_wanted:
-        shared.print_json(view.as_json(situation, second))
+        shared.print_json(view.as_json(situation, second, wanted))
         return
     default = view.default(by_node, long, summarize)
     columns = view.FIELDS.listed(listed) if listed else view.FIELDS.lettered(form or default)
-    wanted = view.Wanted(_words(partitions), _hosts(nodes), _words(states), by_node, exact)
     rows = view.lines(situation, second, wanted, columns)
     _echo(view.sinfo(rows, columns, sort or (view.SORT_BY_NODE if by_node else view.SORT), not noheader))
 

@@ -26,6 +26,8 @@ from emulator.slurmctld.nodes import Allocation, Mask
 from emulator.slurmctld.preempt import candidates, victims
 from emulator.slurmctld.queue import still_waits
 
+Ints = NDArray[np.int64]
+
 
 class Slots:
     """Nodes that are kept for jobs, each for a while.
@@ -45,6 +47,10 @@ class Slots:
     def bounds(self) -> set[float]:
         """Times at which one begins or ends."""
         return self._bounds
+
+    def nodes(self) -> Ints:
+        """Nodes that are kept at any time, ascending."""
+        return np.flatnonzero(self._masks[: self._count].any(axis=0))
 
     def __len__(self) -> int:
         """How many bounds there are."""
@@ -84,11 +90,13 @@ def backfill(cluster: Cluster, controls: Controls) -> None:
     """
     # Compiled code knows only windows that double.
     if cluster.compiled is None or cluster.parameters.bf_window_linear:
-        Cycle(cluster, controls).run()
+        cycle = Cycle(cluster, controls)
     else:
         from emulator.slurmctld.backfill_compiled import CompiledCycle
 
-        CompiledCycle(cluster, controls).run()
+        cycle = CompiledCycle(cluster, controls)
+    cycle.run()
+    cluster.planned = cycle.slots
 
 
 class Cycle:
@@ -123,6 +131,11 @@ class Cycle:
         self._alike: dict[Hashable, float] = {}
         self._futures: dict[int, Future] = {}
         self._futures_of = 0
+
+    @property
+    def slots(self) -> Slots:
+        """What is kept for jobs."""
+        return self._slots
 
     def run(self) -> None:
         """Try the queue in order, as far as it may."""

@@ -91,6 +91,10 @@ class CompiledSlots(Slots):
         """Times at which one begins or ends."""
         return set(self.marks[: self.sizes[MARKS]].tolist())
 
+    def nodes(self) -> Ints:
+        """Nodes that are kept at any time, ascending."""
+        return np.unique(self.members[: self.sizes[USED]])
+
     def __len__(self) -> int:
         return int(self.sizes[MARKS])
 

@@ -19,6 +19,7 @@ from emulator.workload.sbatch import BatchOptions
 
 if TYPE_CHECKING:
     from emulator.slurmctld.accounting import Accounting
+    from emulator.slurmctld.backfill import Slots
     from emulator.slurmctld.compiled import Compiled
     from emulator.slurmctld.policies import Policies
 
@@ -52,6 +53,8 @@ class Cluster:
         array_tasks: how many tasks of each array are on the machine, by its id.
         licenses: (total, in use) by name.
         compiled: what chooses nodes in compiled code, or None.
+        planned: what backfill kept for jobs in its last cycle, or None.
+        told: what operators have made of nodes: ``DOWN``, ``DRAIN`` or ``UP``.
         classes: a number for what jobs ask of the machine.
         wants: what jobs of a class need of a partition's nodes.
         fits_alone: whether jobs of a class fit onto nodes of a partition if nobody else is there.
@@ -84,6 +87,8 @@ class Cluster:
         self.in_use: Counter[str] = Counter()
         self.array_tasks: Counter[int] = Counter()
         self.compiled: Compiled | None = None
+        self.planned: Slots | None = None
+        self.told: dict[int, str] = {}
         self.classes: dict[BatchOptions, int] = {}
         self.wants: dict[tuple[int, str], Want] = {}
         self.fits_alone: dict[tuple[int, str, bytes], bool] = {}

@@ -320,6 +320,7 @@ class Controller:
         if state not in ("DOWN", "DRAIN", "RESUME", "IDLE"):
             raise InputError(f"State={state}: the emulator knows DOWN, DRAIN, RESUME and IDLE")
         self.cluster.machine.up[node] = state in ("RESUME", "IDLE")
+        self.cluster.told[node] = "UP" if self.cluster.machine.up[node] else state
         if state == "DOWN":
             for job in list(self.cluster.running.values()):
                 if job.run is not None and node in job.run.allocation.nodes:

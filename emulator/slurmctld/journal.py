@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from emulator.accounting.records import Columns
 from emulator.slurmctld.controller import Controller
 from emulator.slurmctld.job import Job, State
+from emulator.slurmctld.node_notes import NodeNotes
 from emulator.slurmctld.notes import Notes
 from emulator.slurmctld.priority import NAMES, MultifactorPriority, Priced
 from emulator.slurmctld.shares import ChangedShares
@@ -79,6 +80,7 @@ class Journal:
         self._priced: dict[int, dict[str, tuple[Priced, str]]] = {}
         accounting = controller.cluster.accounting
         self._changed_shares = ChangedShares(accounting) if accounting is not None else None
+        self._note_nodes = NodeNotes(controller)
         self._period: float | None = None
         priority = controller.priority
         self._prices = priority if isinstance(priority, MultifactorPriority) else None
@@ -88,6 +90,8 @@ class Journal:
         cluster, changes = self._controller.cluster, self._controller.changes
         if cluster.accounting is not None and cluster.accounting.usage.last != self._period:
             self._note_shares()
+        if changes.waits:
+            self._note_nodes()
         if changes.waits or changes.arrived:
             # What becomes of the queue at most events is nothing, or that jobs arrive.
             jobs = [job for job in changes.arrived if job.id in cluster.waiting]
@@ -148,7 +152,7 @@ class Journal:
 
     def tables(self) -> dict[str, Columns]:
         """What was noted, by name of the file; tables that a run of this kind has not are left out."""
-        found = {"waits.parquet": self._waits.columns()}
+        found = {"waits.parquet": self._waits.columns(), "nodes.parquet": self._note_nodes.columns()}
         if self._prices is not None:
             found["factors.parquet"] = self._factors.columns()
         if self._controller.cluster.accounting is not None:

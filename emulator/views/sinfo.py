@@ -15,6 +15,7 @@ from emulator.config.slurm.hostlist import compress, expand
 from emulator.views.clock import short
 from emulator.views.columns import Column, Field, Fields, ordered, table
 from emulator.views.situation import NodeAt, Situation
+from slurm_sim_plugins.errors import ConfigurationError
 
 DEFAULT = "%#P %.5a %.10l %.6D %.6t %N"
 LONG = "%#P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %N"
@@ -25,15 +26,24 @@ SORT = "#P,-t"
 SORT_BY_NODE = "N"
 COMPACT = {
     "idle": "idle",
+    "planned": "plnd",
+    "reserved": "resv",
+    "maint": "maint",
     "allocated": "alloc",
+    "allocated$": "alloc$",
     "mixed": "mix",
+    "mixed-": "mix-",
+    "mixed$": "mix$",
     "down": "down",
     "drained": "drain",
     "draining": "drng",
     "future": "futr",
 }
 """States as ``%t`` shows them."""
-ORDER = ("down", "idle", "allocated", "mixed", "future", "drained", "draining")
+ORDER = (
+    *("down", "idle", "planned", "reserved", "maint", "allocated", "allocated$", "mixed", "mixed-", "mixed$"),
+    *("future", "drained", "draining"),
+)
 """States in Slurm's order."""
 AVAILABLE = {"UP": "up", "DOWN": "down", "DRAIN": "drain", "INACTIVE": "inact"}
 KEYS: Mapping[str, Callable[[NodeAt], object]] = {
@@ -84,15 +94,15 @@ class Line:
 
     def counts(self) -> tuple[int, int, int, int]:
         """Nodes that are allocated, idle, other, and all."""
-        allocated = sum(node.state in ("allocated", "mixed", "draining") for node in self.nodes)
-        idle = sum(node.state == "idle" for node in self.nodes)
+        allocated = sum(node.base in ("allocated", "mixed", "draining") for node in self.nodes)
+        idle = sum(node.base == "idle" for node in self.nodes)
         return allocated, idle, len(self.nodes) - allocated - idle, len(self.nodes)
 
     def cpus(self) -> tuple[int, int, int, int]:
         """CPUs that are allocated, idle, other, and all."""
         allocated = sum(node.cpus for node in self.nodes)
         total = sum(node.about.cpus for node in self.nodes)
-        usable = [node for node in self.nodes if node.state in ("idle", "allocated", "mixed")]
+        usable = [node for node in self.nodes if node.base in ("idle", "allocated", "mixed")]
         idle = sum(node.about.cpus - node.cpus for node in usable)
         return allocated, idle, total - allocated - idle, total
 
@@ -239,12 +249,18 @@ class Wanted:
     by_node: bool = False
     exact: bool = False
 
+    def __post_init__(self) -> None:
+        known = {word for pair in COMPACT.items() for word in pair}
+        unknown = [word for word in self.states if word.lower() not in known]
+        if unknown:
+            raise ConfigurationError(f"there is no state {unknown[0]!r} of nodes; take some of {', '.join(COMPACT)}")
+
     def takes(self, node: NodeAt) -> bool:
         """Whether a node is shown."""
         if self.nodes and node.name not in self.nodes:
             return False
         state = node.state
-        words = {state, COMPACT[state], "drain" if state.startswith("drain") else state}
+        words = {state, COMPACT[state], node.base, COMPACT[node.base], "drain" if state.startswith("drain") else state}
         return not self.states or bool(words & {word.lower() for word in self.states})
 
 
@@ -275,13 +291,16 @@ def sinfo(rows: Sequence[Line], columns: Sequence[Column[Line]], sort: str = SOR
     return table(columns, ordered(FIELDS, rows, sort, {"#P": lambda line: line.place}), header)
 
 
-def as_json(situation: Situation, time: float) -> dict[str, Any]:
+def as_json(situation: Situation, time: float, wanted: Wanted) -> dict[str, Any]:
     """Nodes and partitions with the names that Slurm's JSON gives their properties."""
     member: dict[str, list[str]] = {}
     for partition in situation.cluster.partitions:
         for name in expand(partition.nodes):
             member.setdefault(name, []).append(partition.name)
-    return {"nodes": [_node(node, member.get(node.name, [])) for node in situation.nodes(time)]}
+    nodes = [node for node in situation.nodes(time) if wanted.takes(node)]
+    if wanted.partitions:
+        nodes = [node for node in nodes if set(member.get(node.name, ())) & set(wanted.partitions)]
+    return {"nodes": [_node(node, member.get(node.name, [])) for node in nodes]}
 
 
 def _node(node: NodeAt, partitions: list[str]) -> dict[str, Any]:
@@ -292,7 +311,7 @@ def _node(node: NodeAt, partitions: list[str]) -> dict[str, Any]:
         "partitions": partitions,
         "cpus": about.cpus,
         "alloc_cpus": node.cpus,
-        "idle_cpus": about.cpus - node.cpus if node.state in ("idle", "allocated", "mixed") else 0,
+        "idle_cpus": about.cpus - node.cpus if node.base in ("idle", "allocated", "mixed") else 0,
         "sockets": about.sockets,
         "cores": about.cores,
         "threads": about.threads,

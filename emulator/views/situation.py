@@ -14,7 +14,7 @@ import numpy as np
 
 from emulator.accounting.cluster import KeptCluster, KeptNodes, read_cluster
 from emulator.accounting.records import read_columns
-from emulator.accounting.runfolder import FACTORS, SHARES, WAITS, FinishedRun, read_run
+from emulator.accounting.runfolder import FACTORS, NODES, SHARES, WAITS, FinishedRun, read_run
 from emulator.config.slurm.hostlist import expand
 from emulator.workload.sbatch import BatchOptions
 from emulator.workload.sbatch_line import options_of
@@ -300,6 +300,7 @@ class NodeAt:
         about: what it has.
         cpus, memory: how much of it jobs have.
         gres: the same for each kind.
+        flags: what holds of it beside: ``PLANNED``, ``RESERVED``, ``MAINT``, ``DOWN``, ``DRAIN``, ``UP``.
     """
 
     name: str
@@ -307,11 +308,23 @@ class NodeAt:
     cpus: int
     memory: int
     gres: Mapping[str, int]
+    flags: frozenset[str] = frozenset()
 
     @property
     def state(self) -> str:
-        """As ``sinfo -o %T`` shows it."""
-        stated = self.about.state.upper()
+        """As ``sinfo -o %T`` shows it; of what holds beside, Slurm shows one (sinfo, "NODE STATE CODES")."""
+        base = self.base
+        if base == "idle":
+            return next((shown for flag, shown in IDLE_BUT if flag in self.flags), base)
+        if base in ("mixed", "allocated") and "MAINT" in self.flags:
+            return f"{base}$"
+        return f"{base}-" if base == "mixed" and "PLANNED" in self.flags else base
+
+    @property
+    def base(self) -> str:
+        """Its state by what is on it, and whether it takes jobs at all."""
+        told = self.flags & {"DOWN", "DRAIN", "UP"}
+        stated = next(iter(told)) if told else self.about.state.upper()
         if "DRAIN" in stated:
             return "draining" if self.cpus else "drained"
         if "DOWN" in stated or "FAIL" in stated:
@@ -321,6 +334,10 @@ class NodeAt:
         if not self.cpus:
             return "idle"
         return "allocated" if self.cpus >= self.about.cpus else "mixed"
+
+
+IDLE_BUT = (("MAINT", "maint"), ("RESERVED", "reserved"), ("PLANNED", "planned"))
+"""What is shown of idle nodes of which more is known."""
 
 
 class Situation:
@@ -416,9 +433,21 @@ class Situation:
                 memory[name] += job.stay.memory[place]
                 for kind, counts in job.stay.gres.items():
                     gres[name][kind] += counts[place]
+        flags = self._flags(time)
         return [
-            NodeAt(name, about, cpus[name], memory[name], dict(gres[name])) for name, about in self.cluster.each_node()
+            NodeAt(name, about, cpus[name], memory[name], dict(gres[name]), frozenset(flags[place]))
+            for place, (name, about) in enumerate(self.cluster.each_node())
         ]
+
+    def _flags(self, time: float) -> defaultdict[int, set[str]]:
+        """What was noted of nodes by then, by their places in the machine."""
+        found: defaultdict[int, set[str]] = defaultdict(set)
+        for row in self._last_noted(NODES, time, ("state",)):
+            for word in filter(None, row["nodes"].split(",")):
+                first, _, last = word.partition("-")
+                for place in range(int(first), int(last or first) + 1):
+                    found[place].add(row["state"])
+        return found
 
 
 def _give_waits(jobs: Mapping[int, KeptJob], columns: Mapping[str, Any]) -> None:
