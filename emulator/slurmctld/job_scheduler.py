@@ -18,7 +18,7 @@ from emulator.slurmctld.job import NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES
 from emulator.slurmctld.job_mgr import partition_reason
 from emulator.slurmctld.nodes import Allocation, Mask
 from emulator.slurmctld.order import Pair, Rank
-from emulator.slurmctld.preempt import victims
+from emulator.slurmctld.preempt import license_victims, victims
 from emulator.slurmctld.queue import still_waits
 from emulator.slurmctld.reasons import reason_of_nodes
 
@@ -96,6 +96,7 @@ class _Pass:
             return
         if job.options.licenses and self._lacks_licenses(job):
             job.reason = "Licenses"
+            self._reclaim(job, partition)
             return
         usable = cluster.usable(job, partition) & self._controls.not_reserved(job)
         # Who runs in a reservation is not held up by who waits outside.
@@ -126,6 +127,15 @@ class _Pass:
         if not reason:
             accounting.forget(job)
         return self._limited(job, partition, reason)
+
+    def _reclaim(self, job: Job, partition: Partition) -> None:
+        """Preempt who has licences that a job wants, if that may be."""
+        cluster = self._cluster
+        if not cluster.parameters.preempt_reclaim_licenses or cluster.parameters.linear:
+            return
+        usable = cluster.usable(job, partition) & self._controls.not_reserved(job) & ~self._kept
+        for victim in license_victims(job, partition, usable, cluster):
+            self._controls.preempt(victim, job)
 
     def _lacks_licenses(self, job: Job) -> bool:
         """Whether licences are in use, or if they are planned, kept for a job before this one (observation L1)."""

@@ -87,6 +87,7 @@ class Parameters:
     preempt_youngest_first: bool
     preempt_reorder_count: int
     preempt_strict_order: bool
+    preempt_reclaim_licenses: bool
     preempt_min_exempt_priority: float
     kill_wait: float
     over_time_limit: float
@@ -169,6 +170,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         preempt_youngest_first=stated.flag("PreemptParameters.youngest_first"),
         preempt_reorder_count=bound("PreemptParameters.reorder_count", 1),
         preempt_strict_order=stated.flag("PreemptParameters.strict_order"),
+        preempt_reclaim_licenses=stated.flag("PreemptParameters.reclaim_licenses"),
         preempt_min_exempt_priority=seconds("PreemptParameters.min_exempt_priority", float("inf")),
         kill_wait=seconds("KillWait", 30.0),
         over_time_limit=seconds("OverTimeLimit", 0.0),

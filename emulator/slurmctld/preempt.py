@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from emulator.slurmctld import preempt_qos
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.job import Job, Partition, State
@@ -112,6 +114,38 @@ def victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> l
             break
         order = _reordered(order, removed, usable, cluster)
     return needed
+
+
+def license_victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> list[Job]:
+    """Whom to preempt so that a job has its licences, and nodes; nobody if it would not have them anyway or soon.
+
+    Tried are those who have such licences, in their order; then the others too, for their nodes.
+    """
+    machine, want = cluster.machine, job.wants[partition.name]
+    gone = [other for other in cluster.running.values() if other.vacating]
+    lacking = Counter({name: count + cluster.licenses[name][1] for name, count in job.options.licenses})
+    lacking.subtract({name: cluster.licenses[name][0] for name in lacking})
+    for other in gone:
+        lacking.subtract({name: count for name, count in other.options.licenses if name in lacking})
+    chosen: list[Job] = []
+    order = candidates(job, partition, cluster)
+    for other in order:
+        has = {name: count for name, count in other.options.licenses if name in lacking}
+        if any(lacking[name] > 0 for name in has):
+            lacking.subtract(has)
+            chosen.append(other)
+    if max(lacking.values()) > 0 or not chosen:
+        return []
+    found = select_nodes(want, machine, cluster.free_without([*gone, *chosen]), usable)
+    if found is not None:
+        return chosen
+    more = [other for other in order if other not in chosen and _overlaps(other, usable)]
+    for count in range(1, len(more) + 1):
+        found = select_nodes(want, machine, cluster.free_without([*gone, *chosen, *more[:count]]), usable)
+        if found is not None:
+            nodes = found.mask(len(machine))
+            return [*chosen, *(other for other in more[:count] if _overlaps(other, nodes))]
+    return []
 
 
 def _reordered(order: list[Job], removed: list[Job], usable: Mask, cluster: Cluster) -> list[Job]:

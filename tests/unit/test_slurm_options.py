@@ -203,3 +203,24 @@ def test_a_short_job_has_its_licences_before_they_are_wanted_by_others():
     begun = [job.runs[0].start for job in after(*jobs, lines="Licenses=foo:1", options=",bf_licenses")]
     assert begun[2] < 30
     assert begun[3] > begun[1] >= 300
+
+
+def test_jobs_may_be_preempted_for_their_licences():
+    lines = "PreemptType=preempt/partition_prio\nPreemptMode=CANCEL\nLicenses=foo:2,bar:1\n"
+    words = ("-n1 -t9", "-n1 -t9 -Lfoo:1", "-n1 -t9 -Lfoo:1,bar:1")
+    jobs = (*((0.0, 400.0, each) for each in words), (9.0, 9.0, "-n1 -t1 -pq -Lbar:1"))
+    waits = after(*jobs, lines=lines)
+    assert [job.state for job in waits[:3]] == ["COMPLETED"] * 3
+    assert waits[3].runs[0].start > 400
+    taken = after(*jobs, lines=f"{lines}PreemptParameters=reclaim_licenses")
+    assert [job.state for job in taken[:3]] == ["COMPLETED", "COMPLETED", "PREEMPTED"]
+    assert taken[3].runs[0].start < 15
+
+
+def test_nobody_is_preempted_for_licences_in_vain():
+    lines = "PreemptType=preempt/partition_prio\nPreemptMode=CANCEL\nLicenses=foo:1\n"
+    lines += "PreemptParameters=reclaim_licenses"
+    jobs = ((0.0, 400.0, "-N2 -n3 -t9 -pq"), (1.0, 400.0, "-n1 -t9 -Lfoo:1"), (9.0, 9.0, "-N1 -n2 -t1 -pq -Lfoo:1"))
+    assert [job.state for job in after(*jobs, lines=lines, until=300)] == ["RUNNING", "RUNNING", "PENDING"]
+    fits = (jobs[0], jobs[1], (9.0, 9.0, "-n1 -t1 -pq -Lfoo:1"))
+    assert [job.state for job in after(*fits, lines=lines, until=300)] == ["RUNNING", "PREEMPTED", "COMPLETED"]

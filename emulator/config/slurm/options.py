@@ -116,7 +116,7 @@ _PREEMPT = (
     Word("reorder_count", HONOURED, "attempts to find fewer victims", _COUNT, "1", least=0),
     Word("strict_order", HONOURED, "whether attempts to find fewer victims keep their order", _FLAG, "NO"),
     Word("youngest_first", HONOURED, "whether the latest start is the first victim", _FLAG, "NO"),
-    Word("reclaim_licenses", NOT_YET, "whether jobs are preempted for licences", _FLAG, "NO"),
+    Word("reclaim_licenses", HONOURED, "whether jobs are preempted for licences", _FLAG, "NO"),
     Word("min_exempt_priority", HONOURED, "from this priority on, no job is preempted", _COUNT, least=0),
     *ignored("no process is started", "send_user_signal suspend_grace_time"),
 )
