@@ -95,6 +95,7 @@ def run(
     slurm-sim run KTH-SP2.swf.gz
     slurm-sim run CTC-SP2.swf.gz --processors 430 --scheduler sched/conservative --records out.parquet
     slurm-sim run KTH-SP2.swf.gz --plugin mine.py --priority priority/mine --out mine
+    slurm-sim run jobs.events --slurm-conf slurm.conf --accounts sacctmgr.dump
     """
     from emulator.api import simulate
     from emulator.config.experiment import read_experiment
@@ -107,9 +108,9 @@ def run(
         trace = study.trace if study is not None else None
     if trace is None:
         raise click.UsageError("Name a trace, or an experiment file that names one.")
-    if snapshot_every is not None and (out is None or events is not None or slurm_conf is not None):
+    if snapshot_every is not None and (out is None or events is not None or slurm_conf or is_scenario(trace)):
         raise click.UsageError("--snapshot-every goes with --out, and neither with --events nor with --slurm-conf.")
-    if slurm_conf is not None:
+    if slurm_conf is not None or is_scenario(trace):
         from emulator.cli.slurm import read_books, run_slurm
 
         catalogue = shared.find_plugins(files, folders)
@@ -142,6 +143,11 @@ def run(
         from emulator.accounting.runfolder import write_jobs
 
         write_jobs(records, result.records)
+
+
+def is_scenario(trace: Path) -> bool:
+    """Whether a trace is a scenario, which has its own configuration and what operators did."""
+    return trace.suffix in (".yaml", ".yml")
 
 
 def show(result: Result, workload: Workload, threshold: float, warm_up: float, as_json: bool) -> None:

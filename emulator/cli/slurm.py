@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from emulator.config.sacctmgr import Accounts
     from emulator.config.slurm.model import SlurmConf
     from emulator.slurmctld.request import JobRequest
+    from emulator.truth.inputs import Inputs
     from slurm_sim_plugins.manager import Catalogue
 
 READING = ("filter", "processors_field", "first_submit", "malformed")
@@ -25,7 +26,7 @@ READING = ("filter", "processors_field", "first_submit", "malformed")
 
 def run_slurm(
     trace: Path,
-    slurm_conf: Path,
+    slurm_conf: Path | None,
     given: Mapping[str, Any],
     settings: tuple[str, ...],
     catalogue: Catalogue,
@@ -41,16 +42,23 @@ def run_slurm(
     from emulator.config.slurm import read_slurm_conf
     from emulator.config.slurm.emulated import check_plugins
     from emulator.metrics.summary import summarise
-    from emulator.slurmctld.commands import read_commands
+    from emulator.slurmctld.commands import TimedCommand, read_commands
     from emulator.slurmctld.simulate import simulate_slurm
 
     slots, seed, compiled = _slots(given)
-    conf = read_slurm_conf(slurm_conf)
+    scenario = _scenario(trace) if slurm_conf is None or trace.suffix in (".yaml", ".yml") else None
+    conf = scenario.conf if slurm_conf is None and scenario is not None else read_slurm_conf(slurm_conf or trace)
     check_plugins(conf)
     for notice in conf.notices:
         click.echo(f"{notice}", err=True)
-    requests, about, note, epoch = read_requests(trace, conf, {name: given.get(name) for name in READING})
     actions = [(command.at, command) for path in given.get("commands", ()) for command in read_commands(path)]
+    about: dict[str, Any] = {}
+    if scenario is not None:
+        requests, note, epoch = list(scenario.requests), "", None
+        actions += [(at, TimedCommand(at, text, str(trace))) for at, text in scenario.actions]
+        accounts = accounts if accounts is not None else scenario.accounts()
+    else:
+        requests, about, note, epoch = read_requests(trace, conf, {name: given.get(name) for name in READING})
     result = simulate_slurm(
         requests,
         conf,
@@ -88,6 +96,15 @@ def run_slurm(
         from emulator.accounting.runfolder import write_jobs
 
         write_jobs(records, result.records)
+
+
+def _scenario(trace: Path) -> Inputs:
+    """What was done in a recorded scenario: configuration, submissions, commands."""
+    from emulator.truth import Known
+    from emulator.truth.inputs import inputs_of
+    from emulator.workload.scenario import read_scenario
+
+    return inputs_of(read_scenario(trace), Known())
 
 
 def read_books(files: tuple[Path, ...], study: Experiment | None) -> Accounts | None:

@@ -185,6 +185,26 @@ def test_a_line_that_is_no_command_is_an_error_with_file_and_line(tmp_path: Path
         read_commands(file)
 
 
+def test_a_scenario_is_run_with_its_own_configuration_and_commands_or_with_another(tmp_path: Path) -> None:
+    file = tmp_path / "two.yaml"
+    file.write_text(
+        "scenario: two\nnote: ''\nslurm_conf: |\n"
+        + "".join(f"  {line}\n" for line in CONF.strip().splitlines())
+        + "jobs:\n- {name: a, id: 1, submit: 5, nodes: 4, time_limit: '2', run: 50}\n"
+        "- {name: b, id: 2, submit: 6, nodes: 1, time_limit: '2', run: 50}\n"
+        "actions:\n- [0, 'scontrol update NodeName=n[1-4] State=DRAIN']\n"
+        "- [300, 'scontrol update NodeName=n[1-4] State=RESUME']\n"
+    )
+    done = CliRunner().invoke(slurm_sim, ["run", str(file), "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert read_run(tmp_path / "out").records.jobs["start"][1] >= 300
+    other = tmp_path / "slurm.conf"
+    other.write_text(CONF.replace("lo Nodes", "other Nodes"))
+    words = ["run", str(file), "--slurm-conf", str(other), "--out", str(tmp_path / "other")]
+    assert CliRunner().invoke(slurm_sim, words).exit_code == 0
+    assert read_run(tmp_path / "other").records.jobs["partition"].tolist() == ["other", "other"]
+
+
 def test_the_command_line_takes_them_and_tells_what_was_refused(tmp_path: Path) -> None:
     (tmp_path / "slurm.conf").write_text(CONF)
     (tmp_path / "a.events").write_text("-dt 1 -e submit_batch_job | -sim-walltime 100 --uid=ada -N 4 -t 5 x\n")
