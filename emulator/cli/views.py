@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -53,6 +54,15 @@ HELP = {"help_option_names": ["--help"]}
 
 def _words(text: str | None) -> tuple[str, ...]:
     return tuple(filter(None, (text or "").split(",")))
+
+
+def _ids(text: str | None) -> tuple[str, ...]:
+    """Ids of jobs, of arrays or of their tasks."""
+    found = _words(text)
+    wrong = [word for word in found if not re.fullmatch(r"\d+(_\d+)?", word)]
+    if wrong:
+        raise ConfigurationError(f"{wrong[0]!r} is no id of a job; give one such as 12, or 12_3 for a task of an array")
+    return found
 
 
 def _look(folder: Path, at: str | None, zone: str, time_format: str) -> tuple[Situation, Clock, float]:
@@ -119,7 +129,7 @@ def squeue(
 
     situation, clock, second = _look(folder, at, zone, time_format)
     wanted = view.Wanted(
-        _words(jobs),
+        _ids(jobs),
         _words(users),
         _words(accounts),
         _words(partitions),
@@ -244,7 +254,7 @@ def sacct(
 
     situation, clock, second = _look(folder, at, zone, time_format)
     wanted = Wanted(
-        _words(jobs),
+        _ids(jobs),
         _words(users),
         _words(accounts),
         _words(partitions),
@@ -300,7 +310,7 @@ def sprio(
     if weights_alone:
         _echo(view.sprio_weights(weights, columns, not noheader))
         return
-    rows = view.shown(situation, second, Wanted(_words(jobs), _words(users), partitions=_words(partitions)))
+    rows = view.shown(situation, second, Wanted(_ids(jobs), _words(users), partitions=_words(partitions)))
     if json_wanted:
         shared.print_json({"jobs": view.as_json(rows)})
         return

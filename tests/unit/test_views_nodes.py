@@ -99,3 +99,10 @@ def test_places_are_written_as_they_are_read(places):
         first, _, last = word.partition("-")
         found |= set(range(int(first), int(last or first) + 1))
     assert found == places
+
+
+@pytest.mark.parametrize("command", ["squeue", "sacct", "sprio"])
+def test_what_is_no_id_of_a_job_is_told(run, command):
+    told = CliRunner().invoke(slurm_sim, [command, str(run), "-j", "1,2_3,x"]).exception
+    assert isinstance(told, ConfigurationError)
+    assert "'x' is no id of a job" in str(told)
