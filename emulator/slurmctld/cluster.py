@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,6 +57,7 @@ class Cluster:
         told: what operators have made of nodes: ``DOWN``, ``DRAIN`` or ``UP``.
         classes: a number for what jobs ask of the machine.
         wants: what jobs of a class need of a partition's nodes.
+        places: partitions of jobs of a class in their order, with what they need there; for jobs alike to share.
         fits_alone: whether jobs of a class fit onto nodes of a partition if nobody else is there.
     """
 
@@ -91,6 +92,7 @@ class Cluster:
         self.told: dict[int, str] = {}
         self.classes: dict[BatchOptions, int] = {}
         self.wants: dict[tuple[int, str], Want] = {}
+        self.places: dict[tuple[int | str, ...], tuple[Sequence[Partition], Mapping[str, Want]]] = {}
         self.fits_alone: dict[tuple[int, str, bytes], bool] = {}
         self.licenses = {name: [int(count), 0] for name, count in conf.parameters.numbers("Licenses").items()}
 

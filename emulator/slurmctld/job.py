@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Never
@@ -175,8 +175,8 @@ class Job:
     """
 
     request: JobRequest
-    partitions: list[Partition]
-    wants: dict[str, Want]
+    partitions: Sequence[Partition]
+    wants: Mapping[str, Want]
     limit: float
     time_min: float | None
     priority: int = 0

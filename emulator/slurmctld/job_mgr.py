@@ -45,10 +45,12 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
     soft = cluster.parameters.time_min_as_soft_limit
     time_min = _minutes(request.options.time_min) if request.options.time_min is not None else None
     partitions = sorted(partitions, key=lambda partition: -partition.tier)
+    place: tuple[int | str, ...] = (alike, *(partition.name for partition in partitions))
+    shared_partitions, shared_wants = cluster.places.setdefault(place, (partitions, wants))
     job = Job(
         request=request,
-        partitions=partitions,
-        wants=wants,
+        partitions=shared_partitions,
+        wants=shared_wants,
         limit=_limit(request, partitions[0]),
         time_min=None if soft else time_min,
         plan=Plan(time_min, time_min, time_min) if soft and time_min is not None else None,
