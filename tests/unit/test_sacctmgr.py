@@ -93,6 +93,9 @@ def test_a_script_refines_a_dump(tmp_path):
         ("Parent - 'a'", "f:1: there is no account 'a' yet"),
         ("Account - 'a'\nParent - 'a'\nAccount - 'a'", "f:3: there is an account 'a' already"),
         ("Account - ''", "f:1: Account - needs a name"),
+        ("Parent - 'root'\nUser - 'an", "f:2: 'an has no second quote: the line is cut off"),
+        ("Account - 'a':Fairshare=3:GrpTRES=cpu=", "f:1: GrpTRES: "),
+        ("Account - 'a':Fairsh", "f:1: 'Fairsh' is not written as KEY=VALUE"),
         ("User - 'u':Shares=x:y", "f:1: Fairshare|f:1: Shares"),
     ],
 )

@@ -143,6 +143,8 @@ class _Dump:
         Raises:
             InputError: it is not written as a dump's line is, or names a parent that is not there.
         """
+        if text[:1] in ("'", '"') and text.count(text[0]) < 2:
+            raise InputError(f"{text[:40]} has no second quote: the line is cut off")
         name, *fields = [_unquoted(part) for part in _FIELD.findall(text)] or [""]
         if not name:
             raise InputError(f"{kind.capitalize()} - needs a name")
