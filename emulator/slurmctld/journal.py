@@ -133,11 +133,12 @@ class Journal:
             before, text = known.get(name, (None, ""))
             if before is priced:
                 continue
-            factors, resources = priced.factors, priced.resources
+            resources = priced.resources
             if before is None or before.resources is not resources:
                 text = ",".join(f"{each}={share!r}" for each, share in resources.items())
             known[name] = (priced, text)
-            if before is None or (before.factors, before.resources) != (factors, resources):
+            if before is None or before[1:] != priced[1:]:
+                factors = priced.factors
                 total = max(1, priced.total + job.site - job.nice)
                 each = [factors.get(factor, 0.0) for factor in NAMES]
                 self._factors.add(job.id, self._controller.cluster.now, name, total, *each, text)
