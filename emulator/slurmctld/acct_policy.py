@@ -118,7 +118,8 @@ class Account:
         """What a quality of service limits, associations do not; ``LimitFactor`` multiplies what they do."""
         factor = 1.0 if self.quality is None else self.quality.limit_factor
         limiting = [own for _, own in self.own if own != _NO_LIMITS]
-        if factor == 1.0 and not limiting:
+        # Most associations have no limits of their own, so that there is nothing to make for most jobs.
+        if (factor == 1.0 and not limiting) or all(share.bounds == _NO_LIMITS for share in self.line):
             return None
         found = []
         for share in self.line:
