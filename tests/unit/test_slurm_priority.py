@@ -1,0 +1,75 @@
+"""Priorities that are worked out anew are those of somebody who remembers nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from emulator.config.sacctmgr import parse_accounts
+from emulator.config.slurm import parse_slurm_conf
+from emulator.slurmctld.controller import Controller
+from emulator.slurmctld.job import EMPTY
+from emulator.slurmctld.parameters import Timing
+from emulator.slurmctld.priority import MultifactorPriority, calculation_period
+from emulator.slurmctld.request import JobRequest
+from emulator.slurmctld.scontrol import scontrol
+from emulator.workload.sbatch import parse_sbatch
+
+CONF = """\
+SchedulerType=sched/backfill
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+PriorityType=priority/multifactor
+PriorityCalcPeriod=1
+PriorityMaxAge=20:00
+PriorityWeightAge=70001
+PriorityWeightFairshare=120007
+PriorityWeightJobSize=20011
+PriorityWeightPartition=10007
+PriorityWeightQOS=5003
+PriorityWeightTRES=CPU=101,Mem=.03
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageEnforce=limits,qos
+NodeName=n[1-4] CPUs=4 RealMemory=4000
+PartitionName=p Nodes=ALL Default=YES PriorityJobFactor=3
+PartitionName=q Nodes=n[1-2] PriorityJobFactor=7
+"""
+BOOKS = """\
+add qos low Priority=1
+add qos high Priority=9
+add account a Fairshare=3
+add account b Fairshare=1
+add user ann account=a qos=low,high defaultqos=low
+add user bob account=b qos=low,high defaultqos=high
+"""
+PERIODS = (1, 5, 19, 21, 40)
+
+
+def jobs() -> list[JobRequest]:
+    words = ("-n16 -t60", "-n3 -t9 -p p,q", "-n1 -t99 --qos=high", "-N2 -n8 -t30 --mem=900", "-n3 -t9 -p q --nice=50")
+    return [
+        JobRequest(
+            number, 7.3 * number, 300.0 + number, parse_sbatch(words[number % 5].split()), ("ann", "bob")[number % 2]
+        )
+        for number in range(1, 41)
+    ]
+
+
+@pytest.mark.parametrize("flags", ["", "NO_NORMAL_ALL", "SMALL_RELATIVE_TO_TIME", "ACCRUE_ALWAYS"])
+def test_what_is_remembered_changes_no_priority(flags: str) -> None:
+    conf = parse_slurm_conf(CONF + (f"PriorityFlags={flags}\n" if flags else ""))
+    commands = ("hold 12", "release 12", "top 15", "update JobId=18 Partition=q", "update JobId=20 Nice=-7")
+    actions = [
+        (290.0 + 60 * place, lambda controller, words=words: scontrol(f"scontrol {words}", controller))
+        for place, words in enumerate(commands)
+    ]
+    controller = Controller(conf, jobs(), actions, accounts=parse_accounts(BOOKS))
+    period, compared = calculation_period(conf), 0
+    for number in PERIODS:
+        controller.run(until=-Timing().uptime % period + number * period)
+        fresh = MultifactorPriority(conf, controller.cluster.accounting)
+        for job in controller.cluster.waiting.values():
+            if job.priority and not job.fixed_priority:
+                known, priorities, job.priced = job.priority, job.priorities, EMPTY
+                assert (known, priorities) == (fresh.set(job, controller.cluster), job.priorities)
+                compared += 1
+    assert compared > 50 and not controller.refused
