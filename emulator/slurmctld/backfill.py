@@ -240,10 +240,17 @@ class Cycle:
             if planned is None:
                 return None
             start, allocation = planned
-            clash = self._slots.first_end(start, start + limit, allocation.nodes)
+            clash = self._clash(job, start, start + limit, allocation.nodes)
             if clash is None:
                 return planned
             at = clash
+
+    def _clash(self, job: Job, begin: float, end: float, nodes: Sequence[int]) -> float | None:
+        """When the first slot or reservation ends that keeps one of these nodes from a run between."""
+        found = [self._slots.first_end(begin, end, nodes)]
+        if begin > self._cluster.now and self._controls.reservations.by_name:
+            found.append(self._controls.reservations.first_end(job, begin, end, nodes))
+        return min((one for one in found if one is not None), default=None)
 
     def _licensed_hole(self, job: Job, partition: Partition, limit: float) -> tuple[float, Allocation] | None:
         """The first start at which nodes and licences are there, and the nodes; or None."""

@@ -22,6 +22,7 @@ from emulator.slurmctld.future import FIRST_WINDOW
 from emulator.slurmctld.job import Job, Partition
 from emulator.slurmctld.nodes import Allocation, Free, Ints, Mask
 from emulator.slurmctld.preempt import may_preempt
+from emulator.slurmctld.reservation import Reservation
 from emulator.slurmctld.runs import FIRST, MANY, NODE, Reals
 from emulator.slurmctld.select_compiled import (
     FREE_JOBS,
@@ -58,10 +59,11 @@ Sought = tuple[int, str, float]
 
 
 class CompiledSlots(Slots):
-    """Slots as columns, in place of the plain ones.
+    """Slots as columns, in place of the plain ones; behind them what reservations keep from most jobs.
 
     Args:
         nodes: how many there are.
+        reservations: those that keep nodes from whoever does not ask for them.
 
     Attributes:
         sizes: how many slots, nodes and marks.
@@ -70,21 +72,29 @@ class CompiledSlots(Slots):
         parts: where the nodes of each begin among ``members``, and how many they are.
         members: nodes of the slots, one slot after the other.
         marks: bounds of slots, ascending.
+        others: bounds of reservations, ascending.
         columns: all of these, as kernels take them; see :class:`Columns`.
     """
 
-    def __init__(self, nodes: int) -> None:
+    def __init__(self, nodes: int, reservations: Sequence[Reservation] = ()) -> None:
         self._nodes = nodes
+        self._reservations = len(reservations)
         self.sizes: Ints = np.zeros(3, dtype=np.int64)
         self.times: Reals = np.empty((2, 512))
         self.order: Ints = np.zeros((2, 512), dtype=np.int64)
         self.parts: Ints = np.zeros((2, 512), dtype=np.int64)
         self.members: Ints = np.zeros(8192, dtype=np.int64)
         self.marks: Reals = np.empty(1024)
+        bounds = {bound for one in reservations for bound in (one.start, one.end) if bound < np.inf}
+        self.others: Reals = np.array(sorted(bounds))
         self._gather()
+        for one in reservations:
+            members = np.flatnonzero(one.nodes)
+            self.grow(len(members))
+            keep(one.start, one.end, members, Columns(*self.columns))
 
     def _gather(self) -> None:
-        self.columns = (self.sizes, self.times, self.order, self.parts, self.members, self.marks)
+        self.columns = (self.sizes, self.times, self.order, self.parts, self.members, self.marks, self.others)
 
     @property
     def bounds(self) -> set[float]:
@@ -128,8 +138,8 @@ class CompiledSlots(Slots):
         return min((float(self.times[END, slot]) for slot in those), default=None)
 
     def _overlapping(self, begin: float, end: float) -> list[int]:
-        begins, ends = self.times[:, : self.sizes[COUNT]]
-        return np.flatnonzero((begins < end) & (ends > begin)).tolist()
+        begins, ends = self.times[:, self._reservations : self.sizes[COUNT]]
+        return (self._reservations + np.flatnonzero((begins < end) & (ends > begin))).tolist()
 
     def _members(self, slot: int) -> Ints:
         first, many = self.parts[:, slot]
@@ -145,6 +155,7 @@ class Columns(NamedTuple):
     parts: Ints
     members: Ints
     marks: Reals
+    others: Reals
 
 
 class Runs(NamedTuple):
@@ -283,7 +294,6 @@ class CompiledCycle(Cycle):
         self._runs_of = 0
         self._simple: dict[tuple[int, str], bool] = {}
         self._preempts = may_preempt(cluster)
-        self._reserved_nodes = controls.reservations.standing(cluster.now)
         self._keeps_all = not (
             parameters.bf_job_part_count_reserve
             or parameters.bf_min_prio_reserve
@@ -292,7 +302,9 @@ class CompiledCycle(Cycle):
         )
 
     def _no_slots(self) -> CompiledSlots:
-        return CompiledSlots(len(self._cluster.machine))
+        standing = self._controls.reservations.standing(self._cluster.now)
+        self._moving = any("REPLACE" in one.flags for one in standing)
+        return CompiledSlots(len(self._cluster.machine), standing)
 
     def _planned(self) -> tuple[Reals, Ints, Ints]:
         runs = self._compiled.runs
@@ -379,9 +391,9 @@ class CompiledCycle(Cycle):
         return found
 
     def _plain(self, job: Job, partition: Partition) -> bool:
-        """Whether nobody is suspended, can be preempted, or has nodes to himself, and nothing is reserved."""
+        """Whether nobody is suspended, can be preempted, or has nodes to himself, nor has the job a reservation."""
         cluster = self._cluster
-        if cluster.suspended or cluster.exclusive_user or self._reserved_nodes:
+        if cluster.suspended or cluster.exclusive_user or self._moving or job.options.reservation:
             return False
         return not (self._preempts and self._candidates(partition, job))
 
@@ -428,6 +440,14 @@ def _length(job: Job) -> float:
 @compiled
 def add_slot(begin: float, end: float, nodes: Ints, slots: Columns) -> None:
     """Add a slot; there is room for it."""
+    keep(begin, end, nodes, slots)
+    _mark(slots, begin)
+    _mark(slots, end)
+
+
+@compiled
+def keep(begin: float, end: float, nodes: Ints, slots: Columns) -> None:
+    """Keep nodes from whoever has no right to them; there is room for that."""
     sizes = slots.sizes
     slot, used = sizes[COUNT], sizes[USED]
     slots.times[BEGIN, slot], slots.times[END, slot] = begin, end
@@ -438,8 +458,6 @@ def add_slot(begin: float, end: float, nodes: Ints, slots: Columns) -> None:
     for row in range(2):
         _put_in_order(slots.times[row], slots.order[row], slot)
     sizes[COUNT] += 1
-    _mark(slots, begin)
-    _mark(slots, end)
 
 
 @compiled
@@ -471,7 +489,7 @@ def place_plain(
     asked: tuple[float, float, float, float, float],
     machine: tuple[Ints, Ints, Ints],
     runs: tuple[Reals, Ints, Ints],
-    slots: tuple[Ints, Reals, Ints, Ints, Ints, Reals],
+    slots: tuple[Ints, Reals, Ints, Ints, Ints, Reals, Reals],
     work: tuple[Any, ...],
     goes_on: bool,
     most: int,
@@ -577,10 +595,15 @@ def _catch_up(request: Request, machine: Machine, runs: Runs, slots: Columns, wo
 
 @compiled
 def _next(slots: Columns, begin: float) -> float:
-    """The next time at which a slot begins or ends."""
-    known = slots.sizes[MARKS]
+    """The next time at which a slot or a reservation begins or ends."""
+    known, found = slots.sizes[MARKS], np.inf
     following = np.searchsorted(slots.marks[:known], begin, side="right")
-    return float(slots.marks[following]) if following < known else np.inf
+    if following < known:
+        found = slots.marks[following]
+    following = np.searchsorted(slots.others, begin, side="right")
+    if following < len(slots.others):
+        found = min(found, slots.others[following])
+    return float(found)
 
 
 @compiled

@@ -534,15 +534,15 @@ class Controller:
     def _news(self, loop: str) -> bool:
         """Whether a loop would find anything that it did not find the last time.
 
-        With time alone jobs that did not start do not become startable; but for
-        reservations, which begin and end, for runs that outlive their limits, and for victims
-        that are exempt for a while.
+        With time alone jobs that did not start do not become startable; but for runs that
+        outlive their limits, and for victims that are exempt for a while. Reservations that
+        begin or end wake the loops.
         """
         if self.parameters.preempt_exempt_time:
             return True
         if self.cluster.accounting is not None and self.cluster.accounting.exempts:
             return True
-        if self._seen.get(loop) != self._version or self.reservations.standing(self.cluster.now):
+        if self._seen.get(loop) != self._version:
             return True
         return loop == "backfill" and self.cluster.now >= self._next_end
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,9 +96,9 @@ class Reservations:
         """Whether a job asked for a reservation that there is not, or not any more."""
         return bool(self._made and job.options.reservation and job.options.reservation not in self.by_name)
 
-    def standing(self, now: float) -> bool:
-        """Whether any holds now or will hold."""
-        return any(one.end > now for one in self.by_name.values())
+    def standing(self, now: float) -> list[Reservation]:
+        """Those that hold now or will hold."""
+        return [one for one in self.by_name.values() if one.end > now]
 
     def kept_from(self, job: Job, at: float, length: float) -> Mask:
         """Nodes that reservations keep from a job that runs from ``at`` on, for ``length`` seconds."""
@@ -111,6 +112,16 @@ class Reservations:
         if own is not None and "FLEX" not in own.flags and own.end > at:
             kept |= ~own.nodes
         return kept
+
+    def first_end(self, job: Job, begin: float, end: float, nodes: Sequence[int]) -> float | None:
+        """When the first reservation ends that keeps one of these nodes from a job at some time between."""
+        own, listed = self.of(job), list(nodes)
+        ends = [
+            one.end
+            for one in self.by_name.values()
+            if one is not own and one.start < end and one.end > begin and bool(one.nodes[listed].any())
+        ]
+        return min(ends, default=None)
 
     def bounds(self) -> list[float]:
         """When reservations begin and end."""

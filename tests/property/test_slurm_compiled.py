@@ -62,6 +62,8 @@ def submission(number: int, draws: np.random.Generator) -> JobRequest:
     words = [*str(draws.choice(WORDS)).split(), f"-t{draws.choice([1, 3, 8, 20])}"]
     if draws.random() < 0.1:
         words.append("--time-min=2")
+    if draws.random() < 0.05:
+        words.append("--reservation=q")
     return JobRequest(number, float(draws.integers(0, 900)), float(draws.integers(5, 900)), parse_sbatch(words), "me")
 
 
@@ -70,6 +72,9 @@ COMMANDS = (
     *("scontrol suspend 5", "scontrol resume 5", "scontrol update JobId=4 TimeLimit=2", "scontrol hold 7"),
     *("scontrol release 7", "scontrol update JobId=9 Priority=1", "scontrol update PartitionName=some PriorityTier=2"),
     "scontrol create reservation ReservationName=r StartTime=now+60 Duration=3 Nodes=b2 Users=you Flags=IGNORE_JOBS",
+    "scontrol create reservation ReservationName=q StartTime=now+200 Duration=15 Nodes=a[1-3],b1 Users=me",
+    "scontrol create reservation ReservationName=q StartTime=now Duration=9 NodeCnt=2 Users=me Flags=REPLACE",
+    *("scontrol update reservation ReservationName=r EndTime=now+600", "scontrol delete reservation q"),
 )
 
 
