@@ -292,6 +292,7 @@ class CompiledCycle(Cycle):
         self._searches.forget()
         self._runs = self._planned()
         self._runs_of = 0
+        self._usable: dict[tuple[int, str], Mask] = {}
         self._simple: dict[tuple[int, str], bool] = {}
         self._preempts = may_preempt(cluster)
         self._keeps_all = not (
@@ -429,7 +430,10 @@ class CompiledCycle(Cycle):
     def _begin(self, sought: Sought, at: float, job: Job, partition: Partition) -> Search:
         code = self._compiled.code(job, partition)
         assert code is not None
-        usable = partition.nodes & self._cluster.machine.up & job.wants[partition.name].choices[0].mask
+        usable = self._usable.get(sought[:2])
+        if usable is None:
+            mask = job.wants[partition.name].choices[0].mask
+            usable = self._usable[sought[:2]] = partition.nodes & self._cluster.machine.up & mask
         return self._searches.begin(sought, at, code, usable)
 
 

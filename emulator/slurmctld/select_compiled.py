@@ -65,6 +65,7 @@ class Code(NamedTuple):
         gres: how many of a generic resource on each node.
         gres_kinds: a bit for each kind that will do.
         big, many_big: so many nodes must each give ``big`` units, or it cannot fit.
+        highest: more units than this no node gives.
         rows: how many rows of what is free it depends on.
         steady: whether it fits wherever it fits with fewer nodes. Where only so many may be
             taken, the wrong ones can be taken first.
@@ -84,6 +85,7 @@ class Code(NamedTuple):
     last_first: int
     big: int
     many_big: int
+    highest: int
     steady: int
     rows: int
 
@@ -130,6 +132,7 @@ def encode(want: Want, machine: Machine) -> Code | None:
         last_first=int(want.last_first),
         big=max(want.units - others_give, 1),
         many_big=-(-want.units // highest),
+        highest=highest,
         rows=_rows(want, machine),
         steady=int(most_nodes in (1, FAR) or want.units >= most_nodes * highest),
     )
@@ -346,7 +349,7 @@ def _tightest(code: Code, sets: Ints, order: Ints, found: int, missing: int) -> 
 def _from_set(
     code: Code, capacity: Ints, first: int, behind: int, taken: Ints, found: int, missing: int
 ) -> tuple[int, int]:
-    if code.min_nodes - found <= 1 and missing > 0:
+    if code.min_nodes - found <= 1 and 0 < missing <= code.highest:
         alone = _least_sufficient(capacity, first, behind, missing)
         if alone >= 0:
             first, behind = alone, alone + 1
