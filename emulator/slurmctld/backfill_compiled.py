@@ -19,7 +19,7 @@ from emulator.slurmctld.backfill import Cycle, Slots
 from emulator.slurmctld.cluster import Cluster
 from emulator.slurmctld.controls import Controls
 from emulator.slurmctld.future import FIRST_WINDOW
-from emulator.slurmctld.job import Job, Partition
+from emulator.slurmctld.job import YEAR, Job, Partition
 from emulator.slurmctld.nodes import Allocation, Free, Ints, Mask
 from emulator.slurmctld.preempt import may_preempt
 from emulator.slurmctld.reservation import Reservation
@@ -49,9 +49,9 @@ RUNS, ENTERED, LEFT, KNOWN = range(4)
 """How far a search has come: runs that have ended, slots that have begun, that have ended, that are known to it."""
 TRIED, TIME, WINDOW = range(3)
 """Its clock: the time that is tried, the time of what is free, and the window of runs that end."""
-NOW, LENGTH, HORIZON, GRAIN, MOST_MARKS = range(5)
-"""What is asked of it: now, how long the nodes are wanted, up to when they are kept, in which steps, and how many
-marks there may be."""
+NOW, HORIZON, GRAIN, MOST_MARKS, LENGTH = range(5)
+"""What is asked of it: now, up to when nodes are kept, in which steps, how many marks there may be, and how long the
+nodes are wanted."""
 NEVER, FOUND, STARTS, KEPT, FULL, GROW = range(6)
 """What came of it: nothing, a place, a place now, slots for all, no more slots, more room is needed."""
 Sought = tuple[int, str, float]
@@ -235,33 +235,32 @@ class Searches:
     Args:
         state: as many resources and nodes as there are.
         most: jobs that are given slots at a time, at most.
+
+    Attributes:
+        known: those that have begun.
     """
 
     def __init__(self, state: Ints, most: int) -> None:
         self._state = state
         self._spare: list[Work] = []
-        self._known: dict[Sought, Search] = {}
+        self.known: dict[Sought, Search] = {}
         self._sets: Ints = np.empty((4, state.shape[1]), dtype=np.int64)
         self._taken: Ints = np.empty((2, state.shape[1]), dtype=np.int64)
         self._starts: Reals = np.empty(most)
 
-    def get(self, sought: Sought) -> Search | None:
-        """The search for something, if one has begun."""
-        return self._known.get(sought)
-
     def begin(self, sought: Sought, at: float, code: Code, usable: Mask) -> Search:
         """A search that is to begin at a time."""
-        if len(self._known) == MOST_SEARCHES:
-            self._spare.append(self._known.pop(next(iter(self._known))).work)
+        if len(self.known) == MOST_SEARCHES:
+            self._spare.append(self.known.pop(next(iter(self.known))).work)
         work = self._spare.pop() if self._spare else self._new()
         work.clock[TRIED] = work.clock[TIME] = at
-        self._known[sought] = search = Search(tuple(code), usable, work, tuple(work))
+        self.known[sought] = search = Search(tuple(code), usable, work, tuple(work))
         return search
 
     def forget(self) -> None:
         """Something has started: all searches begin anew."""
-        self._spare += [search.work for search in self._known.values()]
-        self._known.clear()
+        self._spare += [search.work for search in self.known.values()]
+        self.known.clear()
 
     def _new(self) -> Work:
         size = self._state.shape[1]
@@ -295,6 +294,9 @@ class CompiledCycle(Cycle):
         self._usable: dict[tuple[int, str], Mask] = {}
         self._simple: dict[tuple[int, str], bool] = {}
         self._preempts = may_preempt(cluster)
+        self._by_class = cluster.accounting is None and not self._preempts
+        horizon, most = cluster.now + parameters.bf_window, float(parameters.bf_node_space_size)
+        self._asked = (cluster.now, horizon, parameters.bf_resolution, most)
         self._keeps_all = not (
             parameters.bf_job_part_count_reserve
             or parameters.bf_min_prio_reserve
@@ -314,26 +316,29 @@ class CompiledCycle(Cycle):
     def run(self) -> None:
         """Try the queue in order, as far as it may; jobs alike that follow one another together."""
         group: list[Job] = []
-        sought: Sought | None = None
+        sought: Sought = (0, "", 0.0)
         for job, partition in self._in_turn():
             this = (job.alike, partition.name, _length(job))
-            if group and this != sought:
-                self._try_all(group)
+            if group:
+                if this == sought and self._joins(job, partition):
+                    group.append(job)
+                    continue
+                self._try_all(group, sought)
                 group = []
                 if self._table_full:
                     return
             if self._may_be_grouped(job, partition):
-                group.append(job)
-                sought = this
+                group, sought = [job], this
             else:
-                if group:
-                    self._try_all(group)
-                    group = []
-                    if self._table_full:
-                        return
                 self._try(job, partition)
-        if group and not self._table_full:
-            self._try_all(group)
+        if group:
+            self._try_all(group, sought)
+
+    def _joins(self, job: Job, partition: Partition) -> bool:
+        """Whether a job can be tried with those before it, which ask for the same."""
+        if self._by_class:
+            return job.request.options.array is None
+        return self._may_be_grouped(job, partition)
 
     def _may_be_grouped(self, job: Job, partition: Partition) -> bool:
         """Whether nothing but nodes and time decides on the job, so that it gets a slot if it does not start."""
@@ -350,24 +355,23 @@ class CompiledCycle(Cycle):
             return False
         return self._plain(job, partition)
 
-    def _try_all(self, group: list[Job]) -> None:
+    def _try_all(self, group: list[Job], sought: Sought) -> None:
         """Try jobs that ask for the same, in one partition."""
         done = 0
         while done < len(group):
-            done += self._try_some(group[done:] if done else group)
+            done += self._try_some(group[done:] if done else group, sought)
 
-    def _try_some(self, group: list[Job]) -> int:
+    def _try_some(self, group: list[Job], sought: Sought) -> int:
         """Give jobs slots up to the first that starts, or that gets none; how many have had their turn."""
         first, partition = group[0], group[0].partitions[0]
-        limit = _length(first)
-        work, placed, outcome, taken = self._place(first, partition, limit, len(group))
+        work, placed, outcome, taken = self._place(first, partition, sought, len(group))
         if work is None:
             return len(group)
         for job, start in zip(group, work.starts[: placed + (outcome == FULL)].tolist(), strict=False):
             job.planned_start = start
         if outcome == STARTS:
             self._victims = []
-            self._start(group[placed], partition, self._allocation(first, partition, work, taken), limit)
+            self._start(group[placed], partition, self._allocation(first, partition, work, taken), sought[2])
             return placed + 1
         if outcome == GROW:
             self._slots.grow(taken)
@@ -378,7 +382,7 @@ class CompiledCycle(Cycle):
     def _hole(self, job: Job, partition: Partition, limit: float) -> tuple[float, Allocation] | None:
         if self._compiled.code(job, partition) is None or not self._plain(job, partition):
             return super()._hole(job, partition, limit)
-        work, _, outcome, taken = self._place(job, partition, limit, 0)
+        work, _, outcome, taken = self._place(job, partition, (job.alike, partition.name, limit), 0)
         if work is None or outcome == NEVER:
             return None
         return float(work.clock[TIME]), self._allocation(job, partition, work, taken)
@@ -398,7 +402,7 @@ class CompiledCycle(Cycle):
             return False
         return not (self._preempts and self._candidates(partition, job))
 
-    def _place(self, job: Job, partition: Partition, limit: float, most: int) -> tuple[Work | None, int, int, int]:
+    def _place(self, job: Job, partition: Partition, sought: Sought, most: int) -> tuple[Work | None, int, int, int]:
         """Give slots to so many jobs alike.
 
         With ``most=0`` the place of one job is sought and it gets no slot.
@@ -407,25 +411,18 @@ class CompiledCycle(Cycle):
             the search, or None if it is known that no job finds a place; how many have got
             a slot, what came of the next, and on how many nodes.
         """
-        cluster, parameters = self._cluster, self._parameters
         if self._runs_of != self._started:
             self._runs, self._runs_of = self._planned(), self._started
             self._searches.forget()
-        sought = (job.alike, partition.name, limit)
-        now = cluster.now
-        at = self._alike.get(sought, now)
+        at = self._alike.get(sought, self._cluster.now)
         if at == np.inf:
             return None, 0, NEVER, 0
-        known = self._searches.get(sought)
-        search = known or self._begin(sought, at, job, partition)
-        horizon = now + parameters.bf_window
-        asked = (now, limit, horizon, parameters.bf_resolution, float(parameters.bf_node_space_size))
-        slots, begun = self._slots.columns, known is not None
-        found: tuple[int, int, int] = place_plain(
-            search.code, search.usable, asked, self._machine, self._runs, slots, search.plain, begun, most
-        )
-        self._alike[sought] = float(search.work.clock[TRIED])
-        return search.work, *found
+        known = self._searches.known.get(sought)
+        code, usable, work, plain = known or self._begin(sought, at, job, partition)
+        asked, slots, begun = (*self._asked, sought[2]), self._slots.columns, known is not None
+        placed, outcome, taken = place_plain(code, usable, asked, self._machine, self._runs, slots, plain, begun, most)
+        self._alike[sought] = work.clock.item(TRIED)
+        return work, placed, outcome, taken
 
     def _begin(self, sought: Sought, at: float, job: Job, partition: Partition) -> Search:
         code = self._compiled.code(job, partition)
@@ -438,7 +435,9 @@ class CompiledCycle(Cycle):
 
 
 def _length(job: Job) -> float:
-    return job.time_min if job.time_min is not None else job.plan_limit
+    if job.time_min is not None:
+        return job.time_min
+    return job.limit if job.plan is None and job.limit < YEAR else job.plan_limit
 
 
 @compiled

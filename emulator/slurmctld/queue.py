@@ -110,4 +110,6 @@ def queue(cluster: Cluster) -> list[Pair]:
 
 def still_waits(job: Job, cluster: Cluster) -> bool:
     """Whether it has not been started since the queue was made, nor as many other tasks of its array as may be."""
-    return job.state is State.PENDING and not array_full(job, cluster)
+    if job.state is not State.PENDING:
+        return False
+    return job.request.options.array is None or not array_full(job, cluster)

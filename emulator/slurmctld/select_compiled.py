@@ -2,7 +2,9 @@
 
 The answers are the same, node by node. A request is plain if it names no nodes, takes any
 node that its constraint allows, wants resources on each node and not in all, and no more
-nodes than needed. The first use compiles the kernels; numba keeps them on disk.
+nodes than needed. The first use compiles the kernels; numba keeps them on disk. It looks at a
+kernel's own file only to see whether it has changed: who changes functions here that are called
+from another file removes what is kept (``find . -name '*.nb[ic]' -delete``).
 
 numba counts who holds an array, which costs more than most of what is done here with one.
 Functions that make no arrays do without; those that are called for each node take numbers only.
@@ -299,7 +301,7 @@ def _pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, 
     for level in weights:
         if _done(code, found, missing) or found >= code.most_nodes:
             break
-        many = _sets(capacity, machine, level, sets)
+        many = _sets(capacity, sets) if len(weights) == 1 else _sets_of(level, capacity, machine, sets)
         found, missing = _from_sets(code, capacity, sets, many, taken, found, missing)
     return found if _done(code, found, missing) else 0
 
@@ -376,7 +378,40 @@ def _share(code: Code, units: int, found: int, missing: int) -> int:
 
 
 @compiled
-def _sets(capacity: Ints, machine: Ints, level: int, sets: Ints) -> int:
+def _sets(capacity: Ints, sets: Ints) -> int:
+    """Fill in the sets of neighbours; how many they are.
+
+    On large machines most of the time would go here: eight nodes are looked at together, for mostly all or none
+    of them can be used.
+    """
+    many, first, units, size = 0, -1, 0, len(capacity)
+    for begin in range(0, size, 8):
+        if begin + 8 <= size:
+            some, least, total = 0, capacity[begin], 0
+            for node in range(begin, begin + 8):
+                some |= capacity[node]
+                least = min(least, capacity[node])
+                total += capacity[node]
+            if first < 0 and some == 0:
+                continue
+            if first >= 0 and least > 0:
+                units += total
+                continue
+        for node in range(begin, min(begin + 8, size)):
+            if capacity[node] > 0:
+                first, units = (node, 0) if first < 0 else (first, units)
+                units += capacity[node]
+            elif first >= 0:
+                sets[FIRST, many], sets[BEHIND, many], sets[SUM, many] = first, node, units
+                many, first = many + 1, -1
+    if first >= 0:
+        sets[FIRST, many], sets[BEHIND, many], sets[SUM, many] = first, size, units
+        many += 1
+    return many
+
+
+@compiled
+def _sets_of(level: int, capacity: Ints, machine: Ints, sets: Ints) -> int:
     """Fill in the sets of neighbours of a weight; how many they are."""
     many, first, units, size = 0, -1, 0, len(capacity)
     for node in range(size + 1):
