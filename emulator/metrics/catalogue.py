@@ -200,7 +200,7 @@ _ALL = (
         "Preemption",
         "mean waste (RTW)",
         "share",
-        "Mean of (seconds on processors - run) / run over preempted jobs that run more than 0 s.",
+        "Mean of (seconds on processors - run) / run over preempted jobs that run more than 0 s and are not cancelled.",
         _PAPERS,
         True,
     ),

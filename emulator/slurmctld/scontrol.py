@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -14,7 +13,7 @@ from emulator.config.slurm.hostlist import expand
 from emulator.slurmctld.job import Job
 from emulator.slurmctld.nodes import Mask
 from emulator.slurmctld.reservation import Reservation
-from emulator.workload.sbatch import BatchOptions, Change, with_option
+from emulator.workload.sbatch import BatchOptions, Change, after_now, with_option
 from slurm_sim_plugins.errors import InputError
 
 if TYPE_CHECKING:
@@ -337,11 +336,10 @@ def _end(fields: Fields, start: float, now: float, otherwise: float) -> float:
 
 
 def _time(name: str, text: str, now: float) -> float:
-    found = re.fullmatch(r"now(?:\+(\d+)([a-z]*))?", text.lower())
-    units = {"": 1, "s": 1, "seconds": 1, "m": 60, "minutes": 60, "h": 3600, "hours": 3600, "d": 86_400, "days": 86_400}
-    if found is None or (found[2] or "") not in units:
-        raise InputError(f"{name}={text}: the emulator takes now, now+SECONDS and now+NUMBERunit, such as now+2hours")
-    return now + int(found[1] or 0) * units[found[2] or ""]
+    try:
+        return now + after_now(text)
+    except ValueError as error:
+        raise InputError(f"{name}={text}: {error}") from error
 
 
 def _scancel(words: list[str], controller: Controller) -> None:

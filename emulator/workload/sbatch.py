@@ -289,7 +289,7 @@ def _licenses(text: str) -> tuple[tuple[str, int], ...]:
     return tuple(licenses)
 
 
-def _after_now(text: str) -> float:
+def after_now(text: str) -> float:
     """``now+1hour`` as seconds; a time of day is not understood, for a simulation has none."""
     found = _AFTER_NOW.fullmatch(text)
     if found is None:
@@ -354,10 +354,10 @@ def _yes_or_no(text: str) -> bool:
 OPTIONS: Mapping[str, _Option] = {
     "account": _Option(_put("account", _some), "A"),
     "array": _Option(_put("array", _array), "a"),
-    "begin": _Option(_put("begin", _after_now), "b"),
+    "begin": _Option(_put("begin", after_now), "b"),
     "constraint": _Option(_put("constraint", _some), "C"),
     "cpus-per-task": _Option(_put("cpus_per_task", _positive), "c"),
-    "deadline": _Option(_put("deadline", _after_now)),
+    "deadline": _Option(_put("deadline", after_now)),
     "dependency": _Option(_dependency, "d"),
     "exclude": _Option(_put("exclude", _hosts), "x"),
     "exclusive": _Option(_exclusive, value="optional"),

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from emulator.accounting.runfolder import read_run
 from emulator.cli import slurm_sim
 from emulator.config.slurm import parse_slurm_conf
+from emulator.metrics.preemption import wasted_run
 from emulator.slurmctld.commands import read_commands
 from emulator.slurmctld.controller import Controller
 from emulator.slurmctld.job import State
 from emulator.slurmctld.request import JobRequest
 from emulator.slurmctld.scontrol import scontrol
+from emulator.slurmctld.simulate import simulate_slurm
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins import InputError
 
@@ -76,6 +79,24 @@ def test_a_job_whose_reservation_is_deleted_waits_and_one_of_an_unknown_one_is_r
     assert found.cluster.jobs[1].reason == "ReservationDeleted"
     assert [(request.id, words) for request, words in found.rejected] == [(2, "Requested reservation is invalid")]
     assert starts(run(["--reservation=rack -t 1"], [])) == {1: 2}
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("now+60", 60), ("now+1hour", 3600), ("now+2minutes", 120)])
+def test_times_of_reservations_are_written_as_for_sbatch(text: str, seconds: float) -> None:
+    create = f"scontrol create reservation ReservationName=rack Nodes=n1 StartTime={text} Duration=10:00 Users=ada"
+    found = run(["-t 1"], [(7.0, create)])
+    assert not found.refused
+    assert found.reservations.by_name["rack"].start == 7.0 + seconds
+
+
+def test_the_waste_of_preempted_jobs_leaves_cancelled_ones_out() -> None:
+    conf = parse_slurm_conf(CONF, "slurm.conf")
+    requests = [JobRequest(number, 1.0, 1_000.0, parse_sbatch(["-t60"]), "ada") for number in (1, 2)]
+    texts = [(500.0, "scontrol requeue 1,2"), (800.0, "scancel 2")]
+    actions = [(at, lambda controller, text=text: scontrol(text, controller)) for at, text in texts]
+    waste = wasted_run(simulate_slurm(requests, conf, actions=actions).records)
+    assert waste[0] == pytest.approx(0.5, abs=0.01)
+    assert np.isnan(waste[1])
 
 
 def test_a_reservation_in_use_is_not_deleted() -> None:
