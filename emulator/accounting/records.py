@@ -53,7 +53,7 @@ JOB_COLUMNS: dict[str, str] = {
     "end": "end of the last run; null if it did not end",
     "processors": "processors it took",
     "state": "COMPLETED, TIMEOUT, REJECTED; in a run that broke off also RUNNING, PENDING, REQUEUED, FUTURE",
-    "run": "seconds of work that were asked for: the true run time, at most the limit if it was killed there",
+    "run": "seconds of work: the true run time; if the job was killed before, at its limit or otherwise, what it did",
     "time_limit": "requested seconds",
     "planned": "seconds of work that schedulers planned with, as answered last",
     "first_start": "start of the first run",

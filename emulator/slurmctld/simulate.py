@@ -40,6 +40,8 @@ SLOTS = ("SchedulerType", "PriorityType", "PreemptType", "SelectType")
 """What a ``slurm.conf`` selects."""
 PLUGGED = ("PriorityType", "PreemptType", "WalltimeType")
 """What plugins can take in Slurm's timing."""
+CUT_SHORT = (State.TIMEOUT, State.CANCELLED, State.NODE_FAIL, State.DEADLINE, State.PREEMPTED)
+"""States of jobs that did not end by themselves."""
 RECORDED = {
     State.SUSPENDED: "RUNNING",
     State.COMPLETING: "RUNNING",
@@ -319,7 +321,6 @@ def _row(job: Job, controller: Controller, whole: bool) -> Row:
     last = job.runs[-1] if job.runs else None
     cpus = _cpus(last.allocation, controller) if last is not None else (job.options.tasks or job.options.min_nodes or 1)
     occupied = sum((run.end if run.end is not None else controller.cluster.now) - run.start for run in job.runs)
-    timed_out = job.state is State.TIMEOUT
     limit = job.limit if job.limit != float("inf") else np.nan
     return {
         "job_id": job.id,
@@ -328,7 +329,7 @@ def _row(job: Job, controller: Controller, whole: bool) -> Row:
         "end": last.end if last is not None and last.end is not None else np.nan,
         "processors": cpus,
         "state": RECORDED.get(job.state, job.state.value),
-        "run": _work(job, limit) if timed_out else job.request.run,
+        "run": _work(job, limit),
         "time_limit": limit,
         "planned": limit,
         "first_start": job.runs[0].start if job.runs else np.nan,
@@ -351,9 +352,14 @@ def _row(job: Job, controller: Controller, whole: bool) -> Row:
 
 
 def _work(job: Job, limit: float) -> float:
-    """What a job did that was killed at its limit."""
-    saves = job.runs[-1].work is not None
-    return job.worked if saves else min(job.request.run, limit)
+    """What a job had to do; if it was ended before that, what it did of it in the end."""
+    if job.state not in CUT_SHORT or not job.runs:
+        return job.request.run
+    last = job.runs[-1]
+    if last.work is not None:
+        return job.worked
+    did = limit if job.state is State.TIMEOUT else _worked(last)
+    return min(job.request.run, did)
 
 
 def _refused(request: JobRequest, words: str, whole: bool) -> Row:

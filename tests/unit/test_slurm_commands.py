@@ -94,9 +94,13 @@ def test_the_waste_of_preempted_jobs_leaves_cancelled_ones_out() -> None:
     requests = [JobRequest(number, 1.0, 1_000.0, parse_sbatch(["-t60"]), "ada") for number in (1, 2)]
     texts = [(500.0, "scontrol requeue 1,2"), (800.0, "scancel 2")]
     actions = [(at, lambda controller, text=text: scontrol(text, controller)) for at, text in texts]
-    waste = wasted_run(simulate_slurm(requests, conf, actions=actions).records)
+    records = simulate_slurm(requests, conf, actions=actions).records
+    waste = wasted_run(records)
     assert waste[0] == pytest.approx(0.5, abs=0.01)
     assert np.isnan(waste[1])
+    last = records.runs["job_id"] == 2
+    did = records.runs["end"][last][-1] - records.runs["start"][last][-1]
+    assert records.jobs["run"].tolist() == [1_000.0, pytest.approx(did)]
 
 
 def test_a_reservation_in_use_is_not_deleted() -> None:
