@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli import shared
+from emulator.cli.slurm import is_scenario, read_books, run_slurm
 from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -111,8 +112,6 @@ def run(
     if snapshot_every is not None and (out is None or events is not None or slurm_conf or is_scenario(trace)):
         raise click.UsageError("--snapshot-every goes with --out, and neither with --events nor with --slurm-conf.")
     if slurm_conf is not None or is_scenario(trace):
-        from emulator.cli.slurm import read_books, run_slurm
-
         catalogue = shared.find_plugins(files, folders)
         books = read_books(accounts, study)
         stated = study.preemption if study is not None else {}
@@ -143,11 +142,6 @@ def run(
         from emulator.accounting.runfolder import write_jobs
 
         write_jobs(records, result.records)
-
-
-def is_scenario(trace: Path) -> bool:
-    """Whether a trace is a scenario, which has its own configuration and what operators did."""
-    return trace.suffix in (".yaml", ".yml")
 
 
 def show(result: Result, workload: Workload, threshold: float, warm_up: float, as_json: bool) -> None:

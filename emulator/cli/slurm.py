@@ -46,8 +46,12 @@ def run_slurm(
     from emulator.slurmctld.simulate import simulate_slurm
 
     slots, seed, compiled = _slots(given)
-    scenario = _scenario(trace) if slurm_conf is None or trace.suffix in (".yaml", ".yml") else None
-    conf = scenario.conf if slurm_conf is None and scenario is not None else read_slurm_conf(slurm_conf or trace)
+    scenario = _scenario(trace) if is_scenario(trace) else None
+    if slurm_conf is not None:
+        conf = read_slurm_conf(slurm_conf)
+    else:
+        assert scenario is not None, "a run in Slurm's timing has a slurm.conf or a scenario"
+        conf = scenario.conf
     check_plugins(conf)
     for notice in conf.notices:
         click.echo(f"{notice}", err=True)
@@ -96,6 +100,11 @@ def run_slurm(
         from emulator.accounting.runfolder import write_jobs
 
         write_jobs(records, result.records)
+
+
+def is_scenario(trace: Path) -> bool:
+    """Whether a trace is a scenario, which has its own configuration and what operators did."""
+    return trace.suffix in (".yaml", ".yml")
 
 
 def _scenario(trace: Path) -> Inputs:
@@ -161,8 +170,8 @@ def _slots(given: Mapping[str, Any]) -> tuple[dict[str, str], int, bool | None]:
     stated = [name for name, value in rest.items() if value not in (None, ())]
     if stated:
         raise ConfigurationError(
-            f"with --slurm-conf machine and policy come from that file; leave out {', '.join(sorted(stated))}, "
-            "or change the file"
+            "with --slurm-conf or a scenario machine and policy come from that file; "
+            f"leave out {', '.join(sorted(stated))}, or change the file"
         )
     return slots, seed or 0, compiled
 

@@ -12,7 +12,6 @@ Seconds are those of the submissions. Commands are data: they are parsed, and ne
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emulator.slurmctld.scontrol import check, scontrol
+from emulator.workload.events import seconds_of
 from slurm_sim_plugins.errors import InputError
 
 if TYPE_CHECKING:
@@ -72,19 +72,9 @@ def _commands(lines: list[str], name: str) -> Iterator[TimedCommand]:
             continue
         place = f"{name}:{number}"
         second, _, command = line.strip().partition(" ")
-        at = _second(second, place)
         try:
+            at = seconds_of("a line is SECOND COMMAND", second)
             check(command)
         except InputError as error:
             raise InputError(f"{place}: {error}") from error
         yield TimedCommand(at, command.strip(), place)
-
-
-def _second(text: str, place: str) -> float:
-    try:
-        at = float(text)
-    except ValueError:
-        at = math.nan
-    if not math.isfinite(at):
-        raise InputError(f"{place}: {text!r} is no second; a line is SECOND COMMAND")
-    return at

@@ -147,6 +147,7 @@ class Controller:
         self._begun = self._observed = False
         self._sweep_due = float("inf")
         self._version = 0
+        self._loops = ("main", "backfill") if self.parameters.backfill else ("main",)
         self._seen: dict[str, int] = {}
         self._next_end = float("inf")
         self._delays: dict[int, set[float]] = {}
@@ -189,8 +190,7 @@ class Controller:
 
     def _quiet_until(self) -> float:
         """Before when ticks find nothing, unless they have found something by now."""
-        loops = ("main", "backfill") if self.parameters.backfill else ("main",)
-        if self.rows.slices or self.cluster.accounting is not None or any(map(self._news, loops)):
+        if self.rows.slices or self.cluster.accounting is not None or any(map(self._news, self._loops)):
             return 0.0
         if isinstance(self.priority, MultifactorPriority) and self.cluster.waiting:
             return 0.0
@@ -343,7 +343,7 @@ class Controller:
             changed.wants,
             changed.alike,
         )
-        job.time_min = changed.time_min
+        job.time_min, job.lifted = changed.time_min, changed.lifted
         if options.begin != before.begin:
             job.begin = changed.begin
             self.wake_at(job.begin)
@@ -803,10 +803,7 @@ class Controller:
 
     def _only_time_passes(self) -> bool:
         """Whether nothing is to come, and both loops have looked at the queue since anything happened."""
-        if self._events or self.reservations.standing(self.cluster.now):
-            return False
-        loops = ("main", "backfill") if self.parameters.backfill else ("main",)
-        return all(self._seen.get(loop) == self._version for loop in loops)
+        return not self._events and all(self._seen.get(loop) == self._version for loop in self._loops)
 
     def _may_start(self, job: Job) -> bool:
         if self.cluster.accounting is not None and self.cluster.accounting.never_starts(job):

@@ -73,14 +73,14 @@ def _request(number: int, line: str) -> JobRequest:
     rest = iter(shlex.split(submission)[:-1])
     for word in rest:
         if word == "-sim-walltime":
-            run = _seconds(word, next(rest, "nothing"))
+            run = seconds_of(word, next(rest, "nothing"))
         elif word == "-jid":
             number = _id(next(rest, "nothing"))
         elif word.startswith("--uid="):
             user = word.partition("=")[2]
         else:
             arguments.append(word)
-    submit = _seconds("-dt", stated.get("-dt", "nothing"))
+    submit = seconds_of("-dt", stated.get("-dt", "nothing"))
     return JobRequest(number, submit, run if run >= 0 else FOREVER, parse_sbatch(arguments), user)
 
 
@@ -90,11 +90,16 @@ def _id(text: str) -> int:
     return int(text)
 
 
-def _seconds(option: str, text: str) -> float:
+def seconds_of(what: str, text: str) -> float:
+    """A finite number of seconds.
+
+    Raises:
+        InputError: it is none; ``what`` says of what.
+    """
     try:
         seconds = float(text)
     except ValueError:
         seconds = math.nan
     if not math.isfinite(seconds):
-        raise InputError(f"{option}: {text!r} is no number of seconds")
+        raise InputError(f"{what}: {text!r} is no number of seconds")
     return seconds

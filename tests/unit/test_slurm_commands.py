@@ -50,8 +50,10 @@ def run(words: list[str], commands: list[tuple[float, str]], until: float = 5_00
 
 
 def test_a_job_that_nothing_to_come_can_start_does_not_keep_the_clock_going() -> None:
-    found = run(["-N 4 -t 2"], [(0.0, "scontrol update NodeName=n1 State=DOWN")], until=float("inf"))
-    assert found.cluster.jobs[1].state is State.PENDING
+    endless = "scontrol create reservation ReservationName=ever Nodes=n2 StartTime=now Users=root"
+    for command in ("scontrol update NodeName=n1 State=DOWN", endless):
+        found = run(["-N 4 -t 2"], [(0.0, command)], until=float("inf"))
+        assert found.cluster.jobs[1].state is State.PENDING
 
 
 def starts(controller: Controller) -> dict[int, float | None]:
@@ -195,8 +197,8 @@ def test_a_command_that_cannot_be_carried_out_is_refused_with_its_second_and_cha
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("soon scontrol hold 1", "'soon' is no second"),
-        ("nan scontrol hold 1", "no second"),
+        ("soon scontrol hold 1", "'soon' is no number of seconds"),
+        ("nan scontrol hold 1", "no number of seconds"),
         ("10", "name what to do"),
         ("10 rm -rf /", "the emulator knows"),
         ("10 scontrol explode 1", "the emulator knows"),
