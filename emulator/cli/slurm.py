@@ -89,7 +89,7 @@ def run_slurm(
         notes = (
             shared.metric_note(threshold, warm_up),
             note,
-            _rejected(result.records),
+            _rejected(result.records, {request.id: request.place for request in requests if request.place}),
             *result.about.get("refused", {}).values(),
             _without_effect(conf),
             _without_accounts(conf, accounts),
@@ -184,13 +184,16 @@ def _preemption(settings: tuple[str, ...], stated: Mapping[str, Any]) -> Preempt
     return Preemption(**{"mode": "CHECKPOINT", **options}) if options else None
 
 
-def _rejected(records: Records) -> str:
-    """How many submissions were refused, why, and which was the first."""
+def _rejected(records: Records, places: Mapping[int, str]) -> str:
+    """How many submissions were refused, why, which was the first, and where it stands."""
     jobs = records.jobs
     refused: dict[str, list[int]] = {}
     for place in (jobs["state"] == "REJECTED").nonzero()[0].tolist():
         refused.setdefault(str(jobs["reason"][place]), []).append(int(jobs["job_id"][place]))
-    return "\n".join(f"{len(ids):,} rejected: {words} (first: job {ids[0]})" for words, ids in refused.items())
+    first = {
+        words: f"job {ids[0]}" + (f", {places[ids[0]]}" if ids[0] in places else "") for words, ids in refused.items()
+    }
+    return "\n".join(f"{len(ids):,} rejected: {words} (first: {first[words]})" for words, ids in refused.items())
 
 
 def _without_accounts(conf: SlurmConf, accounts: Accounts | None) -> str:

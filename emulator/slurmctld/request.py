@@ -31,6 +31,7 @@ class JobRequest:
         task_runs, task_exits: of an array whose tasks differ: ``run`` and ``exit_code`` of each, in order.
         array: id of the array that it is a task of, or None.
         task: index in that array.
+        place: file and line where it stands, if it does.
     """
 
     id: int
@@ -45,6 +46,7 @@ class JobRequest:
     task_exits: tuple[int, ...] = ()
     array: int | None = None
     task: int = 0
+    place: str = field(default="", compare=False)
 
     @property
     def name(self) -> str:

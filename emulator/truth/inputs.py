@@ -97,6 +97,7 @@ def _request(job: Submission, work: Work | None) -> JobRequest:
         user=job.user or DEFAULT_USER,
         exit_code=job.exit_code or 0,
         ignores_term=bool(job.ignores_term),
+        place=str(job.place),
     )
     if work is None:
         return request

@@ -16,6 +16,7 @@ import math
 import os
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
@@ -56,7 +57,7 @@ def _requests(stream: TextIO, name: str) -> Iterator[JobRequest]:
             if request.id in lines:
                 raise InputError(f"there is a job {request.id} already, in line {lines[request.id]}")
             lines[request.id], number = place, max(number, request.id)
-            yield request
+            yield replace(request, place=f"{name}:{place}")
         except (InputError, ValueError, IndexError, KeyError) as error:
             raise InputError(f"{name}:{place}: is no submission: {error}") from error
 

@@ -67,7 +67,9 @@ def test_a_file_without_nodes_is_no_cluster(tmp_path: Path) -> None:
 
 def test_a_job_that_no_node_can_hold_is_told_and_recorded_with_the_reason(tmp_path: Path) -> None:
     done = run(tmp_path, CONF, event(), event(tasks=99), event(tasks=98))
-    assert "2 rejected: Requested node configuration is not available (first: job 2)" in " ".join(done.output.split())
+    told = "".join(done.output.split())
+    assert "2rejected:Requestednodeconfigurationisnotavailable(first:job2,/" in told
+    assert "a.events:2)" in told
     jobs = read_columns(tmp_path / "run" / "records.parquet")
     assert jobs["state"].tolist() == ["COMPLETED", "REJECTED", "REJECTED"]
     assert jobs["reason"].tolist()[1] == "Requested node configuration is not available"
