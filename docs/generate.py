@@ -10,15 +10,16 @@ import inspect
 import sys
 from pathlib import Path
 
+from emulator.accounting.cluster_records import SLURM_JOB_COLUMNS, SLURM_RUN_COLUMNS
+from emulator.accounting.journal import FACTOR_COLUMNS, SHARE_COLUMNS, WAIT_COLUMNS
+from emulator.accounting.node_notes import NODE_COLUMNS
 from emulator.accounting.records import JOB_COLUMNS, RUN_COLUMNS
 from emulator.config.sacctmgr.words import ASSOCIATION, FLAGS, QOS
 from emulator.config.slurm.parameters import PARAMETERS
 from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
 from emulator.config.slurm.vocabulary import Status, Vocabulary, Word
+from emulator.hooktable import COMBINATIONS, HOOKS
 from emulator.metrics.catalogue import FURTHER, METRICS
-from emulator.slurmctld.journal import FACTOR_COLUMNS, SHARE_COLUMNS, WAIT_COLUMNS
-from emulator.slurmctld.node_notes import NODE_COLUMNS
-from emulator.slurmctld.simulate import SLURM_JOB_COLUMNS, SLURM_RUN_COLUMNS
 from emulator.views import sacct, sinfo, sprio, squeue, sshare
 from emulator.views.columns import Field
 from slurm_sim_plugins.hookspecs import DEFAULTS, SLOTS, SPECS
@@ -31,6 +32,7 @@ def hooks() -> str:
     parts = ["# Hooks\n", inspect.getdoc(sys.modules["slurm_sim_plugins.hookspecs"]) or ""]
     parts.append("\n\n| slot | plugins | default |\n|---|---|---|")
     parts += [f"\n| `{slot}` | `{kind}/...` | `{DEFAULTS[slot]}` |" for slot, kind in SLOTS.items()]
+    parts.append(f"\n\n{WHERE_CALLED}\n\n{_hook_table()}\n\n{WHERE_NOT}")
     for kind, spec in SPECS.items():
         parts.append(f"\n\n## {kind}\n\n{inspect.getdoc(spec)}")
         for name, hook in vars(spec).items():
@@ -40,6 +42,24 @@ def hooks() -> str:
             own = signature.replace(parameters=list(signature.parameters.values())[1:])
             parts.append(f"\n\n### {name}\n\n```python\ndef {name}{_unquoted(own)}\n```\n\n{_paragraphs(hook)}")
     return "".join(parts) + "\n"
+
+
+WHERE_CALLED = """## Which hook is called where
+
+By machine and clock: *called* where there is occasion to; *warned*: the run goes on, and a warning names plugin and
+hook; *refused*: so is the run, and the message names both. Any plugin may have the hooks of an observer."""
+WHERE_NOT = """Slurm's clock goes with the nodes of a `slurm.conf` alone. A SelectType with `select_nodes` and a method
+`blocks` makes blocks of processors, an ExecutionType with `progress_rate` makes tiers."""
+
+
+def _hook_table() -> str:
+    """Hook by machine by clock."""
+    heads = [f"{machine}, {clock} clock" for machine, clock in COMBINATIONS]
+    lines = [f"| hook | {' | '.join(heads)} |", f"|---|{'---|' * len(heads)}"]
+    lines += [
+        f"| [{hook}](#{hook}) | {' | '.join(row[each] for each in COMBINATIONS)} |" for hook, row in HOOKS.items()
+    ]
+    return "\n".join(lines)
 
 
 def records() -> str:

@@ -1,33 +1,39 @@
-"""The one entry: ``simulate(workload, config, plugins) -> Result``."""
+"""The one entry: ``simulate(workload, machine, clock=..., scheduler=...) -> Result``."""
 
 from __future__ import annotations
 
 import gc
-import hashlib
-import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields, replace
+import html
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, fields, replace
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from emulator.accounting.aside import written_aside
 from emulator.accounting.eventlog import EventLog
-from emulator.accounting.records import Records, collect
-from emulator.accounting.runfolder import EVENTS, open_events, write_run
-from emulator.config.options import Config, resolve_slots
-from emulator.engine.simulation import Simulation
-from emulator.files import make_folder
-from emulator.version import version
-from emulator.workload.workload import Changed, Dropped, Workload
-from slurm_sim_plugins.errors import ConfigurationError, PluginError
-from slurm_sim_plugins.hookspecs import DEFAULTS
-from slurm_sim_plugins.manager import Catalogue, PluginInfo, Selection, discover, select
+from emulator.accounting.records import Records
+from emulator.accounting.runfolder import EVENTS, open_events
+from emulator.config.options import SLOT_OPTIONS, Config, resolve_slots
+from emulator.files import open_beside, take_place
+from emulator.hookwatch import watching
+from emulator.runs import ClusterRun, CountedRun
+from emulator.workload.workload import Workload
+from slurm_sim_plugins.errors import ConfigurationError, PluginError, StandstillError, meant
+from slurm_sim_plugins.manager import Catalogue, PluginInfo, Selection, discover
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from emulator.config.sacctmgr.database import Accounts
+    from emulator.config.slurm.controller import Timing
+    from emulator.config.slurm.model import SlurmConf
+    from emulator.engine.controller import Controller
     from emulator.explain.recording import Explainer
     from emulator.snapshot.keeper import Keeper
+    from emulator.workload.request import JobRequest
+    from emulator.workload.submissions import Submissions
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,15 @@ class Result:
         """One row a run of a job."""
         return self.records.runs_frame()
 
+    def __repr__(self) -> str:
+        """What was run, on what, and a few metrics: short, however many jobs there are."""
+        from emulator.report.brief import brief
+
+        return f"Result({brief(self.records, self.about, self.metrics())})"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"
+
     def metrics(self, **options: float) -> dict[str, float | int]:
         """The metrics; ``threshold`` and ``warm_up`` as in :func:`emulator.metrics.summary.summarise`."""
         from emulator.metrics.summary import summarise
@@ -62,105 +77,140 @@ class Result:
 
 
 def simulate(
-    workload: Workload | str | Path,
-    config: Config | None = None,
+    workload: Workload | Submissions | Sequence[JobRequest] | str | Path,
+    machine: int | SlurmConf | str | Path | None = None,
     *,
+    config: Config | None = None,
     plugins: Iterable[type] = (),
     catalogue: Catalogue | None = None,
     out: str | Path | None = None,
     events: str | Path | None = None,
     report: Callable[[int], None] | None = None,
     keeper: Keeper | None = None,
+    accounts: Accounts | None = None,
+    actions: Sequence[tuple[float, Callable[[Controller], None]]] = (),
+    timing: Timing | None = None,
     **options: Any,
 ) -> Result:
     """Simulate a workload on a machine under a policy.
 
     Args:
-        workload: the jobs, or the name of a trace.
+        workload: the jobs, or the name of a trace; for the cluster of a ``slurm.conf`` also submissions.
+        machine: the number of processors; or a ``slurm.conf``, read or by its path. By default the
+            processors of ``config``, or those that the trace states.
         config: how to simulate.
         plugins: plugin classes of your own, to be named in ``config`` or ``options``.
         catalogue: plugins that were found; by default the bundled and the installed ones.
         out: folder for records, event log and ``run.toml``.
         events: file for the event log, if it is not to be in ``out``.
-        report: is told now and then how many jobs are over.
+        report: is told now and then how many jobs are over (on a cluster) or submitted.
         keeper: keeps snapshots in ``out``, from which :func:`emulator.snapshot.resume.resume` goes on.
-        options: fields of :class:`Config` that differ from ``config``, and slots by the
+        accounts: of a cluster: associations and qualities of service; None for none.
+        actions: of a cluster: operators' commands, (second, function of the controller).
+        timing: of Slurm's clock: what real daemons take their time for.
+        options: fields of :class:`Config` that differ from ``config``, such as ``clock="ideal"``, and slots by the
             type of their plugins: ``scheduler="sched/easy"``, ``priority=``, ``backfill=``,
-            ``preempt=``, ``walltime=``, ``execution=``.
+            ``preempt=``, ``select=``, ``walltime=``, ``execution=``. On a cluster they take the places of
+            what its file says.
 
     Raises:
-        ConfigurationError: an option, slot or plugin that cannot be used.
+        ConfigurationError: an option, slot or plugin that cannot be used on this machine or under this clock.
         InputError: a trace that cannot be read.
         PluginError: a plugin failed; with ``out``, what happened until then is there.
-        OutputError: ``out`` cannot be written.
+        StandstillError: nothing can happen any more, and jobs have not ended; with ``out``, as before. On a cluster
+            ``about["unfinished"]`` says it.
+        OutputError: ``out`` cannot be written; what had been logged is in its folder ``unfinished``.
     """
     config = _with_options(config or Config(), options)
-    workload = _read(workload, config)
-    processors = _machine(config, workload)
     catalogue = catalogue.copy() if catalogue is not None else discover()
     for factory in plugins:
         catalogue.add(PluginInfo.of(factory))
-    selection = select(catalogue, config.slots, config.plugin_options, config.seed)
+    conf = _conf(machine)
+    engine: CountedRun | ClusterRun
+    if conf is None:
+        config = _counted(config, machine, {"accounts": accounts, "actions": actions, "timing": timing})
+        engine = CountedRun(_read(workload, config), config, catalogue)
+    else:
+        if keeper is not None:
+            raise ConfigurationError("snapshots are of machines whose processors are counted; leave keeper out")
+        engine = ClusterRun(_submissions(workload, conf), conf, config, catalogue, accounts, actions, timing)
     folder = Path(out) if out is not None else None
+    with ExitStack() as stack:
+        kept = keeper.kept if keeper is not None else ()
+        aside = stack.enter_context(written_aside(folder, kept)) if folder is not None else None
+        log = stack.enter_context(event_log(Path(events) if events is not None else None, aside, keeper))
+        stack.enter_context(collector_at_rest())
+        return _carry_out(engine, log, aside, report, keeper)
+
+
+def _carry_out(
+    engine: CountedRun | ClusterRun,
+    log: EventLog | None,
+    folder: Path | None,
+    report: Callable[[int], None] | None,
+    keeper: Keeper | None,
+) -> Result:
+    """Run to the end; whatever the end is, what happened is in the folder."""
+    selection = engine.selection
+    explainer = explainer_of(engine.config.explain, selection, log)
+    engine.begin(log, report, whole=folder is not None)
+    if explainer is not None:
+        explainer.watch(engine.situation)
+    try:
+        with watching(selection, lambda: engine.now):
+            engine.run(report, keeper, explainer)
+    except (PluginError, StandstillError, KeyboardInterrupt) as error:
+        status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+        _write(engine, log, folder, *engine.ended(status, str(error)))
+        raise
+    records, about = engine.ended("finished", "")
+    _write(engine, log, folder, records, about)
+    engine.close()
+    return Result(records, about, selection.plugins)
+
+
+def _write(
+    engine: CountedRun | ClusterRun,
+    log: EventLog | None,
+    folder: Path | None,
+    records: Records,
+    about: dict[str, Any],
+) -> None:
+    """Write what is left of a run; its description, which says that it is whole, comes last."""
+    if log is not None:
+        log.flush()
     if folder is not None:
-        make_folder(folder)
-    path = Path(events) if events is not None else folder / EVENTS if folder is not None else None
-    with _event_log(path, keeper) as log:
-        result = _simulate(workload, processors, config, selection, log, report, folder, keeper)
-    if folder is not None:
-        write_run(folder, result.records, result.about)
-    if keeper is not None:
-        keeper.finished()
-    return result
+        engine.write(folder, records, about)
 
 
 @contextmanager
-def _event_log(path: Path | None, keeper: Keeper | None = None) -> Iterator[EventLog | None]:
-    """An event log in a file; what was logged is in it however the run ends."""
-    if path is None:
+def event_log(path: Path | None, folder: Path | None, keeper: Keeper | None = None) -> Iterator[EventLog | None]:
+    """An event log in a file of its own, else in the folder of the run; what was logged is in it however the run ends.
+
+    A file of its own replaces the one that was there at the end.
+    """
+    if path is not None:
+        stream = open_beside(path)
+    elif folder is not None:
+        stream = (open_events if keeper is None else keeper.open_events)(folder / EVENTS)
+    else:
         yield None
         return
-    log = EventLog(open_events(path) if keeper is None else keeper.open_events(path))
+    log = EventLog(stream)
     try:
         yield log
     finally:
-        log.close()
-
-
-def _simulate(
-    workload: Workload,
-    processors: int,
-    config: Config,
-    selection: Selection,
-    log: EventLog | None,
-    report: Callable[[int], None] | None,
-    folder: Path | None = None,
-    keeper: Keeper | None = None,
-) -> Result:
-    with collector_at_rest():
-        explainer = _explainer(config, selection, log)
-        simulation = Simulation(workload, processors, config, selection, log)
-        if explainer is not None:
-            explainer.watch(simulation.situation)
         try:
-            if keeper is None or log is None:
-                simulation.run(report)
-            else:
-                keeper.run(simulation, selection, log, {"the recording of decisions": explainer}, report)
-        except (PluginError, KeyboardInterrupt) as error:
-            if folder is not None:
-                status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-                records = collect(simulation.table, workload, processors, simulation.stays)
-                write_run(folder, records, describe(workload, processors, config, selection, status, str(error)))
-            raise
-        records = collect(simulation.table, workload, processors, simulation.stays)
-        simulation.close()
-    return Result(records, describe(workload, processors, config, selection), selection.plugins)
+            log.flush()
+            if path is not None:
+                take_place(stream, path)
+        finally:
+            log.close()
 
 
-def _explainer(config: Config, selection: Selection, log: EventLog | None) -> Explainer | None:
-    """Who records the decisions, if that is wanted."""
-    if not config.explain:
+def explainer_of(wanted: bool, selection: Selection, log: EventLog | None) -> Explainer | None:
+    """What records the decisions, if that is wanted."""
+    if not wanted:
         return None
     if log is None:
         raise ConfigurationError("explain records decisions in the event log, and there is none; give out or events")
@@ -169,92 +219,68 @@ def _explainer(config: Config, selection: Selection, log: EventLog | None) -> Ex
     return explain(selection, log)
 
 
-def describe(
-    workload: Workload,
-    processors: int,
-    config: Config,
-    selection: Selection,
-    status: str = "finished",
-    error: str = "",
-) -> dict[str, Any]:
-    """All that made a run what it is: the content of ``run.toml``."""
-    oracle = any(getattr(plugin, "needs_oracle", False) for plugin in selection.plugins.values())
-    return {
-        "run": {"label": label(selection.slots), "status": status, "version": version(), "oracle": oracle}
-        | ({"error": error} if error else {}),
-        "machine": {"processors": processors} | ({"epoch": workload.epoch} if workload.epoch is not None else {}),
-        "simulation": {
-            "timing": config.timing,
-            "passes": config.passes,
-            "kill_at_limit": config.kill_at_limit,
-            "expired": config.expired,
-            "seed": config.seed,
-            "dispatch": config.dispatch,
-        },
-        "preemption": asdict(config.preemption),
-        "slots": dict(selection.slots),
-        "plugins": {name: _about_plugin(info, config) for name, info in selection.infos.items()},
-        "workload": {
-            "name": workload.name,
-            "source_sha256": workload.source_hash,
-            "read": workload.read,
-            "jobs": len(workload),
-            "dropped": [_notice(dropped) for dropped in workload.dropped],
-            "changed": [_notice(changed) for changed in workload.changed],
-        },
-    }
-
-
-def _notice(notice: Dropped | Changed) -> dict[str, Any]:
-    """As data; a file without its folder, so that it does not matter where the trace lies."""
-    return {"reason": notice.reason, "count": notice.count, "first": Path(notice.first).name}
-
-
-def label(slots: Mapping[str, str]) -> str:
-    """The policy in a few words: the scheduler, and what is not the default."""
-    others = [name for slot, name in slots.items() if name != DEFAULTS[slot] and slot != "SchedulerType"]
-    return " + ".join([slots["SchedulerType"], *others])
-
-
-def _about_plugin(info: PluginInfo, config: Config) -> dict[str, Any]:
-    options = dict(config.plugin_options.get(info.name, {}))
-    return {"origin": info.origin, "sha256": source_hash(info), "options": options}
-
-
-def source_hash(info: PluginInfo) -> str:
-    """SHA-256 of the file that defines a plugin, in hex; empty where there is none."""
-    try:
-        source = inspect.getsourcefile(info.factory)
-        return hashlib.sha256(Path(source).read_bytes()).hexdigest() if source else ""
-    except (OSError, TypeError):
-        return ""
-
-
 def _with_options(config: Config, options: Mapping[str, Any]) -> Config:
     known = {item.name for item in fields(Config)}
     slots, rest = resolve_slots(options)
-    unknown = [name for name in rest if name not in known]
-    if unknown:
-        raise ConfigurationError(f"there is no option {unknown[0]!r}; options are {', '.join(sorted(known))}")
+    known |= SLOT_OPTIONS.keys()
+    unknown = next((name for name in rest if name not in known), None)
+    if unknown is not None:
+        raise ConfigurationError(
+            f"there is no option {unknown!r}{meant(unknown, known)}; options are {', '.join(sorted(known))}"
+        )
     config = replace(config, **rest)
     return replace(config, slots={**config.slots, **slots}) if slots else config
 
 
-def _read(workload: Workload | str | Path, config: Config) -> Workload:
+def _conf(machine: int | SlurmConf | str | Path | None) -> SlurmConf | None:
+    """The configuration of a cluster; None if processors are counted."""
+    from emulator.config.slurm.model import SlurmConf
+
+    if isinstance(machine, SlurmConf):
+        return machine
+    if isinstance(machine, str | Path):
+        from emulator.config.slurm import read_slurm_conf
+
+        return read_slurm_conf(Path(machine))
+    if machine is not None and not isinstance(machine, Integral):
+        raise ConfigurationError(f"machine is {machine!r}; give a number of processors, or a slurm.conf")
+    return None
+
+
+def _counted(config: Config, machine: Any, of_clusters: Mapping[str, object]) -> Config:
+    """Options of a machine whose processors are counted; what only a cluster has is refused."""
+    for name, given in of_clusters.items():
+        if given:
+            raise ConfigurationError(f"{name}: goes with a slurm.conf as the machine")
+    if config.clock == "slurm":
+        raise ConfigurationError("clock=slurm: goes with a slurm.conf as the machine, which says what it needs to know")
+    if machine is None:
+        return config
+    if config.processors not in (None, machine):
+        raise ConfigurationError(f"machine is {machine} and processors is {config.processors}; give one of them")
+    return replace(config, processors=int(machine))
+
+
+def _read(workload: Any, config: Config) -> Workload:
     if isinstance(workload, Workload):
         return workload
+    if not isinstance(workload, str | Path):
+        raise ConfigurationError("submissions go to a cluster; give its slurm.conf as the machine")
     from emulator.workload.read import read_trace
 
     return read_trace(workload, machine=config.processors)
 
 
-def _machine(config: Config, workload: Workload) -> int:
-    processors = config.processors if config.processors is not None else workload.machine
-    if processors is None:
-        raise ConfigurationError(f"{workload.name} does not say how large the machine is; give the processors")
-    if processors < 1:
-        raise ConfigurationError(f"a machine of {processors} processors cannot run a job; give 1 or more")
-    return processors
+def _submissions(workload: Any, conf: SlurmConf) -> Submissions:
+    from emulator.workload.submissions import Submissions, read_submissions, submissions_of
+
+    if isinstance(workload, Submissions):
+        return workload
+    if isinstance(workload, Workload):
+        return submissions_of(workload, conf)
+    if isinstance(workload, str | Path):
+        return read_submissions(Path(workload), conf, {})
+    return Submissions(workload)
 
 
 @contextmanager

@@ -117,6 +117,7 @@ def audit(
         InputError: the run cannot be made again from its folder.
         PluginError: a plugin failed.
     """
+    run.check_ideal("fairness", "its folder does not hold all that makes it again (slurm.conf, accounts, commands)")
     started = np.flatnonzero(~np.isnan(np.asarray(run.records.jobs["start"], dtype=np.float64)))
     chosen = _draw(started, sample, seed)
     fair_start = _fair_starts(run, chosen, processes, catalogue, report)
@@ -149,13 +150,13 @@ def _fair_starts(
     selection = select(catalogue or discover(), config.slots, config.plugin_options, config.seed)
     _check_sources(run, selection.infos)
     simulation = Simulation(workload, run.records.processors, config, selection)
-    forks = Forks(processes)
-    for count, index in enumerate(chosen.tolist()):
-        simulation.advance(simulation.table.submit_at[index])
-        forks.start(partial(_fair_start, simulation, index))
-        if report is not None:
-            report(count)
-    answers = forks.finish()
+    with Forks(processes) as forks:
+        for count, index in enumerate(chosen.tolist()):
+            simulation.advance(simulation.table.submit_at[index])
+            forks.start(partial(_fair_start, simulation, index))
+            if report is not None:
+                report(count)
+        answers = forks.finish()
     simulation.run()
     if not same_starts(run.records, collect(simulation.table, workload, run.records.processors)):
         raise InputError(
@@ -172,7 +173,7 @@ def _fair_start(simulation: Simulation, index: int) -> float:
 
 def _check_sources(run: FinishedRun, infos: Mapping[str, Any]) -> None:
     """The plugins must be those of the run."""
-    from emulator.api import source_hash
+    from emulator.accounting.describe import source_hash
 
     for name, info in infos.items():
         then = run.about["plugins"].get(name, {}).get("sha256", "")

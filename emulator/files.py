@@ -1,14 +1,72 @@
-"""Writing files so that a failure leaves what was there before."""
+"""Writing files so that a failure leaves what was there before, and reading those of folders from anywhere.
+
+A folder of results may come from somebody else. What is opened in it lies in it: no link is
+followed, nothing but a regular file is opened, and what is read whole has a bound.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import stat
 import tempfile
 from collections.abc import Callable
+from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import IO
 
 from slurm_sim_plugins.errors import OutputError
+
+LARGEST = 1 << 28
+"""Bytes of a file that is read whole: run.toml, a list of runs, a manifest."""
+PART = ".slurm-sim-part"
+"""How the name of a file ends that is not yet in its place."""
+MALFORMED = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
+"""What comes of content that was not written by us."""
+_STREAMS = ("/dev/std", "/dev/fd/", "/proc/")
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY
+_WHY = {errno.ELOOP: "is a link; links are not followed here", errno.ENOTDIR: "lies in no folder, or in a link to one"}
+
+
+def open_kept(path: Path, folder: Path | None = None) -> BufferedReader:
+    """Open a file of a folder that may come from somebody else, for reading.
+
+    Args:
+        path: the file.
+        folder: which nothing may lead out of; by default the one that holds the file.
+
+    Raises:
+        OSError: it cannot be read, is no regular file, or is or lies in a link.
+    """
+    *above, name = path.relative_to(folder).parts if folder is not None else (path.name,)
+    place = os.open(folder if folder is not None else path.parent, _FOLDER)
+    try:
+        for part in above:
+            place, outer = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=place), place
+            os.close(outer)
+        # Without O_NONBLOCK a named pipe would wait for a writer.
+        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
+    except OSError as error:
+        raise OSError(error.errno, _WHY.get(error.errno or 0, error.strerror), str(path)) from error
+    finally:
+        os.close(place)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise OSError(errno.EINVAL, "is no regular file", str(path))
+    return os.fdopen(file, "rb")
+
+
+def read_kept(path: Path, folder: Path | None = None) -> bytes:
+    """All of a file of a folder that may come from somebody else.
+
+    Raises:
+        OSError: as :func:`open_kept`, or it is larger than :data:`LARGEST`.
+    """
+    with open_kept(path, folder) as stream:
+        if os.fstat(stream.fileno()).st_size > LARGEST:
+            raise OSError(errno.EFBIG, f"holds more than {LARGEST:,} bytes", str(path))
+        return stream.read()
 
 
 def make_folder(folder: Path) -> None:
@@ -41,21 +99,111 @@ def check_place(path: Path) -> None:
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write a file under another name beside it, then put it in its place.
 
+    What a killed process left of an earlier attempt is removed.
+
     Raises:
         OutputError: it cannot be written; what was there before is still there.
     """
     temporary = None
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as stream:
+        clear_parts(path.parent, path.name)
+        with _part(path) as stream:
             temporary = Path(stream.name)
             write(stream)
-        temporary.chmod(0o666 & ~_umask())
-        os.replace(temporary, path)
+            stream.flush()
+            _take_place(temporary, path)
     except (OSError, ValueError) as error:
         raise OutputError(f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}") from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def open_beside(path: Path) -> IO[str]:
+    """Open a text file under another name beside the one whose place :func:`take_place` gives it.
+
+    What is no regular file (a pipe, a standard stream) is opened in its place.
+
+    Raises:
+        OutputError: it cannot be made there.
+    """
+    try:
+        if str(path.absolute()).startswith(_STREAMS) or (path.exists() and not path.is_file()):
+            return path.open("w", encoding="utf-8", newline="\n")
+        place = Path(os.path.realpath(path))
+        clear_parts(place.parent, place.name)
+        return TextIOWrapper(_part(place), encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror}; name another place") from error
+
+
+def take_place(stream: IO[str], path: Path) -> None:
+    """Put a file in its place that :func:`open_beside` opened, and that is still open.
+
+    Raises:
+        OutputError: that cannot be done; says where the file is.
+    """
+    if stream.name == str(path):
+        return
+    try:
+        _take_place(Path(stream.name), Path(os.path.realpath(path)))
+    except OSError as error:
+        raise OutputError(
+            f"{path}: cannot be written: {error.strerror}; its new content is in {stream.name}"
+        ) from error
+
+
+def clear_parts(folder: Path, name: str | None = None) -> None:
+    """Remove what killed processes left of files that they wrote.
+
+    A process holds a lock on such a file while it writes it; where a file system has no
+    locks nothing is removed.
+
+    Args:
+        folder: where.
+        name: of the file that was to be written; None for any.
+    """
+    wanted = re.compile(rf"\.{'.+' if name is None else re.escape(name)}\.[a-z0-9_]{{8}}{re.escape(PART)}")
+    for part in filter(wanted.fullmatch, os.listdir(folder)):
+        try:
+            with open_kept(folder / part) as stream:
+                if try_lock(stream.fileno()):
+                    (folder / part).unlink()
+        except OSError:
+            continue  # It is no part, its writer still lives, or it is gone.
+
+
+def try_lock(file: int) -> bool:
+    """Take the lock of an open file, which the end of the process gives back; False if another process holds it.
+
+    Raises:
+        OSError: there are no locks here.
+    """
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _part(path: Path) -> IO[bytes]:
+    """A new file beside another one, which is held so that no other process takes it for left behind."""
+    while True:
+        stream = tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=PART, delete=False)  # noqa: SIM115
+        try:
+            if try_lock(stream.fileno()) and os.fstat(stream.fileno()).st_nlink:
+                return stream
+        except OSError:
+            return stream  # There are no locks here, so that no other run removes it.
+        stream.close()
+        Path(stream.name).unlink(missing_ok=True)
+
+
+def _take_place(part: Path, path: Path) -> None:
+    part.chmod(0o666 & ~_umask())
+    os.replace(part, path)
 
 
 def _umask() -> int:

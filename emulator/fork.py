@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import warnings
 from collections.abc import Callable
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 from slurm_sim_plugins.errors import ConfigurationError
 
@@ -57,10 +58,22 @@ class Forks:
             self._collect()
         return self.results
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End those that still run: their answers are not wanted any more."""
+        for process, stream in self._running:
+            os.kill(process, signal.SIGKILL)
+            stream.close()
+            os.waitpid(process, 0)
+        self._running.clear()
+
     def _collect(self) -> None:
-        process, stream = self._running.pop(0)
-        with stream:
-            answer = stream.read()
+        process, stream = self._running[0]
+        answer = stream.read()
+        stream.close()
+        del self._running[0]
         os.waitpid(process, 0)
         if not answer:
             raise ConfigurationError("a copy of this process was ended from outside; is there enough memory?")

@@ -13,12 +13,14 @@ from collections.abc import Callable
 from typing import Any, Literal, NoReturn
 
 from slurm_sim_plugins.errors import PluginError
-from slurm_sim_plugins.hookspecs import SLOTS, SPECS
+from slurm_sim_plugins.hookspecs import LOOPS, SLOTS, SPECS
 from slurm_sim_plugins.manager import Selection
 
 Dispatch = Literal["resolved", "pluggy"]
 FAILURES = (Exception, SystemExit)
 """What a hook may raise for which its plugin is to blame; only Ctrl-C is the user's doing."""
+BF_INTERVAL = 30.0
+"""Slurm's default."""
 Hook = Callable[..., Any] | None
 
 
@@ -36,9 +38,15 @@ class Hooks:
         self._selection = selection
         self._dispatch = dispatch
         self.priority_set = self._resolve("priority_set")
-        self.schedule = self._resolve("schedule")
+        scheduler = selection.slots["SchedulerType"]
+        # A wrapper alone makes no loop.
+        has = {hook: any(name == scheduler for name, _ in selection.implementations(hook)) for hook in LOOPS}
+        self.schedule = self._resolve("schedule") if has["schedule"] else None
+        self.backfill = self._resolve("backfill") if has["backfill"] else None
         self.backfill_candidates = self._resolve("backfill_candidates")
         self.preempt_candidates = self._resolve("preempt_candidates")
+        self.preempt_mode = self._resolve("preempt_mode")
+        self.preempt_grace = self._resolve("preempt_grace")
         self.select_nodes = self._resolve("select_nodes")
         self.walltime_submit = self._resolve("walltime_submit")
         self.walltime_pending = self._resolve("walltime_pending")
@@ -52,13 +60,26 @@ class Hooks:
         self.job_submitted = self._resolve("job_submitted")
         self.job_started = self._resolve("job_started")
         self.job_requeued = self._resolve("job_requeued")
+        self.job_suspended = self._resolve("job_suspended")
+        self.job_resumed = self._resolve("job_resumed")
         self.job_ended = self._resolve("job_ended")
         self.pass_done = self._resolve("pass_done")
-        scheduler = selection.plugins[selection.slots["SchedulerType"]]
-        self.only_starts: bool = getattr(scheduler, "only_starts", False)
+        self.only_starts: bool = getattr(selection.plugins[scheduler], "only_starts", False)
+        self.backfill_interval = self._backfill_interval()
         self.priority_period = self._priority_period()
         walltime = selection.plugins[selection.slots["WalltimeType"]]
         self.needs_oracle: bool = getattr(walltime, "needs_oracle", False)
+
+    def _backfill_interval(self) -> float:
+        """Seconds between two cycles of the scheduler's backfill under Slurm's clock; infinite for never."""
+        name = self._selection.slots["SchedulerType"]
+        seconds = getattr(self._selection.plugins[name], "bf_interval", BF_INTERVAL)
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not (seconds >= 0 or seconds == -1):
+            raise PluginError(
+                f"its bf_interval is {seconds!r}; it is seconds, 0 for after each pass of the main loop, -1 for never",
+                plugin=name,
+            )
+        return float("inf") if self.backfill is None or seconds == -1 else float(seconds)
 
     def _priority_period(self) -> float | None:
         """After how many seconds the priority plugin wants to set all priorities anew; None for never."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from emulator.hooks import Hooks, line_of
+from emulator.livelock import IdleWakes
 from emulator.state.jobs import FUTURE, JobState, JobTable
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.answers import Refused
@@ -19,9 +20,6 @@ from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.processors import Processors
 from slurm_sim_plugins.tiers import Stay, Tiers
 from slurm_sim_plugins.views import Job, Run, Situation
-
-MOST_IDLE_WAKES = 1_000_000
-"""So often a scheduler may be woken in a row while nothing runs and nobody is to come, and still start nothing."""
 
 
 class Validator:
@@ -34,14 +32,16 @@ class Validator:
 
     Attributes:
         decisions: the generator that is being run, for ``file:line`` in a message.
+        hook: which of the scheduler's hooks made it.
     """
 
     def __init__(self, hooks: Hooks, situation: Situation, table: JobTable) -> None:
         self._hooks = hooks
         self._situation = situation
         self._table = table
-        self._idle_wakes = self._waiting_with = 0
+        self._idle = IdleWakes()
         self.decisions: Any = None
+        self.hook = "schedule"
 
     def start(self, decision: Start, free: int) -> Job:
         """The job of a start that can be carried out on ``free`` processors."""
@@ -114,17 +114,10 @@ class Validator:
         except Refused as refused:
             self._refuse(refused)
         queue = self._situation.queue
-        if len(queue) != self._waiting_with or self._situation.running or self._table.state[-1] == FUTURE:
-            self._waiting_with, self._idle_wakes = len(queue), 0
-        self._idle_wakes += 1
-        if self._idle_wakes > MOST_IDLE_WAKES:
-            self._refuse(
-                Refused(
-                    f"Wake: asked for {self._idle_wakes} times while {len(queue)} jobs wait, nothing runs and nobody "
-                    "is to come; start one",
-                    queue[0] if queue else None,
-                )
-            )
+        busy = bool(self._situation.running) or self._table.state[-1] == FUTURE
+        refusal = self._idle.too_many(len(queue), busy)
+        if refusal:
+            self._refuse(Refused(refusal, queue[0] if queue else None))
         return time
 
     def unknown(self, decision: object) -> None:
@@ -173,7 +166,7 @@ class Validator:
     def priorities(self, answer: Sequence[float], jobs: list[Job]) -> Sequence[float]:
         """One finite number a job."""
         try:
-            return answers.priorities(answer, jobs)
+            return [answers.number(each) for each in answers.priorities(answer, jobs)]
         except Refused as refused:
             self._refuse_answer("priority_set", refused)
 
@@ -225,7 +218,7 @@ class Validator:
     def generator(self, answer: object) -> None:
         """What ``schedule`` answers is a generator."""
         if not hasattr(answer, "send"):
-            self._refuse_answer("schedule", answers.no_generator(answer))
+            self._refuse_answer(self.hook, answers.no_generator(answer))
 
     def _state(self, job: Job) -> str | None:
         table = self._table
@@ -236,7 +229,7 @@ class Validator:
     def _refuse(self, refused: Refused) -> NoReturn:
         """A decision cannot be carried out."""
         where = line_of(self.decisions)
-        self._hooks.refuse("schedule", refused.message, time=self._situation.now, job=refused.job, where=where)
+        self._hooks.refuse(self.hook, refused.message, time=self._situation.now, job=refused.job, where=where)
 
     def _refuse_answer(self, hook: str, refused: Refused) -> NoReturn:
         self._hooks.refuse(hook, refused.message, time=self._situation.now, job=refused.job)

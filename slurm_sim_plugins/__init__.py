@@ -1,7 +1,8 @@
 """All that a plugin author imports: hooks, views, decisions, errors."""
 
 from slurm_sim_plugins.blocks import Blocks
-from slurm_sim_plugins.decisions import Decision, MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake
+from slurm_sim_plugins.cluster import Association, Partition, Qos, Request
+from slurm_sim_plugins.decisions import Decision, MakeRoom, Move, Plan, Preempt, Priority, Reserve, Start, Wake
 from slurm_sim_plugins.errors import ConfigurationError, InputError, OutputError, PluginError, SlurmSimError
 from slurm_sim_plugins.hookspecs import hookimpl
 from slurm_sim_plugins.places import Places
@@ -18,11 +19,13 @@ from slurm_sim_plugins.views import (
     SchedulingView,
     SelectView,
     Situation,
+    VictimView,
     View,
     WalltimeView,
 )
 
 __all__ = [
+    "Association",
     "BackfillView",
     "Blocks",
     "ConfigurationError",
@@ -33,15 +36,19 @@ __all__ = [
     "Move",
     "Oracle",
     "OutputError",
+    "Partition",
     "PendingView",
     "Places",
     "Plan",
     "PluginError",
     "Preempt",
     "PreemptView",
+    "Priority",
     "PriorityView",
     "Profile",
+    "Qos",
     "RateView",
+    "Request",
     "Reserve",
     "Run",
     "SchedulingView",
@@ -51,6 +58,7 @@ __all__ = [
     "Start",
     "Stay",
     "Tiers",
+    "VictimView",
     "View",
     "Wake",
     "WalltimeView",

@@ -7,9 +7,10 @@ refuses it. Who is to blame, and when, is for the caller to add.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
+from slurm_sim_plugins.cluster import PREEMPT_MODES
 from slurm_sim_plugins.decisions import FIRST_TIER, Decision, MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake
 from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.processors import Processors, all_processors, highest, in_words
@@ -18,6 +19,9 @@ from slurm_sim_plugins.views import Job, Run
 
 State = Callable[[Job], str | None]
 """From a job to the word for its state, PENDING if it waits; None if it is no job of this simulation."""
+
+LATEST = 2.0**43
+"""Seconds; the clock of a simulation, in 64-bit microseconds, does not go further."""
 
 
 class Refused(Exception):  # noqa: N818 - it is a verdict
@@ -34,18 +38,33 @@ class Refused(Exception):  # noqa: N818 - it is a verdict
         super().__init__(message)
 
 
-def priorities(answer: Sequence[float], jobs: Sequence[Job]) -> list[float]:
-    """One finite number a job.
+def priorities(answer: Sequence[Any], jobs: Sequence[Job]) -> list[Any]:
+    """A finite number for each job, a :class:`Priority`, or of a job in several partitions a list of these.
 
     Raises:
         Refused: another length, or what is no finite number.
     """
     if _is_unordered(answer) or _length(answer) != len(jobs):
         raise Refused(f"answered {short(answer)} for {len(jobs)} jobs; answer one number for each", jobs[0])
-    for job, number in zip(jobs, answer, strict=True):
-        if not _is_finite(number):
-            raise Refused(f"answered {short(number)}; a priority is a finite number", job)
+    try:
+        # Of finite numbers so many are infinite together only if one of them is beyond all reason.
+        if math.isfinite(sum([number(each) for each in answer])):
+            return list(answer)
+    except (TypeError, AttributeError, OverflowError):
+        pass
+    for job, each in zip(jobs, answer, strict=True):
+        several = each if isinstance(each, list) else [each]
+        if isinstance(each, list) and len(each) != max(len(job.requests), 2):
+            raise Refused(f"answered a list of {len(each)}; the job is in {len(job.requests)} partitions", job)
+        for one in several:
+            if not _is_finite(getattr(one, "number", one)):
+                raise Refused(f"answered {short(one)}; a priority is a finite number", job)
     return list(answer)
+
+
+def number(answer: Any) -> Any:
+    """The number of a priority: it, or that of a :class:`Priority`."""
+    return answer if answer.__class__ in (int, float) else getattr(answer, "number", answer)
 
 
 def plan(answer: float | Plan, job: Job) -> Plan:
@@ -88,22 +107,27 @@ def order(answer: Sequence[Job], to_try: Sequence[Job]) -> list[Job]:
     return list(answer)
 
 
-def victims(answer: Sequence[Run], preemptor: Job, running: Collection[Run]) -> list[Run]:
+def victims(answer: Sequence[Run], preemptor: Job, current: Sequence[Run], requeued: bool = True) -> list[Run]:
     """Runs of now that may be preempted, each once.
+
+    Args:
+        answer: of the hook.
+        preemptor: the job for which they go.
+        current: the runs of now.
+        requeued: whether they would be requeued, which not every job may be.
 
     Raises:
         Refused: no list, a run that is over, a run twice, a job that may not be requeued.
     """
     if _length(answer) is None:
         raise Refused(f"answered {short(answer)}; answer a list of runs", preemptor)
-    current = set(running)
-    named = set()
+    named: set[Run] = set()
     for run in answer:
         if not isinstance(run, Run) or run not in current:
             raise Refused(f"named {short(run)}, which is not in view.running", preemptor)
         if run in named:
             raise Refused(f"named the run of job {run.job.id} twice; name each run once", preemptor)
-        if not run.job.may_requeue:
+        if requeued and not run.job.may_requeue:
             raise Refused(
                 f"named the run of job {run.job.id}, which may not be requeued; leave out jobs whose may_requeue "
                 "is False",
@@ -111,6 +135,28 @@ def victims(answer: Sequence[Run], preemptor: Job, running: Collection[Run]) -> 
             )
         named.add(run)
     return list(answer)
+
+
+def preempt_mode(answer: str, victim: Job) -> str:
+    """What becomes of a victim.
+
+    Raises:
+        Refused: it is no word for that.
+    """
+    if answer not in PREEMPT_MODES:
+        raise Refused(f"answered {short(answer)}; what becomes of a run is one of {', '.join(PREEMPT_MODES)}", victim)
+    return answer
+
+
+def preempt_grace(answer: float, victim: Job) -> float:
+    """Seconds that a victim is given.
+
+    Raises:
+        Refused: not finite, or less than 0.
+    """
+    if not (_is_finite(answer) and answer >= 0):
+        raise Refused(f"answered {short(answer)}; a grace time is finite seconds, 0 or more", victim)
+    return float(answer)
 
 
 def start(decision: Start, state: State, free: int) -> Job:
@@ -152,13 +198,15 @@ def reserve(decision: Reserve, state: State, now: float) -> Job:
 
 
 def wake(decision: Wake, now: float) -> float:
-    """The time of a wake-up: finite, and late enough to be another instant than now.
+    """The time of a wake-up: an instant of the clock, and late enough to be another one than now.
 
     Raises:
         Refused: it is not.
     """
     if not (_is_finite(decision.time) and decision.time >= now + 1e-6):
         raise Refused(f"Wake: the time {short(decision.time)} is not later than now ({now:g})")
+    if decision.time > LATEST:
+        raise Refused(f"Wake: the time {short(decision.time)} is later than any instant of the clock ({LATEST:g})")
     return decision.time
 
 

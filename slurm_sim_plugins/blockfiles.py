@@ -67,6 +67,8 @@ def read_blocks(path: str | os.PathLike[str], *, nodes: int = MIDPLANE, wires: b
 
 def _data(file: str) -> bytes:
     try:
+        if Path(file).exists() and not Path(file).is_file():
+            raise ValueError("it is no regular file")
         data = Path(file).read_bytes()
         if data.startswith(GZIP_MAGIC):
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
@@ -112,6 +114,8 @@ class _XmlReader:
             self._parser.Parse(data, True)
         except expat.ExpatError as error:
             raise InputError(f"{self._file}:{error.lineno}: the file is not XML: {error}") from error
+        except (LookupError, ValueError) as error:
+            raise InputError(f"{self._file}:1: the file is not XML: {error}") from error
         if not self.partitions:
             raise InputError(f"{self._file}: the file holds no Partition; is it a list of blocks?")
         return self.partitions

@@ -7,9 +7,11 @@ the event log.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from slurm_sim_plugins.plan import ANYWHERE, Entry, Place
 from slurm_sim_plugins.processors import Processors
 from slurm_sim_plugins.views import Job
 
@@ -28,6 +30,29 @@ class Plan(NamedTuple):
     """Once it runs: its planned end is its start and this."""
 
 
+class Priority(Protocol):
+    """What a priority plugin may answer beside a number: what that was worked out from, for ``sprio`` and the records.
+
+    The plugin's class names the factors: ``factors = ("Age", "JobSize")``.
+    """
+
+    @property
+    def number(self) -> float:
+        """The priority."""
+
+    @property
+    def total(self) -> float:
+        """The sum of factors times weights, without nice value and site factor."""
+
+    @property
+    def factors(self) -> Mapping[str, float]:
+        """Factors without weights, by name."""
+
+    @property
+    def resources(self) -> Mapping[str, float]:
+        """Factors of resources, by upper-case name."""
+
+
 class Start:
     """Start a waiting job now.
 
@@ -36,33 +61,37 @@ class Start:
         reason: why.
         where: where the ExecutionType has tiers: the processors to take, as many as the job
             wants; None: the highest that are idle in the tier. Where the SelectType gives out
-            blocks: the number of the block to take; None: the plugin there chooses.
+            blocks: the number of the block to take; None: the plugin there chooses. On a
+            cluster with nodes: the place that ``plan.now(entry)`` answered; None: it is
+            asked for. Where processors are only counted, that place is of no effect.
         tier: there, the tier to run in; ``"fg"``, the first.
         setup: there, seconds on its processors before it makes progress; 0.
     """
 
     __slots__ = ("_place", "job", "reason")
     __match_args__ = ("job", "reason")
-    _place: tuple[Processors | None, str, float]
+    _place: tuple[Processors | Place | None, str, float]
 
     def __init__(
         self,
         job: Job,
         reason: str = "",
-        where: Processors | None = None,
+        where: Processors | Place | None = None,
         tier: str | None = None,
         setup: float | None = None,
     ) -> None:
         self.job = job
         self.reason = reason
+        if where is ANYWHERE:
+            where = None
         if where is not None or tier is not None or setup is not None:
             # Starts are the many, and few of them say where: whoever handles them need not look.
             self._place = where, FIRST_TIER if tier is None else tier, 0.0 if setup is None else setup
             self.__class__ = StartThere
 
     @property
-    def where(self) -> Processors | None:
-        """The processors, or the number of the block, to take."""
+    def where(self) -> Processors | Place | None:
+        """The processors, the number of the block, or the nodes to take."""
         return None
 
     @property
@@ -85,7 +114,7 @@ class Start:
         said = (f"{name}={value!r}" for name, value in zip(names, self._values(), strict=True))
         return f"Start({', '.join(said)})"
 
-    def _values(self) -> tuple[Job, str, Processors | None, str, float]:
+    def _values(self) -> tuple[Job, str, Processors | Place | None, str, float]:
         return self.job, self.reason, self.where, self.tier, self.setup
 
 
@@ -95,8 +124,8 @@ class StartThere(Start):
     __slots__ = ()
 
     @property
-    def where(self) -> Processors | None:
-        """The processors to take."""
+    def where(self) -> Processors | Place | None:
+        """The processors, or the nodes, to take."""
         return self._place[0]
 
     @property
@@ -148,12 +177,23 @@ class Reserve:
     """Note that a waiting job is planned to start at ``time`` (seconds, now or later).
 
     A reservation binds nobody: to honour it is the scheduler's own affair. The
-    latest one computed before it ran out is kept in the job's record.
+    latest one computed before it ran out is kept in the job's record. One decision may be for
+    many: a sequence of jobs, and a sequence of as many times.
     """
 
-    job: Job
-    time: float
+    job: Any
+    time: Any
     reason: str = ""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.job, Sequence) and len(self.job) != len(self.time):
+            raise ValueError(f"Reserve: {len(self.job)} jobs and {len(self.time)} times; give each job its time")
+
+    def parts(self) -> list[Reserve]:
+        """One decision for each job."""
+        if not isinstance(self.job, Sequence):
+            return [self]
+        return [Reserve(job, time, self.reason) for job, time in zip(self.job, self.time, strict=True)]
 
 
 @dataclass(slots=True)
@@ -165,8 +205,10 @@ class MakeRoom:
     The job is not started; yield :class:`Start` for that.
     """
 
-    job: Job
+    job: Job | Entry
     reason: str = ""
+    where: Place | None = None
+    """On a cluster with nodes, where: that of a hole which is not vacant, whose runs then have to leave."""
 
 
 @dataclass(slots=True)

@@ -5,6 +5,9 @@ A message says what was wrong, where, and what to do about it.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 class SlurmSimError(Exception):
     """Base of every error that this project raises on purpose."""
@@ -72,3 +75,16 @@ class OutputError(SlurmSimError):
     """A result that could not be written (exit code 5)."""
 
     exit_code = 5
+
+
+class StandstillError(SlurmSimError):
+    """A run in which nothing can happen any more, although jobs have not ended (exit code 6)."""
+
+    exit_code = 6
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """Such as ``" (did you mean 'sched/easy'?)"`` where a known word is close, in whatever case; else nothing."""
+    by_case = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(word.lower(), by_case, n=1)
+    return f" (did you mean {by_case[close[0]]!r}?)" if close else ""

@@ -4,7 +4,8 @@ A plugin is a class with a ``name`` such as ``"sched/easy"``; the part before th
 is its type, and the type says which of the hooks below it may implement. One plugin of
 each type is selected per simulation; observers are not selected, all of them are told.
 A class is instantiated anew for each simulation: its ``__init__`` parameters are the
-plugin's options, its attributes the state.
+plugin's options, its attributes the state. An option that a ``slurm.conf`` states, too, is named by the
+class: ``slurm_conf = {"max_age": "PriorityMaxAge"}``; what was given for the plugin itself goes before that.
 
 Each specification says when the hook is called, what it is given and answers, what
 ``None`` means and what is rejected; what it costs; the Slurm code that it mirrors; and
@@ -24,6 +25,7 @@ import pluggy
 
 if TYPE_CHECKING:
     from slurm_sim_plugins.decisions import Decision, Plan
+    from slurm_sim_plugins.nodes import Allocation, NodeView
     from slurm_sim_plugins.tiers import RateView
     from slurm_sim_plugins.views import (
         BackfillView,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
         Run,
         SchedulingView,
         SelectView,
+        VictimView,
         View,
         WalltimeView,
     )
@@ -44,7 +47,13 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 
 class PrioritySpec:
-    """PriorityType: in which order jobs stand in the queue."""
+    """PriorityType: in which order jobs stand in the queue.
+
+    On a cluster with accounts, past usage is charged and decays every PriorityCalcPeriod unless the
+    class says ``tracks_usage = False``. An attribute ``fair_share`` of the plugin is how factors are
+    worked out of it: an object as :class:`~slurm_sim_plugins.priority.fair_tree.FairTree`. ``max_age``
+    (seconds) says from when on numbers change with usage alone.
+    """
 
     @hookspec(firstresult=True)
     def priority_set(self, view: PriorityView) -> Sequence[float] | None:
@@ -52,12 +61,19 @@ class PrioritySpec:
 
         Called: when jobs have arrived, once for all of an instant (``passes=batch``)
         or one by one (``passes=event``). A requeued job keeps its number and its place.
-        If the plugin's class says ``period = 600.0``, also before a pass, for all that
-        wait, when 600 s have passed since the last time; 0: before each pass.
-        Answers: one finite number for each job, in the order of ``view.to_set``. Jobs
-        of equal priority stand in the order of (submit, id).
+        If the plugin says ``period = 600.0``, also before a pass, for all that
+        wait, when 600 s have passed since the last time; 0: before each pass. Then also
+        for each job as it is preempted.
+        On a cluster with nodes: when a job is submitted (once for all tasks of an array),
+        released or changed, and with a period at the end of each, by the controller's clock; 0:
+        before each pass. Jobs on hold, and those that were given a priority, are left out; with
+        ``of_running = True`` those that run are in it.
+        Answers: one finite number for each job, in the order of ``view.to_set``, or a
+        :class:`Priority`, which shows in ``sprio`` what it was worked out from; for a job in several
+        partitions (``job.requests``) also a list with one for each. Jobs of equal priority stand in
+        the order of (submit, id).
         None: first come, first served; the number is then 4294901759 less one for each
-        earlier job, as in Slurm's priority/basic.
+        earlier job, as in Slurm's priority/basic. At the end of a period: all stays as it is.
         Rejected: another length, NaN, infinities.
         Cost: one call per arrival; with a period, and a sorting of the queue, each time.
         Mirrors: ``priority_p_set``, and PriorityCalcPeriod. Port class: A.
@@ -79,13 +95,35 @@ class SchedSpec:
         Answers: decisions, one at a time. Each is validated and applied before the
         generator resumes, so the view is always current. Only ``yield MakeRoom(job)``
         returns something: True when the job now fits, False when nobody was touched.
-        None: nothing starts in this pass.
+        On a cluster with nodes and partitions it is called at each pass of the main loop. The
+        queue there has an entry for each partition of a job, and ``view.plan()`` says what can
+        start; it does so on counted processors, too.
         Rejected: a job that does not wait (or run, for :class:`Move` and :class:`Preempt`),
         more processors than are free, a place that is taken or where there are no tiers, a
         time that has passed, a pass that goes on without changing anything; and jobs that still
         wait when nothing more will happen.
+        None: nothing starts in this pass. A plugin without the hook leaves the pass to the
+        main loop of the emulator: on a cluster that of slurmctld; on counted processors the queue
+        in its order up to the first job that does not fit.
         Cost: one call per pass; the generator lives for that pass only.
-        Mirrors: the controller's ``schedule()`` and ``_attempt_backfill``. Port class: I.
+        Mirrors: the controller's ``schedule()``. Port class: I.
+        """
+
+    @hookspec(firstresult=True)
+    def backfill(self, view: SchedulingView) -> Generator[Decision, bool, None] | None:
+        """Make one cycle of backfill: a generator of decisions, as :meth:`schedule` is.
+
+        Called: when jobs wait. Under Slurm's clock each ``bf_interval`` seconds, an attribute
+        of the plugin: 30 if it has none, -1 for never, 0 for after each pass of the main
+        loop; not where nothing has changed since the last cycle. Under the ideal clock after
+        each pass of ``schedule``.
+        Answers: as ``schedule``. The two share no plan: ``view.plan()`` and
+        ``view.window_plan()`` begin with what runs.
+        None: nothing starts in this cycle.
+        Rejected: as by ``schedule``.
+        Cost: one call per cycle.
+        Mirrors: ``_attempt_backfill`` of sched/backfill, ``_compute_start_times`` of
+        sched/builtin. Port class: I.
         """
 
 
@@ -107,27 +145,66 @@ class BackfillSpec:
 
 
 class PreemptSpec:
-    """PreemptType: who has to make room for whom."""
+    """PreemptType: who has to make room for whom.
+
+    On a cluster, those of the runs that it names go that Slurm's selection needs; what the
+    configuration exempts (PreemptExemptTime, min_exempt_priority, PreemptMode=OFF or PRIORITY)
+    stays. Slurm's selection may try the runs in another order (``reorder_count``) only if the
+    class says ``reorders = True``. A class that says ``takes_turns = True`` names nobody with
+    PreemptMode=GANG: with Slurm's time slices, a job that could preempt shares nodes instead.
+    """
 
     @hookspec(firstresult=True)
     def preempt_candidates(self, view: PreemptView) -> Sequence[Run] | None:
         """Name the runs that may be preempted for ``view.preemptor``, first to go first.
 
-        Called: when a scheduler yielded :class:`MakeRoom`.
+        Called: when a scheduler yielded :class:`MakeRoom`; by Slurm's own loops for each job
+        that does not fit, in each partition where it is tried (``view.partition``).
         Answers: runs out of ``view.running``, each at most once. They are taken in this
         order until the job fits; if all of them are not enough, none is touched.
         None: nobody may be preempted.
-        Rejected: a run that is over, a run named twice, a job that may not be requeued.
+        Rejected: a run that is over, a run named twice; where processors are only counted, a
+        job that may not be requeued.
         Cost: one call per request.
         Mirrors: ``preempt_p_preemptable`` and the PRIO of ``preempt_p_get_data``.
         Port class: A.
+        """
+
+    @hookspec(firstresult=True)
+    def preempt_mode(self, view: VictimView) -> str | None:
+        """Say what becomes of the run of ``view.victim`` if it is preempted.
+
+        Called: on a cluster with nodes, for each run that ``preempt_candidates`` named, and when
+        a run begins that would write checkpoints. Where processors are only counted, the
+        run's ``preemption`` options say it, and a plugin with the hook is refused.
+        Answers: ``OFF`` (it is not preempted), ``CANCEL``, ``REQUEUE``, ``CHECKPOINT`` or ``SUSPEND``.
+        None: what the QOS of the job says, else its partition, else the cluster.
+        Rejected: another word.
+        Cost: one call per named run.
+        Mirrors: the MODE of ``preempt_p_get_data``. Port class: A.
+        """
+
+    @hookspec(firstresult=True)
+    def preempt_grace(self, view: VictimView) -> float | None:
+        """Say how many seconds pass between the choice of a victim and its end.
+
+        Called: as ``preempt_mode``, when a run is to go.
+        Answers: seconds, 0 or more.
+        None: the GraceTime of its QOS, else of its partition.
+        Rejected: NaN, infinite, negative.
+        Cost: one call per victim.
+        Mirrors: the GRACE_TIME of ``preempt_p_get_data``. Port class: A.
         """
 
 
 class SelectSpec:
     """SelectType: on which part of the machine a job runs.
 
-    A plugin that implements the hook gives the machine out in blocks: its instance has a
+    On a cluster with nodes the plugin chooses the nodes of each job; its class says
+    ``machines = ("nodes",)``, and ``whole_nodes = True`` where a job always has its nodes for
+    itself. ``select/cons_tres`` and ``select/linear`` are such plugins.
+
+    On a machine of processors, a plugin that implements the hook gives the machine out in blocks: its instance has a
     method ``blocks(processors)``, which answers the
     :class:`~slurm_sim_plugins.blocks.Blocks` of a machine of so many processors. It is
     called once, when the simulation begins. ``view.places`` then says who is where, and a
@@ -136,18 +213,26 @@ class SelectSpec:
     """
 
     @hookspec(firstresult=True)
-    def select_nodes(self, view: SelectView) -> int | None:
-        """Choose a block for ``view.job``.
+    def select_nodes(self, view: SelectView | NodeView) -> int | Allocation | None:
+        """Choose the nodes for ``view.want``, or a block for ``view.job``.
 
-        Called: when a scheduler asks ``view.places.find(job)``, for a :class:`Start` that
+        On a cluster with nodes the view is a :class:`~slurm_sim_plugins.nodes.NodeView`, on
+        a machine of blocks a :class:`SelectView`.
+
+        Called: on nodes whenever it is asked whether and where a job fits, now or at a planned
+        time; where numba is installed, compiled code gives the answers of the bundled plugins.
+        Of blocks, when a scheduler asks ``view.places.find(job)``, for a :class:`Start` that
         does not say where, and, with candidates, for :class:`MakeRoom`.
-        Answers: the number of a block that holds the job, and nothing of which is in use
-        but by ``view.candidates``, nor belongs to the block ``view.beside``. For MakeRoom
-        those of the candidates are preempted that hold anything of it.
-        None: there is none; a Start that says not where is then refused.
-        Rejected: a number that is no block's, a block that is too small, or in use.
-        Cost: one call per question.
-        Mirrors: ``select_p_job_test``. Port class: A.
+        Answers: on nodes an :class:`~slurm_sim_plugins.nodes.Allocation` on nodes of
+        ``view.usable``, of no more than ``view.free`` has there. Of blocks the number of one
+        that holds the job, and nothing of which is in use but by ``view.candidates``, nor
+        belongs to the block ``view.beside``. For MakeRoom those of the candidates are
+        preempted that hold anything of it.
+        None: there are none; a Start that says not where is then refused.
+        Rejected: a node that is not usable, more than a node has free; a number that is no
+        block's, a block that is too small, or in use.
+        Cost: one call per question; on nodes a pass asks many.
+        Mirrors: what ``select_p_job_test`` calls. Port class: I.
         """
 
 
@@ -238,19 +323,41 @@ class ObserverSpec:
 
     @hookspec
     def job_requeued(self, job: Job, run: Run, now: float) -> None:
-        """A run was ended by preemption, and its job waits again. Port class: N."""
+        """A run was ended by preemption, and its job waits again. Port class: N.
+
+        On a cluster with nodes also by what an operator, a failed node or an exit code did.
+        """
 
     @hookspec
-    def job_ended(self, job: Job, run: Run, state: str, now: float) -> None:
+    def job_suspended(self, job: Job, run: Run, cause: str, now: float) -> None:
+        """A run stands still; called on clusters with nodes. Port class: N.
+
+        ``cause`` is ``preemption``, ``operator`` or ``time slice`` (of gang scheduling).
+        """
+
+    @hookspec
+    def job_resumed(self, job: Job, run: Run, cause: str, now: float) -> None:
+        """A run that stood still goes on; ``cause`` is that of the suspension. Port class: N."""
+
+    @hookspec
+    def job_ended(self, job: Job, run: Run | None, state: str, now: float) -> None:
         """A job left the machine for good; ``state`` is COMPLETED or TIMEOUT. Port class: N.
 
+        On a cluster with nodes it is any of Slurm's final states, and ``run`` is None for a
+        job that left the queue without a run: cancelled, or too late for its deadline.
         Mirrors: ``priority_p_job_end``.
         """
 
     @hookspec
     def pass_done(self, view: View) -> None:
-        """A scheduling pass is over. Port class: N."""
+        """A scheduling pass is over. Port class: N.
 
+        On a cluster with nodes: a pass of the main loop, or a cycle of backfill.
+        """
+
+
+LOOPS = ("schedule", "backfill")
+"""The hooks of a scheduler, which answer generators of decisions; a plugin has one of them or both."""
 
 SPECS: dict[str, type] = {
     "priority": PrioritySpec,

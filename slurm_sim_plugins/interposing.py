@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from typing import Any, TypeVar
 
-from slurm_sim_plugins.hookspecs import SPECS, hookimpl
+from slurm_sim_plugins.hookspecs import LOOPS, SPECS, hookimpl
 from slurm_sim_plugins.views import Job
 
 Factory = TypeVar("Factory", bound=type)
@@ -59,14 +59,14 @@ def time_of(values: dict[str, Any]) -> float:
 
 
 def jobs_of(hook: str, values: dict[str, Any]) -> tuple[Job, ...]:
-    """The jobs that a call is about; of ``schedule`` all that wait."""
+    """The jobs that a call is about; of a scheduler's all that wait."""
     if "job" in values:
         return (values["job"],)
     if "run" in values:
         return (values["run"].job,)
     view = values["view"]
-    if hook == "schedule":
-        return tuple(view.queue)
+    if hook in LOOPS:
+        return tuple(entry.job for entry in view.queue)
     return next((_jobs(getattr(view, name)) for name in _IN_QUESTION if name in _slots(view)), ())
 
 

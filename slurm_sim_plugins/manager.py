@@ -12,13 +12,13 @@ loaded, and no name is taken from a trace.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import importlib
 import importlib.metadata
 import importlib.util
 import inspect
 import pkgutil
+import re
 import sys
 import traceback
 import types
@@ -31,10 +31,12 @@ from zlib import crc32
 
 import pluggy
 
-from slurm_sim_plugins.errors import ConfigurationError, PluginError, SlurmSimError
+from slurm_sim_plugins.errors import ConfigurationError, PluginError, SlurmSimError, meant
 from slurm_sim_plugins.hookspecs import DEFAULTS, PROJECT, SLOTS, SPECS, hooks_of
 
 BUNDLED = "bundled"
+NO_PLUGIN = re.compile(r"_.*|test_.*|.*_test\.py|conftest\.py")
+"""Files of a folder that are not loaded: what plugins share, and their tests."""
 RNG = "rng"
 """A plugin whose class has a parameter of this name is given a random generator of its own."""
 WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
@@ -156,8 +158,7 @@ def discover(
 
     Args:
         files: Python files that the user named.
-        folders: folders that the user named; their ``*.py`` files are loaded in the
-            order of their names.
+        folders: folders that the user named; :func:`plugin_files` says which files are loaded.
         installed: whether to load the entry points of the group ``slurm_sim_plugins``.
 
     Raises:
@@ -178,7 +179,7 @@ def discover(
                 ) from error
             for factory in _plugin_classes(loaded, entry.name):
                 catalogue.add(_described(factory, origin))
-    named = [*map(Path, files), *_files_in(folders)]
+    named = [*map(Path, files), *plugin_files(folders)]
     for path in {path.resolve(): path for path in named}.values():
         for factory in _plugin_classes(_load_file(path), str(path)):
             catalogue.add(_described(factory, str(path)))
@@ -286,7 +287,8 @@ def select(
     for name in options or {}:
         if name not in infos:
             raise ConfigurationError(
-                f"options are given for {name!r}, which is not selected; selected are {', '.join(sorted(infos))}"
+                f"options are given for {name!r}, which is not selected{meant(name, infos)}; selected are "
+                f"{', '.join(sorted(infos))}"
             )
 
     manager = pluggy.PluginManager(PROJECT)
@@ -330,7 +332,7 @@ def bundled_names() -> list[str]:
     for kind in SLOTS.values():
         package = importlib.import_module(f"{PROJECT}.{kind}")
         names += [f"{kind}/{module.name}" for module in pkgutil.iter_modules(package.__path__)]
-    return names
+    return [name for name in names if _bundled(name) is not None]
 
 
 def _bundled(name: str) -> PluginInfo | None:
@@ -341,8 +343,9 @@ def _bundled(name: str) -> PluginInfo | None:
     if importlib.util.find_spec(module_name) is None:
         return None
     module = importlib.import_module(module_name)
-    (factory,) = _plugin_classes(module, module_name)
-    return PluginInfo(name, BUNDLED, factory)
+    # What plugins of a package share lies beside them.
+    plugins = [each for each in vars(module).values() if inspect.isclass(each) and vars(each).get("name") == name]
+    return PluginInfo(name, BUNDLED, plugins[0]) if plugins else None
 
 
 def _described(factory: type, origin: str) -> PluginInfo:
@@ -377,18 +380,30 @@ def _plugin_classes(loaded: object, origin: str) -> list[type]:
         stray = [name for name, item in vars(loaded).items() if _is_hook(item)]
         advice = f"put {', '.join(stray)} into a class" if stray else "write a class"
         raise PluginError(
-            f"no plugin was found in it: {advice} with a name such as 'priority/mine' and methods marked @hookimpl",
+            f"no plugin was found in it: {advice} with a name such as 'priority/mine' and methods marked @hookimpl; "
+            "in a folder, the name of a file without plugins begins with _",
             plugin=origin,
         )
     return classes
 
 
-def _files_in(folders: Iterable[str | Path]) -> list[Path]:
+def plugin_files(folders: Iterable[str | Path]) -> list[Path]:
+    """The plugin files of folders, by name: ``*.py``, but no tests of pytest, and none that begins with ``_``.
+
+    Raises:
+        ConfigurationError: a folder is not there, or has no such file.
+    """
     files: list[Path] = []
     for folder in map(Path, folders):
         if not folder.is_dir():
             raise ConfigurationError(f"the plugin folder {folder} is not a folder")
-        files += sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
+        found = sorted(path for path in folder.glob("*.py") if not NO_PLUGIN.fullmatch(path.name))
+        if not found:
+            raise ConfigurationError(
+                f"the folder {folder} holds no plugin file: their names end in .py; tests, and names that begin "
+                "with _, are left out"
+            )
+        files += found
     return files
 
 
@@ -420,13 +435,14 @@ def _line_at_fault(path: Path, origin: str | None, error: BaseException) -> str 
 
 def _selected(catalogue: Catalogue, slot: str, name: str) -> PluginInfo:
     if slot not in SLOTS:
-        raise ConfigurationError(f"unknown slot {slot!r}{_meant(slot, SLOTS)}; slots are {', '.join(SLOTS)}")
+        raise ConfigurationError(f"unknown slot {slot!r}{meant(slot, SLOTS)}; slots are {', '.join(SLOTS)}")
     kind = SLOTS[slot]
     info = catalogue.get(name)
     if info is None:
         known = [other.name for other in catalogue if other.type == kind]
         raise ConfigurationError(
-            f"{slot}={name}: there is no such plugin{_meant(name, known)}; found are {', '.join(known)}"
+            f"{slot}={name}: there is no such plugin{meant(name if '/' in name else f'{kind}/{name}', known)}; "
+            f"found are {', '.join(known)}; one of your own is loaded from its file (--plugin FILE)"
         )
     if info.type != kind:
         raise ConfigurationError(f"{slot}={name}: this slot takes a plugin of type {kind}/..., not {info.type}/...")
@@ -434,7 +450,7 @@ def _selected(catalogue: Catalogue, slot: str, name: str) -> PluginInfo:
 
 
 def check_hooks(info: PluginInfo) -> None:
-    """Refuse hooks that would never be called: misspelt ones, those of another type, and wrong arguments.
+    """Refuse hooks that would never be called: without a mark, misspelt, of another type, or with wrong arguments.
 
     Raises:
         PluginError: naming the hook, file and line.
@@ -442,10 +458,19 @@ def check_hooks(info: PluginInfo) -> None:
     allowed = hooks_of(info.type)
     all_hooks = [name for kind in SPECS for name in hooks_of(kind)]
     for name, item in inspect.getmembers(info.factory):
-        if not _is_hook(item):
+        unmarked = name in allowed and callable(item) and not _is_hook(item)
+        if not _is_hook(item) and not unmarked:
             continue
         code = _code_of(item)
         where = f"{code.co_filename}:{code.co_firstlineno}" if code is not None else None
+        if unmarked:
+            raise PluginError(
+                f"{name} has the name of a hook and is not marked, so that it would never be called; put @hookimpl "
+                "(from slurm_sim_plugins) above it, or give it another name",
+                plugin=info.name,
+                hook=name,
+                where=where,
+            )
         if name in allowed or (info.type == "observer" and name in all_hooks and _is_wrapper(item)):
             _check_arguments(info, name, where)
             continue
@@ -457,7 +482,7 @@ def check_hooks(info: PluginInfo) -> None:
                 where=where,
             )
         raise PluginError(
-            f"there is no hook {name!r}{_meant(name, all_hooks)}; a {info.type} plugin may implement "
+            f"there is no hook {name!r}{meant(name, all_hooks)}; a {info.type} plugin may implement "
             f"{', '.join(allowed)}",
             plugin=info.name,
             where=where,
@@ -504,7 +529,9 @@ def make_plugin(info: PluginInfo, options: dict[str, Any], seed: int) -> Any:
     for option, value in options.items():
         if option not in parameters:
             known = ", ".join(parameters) or "none"
-            raise ConfigurationError(f"{info.name} has no option {option!r}; its options: {known}")
+            raise ConfigurationError(
+                f"{info.name} has no option {option!r}{meant(option, parameters)}; its options: {known}"
+            )
         choices = typing.get_args(hints.get(option)) if typing.get_origin(hints.get(option)) is Literal else ()
         if choices and value not in choices:
             raise ConfigurationError(f"{info.name}.{option} is one of {', '.join(map(str, choices))}, not {value!r}")
@@ -559,8 +586,3 @@ def _line_of(factory: type) -> str | None:
 
 def _in_words(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-def _meant(word: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -11,6 +11,9 @@ from collections.abc import Iterable
 Processors = int
 """A set of processors: bit p stands for processor p, from 0 on."""
 
+LARGEST = 1 << 24
+"""No number in words is as large: a set takes a bit for each below its highest."""
+
 
 def all_processors(count: int) -> Processors:
     """Processors 0 to ``count`` - 1."""
@@ -75,7 +78,7 @@ def from_words(text: str) -> Processors:
     for span in text.split(",") if text else []:
         first, dash, last = span.partition("-")
         low, high = int(first), int(last) if dash else int(first)
-        if not 0 <= low <= high:
-            raise ValueError(f"{span!r} is no span of processors")
+        if not 0 <= low <= high < LARGEST:
+            raise ValueError(f"{span!r} is no span of processors, which are below {LARGEST:,}")
         found |= ((1 << (high - low + 1)) - 1) << low
     return found

@@ -7,7 +7,7 @@ ends together does so in floats too. Pure Python and the reference for
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -141,6 +141,25 @@ class Profile:
             moved.append(self._take(wanted, duration, begin))
         return moved
 
+    def earliest(self, wanted: int, duration: float, not_before: float) -> float:
+        """When the earliest hole begins that is long enough; it is not taken.
+
+        Args:
+            wanted: how many processors, at most the whole machine.
+            duration: for how long, in seconds.
+            not_before: it does not begin earlier.
+        """
+        return self._hole(wanted, duration, self._begin(not_before))[0]
+
+    def take(self, wanted: int, begin: float, end: float) -> None:
+        """Take processors from ``begin`` to ``end`` (seconds), whether they are free or not."""
+        self._add(max(begin, self._times[0]), max(end, self._times[0]), -wanted)
+
+    def room(self, begin: float, duration: float) -> int:
+        """How many processors are free at all times from ``begin`` on, for ``duration`` seconds."""
+        first = max(bisect_right(self._times, begin) - 1, 0)
+        return min(self._free[first : max(bisect_left(self._times, _end(begin, duration)), first + 1)])
+
     def _begin(self, not_before: float) -> float:
         """Make a step at the first time when a request may start, so that every hole begins with a step."""
         begin = max(not_before, self._times[0])
@@ -149,6 +168,17 @@ class Profile:
 
     def _take(self, wanted: int, duration: float, begin: float) -> float:
         """Take the earliest hole that begins with a step at or after ``begin``."""
+        times, free = self._times, self._free
+        start, end, step, beyond = self._hole(wanted, duration, begin)
+        if beyond == len(times) or times[beyond] != end:
+            times.insert(beyond, end)
+            free.insert(beyond, free[beyond - 1])
+        for inside in range(step, beyond):
+            free[inside] -= wanted
+        return start
+
+    def _hole(self, wanted: int, duration: float, begin: float) -> tuple[float, float, int, int]:
+        """The earliest hole that begins with a step at or after ``begin``: its begin and end, and steps of both."""
         times, free = self._times, self._free
         step = bisect_left(times, begin)
         while True:
@@ -162,13 +192,7 @@ class Profile:
                     step = ahead + 1
                     break
             else:
-                break
-        if beyond == len(times) or times[beyond] != end:
-            times.insert(beyond, end)
-            free.insert(beyond, free[beyond - 1])
-        for inside in range(step, beyond):
-            free[inside] -= wanted
-        return start
+                return start, end, step, beyond
 
     def _add(self, start: float, end: float, change: int) -> None:
         first = self._step_at(start)

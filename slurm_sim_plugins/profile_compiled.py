@@ -15,7 +15,7 @@ try:
     from numba import njit
 except ImportError as error:
     raise ImportError(
-        "the compiled profile needs numba, which cannot be imported: pip install slurm-sim-plugins[compiled]"
+        "the compiled profile needs numba, which cannot be imported: python -m pip install numba"
     ) from error
 
 from slurm_sim_plugins.profile import MICROSECONDS, Profile, RunEntry, refuse_too_wide

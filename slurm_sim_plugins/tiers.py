@@ -9,18 +9,32 @@ ones there, and what is called free is free in the first tier.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence, Set
+from math import ldexp
 
+from slurm_sim_plugins.cluster import ReadOnly
 from slurm_sim_plugins.processors import Processors, all_processors
-from slurm_sim_plugins.views import Job, ReadOnly, Situation, View
+from slurm_sim_plugins.views import Job, Situation, View
 
 _MICROSECONDS = 1_000_000
+PARTS = 114
+"""Work is counted in 2**-114 of a microsecond: a whole number of them at each rate of 2**-62 and more."""
+
+
+def work_at(rate: float, microseconds: int) -> int:
+    """The work that is done at a rate in a time, in parts; exact, with the value that the float has."""
+    return int(ldexp(rate, PARTS)) * microseconds
+
+
+def whole(work: int) -> int:
+    """Parts of work in microseconds; half a microsecond is rounded up."""
+    return (work + (1 << PARTS - 1)) >> PARTS
 
 
 class StayFields:
     """Storage of :class:`Stay`; only whoever owns the tiers writes to it.
 
-    ``_done`` are microseconds of work done until the instant ``_settled``; there is no
-    progress before ``_stalled``. Instants are whole microseconds.
+    ``_done`` are parts of work (see :data:`PARTS`) done until the instant ``_settled``;
+    there is no progress before ``_stalled``. Instants are whole microseconds.
     """
 
     __slots__ = ("_done", "_settled", "_stalled", "job", "number", "rate", "since", "start", "tier", "where")
@@ -33,7 +47,7 @@ class StayFields:
         self.start = start
         self.since = since
         self.rate = 1.0
-        self._done = 0.0
+        self._done = 0
         self._settled = self._stalled = round(since * _MICROSECONDS)
 
 
@@ -109,7 +123,8 @@ class Tiers:
     def progress(self, stay: Stay) -> float:
         """Seconds of work, to the microsecond, that a run has done; without what earlier runs of its job did."""
         now = round(self._situation.now * _MICROSECONDS)
-        return round(stay._done + stay.rate * max(0, now - max(stay._settled, stay._stalled))) / _MICROSECONDS
+        since = max(0, now - max(stay._settled, stay._stalled))
+        return whole(stay._done + work_at(stay.rate, since)) / _MICROSECONDS
 
     def _enter(self, stay: Stay) -> None:
         """A stay begins."""

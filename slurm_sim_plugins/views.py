@@ -11,16 +11,23 @@ hooks: the emulator, or a test.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import repeat
+from math import floor
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
 
+from slurm_sim_plugins.cluster import Association, Partition, Qos, ReadOnly, Request
+from slurm_sim_plugins.kernels import have_numba
 from slurm_sim_plugins.profile import Profile, RunEntry, earliest_start
 
 if TYPE_CHECKING:
+    from slurm_sim_plugins.count_plan import CountPlan
+    from slurm_sim_plugins.count_windows import CountWindows
     from slurm_sim_plugins.places import Places
+    from slurm_sim_plugins.plan import SchedulePlan, WindowPlan
     from slurm_sim_plugins.tiers import Tiers
 
 _ORDER = attrgetter("_order")
@@ -31,20 +38,6 @@ _LAST = float("inf")
 JobFacts = Mapping[str, Sequence[Any] | None]
 """Columns of the workload by name, one value a job, in the order of (submit, id); None for
 a column that the workload does not have."""
-
-
-class ReadOnly:
-    """Refuses assignment, with words that name the attribute."""
-
-    __slots__ = ()
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(
-            f"{type(self).__name__}.{name} is read-only: a plugin asks for a change by what the hook answers"
-        )
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"{type(self).__name__}.{name} is read-only")
 
 
 FIRST_PRIORITY = 4294901759
@@ -110,6 +103,11 @@ class Job(JobFields, ReadOnly):
     __slots__ = ()
 
     @property
+    def job(self) -> Job:
+        """Itself: where a machine has no partitions, the entries of the queue are the jobs."""
+        return self
+
+    @property
     def priority(self) -> float:
         """The number that the priority plugin gave last; higher goes first."""
         order = self._order
@@ -129,6 +127,22 @@ class Job(JobFields, ReadOnly):
     def group(self) -> Any:
         """The submitter's group, or None."""
         return self.fact("group")
+
+    @property
+    def account(self) -> Any:
+        """The account on whose behalf, or the group where none is known."""
+        column = self._facts.get("account")
+        return self.group if column is None else column[self.index]
+
+    @property
+    def shortest(self) -> float:
+        """Seconds that its run has at least: for as long as it is planned."""
+        return self.planned
+
+    @property
+    def reserves(self) -> bool:
+        """Whether resources may be kept for it."""
+        return True
 
     @property
     def queue(self) -> Any:
@@ -151,12 +165,102 @@ class Job(JobFields, ReadOnly):
         """Whether it may be sent back to the queue: False where the workload's ``requeue`` is 0."""
         return bool(self.fact("requeue") != 0)
 
+    # What a cluster with partitions and accounts knows further. On a flat machine: nothing, or what follows.
+
+    @property
+    def requests(self) -> Sequence[Request]:
+        """What it asks for in each of its partitions, in their order; one without a partition where there are none."""
+        return (_request(self.processors, self._stated("partition", Partition)),)
+
+    def _stated(self, name: str, kind: type) -> Any:
+        """A fact, if it is of a kind: a unit test may give a job a partition, a QOS and an association."""
+        found = self._facts[name]
+        return found[self.index] if found is not None and isinstance(found[self.index], kind) else None
+
+    @property
+    def qos(self) -> Qos | None:
+        """Its quality of service, or None."""
+        found: Qos | None = self._stated("qos", Qos)
+        return found
+
+    @property
+    def association(self) -> Association | None:
+        """On whose account it is, or None."""
+        found: Association | None = self._stated("association", Association)
+        return found
+
+    @property
+    def queued(self) -> float:
+        """When it was submitted or requeued last, in seconds; the first submission where that is not followed."""
+        return self.submit
+
+    @property
+    def eligible(self) -> float | None:
+        """Since when it may be scheduled, in seconds; None while it is held or waits for another job or its time."""
+        return self.submit
+
+    @property
+    def accrued(self) -> float | None:
+        """Since when its age counts (AccrueTime), in seconds; None while it does not."""
+        return self.submit
+
+    @property
+    def held(self) -> bool:
+        """Whether it is on hold."""
+        return False
+
+    @property
+    def nice(self) -> int:
+        """Its nice value, which its priority is lowered by."""
+        return 0
+
+    @property
+    def site(self) -> int:
+        """What an operator adds to its priority (SiteFactor)."""
+        return 0
+
+    @property
+    def licenses(self) -> Sequence[tuple[str, int]]:
+        """Names and counts of the licences that it asks for."""
+        return ()
+
+    @property
+    def dependencies(self) -> Sequence[int]:
+        """Ids of the jobs that it depends on."""
+        return ()
+
+    @property
+    def array(self) -> int | None:
+        """The id of the array that it is a task of, or None."""
+        return None
+
+    @property
+    def answered(self) -> Sequence[Any]:
+        """What the priority plugin answered for it last, one for each of ``requests``; empty where that is not kept."""
+        return ()
+
+    @property
+    def runs_in(self) -> Partition | None:
+        """The partition in which it runs, or None."""
+        return self.requests[0].partition
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes it runs on; its processors where they are only counted."""
+        return self.processors
+
     def outranks(self, other: Job) -> bool:
         """Whether this job goes before ``other``: priority first, then (submit, id)."""
         return bool(self._order < other._order)
 
     def __repr__(self) -> str:
         return f"<Job {self.id}: {self.processors} processors, limit {self.time_limit:g} s, submitted {self.submit:g}>"
+
+
+@lru_cache(maxsize=4096)
+def _request(processors: int, partition: Partition | None) -> Request:
+    """What is asked for where processors are only counted: so many nodes of one CPU."""
+    return Request(partition, processors, float(processors), {"CPU": float(processors), "NODE": float(processors)})
 
 
 def new_jobs(
@@ -183,6 +287,16 @@ class Run(NamedTuple):
     processors: int
     start: float
     job: Job
+
+    @property
+    def partition(self) -> Partition | None:
+        """Its partition, or None."""
+        return self.job.runs_in
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes it has; its processors where they are only counted."""
+        return self.job.nodes
 
 
 class Jobs(Sequence[Job]):
@@ -233,6 +347,11 @@ class Runs(Sequence[Run]):
     def __iter__(self) -> Iterator[Run]:
         return map(Run._make, self._entries)
 
+    def __contains__(self, run: object) -> bool:
+        entries = self._entries
+        place = bisect_left(entries, run[:2]) if isinstance(run, Run) else len(entries)
+        return place < len(entries) and entries[place] == run
+
     def __repr__(self) -> str:
         return repr(list(self))
 
@@ -247,9 +366,10 @@ class Situation:
         head: the waiting job of the highest priority, or None.
         queue: waiting jobs, highest priority first.
         running: runs of now, ascending by (planned end, sequence).
-        changed: False if, since the last pass, jobs were only submitted, behind the head.
-            Then every reservation stands where it stood, and who was refused for want of
-            processors or time would be refused again.
+        changed: False if, since the last pass, jobs were only submitted, behind the head,
+            and every run that started in it is planned for as long as its job was while it
+            waited. Then every reservation stands where it stood, and a job that was refused
+            for want of processors or time would be refused again.
         newcomers: the jobs queued since the last pass, in the order of their arrival.
         tiers: who is where, if the ExecutionType has tiers; then ``free`` and ``running``
             are those of the first tier. Else None.
@@ -260,13 +380,16 @@ class Situation:
     the three sequences; the answers of the plugin in the BackfillType slot, or None for
     the order of the queue; whether to use the compiled profile; the last question to
     :meth:`SchedulingView.earliest_start` and its answer, None as soon as ``running`` or
-    ``free`` has changed; seconds of a run that would be lost, or None if that is all of it.
+    ``free`` has changed; the plan that has to follow starts, or None, and what makes a
+    plan; seconds of a run that would be lost, or None if that is all of it.
     """
 
     __slots__ = (
         "_arrived",
         "_backfill_order",
         "_compiled",
+        "_new_plan",
+        "_plan",
         "_reservation",
         "_runs",
         "_total",
@@ -295,11 +418,24 @@ class Situation:
         self._backfill_order: Callable[[list[Job]], list[Job]] | None = None
         self._compiled = compiled
         self._reservation: tuple[Job, tuple[float, int]] | None = None
+        self._plan: CountPlan | CountWindows | None = None
+        from slurm_sim_plugins.count_plan import CountPlan
+
+        self._new_plan: Callable[[Any], SchedulePlan] = CountPlan
 
     @property
     def total(self) -> int:
         """Processors of the machine."""
         return self._total
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the machine; its processors where they are only counted."""
+        return self.total
+
+    def whole(self, time: float) -> float:
+        """A time in whole seconds of the cluster's clock."""
+        return float(floor(time))
 
     @property
     def queue(self) -> Jobs:
@@ -321,6 +457,36 @@ class SchedulingView(Situation):
     """What ``schedule`` sees; always current, also between two decisions of a pass."""
 
     __slots__ = ()
+
+    counted: ClassVar[bool] = True
+    """Whether processors are only counted; False on a cluster with nodes, where :meth:`plan` knows what is free."""
+
+    def plan(self) -> SchedulePlan:
+        """The plan of this pass; see :class:`~slurm_sim_plugins.plan.SchedulePlan`."""
+        self._plan = None
+        return self._new_plan(self)
+
+    def window_plan(
+        self,
+        resolution: float = 60.0,
+        window: float = 86_400.0,
+        size: int = 500,
+        linear: float = 0.0,
+        licenses: bool = False,
+    ) -> WindowPlan:
+        """A plan in which each entry keeps the first hole that it fits into, as Slurm's backfill does.
+
+        Args:
+            resolution: holes are kept in whole steps of so many seconds.
+            window: holes later than so many seconds from now are not kept.
+            size: times at which a kept hole begins or ends, at most.
+            linear: on a cluster with nodes, the growth in seconds of the windows in which ends of
+                runs are taken together; 0: they double. Counted processors know no such windows.
+            licenses: on a cluster with nodes, whether licences are planned.
+        """
+        from slurm_sim_plugins.count_windows import CountWindows
+
+        return CountWindows(self, resolution, window, size)
 
     def earliest_start(self, job: Job) -> tuple[float, int]:
         """When ``job`` fits if nothing else starts, and the extra processors then.
@@ -395,6 +561,7 @@ class SchedulingView(Situation):
             from slurm_sim_plugins.profile_compiled import CompiledProfile
 
             return CompiledProfile(self.now, self.free, self._runs)
+        have_numba("view.profile(), as sched/conservative uses it,")
         return Profile(self.now, self.free, self._runs)
 
 
@@ -452,6 +619,11 @@ class View(ReadOnly):
         """Who is on which block, if the SelectType gives out blocks; else None."""
         return self._situation.places
 
+    @property
+    def nodes(self) -> int:
+        """Nodes of the machine; its processors where they are only counted."""
+        return self._situation.nodes
+
 
 class PriorityView(View):
     """What ``priority_set`` sees."""
@@ -460,6 +632,15 @@ class PriorityView(View):
 
     to_set: Sequence[Job]
     """The jobs that want a number, in the order of (submit, id)."""
+
+    def whole(self, time: float) -> float:
+        """A time in whole seconds of the cluster's clock, as ages are counted."""
+        return self._situation.whole(time)
+
+    def tres(self, partition: Partition | None) -> Mapping[str, float]:
+        """What a partition has of each resource, or the machine, by upper-case name."""
+        total = float(self.total)
+        return {"CPU": total, "NODE": total} if partition is None else partition.tres
 
 
 class BackfillView(View):
@@ -476,8 +657,19 @@ class PreemptView(View):
 
     __slots__ = ("preemptor",)
 
+    counted: ClassVar[bool] = True
+    """Whether processors are only counted; False on a cluster with nodes, where it matters which they are."""
     preemptor: Job
     """The waiting job for which room is to be made."""
+
+    @property
+    def partition(self) -> Partition | None:
+        """The partition in which the preemptor is to start; None where there are none."""
+        return self.preemptor.requests[0].partition
+
+    def shares_nodes(self, run: Run) -> bool:
+        """Whether a run has nodes of that partition; true where processors are only counted."""
+        return True
 
     def outranked(self, pinned: bool = False) -> list[Run]:
         """The runs of jobs that the preemptor outranks, lowest priority first.
@@ -507,6 +699,15 @@ class PreemptView(View):
         if pinned:
             return [entry for entry in entries if entry[4]._order > order and entry[4].backfilled]
         return [entry for entry in entries if entry[4]._order > order]
+
+
+class VictimView(View):
+    """What ``preempt_mode`` and ``preempt_grace`` see."""
+
+    __slots__ = ("victim",)
+
+    victim: Job
+    """A job that runs: ``victim.runs_in`` is its partition, ``victim.qos`` its quality of service."""
 
 
 class SelectView(View):

@@ -173,7 +173,7 @@ def conservative() -> None:
                 plugin_options={"sched/conservative": {"compress": compress}},
                 compiled=compiled,
             )
-            seconds = cpu(lambda config=config: simulate(workload, config), runs=1)
+            seconds = cpu(lambda config=config: simulate(workload, config=config), runs=1)
             click.echo(f"  {compress:12} {'compiled' if compiled else 'plain':8} {seconds:6.2f} CPU s")
 
 
@@ -182,7 +182,7 @@ def million() -> None:
     before = None
     for jobs in (125_000, 250_000, 500_000, 1_000_000):
         workload = lublin99.generate(jobs, 512, 1, load=0.8)
-        seconds = cpu(lambda workload=workload: simulate(workload, Config(processors=512)), runs=1)
+        seconds = cpu(lambda workload=workload: simulate(workload, config=Config(processors=512)), runs=1)
         growth = f"{seconds / before:.2f} times the half" if before else ""
         click.echo(f"  {jobs:9,} jobs  {seconds:6.2f} CPU s  {growth}")
         before = seconds
@@ -213,7 +213,7 @@ def walltime() -> None:
             plugin = {"walltime/history": {"key": "user", **options}} if name else {}
             config = Config(processors=processors, slots={"WalltimeType": next(iter(plugin), "walltime/none")})
             config = replace(config, plugin_options=plugin)
-            seconds = cpu(lambda config=config: simulate(workload, config))
+            seconds = cpu(lambda config=config: simulate(workload, config=config))
             words = [
                 f"--set=walltime/history.{option}={value}"
                 for option, value in plugin.get("walltime/history", {}).items()
@@ -240,8 +240,10 @@ def explain() -> None:
     program = str(Path(sys.executable).with_name("slurm-sim"))
     with tempfile.TemporaryDirectory() as folder:
         plain, explained = Path(folder) / "plain", Path(folder) / "explained"
-        seconds = cpu(lambda: simulate(workload, Config(processors=processors), out=plain), runs=1)
-        recording = cpu(lambda: simulate(workload, Config(processors=processors, explain=True), out=explained), runs=1)
+        seconds = cpu(lambda: simulate(workload, config=Config(processors=processors), out=plain), runs=1)
+        recording = cpu(
+            lambda: simulate(workload, config=Config(processors=processors, explain=True), out=explained), runs=1
+        )
         click.echo(f"  run        {seconds:6.2f} CPU s   explained {recording:6.2f} CPU s")
         waits = simulate(workload, processors=processors).records.jobs
         longest = int(waits["job_id"][(waits["start"] - waits["submit"]).argmax()])

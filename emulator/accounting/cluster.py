@@ -9,14 +9,14 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from emulator.accounting.runfolder import CLUSTER, check_whole
 from emulator.config.slurm.hostlist import compress, expand
-from emulator.files import write_atomically
+from emulator.files import read_kept, write_atomically
 from slurm_sim_plugins.errors import InputError
 
 if TYPE_CHECKING:
     from emulator.config.slurm.model import Node, Partition, SlurmConf
 
-CLUSTER = "cluster.json"
 PARAMETERS = (
     "ClusterName",
     "MinJobAge",
@@ -35,6 +35,8 @@ PARAMETERS = (
     "SelectType",
 )
 """Parameters of ``slurm.conf`` that views need, kept as text."""
+NUMBERS = ("MinJobAge", *(name for name in PARAMETERS if name.startswith("PriorityWeight") and "TRES" not in name))
+"""Those of them that are numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,18 +167,27 @@ def read_cluster(folder: Path) -> KeptCluster:
     """
     path = folder / CLUSTER
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        return KeptCluster(
+        data = json.loads(read_kept(path))
+        for name in NUMBERS:
+            if not math.isfinite(float(data["parameters"].get(name) or 0)):
+                raise ValueError(f"{name} is {data['parameters'][name]!r}")
+        cluster = KeptCluster(
             tuple(_typed(KeptNodes, each) for each in data["nodes"]),
             tuple(_typed(KeptPartition, each) for each in data["partitions"]),
             {str(name): str(value) for name, value in data["parameters"].items()},
         )
+        names = {name for name, _ in cluster.each_node()}
+        for partition in cluster.partitions:
+            if not names.issuperset(expand(partition.nodes)):
+                raise ValueError(f"partition {partition.name} has nodes {partition.nodes}, which are not all there")
+        return cluster
     except OSError as error:
+        check_whole(folder)
         raise InputError(
             f"{path}: cannot be read ({error.strerror}); views show runs in Slurm's timing: "
             "make one with run --slurm-conf FILE --out DIR"
         ) from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise InputError(f"{path}: this is no cluster as a run leaves it ({error}); run it again") from error
 
 

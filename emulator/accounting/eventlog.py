@@ -14,6 +14,8 @@ from slurm_sim_plugins.processors import Processors, in_words
 BUFFERED_LINES = 8192
 Place = tuple[str, Processors]
 """A tier, and the processors in it."""
+Nodes = tuple[str, str]
+"""A partition, and a list of its hosts."""
 
 
 class EventLog:
@@ -34,6 +36,18 @@ class EventLog:
               checkpoint is written first, when it returns
     return    that checkpoint is written
     end       ``state`` is COMPLETED or TIMEOUT
+    ========  ==========================================================
+
+    On a cluster with nodes ``start`` has also the ``partition`` and the ``nodes``, and the times of
+    ``reserve`` are those to which a planned start has moved by a minute or more, at the end of a pass.
+    ``requeue`` has a ``preemptor`` only if there is one, else a ``reason``. ``end`` has any of Slurm's
+    states, and ``ended`` if the job ended before it left its nodes; one that left the queue without a
+    run ends, too. There are three further events:
+
+    ========  ==========================================================
+    preempt   its run has to give way to ``preemptor``, as ``mode`` says
+    suspend   its run stands still; ``cause`` is preemption or operator
+    resume    its run goes on; ``cause`` as before
     ========  ==========================================================
 
     A decision's ``reason`` is kept where the plugin gave one. If the run is to be explained,
@@ -69,12 +83,15 @@ class EventLog:
         reason: str,
         place: Place | None = None,
         block: str | None = None,
+        nodes: Nodes | None = None,
     ) -> None:
         """A job was started."""
         ahead = ',"backfilled":true' if backfilled else ""
         there = f"{ahead}{_there(place)}" if place is not None else ahead
         if block is not None:
             there = f'{there},"block":{json.dumps(block)}'
+        if nodes is not None:
+            there = f'{there},"partition":{json.dumps(nodes[0])},"nodes":{json.dumps(nodes[1])}'
         self._add(
             f'{{"time":{seconds(now)},"event":"start","job":{job},"processors":{processors}{there}{_reason(reason)}}}\n'
         )
@@ -87,17 +104,19 @@ class EventLog:
         """A run works at a rate from now on."""
         self._add(f'{{"time":{seconds(now)},"event":"rate","job":{job},"rate":{rate!r}}}\n')
 
-    def requeue(self, now: int, job: int, preemptor: int, reason: str) -> None:
-        """A run was ended by preemption."""
-        self._add(f'{{"time":{seconds(now)},"event":"requeue","job":{job},"preemptor":{preemptor}{_reason(reason)}}}\n')
+    def requeue(self, now: int, job: int, preemptor: int | None, reason: str) -> None:
+        """A run was ended, by preemption if there is a preemptor, and its job waits again."""
+        by = f',"preemptor":{preemptor}' if preemptor is not None else ""
+        self._add(f'{{"time":{seconds(now)},"event":"requeue","job":{job}{by}{_reason(reason)}}}\n')
 
     def returned(self, now: int, job: int) -> None:
         """The checkpoint of a preempted job is written: it waits again."""
         self._add(f'{{"time":{seconds(now)},"event":"return","job":{job}}}\n')
 
-    def end(self, now: int, job: int, state: str) -> None:
-        """A job left the machine for good."""
-        self._add(f'{{"time":{seconds(now)},"event":"end","job":{job},"state":"{state}"}}\n')
+    def end(self, now: int, job: int, state: str, ended: int | None = None) -> None:
+        """A job left the machine for good; ``ended`` is when it ended, if that was before."""
+        before = f',"ended":{seconds(ended)}' if ended is not None else ""
+        self._add(f'{{"time":{seconds(now)},"event":"end","job":{job},"state":"{state}"{before}}}\n')
 
     def note(self, now: int, event: str, facts: Mapping[str, Any]) -> None:
         """What was decided, by whom and why, if the run is to be explained."""

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.accounting.schema import SCHEMAS, check
 from emulator.accounting.stays import stay_columns, to_words
 from emulator.engine.clock import MICROSECONDS, NEVER
+from emulator.files import open_kept
 from emulator.state.jobs import JobState, JobTable
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import InputError
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from emulator.execution.tiers import PastStay
 
 Columns = dict[str, NDArray[Any]]
+MOST_VALUES = 1 << 30
+"""Values in a file of records that is read: a few bytes of Parquet can claim any number of them."""
 
 TIMES = (
     "submit",
@@ -104,6 +108,9 @@ class Records:
     def __len__(self) -> int:
         return len(self.jobs["job_id"])
 
+    def __repr__(self) -> str:
+        return f"Records({len(self):,} jobs, {len(self.runs['job_id']):,} runs, {self.processors:,} processors)"
+
     def jobs_table(self) -> pyarrow.Table:
         """Job records as an Arrow table."""
         return _table(self.jobs)
@@ -132,25 +139,36 @@ def collect(table: JobTable, workload: Workload, processors: int, stays: Sequenc
     return Records(jobs, _run_columns(table, jobs), processors, workload.epoch, places)
 
 
-def read_columns(path: Path) -> Columns:
+def read_columns(path: Path, folder: Path | None = None) -> Columns:
     """Read a Parquet file of records back into columns.
 
+    Args:
+        path: the file.
+        folder: which nothing may lead out of; by default the one that holds the file.
+
     Raises:
-        InputError: the file is not there, or is not such a file.
+        InputError: the file is not there, is not such a file, or does not hold what
+            :data:`~emulator.accounting.schema.SCHEMAS` says of its name.
     """
     import pyarrow
     import pyarrow.parquet
 
-    try:
-        table = pyarrow.parquet.read_table(path)
-    except (OSError, pyarrow.ArrowException) as error:
-        raise InputError(f"{path}: cannot be read as records: {error}") from error
     columns: Columns = {}
-    for name in table.column_names:
-        column = table[name]
-        if column.null_count and pyarrow.types.is_integer(column.type):
-            column = column.cast(pyarrow.float64())
-        columns[name] = column.to_numpy()
+    try:
+        with open_kept(path, folder) as stream:
+            file = pyarrow.parquet.ParquetFile(stream)
+            if file.metadata.num_rows * file.metadata.num_columns > MOST_VALUES:
+                raise InputError(f"{path}: holds more than {MOST_VALUES:,} values; it cannot be the records of a run")
+            table = file.read()
+        for name in table.column_names:
+            column = table[name]
+            if column.null_count and pyarrow.types.is_integer(column.type):
+                column = column.cast(pyarrow.float64())
+            columns[name] = column.to_numpy()
+    except (OSError, ValueError, KeyError, pyarrow.ArrowException) as error:
+        raise InputError(f"{path}: cannot be read as records: {error}") from error
+    if path.name in SCHEMAS:
+        check(path, columns, SCHEMAS[path.name])
     return columns
 
 
@@ -306,4 +324,4 @@ def _is_whole(column: NDArray[Any]) -> bool:
     if column.dtype.kind != "f":
         return True
     known = column[np.isfinite(column)]
-    return bool(np.array_equal(known, np.rint(known)))
+    return bool(np.array_equal(known, np.rint(known)) and (np.abs(known) < 2.0**63).all())

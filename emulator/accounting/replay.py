@@ -10,7 +10,7 @@ from emulator.accounting.records import JOB_COLUMNS
 from emulator.config.options import Config
 from emulator.config.preemption import Preemption
 from emulator.workload.workload import Workload
-from slurm_sim_plugins.errors import InputError
+from slurm_sim_plugins.errors import ConfigurationError, InputError
 
 if TYPE_CHECKING:
     from emulator.accounting.records import Records
@@ -38,7 +38,11 @@ def workload_of(run: FinishedRun) -> Workload:
         "run": np.where(killed, jobs["time_limit"] + 1.0, jobs["run"]),
         "time_limit": jobs["time_limit"],
     }
-    return Workload.from_columns({**columns, **facts}, name=str(run.about["workload"]["name"]), epoch=run.records.epoch)
+    try:
+        name = str(run.about["workload"]["name"])
+        return Workload.from_columns({**columns, **facts}, name=name, epoch=run.records.epoch)
+    except (KeyError, TypeError, InputError) as error:
+        raise InputError(f"{run.folder}: its records are those of no workload ({error}); run it again") from error
 
 
 def config_of(run: FinishedRun) -> Config:
@@ -49,19 +53,24 @@ def config_of(run: FinishedRun) -> Config:
     """
     about = run.about
     try:
+        slots, options = about["slots"], {name: plugin["options"] for name, plugin in about["plugins"].items()}
+        if not all(isinstance(name, str) for name in slots.values()):
+            raise TypeError("a slot names no plugin")
+        if not all(isinstance(stated, dict) for stated in options.values()):
+            raise TypeError("options of a plugin are no table")
         return Config(
             processors=run.records.processors,
-            slots=about["slots"],
-            plugin_options={name: plugin["options"] for name, plugin in about["plugins"].items()},
+            slots=slots,
+            plugin_options=options,
             preemption=Preemption(**about["preemption"]),
             **_options(about["simulation"]),
         )
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, ConfigurationError) as error:
         raise InputError(f"{run.folder}: run.toml does not say how the run was made ({error}); run it again") from error
 
 
 def _options(stated: dict[str, Any]) -> dict[str, Any]:
-    return {name: stated[name] for name in ("timing", "passes", "kill_at_limit", "expired", "seed")}
+    return {name: stated[name] for name in ("passes", "kill_at_limit", "expired", "seed")}
 
 
 def same_starts(records: Records, again: Records) -> bool:

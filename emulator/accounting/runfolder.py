@@ -2,7 +2,7 @@
 
 ``records.parquet`` (one row a job), ``runs.parquet`` (one row a run of a job), where there
 are tiers ``stays.parquet`` (one row a stay of a run in one place), ``events.jsonl`` and
-``run.toml`` (options, versions, hashes, what was dropped). Of a run in Slurm's timing also
+``run.toml`` (options, versions, hashes, what was dropped), without which it is none. Of a run in Slurm's timing also
 ``waits.parquet``, ``factors.parquet`` and ``shares.parquet`` (what jobs waited for, what
 priorities were worked out from, shares of associations) and ``cluster.json`` (nodes and
 partitions). Nothing in it depends on when or where it was written: same input, same bytes.
@@ -10,15 +10,20 @@ partitions). Nothing in it depends on when or where it was written: same input, 
 
 from __future__ import annotations
 
+import logging
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
 from emulator.accounting.records import Columns, Records, read_columns, table_of
+from emulator.accounting.schema import LARGEST
 from emulator.accounting.stays import from_file
-from emulator.files import make_folder, write_atomically
+from emulator.files import check_place, make_folder, read_kept, write_atomically
 from slurm_sim_plugins.errors import InputError, OutputError
 
 RECORDS = "records.parquet"
@@ -27,8 +32,20 @@ STAYS = "stays.parquet"
 WAITS, FACTORS, SHARES, NODES = NOTES = ("waits.parquet", "factors.parquet", "shares.parquet", "nodes.parquet")
 """Of a run in Slurm's timing: what jobs waited for, what priorities were worked out from, shares of associations,
 states of nodes."""
+CLUSTER = "cluster.json"
+SNAPSHOT = "snapshot.json.gz"
 EVENTS = "events.jsonl"
 ABOUT = "run.toml"
+STATED: Mapping[str, Mapping[str, type]] = {
+    "run": {"label": str, "status": str},
+    "machine": {"processors": int, "epoch": int},
+    "workload": {"name": str},
+}
+"""Kinds of what ``run.toml`` says, where it says it."""
+FILES = (RECORDS, RUNS, STAYS, *NOTES, CLUSTER, SNAPSHOT, EVENTS, ABOUT)
+"""All that a run leaves, in the order in which the files take their places."""
+UNFINISHED = "unfinished"
+"""The folder, in that of the run, in which a run is written until it is whole."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +66,26 @@ class FinishedRun:
     def label(self) -> str:
         """The policy in a few words: the plugins that are not the defaults."""
         return str(self.about["run"]["label"])
+
+    @property
+    def on_cluster(self) -> bool:
+        """Whether it was made on the nodes and partitions of a ``slurm.conf``."""
+        return "slurm_conf" in self.about
+
+    def check_ideal(self, command: str, lacking: str) -> None:
+        """Refuse a command that needs what a run on the cluster of a ``slurm.conf`` does not leave, under either clock.
+
+        Raises:
+            InputError: the run was made in Slurm's timing, or with a ``slurm.conf``.
+        """
+        options = self.about.get("simulation")
+        slurm = isinstance(options, Mapping) and options.get("timing") == "slurm"
+        if slurm or self.on_cluster:
+            how = "in Slurm's timing" if slurm else "on the cluster of a slurm.conf"
+            raise InputError(
+                f"{self.folder}: the run was made {how}, and {lacking}; {command} takes runs in ideal "
+                "timing (made without a slurm.conf). slurm-sim squeue, sprio and sacct show this one"
+            )
 
 
 def open_events(path: Path) -> IO[str]:
@@ -77,14 +114,11 @@ def write_run(folder: Path, records: Records, about: Mapping[str, Any]) -> None:
     stays = records.stays_table()
     if stays is not None:
         _write_parquet(folder / STAYS, stays)
-    else:
-        # Of an earlier run in this folder.
-        (folder / STAYS).unlink(missing_ok=True)
     write_atomically(folder / ABOUT, lambda stream: stream.write(tomli_w.dumps(about).encode()))
 
 
 def write_notes(folder: Path, tables: Mapping[str, Columns]) -> None:
-    """Write what was noted of a run in Slurm's timing; what an earlier run left of the kind goes.
+    """Write what was noted of a run in Slurm's timing.
 
     Args:
         folder: of the run.
@@ -93,11 +127,19 @@ def write_notes(folder: Path, tables: Mapping[str, Columns]) -> None:
     Raises:
         OutputError: a file cannot be written.
     """
-    for file in NOTES:
-        if file in tables:
-            _write_parquet(folder / file, table_of(tables[file]))
-        else:
-            (folder / file).unlink(missing_ok=True)
+    for file, columns in tables.items():
+        _write_parquet(folder / file, table_of(columns))
+
+
+def check_records(path: Path) -> None:
+    """Make sure, before the work is done, that job records can be written to a file.
+
+    Raises:
+        OutputError: its name says neither Parquet nor CSV, or it cannot be made there.
+    """
+    if path.suffix not in (".parquet", ".csv") and not path.is_dir():
+        raise OutputError(f"{path}: job records are written as Parquet or CSV; name a file in .parquet or .csv")
+    check_place(path)
 
 
 def write_jobs(path: Path, records: Records) -> None:
@@ -115,29 +157,77 @@ def write_jobs(path: Path, records: Records) -> None:
 
 
 def read_run(folder: Path) -> FinishedRun:
-    """Read a run folder.
+    """Read a run folder; that a later run into it was not finished is logged as a warning.
 
     Raises:
-        InputError: it is not one, or a file of it is damaged.
+        InputError: it is not one, holds no whole run, or a file of it is damaged.
     """
-    path = folder / ABOUT
-    try:
-        about = tomllib.loads(path.read_text(encoding="utf-8"))
-        machine, epoch = int(about["machine"]["processors"]), about["machine"].get("epoch")
-        str(about["run"]["label"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: this is not the folder of a run ({error}); run with --out makes one") from error
+    check_whole(folder)
+    about = _read_about(folder / ABOUT)
+    machine, epoch = about["machine"]["processors"], about["machine"].get("epoch")
     jobs, runs = read_columns(folder / RECORDS), read_columns(folder / RUNS)
+    if not np.isin(runs["job_id"], jobs["job_id"]).all():
+        raise InputError(f"{folder / RUNS}: has runs of jobs that {RECORDS} does not have; run with --out writes both")
     return FinishedRun(Records(jobs, runs, machine, epoch, _read_stays(folder / STAYS)), about, folder)
+
+
+def _read_about(path: Path) -> dict[str, Any]:
+    """What ``run.toml`` says, with values of the kinds in :data:`STATED`.
+
+    Raises:
+        InputError: it is not there, or damaged.
+    """
+    try:
+        about = tomllib.loads(read_kept(path).decode())
+        for table, kinds in STATED.items():
+            for name, kind in kinds.items():
+                value = about.get(table, {}).get(name, kind())
+                if type(value) is not kind:
+                    raise ValueError(f"{table}.{name} is {value!r}")
+        if not 0 < about["machine"]["processors"] <= LARGEST:
+            raise ValueError(f"machine.processors is {about['machine']['processors']}")
+        about["run"]["label"], about["run"]["status"]
+    except KeyError as error:
+        raise InputError(f"{path}: does not say {error}; run with --out writes it") from error
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"{path}: this is not the folder of a run ({error}); run with --out makes one") from error
+    return about
+
+
+def has_finished(folder: Path) -> bool:
+    """Whether a description says that its run went to the end."""
+    try:
+        return bool(_read_about(folder / ABOUT)["run"]["status"] == "finished")
+    except InputError:
+        return False
+
+
+def check_whole(folder: Path) -> None:
+    """Say what is to be known of a folder in which a run was begun and not put in its place.
+
+    Raises:
+        InputError: there is no other run in it.
+    """
+    if not (folder / UNFINISHED).is_dir():
+        return
+    if not os.path.lexists(folder / ABOUT):
+        raise InputError(
+            f"{folder}: the run in it is not whole: it still goes on, or was killed; make it again, or resume it if it "
+            "took snapshots"
+        )
+    logging.getLogger(__name__).warning(
+        "%s: a later run into this folder still goes on, or was killed; this is the one before", folder
+    )
 
 
 def _read_stays(path: Path) -> Columns | None:
     """Stay records, if there are any."""
-    if not path.exists():
+    if not os.path.lexists(path):
         return None
+    columns = read_columns(path)
     try:
-        return from_file(read_columns(path))
-    except (ValueError, KeyError) as error:
+        return from_file(columns)
+    except ValueError as error:
         raise InputError(f"{path}: these are no stays ({error}); run with --out writes them") from error
 
 

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from emulator.accounting.eventlog import EventLog, Place
+from typing import Any, Protocol
+
+from emulator.accounting.eventlog import EventLog, Nodes, Place
 from emulator.engine.clock import MICROSECONDS
-from emulator.hooks import FAILURES, Hook, Hooks
-from slurm_sim_plugins.views import Job, Run
+from emulator.hooks import FAILURES, Hooks
+from slurm_sim_plugins.views import Job, Run, Situation, View
+
+HEARD = (
+    *("job_submitted", "job_started", "job_requeued", "job_suspended", "job_resumed", "job_ended"),
+    *("walltime_learn", "pass_done"),
+)
+"""Hooks that hear what has happened."""
+LOGGED = ("preemption", "operator")
+"""Causes of suspensions that are logged; turns of time slicing are many, and run records tell them."""
+
+
+class Known(Protocol):
+    """A job, or the request for one."""
+
+    @property
+    def id(self) -> int:
+        """Its id."""
 
 
 class Witness:
-    """Is told of every change, after it was made; instants are in microseconds.
+    """Is told of every change, on any machine, after it was made; instants are in microseconds.
 
     Args:
         log: the event log, or None.
@@ -23,25 +41,19 @@ class Witness:
 
     def __init__(self, log: EventLog | None, hooks: Hooks) -> None:
         self._log = log
-        self._hooks = hooks
-        self.of_submissions = self if log is not None or hooks.job_submitted is not None else None
-        self.of_starts = self if log is not None or hooks.job_started is not None else None
-        self.of_ends = self if log is not None or hooks.job_ended is not None else None
-        self.of_run_times = self.learnt if hooks.walltime_learn is not None else None
+        self._hooks: Any = hooks
+        self._heard = {name: getattr(hooks, name) for name in HEARD}
+        self.of_submissions = self if log is not None or self._heard["job_submitted"] is not None else None
+        self.of_starts = self if log is not None or self._heard["job_started"] is not None else None
+        self.of_ends = self if log is not None or self._heard["job_ended"] is not None else None
+        self.of_run_times = self.learnt if self._heard["walltime_learn"] is not None else None
 
     @staticmethod
     def needed(log: EventLog | None, hooks: Hooks) -> bool:
         """Whether anybody listens at all."""
-        observers = (
-            hooks.job_submitted,
-            hooks.job_started,
-            hooks.job_requeued,
-            hooks.job_ended,
-            hooks.walltime_learn,
-        )
-        return log is not None or any(hook is not None for hook in observers)
+        return log is not None or any(getattr(hooks, name) is not None for name in HEARD)
 
-    def rejected(self, now: int, job: Job, reason: str) -> None:
+    def rejected(self, now: int, job: Known, reason: str) -> None:
         """A submission was not taken in."""
         if self._log is not None:
             self._log.reject(now, job.id, reason)
@@ -50,15 +62,22 @@ class Witness:
         """A job was queued."""
         if self._log is not None:
             self._log.submit(now, job.id)
-        self._tell("job_submitted", self._hooks.job_submitted, now, job, job)
+        self._tell("job_submitted", now, job, job)
 
     def started(
-        self, now: int, run: Run, backfilled: bool, reason: str, place: Place | None = None, block: str | None = None
+        self,
+        now: int,
+        run: Run,
+        backfilled: bool,
+        reason: str,
+        place: Place | None = None,
+        block: str | None = None,
+        nodes: Nodes | None = None,
     ) -> None:
-        """A job was started; the place is known where there are tiers, the name of its block where there are blocks."""
+        """A job was started; where, is known where there are tiers, blocks (by name) or nodes."""
         if self._log is not None:
-            self._log.start(now, run.job.id, run.processors, backfilled, reason, place, block)
-        self._tell("job_started", self._hooks.job_started, now, run.job, run)
+            self._log.start(now, run.job.id, run.processors, backfilled, reason, place, block, nodes)
+        self._tell("job_started", now, run.job, run)
 
     def moved(self, now: int, job: Job, place: Place, reason: str) -> None:
         """A run went to another place."""
@@ -70,18 +89,37 @@ class Witness:
         if self._log is not None:
             self._log.rate(now, job.id, rate)
 
-    def requeued(self, now: int, run: Run, preemptor: Job, reason: str) -> None:
-        """A run was ended by preemption."""
+    def preempted(self, now: int, job: Known, preemptor: Known, mode: str) -> None:
+        """A run has to give way, at once or when its grace time is over."""
         if self._log is not None:
-            self._log.requeue(now, run.job.id, preemptor.id, reason)
-        self._tell("job_requeued", self._hooks.job_requeued, now, run.job, run.job, run)
+            self._log.note(now, "preempt", {"job": job.id, "preemptor": preemptor.id, "mode": mode})
+
+    def suspended(self, now: int, run: Run, cause: str) -> None:
+        """A run stands still."""
+        self._log_pause(now, "suspend", run, cause)
+        self._tell("job_suspended", now, run.job, run.job, run, cause)
+
+    def resumed(self, now: int, run: Run, cause: str) -> None:
+        """A run goes on."""
+        self._log_pause(now, "resume", run, cause)
+        self._tell("job_resumed", now, run.job, run.job, run, cause)
+
+    def _log_pause(self, now: int, event: str, run: Run, cause: str) -> None:
+        if self._log is not None and cause in LOGGED:
+            self._log.note(now, event, {"job": run.job.id, "cause": cause})
+
+    def requeued(self, now: int, run: Run, preemptor: Known | None, reason: str) -> None:
+        """A run was ended, by preemption if there is a preemptor, and its job waits again."""
+        if self._log is not None:
+            self._log.requeue(now, run.job.id, preemptor.id if preemptor is not None else None, reason)
+        self._tell("job_requeued", now, run.job, run.job, run)
 
     def returned(self, now: int, job: Job) -> None:
         """The checkpoint of a preempted job is written: it waits again."""
         if self._log is not None:
             self._log.returned(now, job.id)
 
-    def reserved(self, now: int, job: Job, time: float, reason: str) -> None:
+    def reserved(self, now: int, job: Known, time: float, reason: str) -> None:
         """A job is planned to start at ``time`` (seconds)."""
         if self._log is not None:
             self._log.reserve(now, job.id, time, reason)
@@ -90,17 +128,28 @@ class Witness:
         """A job has ended for good, after ``ran`` seconds of work."""
         time = now / MICROSECONDS
         try:
-            self._hooks.walltime_learn(job, ran, time)  # type: ignore[misc]
+            self._hooks.walltime_learn(job, ran, time)
         except FAILURES as error:
             self._hooks.fail("walltime_learn", error, time=time, job=job.id)
 
-    def ended(self, now: int, run: Run, state: str) -> None:
-        """A job left the machine for good."""
+    def ended(self, now: int, job: Job, run: Run | None, state: str, ended: int | None = None) -> None:
+        """A job left for good; it has no run if it never ran, ``ended`` is when it ended if that was before."""
         if self._log is not None:
-            self._log.end(now, run.job.id, state)
-        self._tell("job_ended", self._hooks.job_ended, now, run.job, run.job, run, state)
+            self._log.end(now, job.id, state, ended)
+        self._tell("job_ended", now, job, job, run, state)
 
-    def _tell(self, name: str, hook: Hook, now: int, job: Job, *values: object) -> None:
+    def passed(self, now: int, view: View | Situation) -> None:
+        """A pass is over."""
+        hook = self._heard["pass_done"]
+        if hook is None:
+            return
+        try:
+            hook(view)
+        except FAILURES as error:
+            self._hooks.fail("pass_done", error, time=now / MICROSECONDS)
+
+    def _tell(self, name: str, now: int, job: Job, *values: object) -> None:
+        hook = self._heard[name]
         if hook is None:
             return
         time = now / MICROSECONDS

@@ -10,6 +10,7 @@ network that you trust.
 
 from __future__ import annotations
 
+import signal
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -168,12 +169,16 @@ def slurm_settings(given: Sequence[str]) -> dict[str, Any]:
 
 @contextmanager
 def _slurm_cluster(settings: Mapping[str, Any]) -> Iterator[Any]:
+    # Its import takes Ctrl-C for itself, and would end a campaign without its message.
+    interrupted = signal.getsignal(signal.SIGINT)
     try:
         from dask_jobqueue import SLURMCluster
     except ImportError as error:
         raise ConfigurationError(
             f"--slurm needs the extra dask ({error}): pip install 'slurm-sim-plugins[dask]'"
         ) from error
+    finally:
+        signal.signal(signal.SIGINT, interrupted)
     try:
         cluster = SLURMCluster(cores=1, processes=1, scheduler_options={"dashboard": False}, **{**DEFAULTS, **settings})
     except (ValueError, TypeError, RuntimeError, OSError) as error:

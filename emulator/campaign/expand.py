@@ -52,18 +52,13 @@ def expand(campaign: Campaign, files: Sequence[Path] = ()) -> list[RunSpec]:
     ways = sum(len(each) for _, each in policies) * len(settings)
     check_count(ways * sum(map(len, workloads.values())) * len(campaign.seeds), str(path))
     accounts = {policy.name: _accounts(campaign, policy) for policy in campaign.policies}
-    made = [
-        Way(
-            policy.name,
-            setting,
-            variant,
-            _config(campaign, policy, variant, setting, loaded),
-            _cluster(campaign, policy, variant, accounts[policy.name]),
-        )
-        for setting in settings
-        for policy, each in policies
-        for variant in each
-    ]
+    made = []
+    for setting in settings:
+        for policy, each in policies:
+            for variant in each:
+                cluster = _cluster(campaign, policy, variant, accounts[policy.name])
+                config = _config(campaign, policy, variant, setting, loaded, cluster)
+                made.append(Way(policy.name, setting, variant, config, cluster))
     return [
         _spec(campaign, name, workload, seed, source, way, loaded)
         for name, each in workloads.items()
@@ -93,7 +88,14 @@ def _sources(
     return [(seed, Generated(model, seed, tuple(sorted(options.items())), parameters)) for seed in campaign.seeds]
 
 
-def _config(campaign: Campaign, policy: Policy, variant: Variant, setting: Variant, files: tuple[Path, ...]) -> Config:
+def _config(
+    campaign: Campaign,
+    policy: Policy,
+    variant: Variant,
+    setting: Variant,
+    files: tuple[Path, ...],
+    cluster: Cluster | None,
+) -> Config:
     """The configuration of a policy, tried out: its plugins are there, and take their options."""
     stated = f"{campaign.file}: policies.{policy.name}"
     base = policy.base
@@ -111,14 +113,18 @@ def _config(campaign: Campaign, policy: Policy, variant: Variant, setting: Varia
         config = Config(
             slots=dict(base.slots), plugin_options=tables, preemption=Preemption(**preemption), **simulation
         )
-        select(plugins.found(files)[0].copy(), config.slots, config.plugin_options)
+        catalogue = plugins.found(files)[0].copy()
+        if cluster is None:
+            select(catalogue, config.slots, config.plugin_options)
+        else:
+            cluster.check(config, catalogue)
     except ConfigurationError as error:
         raise ConfigurationError(f"{stated}: {error}") from error
     return config
 
 
 def _is_slurms(where: str) -> bool:
-    return where == "slurm_conf" or where.startswith("set.")
+    return where in ("slurm_conf", "clock") or where.startswith("set.")
 
 
 def _accounts(campaign: Campaign, policy: Policy) -> tuple[Path, ...]:
@@ -137,7 +143,7 @@ def _cluster(campaign: Campaign, policy: Policy, variant: Variant, accounts: tup
     """The cluster of a policy in Slurm's timing, tried out; None for ideal timing."""
     if not policy.in_slurms_timing:
         return None
-    from emulator.slurmctld.simulate import PLUGGED
+    from emulator.slots import PLUGGED
 
     stated = f"{campaign.file}: policies.{policy.name}"
     for slot, plugin in policy.base.slots.items():
@@ -148,11 +154,10 @@ def _cluster(campaign: Campaign, policy: Policy, variant: Variant, accounts: tup
     cluster = Cluster(
         campaign.places.find(variant.values["slurm_conf"], f"{stated}.slurm_conf"),
         tuple(
-            (where.removeprefix("set."), value)
-            for where, value in variant.values.items()
-            if where != "slurm_conf" and _is_slurms(where)
+            (where.removeprefix("set."), value) for where, value in variant.values.items() if where.startswith("set.")
         ),
         accounts,
+        variant.values.get("clock", "slurm"),
     )
     try:
         cluster.read()

@@ -43,6 +43,11 @@ or, in Slurm's timing,
     accounts = "sacctmgr.dump"
     set.SchedulerParameters.bf_interval = [10, 30]
 
+    [policies.EASY]
+    use = ["sched/easy"]
+    slurm_conf = "slurm.conf"
+    clock = ["slurm", "ideal"]
+
 A campaign file is data. It names plugins but never loads code, and no path in it leads out
 of the folders that the user named.
 """
@@ -53,7 +58,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from emulator.campaign.generated import options_of
 from emulator.campaign.measure import GROUPS, OF, Metrics
@@ -70,6 +75,8 @@ from emulator.config.experiment import (
     check_table,
     read_experiment,
 )
+from emulator.config.options import Clock
+from emulator.kinds import TOML, reads
 from emulator.metrics.catalogue import METRICS
 from emulator.papers.presets import presets
 from emulator.workload.filters import FILTERS
@@ -88,9 +95,9 @@ CAMPAIGN = {
     "by": list,
 }
 """Keys of ``[campaign]``, beside ``seeds``."""
-SHARED = {name: kind for name, kind in SIMULATION.items() if name not in ("processors", "seed", "explain")}
-"""Keys of ``[simulation]``; processors belong to a workload, seeds to the campaign."""
-POLICY = ("use", "config", "plugins", "simulation", "preemption", "slurm_conf", "set", "accounts")
+SHARED = {name: kind for name, kind in SIMULATION.items() if name not in ("processors", "seed", "explain", "clock")}
+"""Keys of ``[simulation]``; processors belong to a workload, seeds to the campaign, a clock to a policy."""
+POLICY = ("use", "config", "plugins", "simulation", "preemption", "slurm_conf", "set", "accounts", "clock")
 IDEAL = ("config", "simulation", "preemption")
 """What a policy in Slurm's timing takes from its ``slurm.conf``."""
 TAKEN = ("trace", "reading", "slots", "plugins", "simulation", "preemption")
@@ -169,6 +176,7 @@ class Campaign:
         }
 
 
+@reads(TOML)
 def read_campaign(path: Path, folders: Sequence[Path] = ()) -> Campaign:
     """Read a campaign file.
 
@@ -198,7 +206,7 @@ def parse_campaign(text: str, path: Path, folders: Sequence[Path] = ()) -> Campa
     """
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: is not TOML: {error}") from error
     check_keys(path, "", data, TABLES)
     tables = {name: check_table(path, name, data.get(name, {})) for name in TABLES}
@@ -331,7 +339,7 @@ def _policy(path: Path, name: str, table: Any, places: Places, shared: Mapping[s
 def _slurm(path: Path, stated: str, given: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a policy in Slurm's timing that are not those of its plugins."""
     if "slurm_conf" not in given:
-        for key in ("set", "accounts"):
+        for key in ("set", "accounts", "clock"):
             if key in given:
                 raise ConfigurationError(f"{path}: {stated}.{key} goes with slurm_conf; name that file too")
         return {}
@@ -340,8 +348,10 @@ def _slurm(path: Path, stated: str, given: Mapping[str, Any], shared: Mapping[st
         raise ConfigurationError(
             f"{path}: {elsewhere[0]} is for ideal timing, and {stated} has slurm_conf; write {stated}.set.PARAMETER"
         )
-    _check_all(path, stated, {"slurm_conf": given["slurm_conf"]}, {"slurm_conf": str})
-    options = {"slurm_conf": given["slurm_conf"]}
+    options = {key: given[key] for key in ("slurm_conf", "clock") if key in given}
+    _check_all(path, stated, options, {"slurm_conf": str, "clock": str})
+    for clock in values_of(options.get("clock", "slurm"), f"{path}: {stated}.clock"):
+        check_keys(path, f"{stated}.clock: ", [clock], get_args(Clock))
     for parameter, value in check_table(path, f"{stated}.set", given.get("set", {})).items():
         if isinstance(value, dict) and not set(value) <= set(RANGE):
             options.update({f"set.{parameter}.{option}": each for option, each in value.items()})

@@ -38,10 +38,13 @@ def fresh_hash_of(file: Path) -> str:
     """SHA-256 of a file as it is now.
 
     Raises:
-        InputError: the file cannot be read.
+        InputError: the file cannot be read, or is no regular file.
     """
     try:
-        return sha256(file.read_bytes())
+        if file.exists() and not file.is_file():
+            raise InputError(f"{file}: is no regular file; name one")
+        with file.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from error
 

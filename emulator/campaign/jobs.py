@@ -12,7 +12,7 @@ from emulator.campaign.hashes import fresh_hash_of, hash_of
 from slurm_sim_plugins.errors import InputError
 
 if TYPE_CHECKING:
-    from emulator.slurmctld.request import JobRequest
+    from emulator.workload.request import JobRequest
     from emulator.workload.sitelog import SiteLog
     from emulator.workload.workload import Workload
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
@@ -36,7 +37,7 @@ class Places:
             )
         for folder in self._folders:
             file = folder.joinpath(*path.parts)
-            if not file.is_file():
+            if not os.path.isfile(file):
                 continue
             found = file.resolve()
             if not found.is_relative_to(folder):

@@ -53,14 +53,15 @@ def files_read(config: Config) -> dict[str, str]:
     }
 
 
-def sources(config: Config, files: tuple[Path, ...]) -> dict[str, str]:
+def sources(config: Config, files: tuple[Path, ...], stated: Mapping[str, str] | None = None) -> dict[str, str]:
     """SHA-256 of the sources of the plugins that take part, by name; bundled ones are part of the code.
 
     Of a plugin file it is that of the file; of an installed plugin that of all Python files
     of its package. What they import from elsewhere is not looked at.
+    ``stated`` are the slots of a ``slurm.conf``.
     """
     catalogue, hashes = found(files)
-    selected = [catalogue.get(name) for name in {**DEFAULTS, **config.slots}.values()]
+    selected = [catalogue.get(name) for name in {**DEFAULTS, **(stated or {}), **config.slots}.values()]
     taking_part = [info for info in selected if info is not None] + catalogue.observers()
     return {
         info.name: hashes.get(info.origin) or _of_package(info)

@@ -110,14 +110,15 @@ def records(folder: Path, run: str) -> pd.DataFrame:
     """
     from emulator.accounting.records import read_columns
 
-    file = Store(folder).records(run)
+    store = Store(folder)
+    file = store.records(run)
     if not file.exists():
         raise InputError(
             f"{file}: there are no job records of this run; records = true in the campaign file keeps them"
         )
     import pandas as pd
 
-    return pd.DataFrame(read_columns(file))
+    return pd.DataFrame(read_columns(file, store.folder))
 
 
 def _state(store: Store, listed: Mapping[str, Any]) -> RunState:

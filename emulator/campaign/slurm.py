@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from emulator.campaign import jobs
 from emulator.campaign.generated import Generated
 from emulator.campaign.hashes import canonical, fresh_hash_of, hash_of, sha256
-from emulator.config.options import Config
+from emulator.config.options import Clock, Config
 from emulator.config.slurm.changes import PLACE, Change
-from emulator.config.slurm.emulated import check_plugins
 from emulator.config.slurm.vocabulary import Status
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
@@ -39,11 +38,13 @@ class Cluster:
         conf: its ``slurm.conf``, beside which ``gres.conf`` and ``topology.conf`` may lie.
         changes: parameters that have other values than the files say.
         accounts: a dump of ``sacctmgr``, scripts of its commands; none for no accounts.
+        clock: ``slurm`` or ``ideal``.
     """
 
     conf: Path
     changes: tuple[tuple[str, Change], ...] = ()
     accounts: tuple[Path, ...] = ()
+    clock: Clock = "slurm"
 
     def stated(self) -> dict[str, Any]:
         """All that decides what the cluster does, as data; where files lie is no part of it.
@@ -51,19 +52,35 @@ class Cluster:
         Raises:
             InputError: a file cannot be read, or something in it is wrong.
         """
-        return {"conf": _hash_of(self.conf, self.changes), "accounts": [hash_of(file) for file in self.accounts]}
+        return {
+            "conf": _hash_of(self.conf, self.changes),
+            "accounts": [hash_of(file) for file in self.accounts],
+            "clock": self.clock,
+        }
 
     def read(self) -> SlurmConf:
         """The configuration.
 
         Raises:
             InputError: it cannot be read, something in it is wrong, or it changed.
-            ConfigurationError: it selects a plugin of Slurm that is not emulated.
         """
         conf, hashed = _read(self.conf, self.changes)
         if hashed != _hash_of(self.conf, self.changes):
             raise InputError(f"{self.conf}: changed since it was first read; resume the campaign")
         return conf
+
+    def check(self, config: Config, catalogue: Catalogue) -> None:
+        """Make the plugins of a run on it once.
+
+        Raises:
+            ConfigurationError: a plugin or an option that there is not.
+        """
+        from emulator.scheduling.policies import plugins_of
+        from emulator.slots import told_with_its_line
+
+        conf = self.read()
+        with told_with_its_line(conf, config.slots):
+            plugins_of(conf, config.slots, catalogue=catalogue, options=config.plugin_options)
 
     def books(self) -> Accounts | None:
         """Accounts, each time anew, as a run may change them; None for none.
@@ -89,33 +106,27 @@ class Cluster:
         Args:
             source: submission events, a dump, any other log, or a model.
             reading: how to read it.
-            config: plugins in the place of Slurm's, their options and the seed; nothing else counts.
+            config: plugins in the place of Slurm's, their options and the seed.
             catalogue: where the plugins are.
 
         Raises:
             SlurmSimError: it cannot be run.
         """
+        from emulator.api import simulate
         from emulator.replay.emulate import Options, emulate
-        from emulator.slurmctld.simulate import requests_of, simulate_slurm
-        from emulator.workload.swf import header_facts
+        from emulator.workload.submissions import Submissions, submissions_of
 
         conf = self.read()
-        further: dict[str, Any] = {
-            "accounts": self.books(),
-            "slots": config.slots,
-            "plugin_options": config.plugin_options,
-            "catalogue": catalogue,
-            "seed": config.seed,
-        }
+        config = replace(config, clock=self.clock)
+        further: dict[str, Any] = {"accounts": self.books(), "config": config, "catalogue": catalogue}
         if isinstance(source, Path) and jobs.kind_of(source) == "events":
-            return simulate_slurm(jobs.events(source), conf, **further).records
+            return simulate(Submissions(jobs.events(source)), conf, **further).records
         if isinstance(source, Path) and jobs.kind_of(source) == "dump":
             options = Options(**{key: reading[key] for key in ("cancelled", "elsewhere") if key in reading})
             log = jobs.dump(source, {key: reading[key] for key in ("zone", "malformed") if key in reading})
             return emulate(log, conf, options, **further).records
         workload = jobs.workload(source, sum(node.cpus for node in conf.nodes), reading)
-        requests = requests_of(workload, conf, header_facts(workload.header).partitions)
-        return simulate_slurm(requests, conf, epoch=workload.epoch, **further).records
+        return simulate(submissions_of(workload, conf), conf, **further).records
 
 
 def check_reading(source: Path, options: Iterable[str]) -> None:
@@ -166,7 +177,6 @@ def _read(file: Path, changes: tuple[tuple[str, Change], ...]) -> tuple[SlurmCon
     from emulator.config.slurm import read_slurm_conf
 
     conf = read_slurm_conf(file, dict(changes))
-    check_plugins(conf)
     for name in dict.fromkeys(setting.place.file for _, setting in conf.entries if setting.place.line):
         if not Path(name).resolve().is_relative_to(file.parent):
             raise InputError(f"{name}: is a link out of {file.parent}; put the file itself there")

@@ -15,6 +15,7 @@ from emulator.campaign.jobs import workload
 from emulator.campaign.slurm import Cluster, forget_files
 from emulator.campaign.work import Numbers
 from emulator.config.options import Config
+from emulator.config.slurm.emulated import slots_of
 from emulator.version import version
 from slurm_sim_plugins.errors import InputError
 
@@ -69,7 +70,7 @@ class RunSpec:
         if self.cluster is not None:
             return self.cluster.records(self.source, self.reading, self.config, catalogue)
         jobs = workload(self.source, self.config.processors, self.reading)
-        return simulate(jobs, self.config, catalogue=catalogue).records
+        return simulate(jobs, config=self.config, catalogue=catalogue).records
 
 
 @dataclass(frozen=True)
@@ -134,13 +135,14 @@ def stated(spec: RunSpec) -> dict[str, Any]:
     Raises:
         InputError: the trace is not there.
     """
+    named = slots_of(spec.cluster.read()) if spec.cluster is not None else {}
     jobs = spec.source.stated() if isinstance(spec.source, Generated) else hash_of(spec.source)
     return {
         "trace": jobs,
         "reading": dict(spec.reading),
         "config": _without_places(spec.config),
         "files": plugins.files_read(spec.config),
-        "plugins": plugins.sources(spec.config, spec.plugins),
+        "plugins": plugins.sources(spec.config, spec.plugins, named),
         "measure": _words_of(spec.measure),
         "records": spec.records,
         "cluster": None if spec.cluster is None else spec.cluster.stated(),

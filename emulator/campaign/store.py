@@ -17,18 +17,19 @@ All of it is data: reading it runs nothing, and no name of a file comes from a f
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 from emulator.campaign.hashes import canonical, sha256
 from emulator.campaign.work import Made, Numbers
-from emulator.files import make_folder, write_atomically
+from emulator.files import MALFORMED, PART, clear_parts, make_folder, open_kept, read_kept, try_lock, write_atomically
 from slurm_sim_plugins.errors import ConfigurationError, InputError, OutputError
 
 MARK = "slurm-sim-campaign.json"
@@ -39,8 +40,6 @@ FORMAT = 1
 IDENTITY = re.compile(r"[0-9a-f]{64}")
 RECORD_FILE = re.compile(r"[a-z]+\.parquet")
 """Names of files that are kept beside the numbers."""
-TEMPORARY = re.compile(r"\.([a-z]+\.parquet|_manifest\.json|campaign\.json|slurm-sim-campaign\.json)\.[a-z0-9_]{8}")
-"""Names under which files are written before they are put in their places."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +75,8 @@ class Store:
         self.folder = folder
         mark = folder / MARK
         try:
-            known = json.loads(mark.read_text(encoding="utf-8"))["format"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            known = json.loads(read_kept(mark))["format"]
+        except (OSError, *MALFORMED) as error:
             raise InputError(f"{folder}: holds no results of a campaign ({error}); run makes them") from error
         if known != FORMAT:
             raise InputError(f"{mark}: format {known!r} is not known here, only {FORMAT}; use another version")
@@ -95,7 +94,7 @@ class Store:
             # An empty mark is what a lost machine can leave; then there is nothing else but ours.
             ours = {MARK, PLAN, "runs", "records"} if mark.exists() else set()
             names = (file.name for file in folder.iterdir())
-            others = sorted(name for name in names if name not in ours and not TEMPORARY.fullmatch(name))
+            others = sorted(name for name in names if name not in ours and not name.endswith(PART))
             if others:
                 raise OutputError(
                     f"{folder}: holds {others[0]} and is no folder of a campaign's results; name an empty one"
@@ -110,15 +109,11 @@ class Store:
         Raises:
             OutputError: somebody else is writing.
         """
-        import fcntl
-
-        with (self.folder / MARK).open("rb") as stream:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise OutputError(f"{self.folder}: another campaign writes there; wait for it, or end it") from error
-            except OSError:
-                pass  # A file system without locks: two writers would write the same bytes.
+        with open_kept(self.folder / MARK) as stream:
+            # On a file system without locks two writers would write the same bytes.
+            with suppress(OSError):
+                if not try_lock(stream.fileno()):
+                    raise OutputError(f"{self.folder}: another campaign writes there; wait for it, or end it")
             self._clear()
             yield
 
@@ -141,16 +136,17 @@ class Store:
         if not file.exists():
             return None
         try:
-            manifest = json.loads(file.read_bytes())
+            manifest = json.loads(read_kept(file, self.folder))
             stated = manifest.pop("sha256")
             if stated != sha256(canonical(manifest)) or manifest["run"] != identity:
                 raise ValueError("it is not what was written")
             error = manifest["error"]
             files = {self._file(identity, name): hashed for name, hashed in manifest["files"].items()}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
+        except (OSError, *MALFORMED) as problem:
             raise DamagedError(f"{file}: is damaged ({problem})") from problem
-        contents = {path.name: _checked(path, hashed) for path, hashed in files.items()}
-        return Kept({} if error else _numbers(folder / NUMBERS, contents), error, manifest)
+        for path, hashed in files.items():
+            self._check(path, hashed)
+        return Kept({} if error else self._numbers(folder / NUMBERS), error, manifest)
 
     def keep(self, identity: str, made: Made, about: Mapping[str, Any]) -> None:
         """Keep what was made of a run, or why nothing was.
@@ -194,12 +190,15 @@ class Store:
         """
         file = self.folder / PLAN
         try:
-            plan = json.loads(file.read_bytes())
+            plan = json.loads(read_kept(file))
             for run in plan["runs"]:
                 if not IDENTITY.fullmatch(run["run"]) or not isinstance(run["coordinates"], dict):
                     raise ValueError("it names runs that cannot be")
                 str(run["name"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
+                for name, value in run["coordinates"].items():
+                    if isinstance(value, (dict, list)):
+                        raise ValueError(f"its {name} is {value!r}")
+        except (OSError, *MALFORMED) as error:
             raise InputError(f"{file}: cannot be read ({error}); name the campaign file instead") from error
         return dict(plan)
 
@@ -230,9 +229,29 @@ class Store:
             if not part.is_symlink():
                 folders += [each for each in part.glob("run=*") if not each.is_symlink()]
         for folder in folders:
-            for file in folder.glob(".*"):
-                if TEMPORARY.fullmatch(file.name):
-                    file.unlink(missing_ok=True)
+            clear_parts(folder)
+
+    def _check(self, file: Path, hashed: str) -> None:
+        try:
+            with open_kept(file, self.folder) as stream:
+                same = hashlib.file_digest(stream, "sha256").hexdigest() == hashed
+        except OSError as error:
+            raise DamagedError(f"{file}: cannot be read: {error.strerror}") from error
+        if not same:
+            raise DamagedError(f"{file}: is damaged (it is not what was written)")
+
+    def _numbers(self, file: Path) -> Numbers:
+        import pyarrow as pa
+        import pyarrow.parquet
+
+        try:
+            data = pa.BufferReader(read_kept(file, self.folder))
+            # One row needs no threads, and there are none then that the end of the process could catch at work.
+            table = pyarrow.parquet.ParquetFile(data, pre_buffer=False).read(use_threads=False)
+            (row,) = table.to_pylist()
+            return {str(name): float(value) for name, value in row.items()}
+        except (OSError, ValueError, TypeError, pa.ArrowException) as error:
+            raise DamagedError(f"{file}: is damaged ({error})") from error
 
 
 def _write(stream: IO[bytes], data: bytes) -> None:
@@ -246,16 +265,6 @@ def _write_through(stream: IO[bytes], data: bytes) -> None:
     os.fsync(stream.fileno())
 
 
-def _checked(file: Path, hashed: str) -> bytes:
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise DamagedError(f"{file}: cannot be read: {error.strerror}") from error
-    if sha256(data) != hashed:
-        raise DamagedError(f"{file}: is damaged (it is not what was written)")
-    return data
-
-
 def _table_of(numbers: Numbers) -> bytes:
     """One row of float64, as a Parquet file."""
     import pyarrow as pa
@@ -265,18 +274,3 @@ def _table_of(numbers: Numbers) -> bytes:
     table = pa.table({name: pa.array([value], pa.float64()) for name, value in numbers.items()})
     pyarrow.parquet.write_table(table, stream, compression="none")
     return bytes(stream.getvalue().to_pybytes())
-
-
-def _numbers(file: Path, contents: Mapping[str, bytes]) -> Numbers:
-    import pyarrow as pa
-    import pyarrow.parquet
-
-    try:
-        # One row needs no threads, and there are none then that the end of the process could catch at work.
-        table = pyarrow.parquet.ParquetFile(pa.BufferReader(contents[NUMBERS]), pre_buffer=False).read(
-            use_threads=False
-        )
-        (row,) = table.to_pylist()
-        return {str(name): float(value) for name, value in row.items()}
-    except (KeyError, ValueError, TypeError, pa.ArrowException) as error:
-        raise DamagedError(f"{file}: is damaged ({error})") from error

@@ -1,13 +1,16 @@
 """The command line ``slurm-sim``: thin over :mod:`emulator.api`.
 
-Exit codes: 0 done, 2 usage, 3 input, 4 plugin, 5 output, 130 interrupted.
+Exit codes: 0 done, 2 usage, 3 input, 4 plugin, 5 output, 6 standstill, 130 interrupted.
 """
 
 from __future__ import annotations
 
+import io
 import logging
 import os
+import signal
 import sys
+from typing import TextIO
 
 import click
 
@@ -30,22 +33,31 @@ from emulator.cli import (
     reproduce_walltime,
     resume,
     run,
+    shared,
     trace,
     truth,
     views,
     walltime,
 )
+from emulator.report.numbers import printable_lines
 from slurm_sim_plugins.errors import OutputError, SlurmSimError
 
 INTERRUPTED = 130
 LEVELS = ("debug", "info", "warning", "error")
 
 
+class _Handler(logging.StreamHandler[TextIO]):
+    """Logs what is printable."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable_lines(super().format(record))
+
+
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
         from emulator.version import version
 
-        click.echo(f"slurm-sim {version()}")
+        shared.echo(f"slurm-sim {version()}")
         context.exit()
 
 
@@ -66,7 +78,8 @@ def slurm_sim(log_level: str) -> None:
     Runs a workload through an emulated cluster under a scheduling policy, and says what became of it. Begin with
     "slurm-sim demo"; then "slurm-sim run TRACE --scheduler sched/easy".
     """
-    logging.basicConfig(level=log_level.upper(), format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    words = "%(levelname)s %(name)s: %(message)s"
+    logging.basicConfig(level=log_level.upper(), format=words, handlers=[_Handler(sys.stderr)])
 
 
 for command in (
@@ -106,6 +119,9 @@ def main() -> None:
     """Run the command line and leave with the exit code of what happened."""
     # Nothing here is linear algebra: numpy's idle threads would only burn processor time.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # A batch system ends a job at its limit with SIGTERM: what there is then is kept, as after Ctrl-C.
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(_exit_code())
 
 
@@ -115,13 +131,17 @@ def _exit_code() -> int:
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except click.ClickException as error:
-        error.show()
+        said = io.StringIO()
+        error.show(said)
+        shared.echo(said.getvalue(), err=True, nl=False)
         return error.exit_code
     except SlurmSimError as error:
-        click.echo(f"slurm-sim: {error}", err=True)
+        shared.echo(f"slurm-sim: {error}", err=True)
         return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("slurm-sim: interrupted", err=True)
+    except (KeyboardInterrupt, click.Abort) as error:
+        # Click puts its own in the place of the one that may say what was going on.
+        words = str(error) or str(error.__cause__ or "")
+        shared.echo(f"slurm-sim: interrupted{words and f'; {words}'}", err=True)
         return INTERRUPTED
     except SystemExit as leave:
         # This is what rich and click make of a reader who has left; what follows has no reader.
@@ -133,6 +153,6 @@ def _exit_code() -> int:
             raise
         # What is still in the buffer is not to fail once more at the very end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        click.echo(f"slurm-sim: standard output cannot be written: {error.strerror}", err=True)
+        shared.echo(f"slurm-sim: standard output cannot be written: {error.strerror}", err=True)
         return OutputError.exit_code
     return code if isinstance(code, int) else 0

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from emulator.cli import shared
+
 if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.table import Table
@@ -45,13 +47,15 @@ def board(
     if not (wanted if wanted is not None else sys.stderr.isatty()):
         yield None
         return
-    from rich.console import Console, Group
+    from rich.console import Group
     from rich.live import Live
 
     shown = Board(specs, metric)
-    console = Console(stderr=True)
     with Live(
-        console=console, get_renderable=lambda: Group(shown.table(), shown.bar), transient=True, refresh_per_second=2
+        console=shared.console(stderr=True),
+        get_renderable=lambda: Group(shown.table(), shown.bar),
+        transient=True,
+        refresh_per_second=2,
     ):
         yield shown.report
 

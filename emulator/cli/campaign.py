@@ -64,7 +64,7 @@ def run(
     progress: bool | None,
     **workers: Any,
 ) -> int:
-    r"""Make all runs of a campaign file that are not made yet.
+    """Make all runs of a campaign file that are not made yet.
 
     \b
     slurm-sim campaign run study.toml --traces logs
@@ -128,9 +128,9 @@ def status(folder: Path, as_json: bool) -> None:
         shared.print_json({**{state: found.count(state) for state in STATES}, "others": found.others, "runs": runs})
         return
     shared.print_table(report.status_table(found))
-    click.echo(report.status_line(found))
+    shared.echo(report.status_line(found))
     for line in report.trouble_lines(found):
-        click.echo(line)
+        shared.echo(line)
 
 
 @campaign.command()
@@ -158,7 +158,7 @@ def results(
     plots: Path | None,
     as_json: bool,
 ) -> None:
-    r"""Means over the repetitions with confidence intervals, and what differs from the baseline on the same seeds.
+    """Means over the repetitions with confidence intervals, and what differs from the baseline on the same seeds.
 
     \b
     slurm-sim campaign results study --metrics mean_wait,mbs --baseline EASY
@@ -208,14 +208,15 @@ def _make(
     from emulator.campaign.slurm import told as told_of
     from emulator.cli.board import board
     from emulator.report import campaign as report
+    from emulator.report.numbers import printable
 
     specs = expand(study, plugins)
     for sentence in told_of(spec.cluster for spec in specs if spec.cluster is not None):
-        click.echo(sentence, err=True)
+        shared.echo(sentence, err=True)
     if dry_run:
         for spec in specs:
-            click.echo(spec.name)
-        click.echo(f"{len(specs):,} runs")
+            shared.echo(printable(spec.name))
+        shared.echo(f"{len(specs):,} runs")
         return 0
     about = {**study.about(), "plugin_files": [plugin.name for plugin in plugins]}
     with chosen(**workers) as found, board(specs, study.metrics[0], progress) as told:
@@ -223,12 +224,12 @@ def _make(
     made = [outcome for outcome in outcomes if not outcome.kept]
     for outcome in made:
         if outcome.note:
-            click.echo(f"{outcome.name}: {outcome.note}", err=True)
+            shared.echo(f"{outcome.name}: {outcome.note}", err=True)
     seen = survey(out)
     for line in report.trouble_lines(seen):
-        click.echo(line, err=True)
+        shared.echo(line, err=True)
     spent = sum(outcome.cpu_seconds for outcome in made)
-    click.echo(f"{report.status_line(seen)}; {len(made):,} made now, in {spent:,.1f} CPU s. Results: {out}")
+    shared.echo(f"{report.status_line(seen)}; {len(made):,} made now, in {spent:,.1f} CPU s. Results: {out}")
     return 0 if seen.count("done") == len(seen.runs) else SOME_FAILED
 
 
@@ -237,7 +238,7 @@ def _print_job_script(workers: dict[str, Any]) -> int:
 
     if not workers["slurm"]:
         raise click.UsageError("--print-job-script goes with --slurm.")
-    click.echo(job_script(slurm_settings(workers["slurm_set"])))
+    shared.echo(job_script(slurm_settings(workers["slurm_set"])))
     return 0
 
 
@@ -313,6 +314,6 @@ def _show(
         shared.print_table(report.pareto_table(tables["pareto"], pareto))
     alike = tables["means"][tables["means"]["alike"]]
     if len(alike):
-        click.echo("Where the interval is 0, all repetitions gave one number: nothing in them is random.")
+        shared.echo("Where the interval is 0, all repetitions gave one number: nothing in them is random.")
     if found.count("done") < len(found.runs):
-        click.echo(report.status_line(found))
+        shared.echo(report.status_line(found))

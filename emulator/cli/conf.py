@@ -33,4 +33,4 @@ def check(file: Path, as_json: bool) -> None:
     for table in (slurmconf.key_table(read), slurmconf.machine_table(read), slurmconf.partition_table(read)):
         shared.print_table(table)
     for notice in slurmconf.notice_lines(read):
-        click.echo(f"notice: {notice}")
+        shared.echo(f"notice: {notice}")

@@ -43,10 +43,12 @@ def demo(jobs: int, seed: int, picture: Path) -> None:
         raise ConfigurationError(f"--picture {picture}: name a file that ends in .png or .svg")
     check_place(picture)
     workload = lublin99.generate(jobs, PROCESSORS, seed, load=LOAD)
-    click.echo(f"{jobs} jobs of the Lublin-Feitelson model on {PROCESSORS} processors at load {LOAD}, seed {seed}")
-    results, about = simulate_each(POLICIES, workload, Config(processors=PROCESSORS), discover())
-    shared.print_table(compare_table({name: summarise(records) for name, records in results.items()}, about))
-    data = picture_bytes(compare_picture(results), "svg" if picture.suffix == ".svg" else "png")
+    shared.echo(f"{jobs} jobs of the Lublin-Feitelson model on {PROCESSORS} processors at load {LOAD}, seed {seed}")
+    results = simulate_each(POLICIES, workload, Config(processors=PROCESSORS), discover())
+    records = {name: result.records for name, result in results.items()}
+    about = {name: result.about for name, result in results.items()}
+    shared.print_table(compare_table({name: summarise(each) for name, each in records.items()}, about))
+    data = picture_bytes(compare_picture(records), "svg" if picture.suffix == ".svg" else "png")
     write_atomically(picture, lambda stream: stream.write(data))
-    click.echo(f"Picture: {picture}")
-    click.echo("Next: slurm-sim run TRACE --scheduler sched/easy, or slurm-sim plugins")
+    shared.echo(f"Picture: {picture}")
+    shared.echo("Next: slurm-sim run TRACE --scheduler sched/easy, or slurm-sim plugins")

@@ -22,13 +22,14 @@ SHOWN = 40
 @click.option("--all", "everything", is_flag=True, help=f"Show every step, not only {SHOWN} of them.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def explain(folder: Path, job: int, everything: bool, as_json: bool) -> None:
-    r"""Tell the story of a job: why it waited, who decided, who was preempted for whom.
+    """Tell the story of a job: why it waited, who decided, who was preempted for whom.
 
     \b
     slurm-sim run TRACE --explain --out run
     slurm-sim explain run 4711
 
-    Of a run that was made without --explain it tells what happened, but not why.
+    Of a run that was made without --explain it tells what happened, but not who decided; why the job waited is known
+    on the cluster of a slurm.conf.
     """
     from emulator.accounting.runfolder import read_run
     from emulator.explain.story import tell
@@ -37,10 +38,12 @@ def explain(folder: Path, job: int, everything: bool, as_json: bool) -> None:
     story = tell(run, job)
     if as_json:
         steps = [{"time": step.time, "what": step.what, "text": step.text} for step in story.steps]
-        shared.print_json({"job": dict(story.job), "explained": story.explained, "steps": steps})
+        shared.print_json(
+            {"job": dict(story.job), "explained": story.explained, "reasons": story.reasons, "steps": steps}
+        )
         return
     for line in told(story, run.records.epoch, len(story.steps) if everything else SHOWN):
-        click.echo(line)
+        shared.echo(line)
 
 
 def told(story: Story, epoch: int | None, most: int) -> list[str]:
@@ -55,7 +58,8 @@ def told(story: Story, epoch: int | None, most: int) -> list[str]:
     lines = [f"job {story.job['job_id']}"]
     lines += [f"  {time.rjust(widths[0])}  {since.rjust(widths[1])}  {text}" for time, since, text in rows]
     if not story.explained:
-        lines.append("Why it waited and who decided is not known: the run was made without --explain.")
+        lacks = "Who decided" if story.reasons else "Why it waited and who decided"
+        lines.append(f"{lacks} is not known: the run was made without --explain.")
     return lines
 
 

@@ -22,10 +22,10 @@ def diff(first: Path, second: Path, limit: int) -> None:
     differences = diff_runs(one, other)
     shown = differences[:limit] if limit else differences
     if not differences:
-        click.echo(f"All {len(one.records)} jobs start at the same times.")
+        shared.echo(f"All {len(one.records)} jobs start at the same times.")
         return
     shared.print_table(diff_table(shown, one, other))
-    click.echo(f"{len(differences)} jobs differ; shown are {len(shown)}.")
+    shared.echo(f"{len(differences)} jobs differ; shown are {len(shown)}.")
 
 
 @click.command()
@@ -38,7 +38,7 @@ def report(folder: Path, to: Path | None) -> None:
 
     page = to or folder / "report.html"
     write_page(read_run(folder), page)
-    click.echo(f"Written: {page}")
+    shared.echo(f"Written: {page}")
 
 
 @click.command()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from emulator.cli import shared
 from slurm_sim_plugins.hookspecs import SPECS
 
 
@@ -20,7 +21,7 @@ from slurm_sim_plugins.hookspecs import SPECS
     help="The folder that is to hold the package's folder.  [default: here]",
 )
 def new_plugin(name: str, family: str, into: Path) -> None:
-    r"""Write a plugin to begin with: a package with one module, its tests and a README.
+    """Write a plugin to begin with: a package with one module, its tests and a README.
 
     \b
     slurm-sim new-plugin short-jobs-first --hook priority
@@ -32,6 +33,6 @@ def new_plugin(name: str, family: str, into: Path) -> None:
     files = write_package(name, family, into)
     names = Names.of(name, family)
     for file in files:
-        click.echo(f"Written: {file}")
+        shared.echo(f"Written: {file}")
     folder = shlex.quote(str(into / names.package))
-    click.echo(f"Next: cd {folder} && pip install -e '.[test]' && pytest")
+    shared.echo(f"Next: cd {folder} && pip install -e '.[test]' && pytest")

@@ -118,7 +118,7 @@ def optimum(
     as_json: bool,
     **given: Any,
 ) -> None:
-    r"""Look for the best schedule of few jobs, all known beforehand, and compare policies with it.
+    """Look for the best schedule of few jobs, all known beforehand, and compare policies with it.
 
     The batch jobs' mean slowdown is to be the least while the real-time jobs' is within a bound. WORKLOAD is a
     problem in TOML (docs/optimum.md) or a trace. Ten jobs are many.
@@ -147,7 +147,8 @@ def optimum(
     config = replace(config, processors=case.problem.capacity, preemption=preemption_of(case.problem))
     if named and not isinstance(case.problem.machine, int):
         config = on_blocks(config, case, wanted["blocks"])
-    results = simulate_each(named, jobs, config, shared.find_plugins(files, folders), False)[0]
+    simulated = simulate_each(named, jobs, config, shared.find_plugins(files, folders), False)
+    results = {name: result.records for name, result in simulated.items()}
     best = solve(case, list(results.values()), solver, seconds, workers, loosest)
     standings = [standing(name, best.problem, records) for name, records in results.items()]
     data = picture_bytes(report.gantt(best), "svg" if picture.suffix == ".svg" else "png")
@@ -156,9 +157,9 @@ def optimum(
         lost = {"dropped": [vars(each) for each in jobs.dropped], "changed": [vars(each) for each in jobs.changed]}
         shared.print_json({**report.data(best, standings), **lost})
         return
-    note = shared.dropped_note(jobs)
+    note = jobs.note
     shared.print_table(report.optimum_table(best, standings, note=note))
-    click.echo(f"Picture: {picture}")
+    shared.echo(f"Picture: {picture}")
 
 
 def named_policies(given: Sequence[str], case: Case) -> dict[str, list[str]]:

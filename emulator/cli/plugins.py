@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--plugin", "files", type=click.Path(path_type=Path), multiple=True, help="Load a plugin file.")
-@click.option("--plugins-dir", "folders", type=click.Path(path_type=Path), multiple=True, help="Load a folder's files.")
+@shared.plugin_files
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def plugins(files: tuple[Path, ...], folders: tuple[Path, ...], as_json: bool) -> None:
     """List the plugins that are found: bundled, installed, and those named here."""

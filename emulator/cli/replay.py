@@ -80,7 +80,7 @@ def replay(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    r"""Run a dump of sacct -P (or Eagle's CSV) on a configuration, and compare with what really happened.
+    """Run a dump of sacct -P (or Eagle's CSV) on a configuration, and compare with what really happened.
 
     \b
     sacct --allusers --starttime 2021-03-01 --format ALL --parsable2 > march.sacct
@@ -88,17 +88,15 @@ def replay(
     """
     from emulator.config.sacctmgr import read_accounts
     from emulator.config.slurm import read_slurm_conf
-    from emulator.config.slurm.emulated import check_plugins
     from emulator.replay.compare import compare
     from emulator.replay.emulate import Options, emulate
     from emulator.workload.sites import read_site_log
 
     conf = read_slurm_conf(slurm_conf)
-    check_plugins(conf)
     log = read_site_log(dump, zone=zone, malformed=malformed, separator=delimiter)
     told = [*(f"{notice}" for notice in conf.notices), *log.told()]
     for sentence in told:
-        click.echo(sentence, err=True)
+        shared.echo(sentence, err=True)
     books = read_accounts(*accounts) if accounts else None
     result = emulate(log, conf, Options(cancelled, elsewhere), out, accounts=books)
     found = compare(log, result.records, tolerance, warm_up)
@@ -112,6 +110,6 @@ def replay(
     title = f"{log.name}: {len(log):,} jobs of {log.read:,} records{steps}, real and emulated"
     shared.print_table(waits_table(found, title))
     for sentence in remarks(found):
-        click.echo(sentence)
+        shared.echo(sentence)
     if limit and found.partings():
         shared.print_table(partings_table(found, limit, log.epoch))

@@ -63,6 +63,7 @@ def pv_easy(
     from emulator.papers import pv_easy as paper
     from emulator.papers.claims import claims, virtual_claims, virtual_runs
     from emulator.papers.readings import Reading
+    from emulator.papers.weeks import without_heaviest
     from emulator.report import papers as report
 
     if out is not None:
@@ -80,25 +81,27 @@ def pv_easy(
                 lines = search_lines(files, wanted, made, keep, told)
     for outcome in outcomes:
         for trouble in filter(None, (outcome.error, outcome.note)):
-            click.echo(f"{outcome.name}: {trouble}", err=True)
+            shared.echo(f"{outcome.name}: {trouble}", err=True)
     cells = paper.cells(outcomes, wanted)
     found = claims(outcomes, list(files)) + virtual_claims(outcomes, list(files))
     options = paper.options()
-    data = report.data(cells, found, options)
+    weeks = without_heaviest(outcomes, list(files))
+    data = report.data(cells, found, options, weeks)
     if out is not None:
-        write(out, report.markdown(cells, found, options, lines), data)
+        write(out, report.markdown(cells, found, options, lines, weeks), data)
         draw(out, outcomes, list(files))
     if as_json:
         shared.print_json(data)
         return
     shared.print_table(report.cells_table(cells, "PV-EASY: papers and ours"))
-    click.echo(report.summary(cells))
+    shared.echo(report.summary(cells))
+    shared.print_table(report.weeks_table(weeks))
     for claim in found:
-        click.echo(
+        shared.echo(
             f"{'holds' if claim.holds else 'FAILS'}  {claim.source}, {claim.column}: {claim.text} ({claim.figures})"
         )
     for line in lines:
-        click.echo(line)
+        shared.echo(line)
 
 
 def search_lines(

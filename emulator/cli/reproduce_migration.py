@@ -100,7 +100,7 @@ def _run(plan: Plan, keep: Path | None, workers: Workers, progress: bool | None)
         outcomes = run_all(wanted, workers=workers, keep=keep, report=told)
     for outcome in outcomes:
         if outcome.error or outcome.note:
-            click.echo(f"{outcome.name}: {outcome.error or outcome.note}", err=True)
+            shared.echo(f"{outcome.name}: {outcome.error or outcome.note}", err=True)
     return points(outcomes)
 
 
@@ -112,7 +112,7 @@ def _show(found: Points, claims: Sequence[Claim], plan: Plan) -> None:
         shared.print_table(report.table(grid))
     for claim in claims:
         verdict = "holds" if claim.holds else "FAILS"
-        click.echo(f"{verdict}  {claim.source}, {claim.column}: {claim.text} ({claim.figures})")
+        shared.echo(f"{verdict}  {claim.source}, {claim.column}: {claim.text} ({claim.figures})")
 
 
 def _whole(text: str) -> tuple[int, ...]:

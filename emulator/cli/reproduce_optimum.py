@@ -61,4 +61,4 @@ def _tell(done: str) -> None:
     import sys
 
     if sys.stderr.isatty():
-        click.echo(done, err=True)
+        shared.echo(done, err=True)

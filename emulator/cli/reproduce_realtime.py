@@ -113,7 +113,7 @@ def tell_troubles(outcomes: Sequence[Outcome]) -> None:
     """Say of each run that failed, or had to be made again, why."""
     for outcome in outcomes:
         if outcome.error or outcome.note:
-            click.echo(f"{outcome.name}: {outcome.error or outcome.note}", err=True)
+            shared.echo(f"{outcome.name}: {outcome.error or outcome.note}", err=True)
 
 
 def show(
@@ -126,7 +126,7 @@ def show(
         shared.print_table(report.table("Paper and ours", report.CELLS, report.cell_rows(cells), left=3))
     for claim in claims:
         verdict = "holds" if claim.holds else "FAILS"
-        click.echo(f"{verdict}  {claim.source}, {claim.column}: {claim.text} ({claim.figures})")
+        shared.echo(f"{verdict}  {claim.source}, {claim.column}: {claim.text} ({claim.figures})")
     for study in studies if readings else ():
         title = f"Other readings, {study}, 10 %"
         shared.print_table(report.table(title, report.READINGS, report.reading_rows(readings, study)))

@@ -72,7 +72,7 @@ def walltime(
         outcomes = run_all(wanted, workers=made, keep=keep, report=told)
     for outcome in outcomes:
         if outcome.error or outcome.note:
-            click.echo(f"{outcome.name}: {outcome.error or outcome.note}", err=True)
+            shared.echo(f"{outcome.name}: {outcome.error or outcome.note}", err=True)
     found = gains(outcomes)
     claims = [claim for study, each in evaluations.items() for claim in trends(study, each)] + gain_claims(found)
     accurate = accuracies(outcomes)
@@ -95,10 +95,10 @@ def show(gains: Sequence[Gain], claims: Sequence[Claim], evaluations: Mapping[st
         shared.print_table(gains_table(gains))
     for claim in claims:
         verdict = "holds" if claim.holds else "FAILS"
-        click.echo(f"{verdict}  {claim.source}, {claim.column}: {claim.text} ({claim.figures})")
+        shared.echo(f"{verdict}  {claim.source}, {claim.column}: {claim.text} ({claim.figures})")
     for study, evaluation in evaluations.items():
         for note in evaluation.notes:
-            click.echo(f"{study}: {note}")
+            shared.echo(f"{study}: {note}")
 
 
 def chosen_studies(

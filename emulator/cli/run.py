@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli import shared
-from emulator.cli.slurm import is_scenario, read_books, run_slurm
+from emulator.cli.slurm import check_finished, cluster_options, is_scenario, read_site, show_site
 from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from emulator.api import Result
+    from emulator.config.experiment import Experiment
     from emulator.config.options import Config
     from emulator.workload.workload import Workload
+
+
+READING = ("filter", "processors_field", "first_submit", "malformed")
+"""Options of reading a trace."""
 
 
 @click.command()
@@ -35,24 +40,7 @@ if TYPE_CHECKING:
 @click.option("--select", metavar="PLUGIN", help="SelectType.  [default: select/count]")
 @click.option("--walltime", metavar="PLUGIN", help="WalltimeType.  [default: walltime/none]")
 @click.option("--execution", metavar="PLUGIN", help="ExecutionType.  [default: execution/plain]")
-@click.option(
-    "--slurm-conf",
-    type=click.Path(path_type=Path),
-    help="Take machine and policy from a slurm.conf, and run in Slurm's timing.",
-)
-@click.option(
-    "--accounts",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    help="With --slurm-conf: accounts and QOS, a dump of sacctmgr or a script of its commands.  [repeatable]",
-)
-@click.option(
-    "--commands",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    help="With --slurm-conf: operators' commands at their times, lines of SECOND COMMAND, such as 3600 scontrol update "
-    "NodeName=n1 State=DRAIN.  [repeatable]",
-)
+@cluster_options
 @shared.plugin_options
 @shared.trace_options
 @shared.machine_options
@@ -90,7 +78,7 @@ def run(
     progress: bool | None,
     **given: Any,
 ) -> None:
-    r"""Run a trace (SWF, or CSV of ALCF; also gzipped) through a cluster under one policy.
+    """Run a trace (SWF, or CSV of ALCF; also gzipped) through a cluster under one policy.
 
     \b
     slurm-sim run KTH-SP2.swf.gz
@@ -98,12 +86,12 @@ def run(
     slurm-sim run KTH-SP2.swf.gz --plugin mine.py --priority priority/mine --out mine
     slurm-sim run jobs.events --slurm-conf slurm.conf --accounts sacctmgr.dump
     """
+    from emulator.accounting.runfolder import check_records
     from emulator.api import simulate
     from emulator.config.experiment import read_experiment
-    from emulator.files import check_place
 
     if records is not None:
-        check_place(records)
+        check_records(records)
     study = read_experiment(experiment) if experiment is not None else None
     if trace is None:
         trace = study.trace if study is not None else None
@@ -111,37 +99,43 @@ def run(
         raise click.UsageError("Name a trace, or an experiment file that names one.")
     if snapshot_every is not None and (out is None or events is not None or slurm_conf or is_scenario(trace)):
         raise click.UsageError("--snapshot-every goes with --out, and neither with --events nor with --slurm-conf.")
-    if slurm_conf is not None or is_scenario(trace):
-        catalogue = shared.find_plugins(files, folders)
-        books = read_books(accounts, study)
-        stated = study.preemption if study is not None else {}
-        given["commands"] = commands
-        run_slurm(
-            trace, slurm_conf, given, settings, catalogue, out, records, threshold, warm_up, as_json, books, stated
-        )
-        return
-    if commands:
-        raise click.UsageError("Operators' commands go with --slurm-conf: they count in Slurm's timing.")
-    if accounts or (study is not None and (study.account_files or study.account_commands)):
-        raise click.UsageError("Accounts go with --slurm-conf: they count in Slurm's timing.")
-    reading = {name: given.pop(name) for name in ("filter", "processors_field", "first_submit", "malformed")}
-    config = configure(study, settings, given)
-    workload = shared.read_workload(trace, study, processors=config.processors, **reading)
+    reading = {name: given.pop(name) for name in READING}
+    site = read_site(trace, slurm_conf, accounts, commands, reading, study)
     catalogue = shared.find_plugins(files, folders)
-    keeper = None
-    if snapshot_every is not None and out is not None:
-        from emulator.snapshot.resume import keeper as keeper_of
+    config = configure(study, settings, given, on_cluster=site is not None)
+    written: dict[str, Any] = {"catalogue": catalogue, "out": out, "events": events}
+    if site is None:
+        only_on_clusters(commands, accounts, study)
+        workload = shared.read_workload(trace, study, processors=config.processors, **reading)
+        if snapshot_every is not None and out is not None:
+            from emulator.snapshot.resume import keeper as keeper_of
 
-        stated = {**(study.reading if study is not None else {}), **given_only(reading)}
-        paths = shared.plugin_paths(files, folders)
-        keeper = keeper_of(out, snapshot_every, trace, stated, config, paths, catalogue)
-    with shared.progress(workload.name, len(workload), progress) as report:
-        result = simulate(workload, config, catalogue=catalogue, out=out, events=events, report=report, keeper=keeper)
-    show(result, workload, threshold, warm_up, as_json)
+            stated = {**(study.reading if study is not None else {}), **given_only(reading)}
+            paths = shared.plugin_paths(files, folders)
+            written["keeper"] = keeper_of(snapshot_every, trace, stated, config, paths, catalogue)
+        with shared.progress(workload.name, len(workload), progress) as report:
+            result = simulate(workload, config=config, report=report, **written)
+        show(result, workload, threshold, warm_up, as_json)
+    else:
+        submissions, books = site.submissions, site.accounts()
+        with shared.progress(submissions.name, len(submissions.requests), progress) as report:
+            result = simulate(
+                submissions, site.conf, config=config, report=report, accounts=books, actions=site.actions, **written
+            )
+        show_site(result, site, books, threshold, warm_up, as_json)
     if records is not None:
         from emulator.accounting.runfolder import write_jobs
 
         write_jobs(records, result.records)
+    check_finished(result)
+
+
+def only_on_clusters(commands: tuple[Path, ...], accounts: tuple[Path, ...], study: Experiment | None) -> None:
+    """Refuse what a run without a ``slurm.conf`` would ignore."""
+    if commands:
+        raise click.UsageError("Operators' commands go with --slurm-conf: they count in Slurm's timing.")
+    if accounts or (study is not None and (study.account_files or study.account_commands)):
+        raise click.UsageError("Accounts go with --slurm-conf: they count in Slurm's timing.")
 
 
 def show(result: Result, workload: Workload, threshold: float, warm_up: float, as_json: bool) -> None:
@@ -156,7 +150,7 @@ def show(result: Result, workload: Workload, threshold: float, warm_up: float, a
 
         notes = (
             shared.metric_note(threshold, warm_up),
-            shared.dropped_note(workload),
+            workload.note,
             shared.rejected_note(result.records),
         )
         shared.print_table(run_table(summary, result.about, note="\n".join(filter(None, notes))))
@@ -167,14 +161,19 @@ def given_only(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def configure(study: Any, settings: tuple[str, ...], given: dict[str, Any]) -> Config:
+def configure(study: Any, settings: tuple[str, ...], given: dict[str, Any], on_cluster: bool = False) -> Config:
     """The configuration: the experiment file, and over it what was given on the command line."""
     from emulator.config.options import Config, resolve_slots
     from emulator.config.preemption import Preemption
 
     slots, options = resolve_slots(given)
     options = {name: value for name, value in options.items() if value is not None}
-    preemption = shared.preemption_settings(options.pop("preempt_mode", None), options.pop("preemption", ()))
+    mode = options.pop("preempt_mode", None)
+    if on_cluster and mode is not None:
+        raise ConfigurationError(
+            "--preempt-mode: PreemptMode of the slurm.conf says it; leave out preempt_mode, or change the file"
+        )
+    preemption = shared.preemption_settings(mode, options.pop("preemption", ()))
     plugins: dict[str, dict[str, Any]] = {}
     if study is not None:
         slots = {**study.slots, **slots}
@@ -183,6 +182,9 @@ def configure(study: Any, settings: tuple[str, ...], given: dict[str, Any]) -> C
         plugins = {name: dict(values) for name, values in study.plugins.items()}
     for name, values in shared.plugin_settings(settings).items():
         plugins.setdefault(name, {}).update(values)
+    if on_cluster and preemption:
+        # Only checkpoints have options there.
+        preemption.setdefault("mode", "CHECKPOINT")
     try:
         return Config(slots=slots, plugin_options=plugins, preemption=Preemption(**preemption), **options)
     except TypeError as error:

@@ -14,6 +14,8 @@ from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.manager import WORDS
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from emulator.accounting.records import Records
     from emulator.config.experiment import Experiment
     from emulator.workload.workload import Workload
@@ -111,7 +113,7 @@ plugin_files = options(
         "folders",
         type=click.Path(path_type=Path),
         multiple=True,
-        help="Load all plugin files of a folder.",
+        help="Load all plugin files of a folder: *.py, but no _*.py and no tests of pytest.",
     ),
 )
 
@@ -153,10 +155,9 @@ def find_plugins(files: Sequence[Path], folders: Sequence[Path]) -> Catalogue:
 
 def plugin_paths(files: Sequence[Path], folders: Sequence[Path]) -> list[Path]:
     """The whole paths of all plugin files that were named, in the order in which they are loaded."""
-    named = list(files)
-    for folder in folders:
-        named += sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
-    return list(dict.fromkeys(path.resolve() for path in named))
+    from slurm_sim_plugins.manager import plugin_files
+
+    return list(dict.fromkeys(path.resolve() for path in [*files, *plugin_files(folders)]))
 
 
 def plugin_settings(settings: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -215,20 +216,46 @@ def progress(label: str, total: int, wanted: bool | None = None) -> Iterator[Cal
     if not (wanted if wanted is not None else sys.stderr.isatty()):
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done: bar.update(task, completed=done)
+
+
+def echo(text: object = "", err: bool = False, nl: bool = True) -> None:
+    """Print lines in which nothing steers the terminal; every command prints with this or :func:`console`."""
+    from emulator.report.numbers import printable_lines
+
+    click.echo(printable_lines(text), err=err, nl=nl)
+
+
+def console(**options: Any) -> Console:
+    """Where rich prints: what it is given does not steer the terminal, its own styles do.
+
+    Args:
+        options: of :class:`rich.console.Console`.
+    """
+    from rich import console
+    from rich.segment import Segment
+
+    from emulator.report.numbers import printable_lines
+
+    class Printable(console.Console):
+        def render(self, *given: Any, **more: Any) -> Iterator[Segment]:
+            for part in super().render(*given, **more):
+                yield part if part.control else Segment(printable_lines(part.text), part.style)
+
+    return Printable(**options)
 
 
 def print_json(data: Mapping[str, Any]) -> None:
     """Print data as JSON; what is not a number is null."""
     import json
 
-    click.echo(json.dumps(plain(data), indent=2, allow_nan=False))
+    # What is not ASCII is escaped, but for the last of the control characters.
+    echo(json.dumps(plain(data), indent=2, allow_nan=False).replace("\x7f", "\\u007f"))
 
 
 def plain(value: Any) -> Any:
@@ -246,9 +273,7 @@ def print_table(table: Any) -> None:
     """Print a rich table, as wide as the terminal; never so narrow that a number would be cut short."""
     import shutil
 
-    from rich.console import Console
-
-    Console(width=max(shutil.get_terminal_size().columns, 120), highlight=False).print(table)
+    console(width=max(shutil.get_terminal_size().columns, 120), highlight=False).print(table)
 
 
 def metric_note(threshold: float, warm_up: float) -> str:
@@ -259,19 +284,6 @@ def metric_note(threshold: float, warm_up: float) -> str:
     if warm_up:
         notes.append(f"without the first {warm_up:.0%} of the jobs")
     return ", ".join(notes)
-
-
-def dropped_note(workload: Workload) -> str:
-    """What reading left out or changed; empty if nothing."""
-    dropped = [f"{notice.count:,} {notice.reason}" for notice in workload.dropped]
-    changed = [f"{notice.count:,} {notice.reason}" for notice in workload.changed]
-    notes = []
-    if dropped:
-        left = sum(notice.count for notice in workload.dropped)
-        notes.append(f"{left:,} of {workload.read:,} records dropped: {'; '.join(dropped)}")
-    if changed:
-        notes.append(f"changed: {'; '.join(changed)}")
-    return "\n".join(notes)
 
 
 def rejected_note(records: Records) -> str:

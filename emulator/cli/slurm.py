@@ -1,105 +1,148 @@
-"""``slurm-sim run --slurm-conf``: a workload on a site's own cluster."""
+"""Runs on a site's own cluster: what ``run`` and ``compare`` take from a ``slurm.conf``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from emulator.cli import shared
-from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_plugins.errors import StandstillError
 
 if TYPE_CHECKING:
     from emulator.accounting.records import Records
+    from emulator.api import Result
     from emulator.config.experiment import Experiment
-    from emulator.config.preemption import Preemption
     from emulator.config.sacctmgr import Accounts
     from emulator.config.slurm.model import SlurmConf
-    from emulator.slurmctld.request import JobRequest
+    from emulator.operator.commands import TimedCommand
     from emulator.truth.inputs import Inputs
-    from slurm_sim_plugins.manager import Catalogue
+    from emulator.workload.submissions import Submissions
 
-READING = ("filter", "processors_field", "first_submit", "malformed")
+cluster_options = shared.options(
+    click.option(
+        "--slurm-conf",
+        type=click.Path(path_type=Path),
+        help="Take machine and policy from a slurm.conf, and run in Slurm's timing.",
+    ),
+    click.option(
+        "--clock",
+        type=click.Choice(["ideal", "slurm"]),
+        help="With --slurm-conf: slurm, the ticks and delays of Slurm's daemons; or ideal, where decisions take no "
+        "time.  [default: slurm]",
+    ),
+    click.option(
+        "--accounts",
+        type=click.Path(path_type=Path),
+        multiple=True,
+        help="With --slurm-conf: accounts and QOS, a dump of sacctmgr or a script of its commands.  [repeatable]",
+    ),
+    click.option(
+        "--commands",
+        type=click.Path(path_type=Path),
+        multiple=True,
+        help="With --slurm-conf: operators' commands at their times, lines of SECOND COMMAND, such as 3600 scontrol "
+        "update NodeName=n1 State=DRAIN.  [repeatable]",
+    ),
+)
 
 
-def run_slurm(
+@dataclass(frozen=True)
+class Site:
+    """A cluster, and what is done on it.
+
+    Attributes:
+        conf: its configuration.
+        submissions: what is submitted.
+        actions: operators' commands, each at its second.
+    """
+
+    conf: SlurmConf
+    submissions: Submissions
+    actions: Sequence[tuple[float, TimedCommand]]
+    _scenario: Inputs | None
+    _books: tuple[tuple[Path, ...], Experiment | None]
+
+    def accounts(self) -> Accounts | None:
+        """Accounts and qualities of service, each time anew, as a run may change them; None for none."""
+        books = read_books(*self._books)
+        return self._scenario.accounts() if books is None and self._scenario is not None else books
+
+
+def read_site(
     trace: Path,
     slurm_conf: Path | None,
-    given: Mapping[str, Any],
-    settings: tuple[str, ...],
-    catalogue: Catalogue,
-    out: Path | None,
-    records: Path | None,
-    threshold: float,
-    warm_up: float,
-    as_json: bool,
-    accounts: Accounts | None = None,
-    preemption: Mapping[str, Any] | None = None,
-) -> None:
-    """Run a trace on the cluster of a ``slurm.conf``; print metrics, and waits by partition and QOS."""
+    accounts: tuple[Path, ...],
+    commands: tuple[Path, ...],
+    reading: Mapping[str, Any],
+    study: Experiment | None = None,
+) -> Site | None:
+    """What there is to run on a cluster; None where there is neither a ``slurm.conf`` nor a scenario."""
     from emulator.config.slurm import read_slurm_conf
-    from emulator.config.slurm.emulated import check_plugins
-    from emulator.metrics.summary import summarise
-    from emulator.slurmctld.commands import TimedCommand, read_commands
-    from emulator.slurmctld.simulate import simulate_slurm
+    from emulator.operator.commands import TimedCommand, read_commands
+    from emulator.workload.submissions import Submissions, read_submissions, refuse_reading
 
-    slots, seed, compiled = _slots(given)
+    if slurm_conf is None and not is_scenario(trace):
+        return None
     scenario = _scenario(trace) if is_scenario(trace) else None
     if slurm_conf is not None:
         conf = read_slurm_conf(slurm_conf)
     else:
-        assert scenario is not None, "a run in Slurm's timing has a slurm.conf or a scenario"
+        assert scenario is not None, "else there is nothing to run on a cluster"
         conf = scenario.conf
-    check_plugins(conf)
     for notice in conf.notices:
-        click.echo(f"{notice}", err=True)
-    actions = [(command.at, command) for path in given.get("commands", ()) for command in read_commands(path)]
-    about: dict[str, Any] = {}
+        shared.echo(f"{notice}", err=True)
+    actions = [(command.at, command) for path in commands for command in read_commands(path)]
+    stated = {**(study.reading if study is not None else {}), **{k: v for k, v in reading.items() if v is not None}}
     if scenario is not None:
-        requests, note, epoch = list(scenario.requests), "", None
+        refuse_reading(trace, stated, "a scenario")
+        submissions = Submissions(list(scenario.requests), trace.name.partition(".")[0])
         actions += [(at, TimedCommand(at, text, str(trace))) for at, text in scenario.actions]
-        accounts = accounts if accounts is not None else scenario.accounts()
     else:
-        requests, about, note, epoch = read_requests(trace, conf, {name: given.get(name) for name in READING})
-    result = simulate_slurm(
-        requests,
-        conf,
-        name=trace.name.partition(".")[0],
-        epoch=epoch,
-        actions=actions,
-        accounts=accounts,
-        out=out,
-        about=about,
-        slots=slots,
-        plugin_options=shared.plugin_settings(settings),
-        catalogue=catalogue,
-        seed=seed,
-        compiled=compiled,
-        preemption=_preemption(given.get("preemption") or (), preemption or {}),
-    )
+        submissions = read_submissions(trace, conf, stated)
+    return Site(conf, submissions, actions, scenario, (accounts, study))
+
+
+def show_site(
+    result: Result, site: Site, accounts: Accounts | None, threshold: float, warm_up: float, as_json: bool
+) -> None:
+    """Print metrics of a run, and waits by partition and QOS."""
+    from emulator.metrics.summary import summarise
+
     summary = summarise(result.records, threshold=threshold, warm_up=warm_up)
     if as_json:
         shared.print_json({**result.about, "metrics": summary})
-    else:
-        from emulator.report.table import run_table
-        from emulator.report.waits import waits_table
+        return
+    from emulator.report.table import run_table
+    from emulator.report.waits import waits_table
 
-        notes = (
-            shared.metric_note(threshold, warm_up),
-            note,
-            _rejected(result.records, {request.id: request.place for request in requests if request.place}),
-            *result.about.get("refused", {}).values(),
-            _without_effect(conf),
-            _without_accounts(conf, accounts),
-        )
-        shared.print_table(run_table(summary, result.about, note="\n".join(filter(None, notes))))
-        shared.print_table(waits_table(result.records, ("partition", "qos")))
-    if records is not None:
-        from emulator.accounting.runfolder import write_jobs
+    notes = (
+        shared.metric_note(threshold, warm_up),
+        site.submissions.note,
+        _rejected(
+            result.records, {request.id: request.place for request in site.submissions.requests if request.place}
+        ),
+        *result.about.get("refused", {}).values(),
+        _without_effect(site.conf),
+        _without_accounts(site.conf, accounts),
+    )
+    shared.print_table(run_table(summary, result.about, note="\n".join(filter(None, notes))))
+    shared.print_table(waits_table(result.records, ("partition", "qos")))
 
-        write_jobs(records, result.records)
+
+def check_finished(result: Result, whose: str = "") -> None:
+    """Refuse to end well where jobs of a cluster have not ended; ``whose`` begins the words.
+
+    Raises:
+        StandstillError: there are some.
+    """
+    if result.about.get("unfinished"):
+        waits = "; ".join(f"{why}: {jobs}" for why, jobs in result.about["unfinished"].items())
+        why = result.about.get("endless") or "nothing can happen any more"
+        raise StandstillError(f"{whose}{why}; unfinished: {waits}")
 
 
 def is_scenario(trace: Path) -> bool:
@@ -132,56 +175,6 @@ def read_books(files: tuple[Path, ...], study: Experiment | None) -> Accounts | 
     accounts = read_accounts(*all_files)
     add_accounts(accounts, commands, "accounts.commands")
     return accounts
-
-
-def read_requests(
-    trace: Path, conf: SlurmConf, reading: Mapping[str, Any]
-) -> tuple[list[JobRequest], dict[str, Any], str, int | None]:
-    """The submissions of a trace: submission events, or any log; what was read, what was left out, and the epoch."""
-    from emulator.workload.events import ENDINGS, read_events
-
-    if trace.name.endswith(ENDINGS):
-        return read_events(trace), {}, "", None
-    from emulator.slurmctld.simulate import requests_of
-    from emulator.workload.sites import is_site_log, read_site_log
-    from emulator.workload.swf import header_facts
-
-    if is_site_log(trace):
-        stated = [name for name in ("filter", "processors_field", "first_submit") if reading.get(name) is not None]
-        if stated:
-            raise ConfigurationError(f"{trace}: of a dump all jobs are run as they were; leave out {', '.join(stated)}")
-        log = read_site_log(trace, malformed=reading.get("malformed") or "error")
-        return log.requests, {"source_sha256": log.source_hash, "read": log.read}, "\n".join(log.told()), log.epoch
-    processors = sum(node.cpus for node in conf.nodes)
-    workload = shared.read_workload(trace, processors=processors, **reading)
-    names = header_facts(workload.header).partitions
-    about = {"source_sha256": workload.source_hash, "read": workload.read}
-    return requests_of(workload, conf, names), about, shared.dropped_note(workload), workload.epoch
-
-
-def _slots(given: Mapping[str, Any]) -> tuple[dict[str, str], int, bool | None]:
-    """Plugins that take the places of Slurm's, seed, compiled; other options of ideal timing would be ignored."""
-    from emulator.config.options import resolve_slots
-
-    slots, rest = resolve_slots(
-        {name: value for name, value in given.items() if name not in (*READING, "preemption", "commands")}
-    )
-    seed, compiled = rest.pop("seed", None), rest.pop("compiled", None)
-    stated = [name for name, value in rest.items() if value not in (None, ())]
-    if stated:
-        raise ConfigurationError(
-            "with --slurm-conf or a scenario machine and policy come from that file; "
-            f"leave out {', '.join(sorted(stated))}, or change the file"
-        )
-    return slots, seed or 0, compiled
-
-
-def _preemption(settings: tuple[str, ...], stated: Mapping[str, Any]) -> Preemption | None:
-    """Options of checkpoints: of the experiment, and over them those of the command line; None without any."""
-    from emulator.config.preemption import Preemption
-
-    options = {**stated, **shared.preemption_settings(None, settings)}
-    return Preemption(**{"mode": "CHECKPOINT", **options}) if options else None
 
 
 def _rejected(records: Records, places: Mapping[int, str]) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli import shared
-from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_plugins.errors import ConfigurationError, InputError
 
 if TYPE_CHECKING:
     from emulator.workload.models.jann97_parameters import Jann97Parameters
@@ -98,12 +98,16 @@ def generate(file: Path, model: str, jobs: int, processors: int, **given: Any) -
     from emulator.workload.swf import write_swf
 
     check_place(file)
-    own = _own_options(model, given.pop("kind"), given.pop("parameters"))
+    parameters: Path | None = given.pop("parameters")
+    own = _own_options(model, given.pop("kind"), parameters)
     maker = importlib.import_module(f"emulator.workload.models.{model}")
-    workload = _with_limits(lambda **limits: maker.generate(jobs, processors, **own, **limits), **given)
+    try:
+        workload = _with_limits(lambda **limits: maker.generate(jobs, processors, **own, **limits), **given)
+    except InputError as error:
+        raise (InputError(f"{parameters}: gives no workload: {error}") if parameters else error) from error
     write_swf(workload, file)
     shared.print_table(workload_table(workload, maker.describe(workload, processors)))
-    click.echo(f"Written: {file} ({model})")
+    shared.echo(f"Written: {file} ({model})")
 
 
 @trace.command()
@@ -140,9 +144,9 @@ def fit(
         shared.print_json(describe_fit(log, imitation))
     else:
         shared.print_table(fit_table(log, imitation))
-        notes = [loads(log, imitation), shared.dropped_note(log)]
+        notes = [loads(log, imitation), log.note]
         notes += [f"Written: {place}" for place in (parameters, file) if place is not None]
-        click.echo("\n".join(note for note in notes if note))
+        shared.echo("\n".join(note for note in notes if note))
 
 
 def _own_options(model: str, kind: str | None, parameters: Path | None) -> dict[str, Any]:

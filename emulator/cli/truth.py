@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from emulator.cli import shared
-
-if TYPE_CHECKING:
-    from emulator.workload.scenario import Scenario
 
 DIFFERS = 1
 """Exit code where something differs."""
@@ -30,16 +25,25 @@ def truth(paths: tuple[Path, ...], known_file: Path | None, as_json: bool) -> No
     """Run recorded scenarios through the emulator, and show both timelines side by side.
 
     A scenario is a YAML file with a configuration, submissions, and what a real Slurm made of them. Exit code 1 if
-    they differ in something that counts, or if one of them cannot be run.
+    they differ in something that counts, or if one of them cannot be read or run.
     """
     from emulator.report import truth as report
     from emulator.truth import Known, judge, read_known
     from emulator.truth.verdict import why_not_compared
+    from emulator.workload.scenario import read_scenario
     from slurm_sim_plugins.errors import InputError
 
     known = read_known(known_file) if known_file is not None else Known()
     verdicts, skipped, failed = [], [], []
-    for scenario in _scenarios(paths):
+    files = _files(paths)
+    for file in files:
+        try:
+            scenario = read_scenario(file)
+        except InputError as error:
+            if len(files) == 1:
+                raise
+            failed.append((file.stem, f"cannot be read: {error}"))
+            continue
         why = why_not_compared(scenario, known)
         if why:
             skipped.append((scenario.name, why))
@@ -63,16 +67,12 @@ def truth(paths: tuple[Path, ...], known_file: Path | None, as_json: bool) -> No
         raise click.exceptions.Exit(DIFFERS)
 
 
-def _scenarios(paths: tuple[Path, ...]) -> Iterator[Scenario]:
-    from emulator.workload.scenario import read_scenario, read_scenarios
+def _files(paths: tuple[Path, ...]) -> list[Path]:
+    from emulator.workload.scenario import scenario_files
 
-    for path in paths:
-        if path.is_dir():
-            yield from read_scenarios(path)
-        else:
-            yield read_scenario(path)
+    return [file for path in paths for file in (scenario_files(path) if path.is_dir() else [path])]
 
 
 def _print_notes(notes: list[str]) -> None:
     for note in notes:
-        click.echo(note)
+        shared.echo(note)

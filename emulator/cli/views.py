@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from emulator.cli import shared
-from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_plugins.errors import ConfigurationError, InputError
 
 if TYPE_CHECKING:
     from emulator.views.clock import Clock
@@ -80,6 +80,7 @@ def _look(folder: Path, at: str | None, zone: str, time_format: str) -> tuple[Si
 
 
 def _echo(text: str) -> None:
+    # Values are printable; what stands between them was stated with the command.
     click.echo(text, nl=False)
 
 
@@ -305,7 +306,10 @@ def sprio(
     from emulator.views.squeue import Wanted
 
     situation, _, second = _look(folder, at, zone, time_format)
-    weights = view.weights(situation)
+    try:
+        weights = view.weights(situation)
+    except InputError as error:
+        raise InputError(f"{folder}: {error}") from error
     columns = view.FIELDS.lettered(form or view.default(weights, long, normalised))
     if weights_alone:
         _echo(view.sprio_weights(weights, columns, not noheader))

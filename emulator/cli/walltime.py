@@ -57,7 +57,7 @@ def evaluate(
     progress: bool | None,
     **given: Any,
 ) -> None:
-    r"""Say how accurate adjusted walltimes would have been on a log, for a grid of schemes.
+    """Say how accurate adjusted walltimes would have been on a log, for a grid of schemes.
 
     \b
     slurm-sim walltime evaluate CEA-Curie.swf.gz
@@ -107,7 +107,7 @@ def advise(
     progress: bool | None,
     **given: Any,
 ) -> None:
-    r"""Say which scheme would have been best on a log, and what it costs; write the configuration.
+    """Say which scheme would have been best on a log, and what it costs; write the configuration.
 
     The best is the one of the highest mean accuracy that underestimates few enough jobs.
 
@@ -134,10 +134,10 @@ def advise(
         cost = f"{chosen.under:.1%} of the jobs run longer than planned, {chosen.be:.1%} by 30 min or more"
         title = f"The best scheme of each key on {evaluation.log} with at most {max_under:g} % underestimates"
         shared.print_table(outcome_table(rivals, title, [*evaluation.notes, note]))
-        click.echo(f"Best: {in_words(chosen)}\nGain: {gain}\nCost: {cost}")
+        shared.echo(f"Best: {in_words(chosen)}\nGain: {gain}\nCost: {cost}")
     if experiment is not None:
         write_experiment(experiment, chosen, grid, log.project, trace, given)
-        click.echo(f"Written: {experiment}", err=as_json)
+        shared.echo(f"Written: {experiment}", err=as_json)
 
 
 def make_grid(given: dict[str, Any]) -> Grid:
@@ -171,7 +171,7 @@ def evaluated(
     log = read_log(workload, project)
     with shared.progress(workload.name, len(grid), progress) as report:
         evaluation = evaluate_grid(log, grid, compiled=compiled, report=report)
-    return log, evaluation, shared.dropped_note(workload)
+    return log, evaluation, workload.note
 
 
 def described(evaluation: Evaluation) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def draw(log: Log, evaluation: Evaluation, grid: Grid, compiled: bool | None, fo
     pictures = {name: picture_bytes(figure, "png") for name, figure in figures.items()}
     for name, data in pictures.items():
         put(folder / f"{name}.png", data)
-        click.echo(f"Picture: {folder / name}.png", err=True)
+        shared.echo(f"Picture: {folder / name}.png", err=True)
 
 
 def write_experiment(

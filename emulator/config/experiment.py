@@ -31,7 +31,6 @@ on the command line, or the plugin is installed.
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -39,8 +38,9 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from emulator.config.preemption import Preemption
+from emulator.kinds import TOML, reads
 from emulator.papers.presets import PREFIX, preset
-from slurm_sim_plugins.errors import ConfigurationError, InputError
+from slurm_sim_plugins.errors import ConfigurationError, InputError, meant
 from slurm_sim_plugins.manager import WORDS
 
 READING = {
@@ -55,7 +55,7 @@ READING = {
 """Keys of ``[workload]`` besides ``trace``: how to read it."""
 SIMULATION = {
     "processors": int,
-    "timing": str,
+    "clock": str,
     "passes": str,
     "kill_at_limit": bool,
     "expired": str,
@@ -97,6 +97,7 @@ class Experiment:
     account_commands: tuple[str, ...] = ()
 
 
+@reads(TOML)
 def read_experiment(path: Path) -> Experiment:
     """Read an experiment file, or the preset of a name such as ``papers/pv_easy``.
 
@@ -146,7 +147,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: is not TOML: {error}") from error
 
 
@@ -191,6 +192,5 @@ def check_keys(path: Path, prefix: str, values: Iterable[str], known: Iterable[s
     """
     for key in values:
         if key not in known:
-            close = difflib.get_close_matches(key, list(known), n=1)
-            meant = f" (did you mean {close[0]!r}?)" if close else ""
-            raise ConfigurationError(f"{path}: there is no key {prefix}{key}{meant}; known are {', '.join(known)}")
+            guess = meant(key, known)
+            raise ConfigurationError(f"{path}: there is no key {prefix}{key}{guess}; known are {', '.join(known)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, Literal, get_args
 
@@ -13,6 +13,9 @@ from emulator.execution.overdue import Expired
 from slurm_sim_plugins.errors import ConfigurationError
 
 Passes = Literal["batch", "event"]
+Clock = Literal["slurm", "ideal"]
+DECIDED = ("processors", "kill_at_limit", "expired", "dispatch")
+"""Options that are those of a ``slurm.conf`` on its cluster."""
 
 SLOT_OPTIONS = {
     "scheduler": "SchedulerType",
@@ -34,7 +37,9 @@ class Config:
         processors: size of the machine; None takes what the trace states.
         slots: plugin name by configuration key, such as ``SchedulerType``.
         plugin_options: options by plugin name.
-        timing: ``ideal``: decisions take no time, as the papers assume.
+        clock: ``ideal``: decisions take no time, as the papers assume; ``slurm``, on the cluster of a ``slurm.conf``:
+            the ticks and delays of Slurm's daemons. None takes that of the machine: Slurm's where there is a
+            ``slurm.conf``, else ideal.
         passes: ``batch`` or ``event``: what happens at one instant, see
             :mod:`emulator.engine.loop`. The default is what most papers imply.
         kill_at_limit: whether a job that reaches its limit is killed, as Slurm does.
@@ -46,7 +51,7 @@ class Config:
         seed: of the random numbers that plugins draw; each plugin has a stream of its own.
         dispatch: ``resolved`` calls a hook's one implementation directly, ``pluggy``
             always goes through pluggy. The schedule is the same; for debugging.
-        compiled: use compiled kernels (the extra ``compiled``) where there are some. The
+        compiled: use compiled kernels (numba) where there are some. The
             schedule is the same. The default: if numba is installed.
         explain: whether to record, in the event log, who decided what and why, for
             ``slurm-sim explain``. The schedule is the same; the run takes longer.
@@ -55,7 +60,7 @@ class Config:
     processors: int | None = None
     slots: Mapping[str, str] = field(default_factory=dict)
     plugin_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    timing: Literal["ideal"] = "ideal"
+    clock: Clock | None = None
     passes: Passes = "batch"
     kill_at_limit: bool = True
     expired: Expired = "limit"
@@ -66,7 +71,8 @@ class Config:
     explain: bool = False
 
     def __post_init__(self) -> None:
-        self._one_of("timing", ("ideal",))
+        if self.clock is not None:
+            self._one_of("clock", get_args(Clock))
         self._one_of("passes", get_args(Passes))
         self._one_of("expired", get_args(Expired))
         if not isinstance(self.seed, Integral) or isinstance(self.seed, bool) or self.seed < 0:
@@ -76,6 +82,29 @@ class Config:
                 f"preemption is {self.preemption!r}; give a Preemption, from emulator.config.preemption"
             )
         self._one_of("dispatch", ("resolved", "pluggy"))
+
+    def on_cluster(self) -> Config:
+        """The options on the cluster of a ``slurm.conf``, with its default clock.
+
+        Raises:
+            ConfigurationError: one that the file decides.
+        """
+        usual = Config()
+        stated = [name for name in DECIDED if getattr(self, name) != getattr(usual, name)]
+        if stated:
+            raise ConfigurationError(
+                "with a slurm.conf or a scenario machine and policy come from that file; "
+                f"leave out {', '.join(sorted(stated))}, or change the file"
+            )
+        clock = self.clock or "slurm"
+        if clock == "slurm" and self.passes != "batch":
+            raise ConfigurationError("passes is for the ideal clock; leave passes out, or give clock=ideal")
+        return replace(self, clock=clock)
+
+    @property
+    def compiled_or_default(self) -> bool | None:
+        """Whether to use compiled kernels, if that was said; None for the default."""
+        return None if self.compiled == Config().compiled else self.compiled
 
     def _one_of(self, option: str, choices: tuple[str, ...]) -> None:
         value = getattr(self, option)

@@ -8,6 +8,7 @@ and observers in step. What a plugin asked for has been validated before it come
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Callable, Sequence
 from heapq import heappush
 
 from emulator.accounting.headwatch import HeadWatch
@@ -17,8 +18,10 @@ from emulator.engine.events import FINISH, RETURN, WAKE, Event
 from emulator.execution.handover import Handover
 from emulator.execution.overdue import Overdue
 from emulator.execution.progress import Progress
+from emulator.livelock import Livelock, standstill
 from emulator.scheduling.queue import JobQueue
-from emulator.state.jobs import CANCELLED, COMPLETED, PENDING, REJECTED, REQUEUED, RUNNING, TIMEOUT, JobTable
+from emulator.state.jobs import CANCELLED, COMPLETED, FUTURE, PENDING, REJECTED, REQUEUED, RUNNING, TIMEOUT, JobTable
+from slurm_sim_plugins.errors import StandstillError
 from slurm_sim_plugins.profile import RunEntry
 from slurm_sim_plugins.views import Job, Run, Situation
 
@@ -43,13 +46,16 @@ class Apply:
         now: the current instant in microseconds; ``situation.now`` is the same in seconds.
         free: idle processors; the situation shows the same.
         changed: whether something has happened, since it was last reset, that may let a
-            job start which was refused before.
+            job start which was refused before. That includes a start of a run that is
+            planned for another time than its job was while it waited: it can move the
+            head's reservation.
         hopeful: whether, since it was last reset, a job was queued that fits.
         state: the state of each job.
         facts: the columns that its jobs share, by which a job of this simulation is known.
         useful: work that each job does before it ends, in microseconds.
         watch: watches the head of the queue.
         runs: the entry of each job's current run, or None.
+        renumber: gives preempted jobs their present priorities, where these change in time; or None.
     """
 
     def __init__(
@@ -67,6 +73,7 @@ class Apply:
         self.hopeful = False
         self.watch = HeadWatch(situation, table)
         self.runs: list[RunEntry | None] = [None] * len(table)
+        self.renumber: Callable[[Sequence[Job]], None] | None = None
         self._situation = situation
         self._table = table
         self.state = table.state
@@ -84,6 +91,7 @@ class Apply:
         self._learnt = witness.of_run_times if witness is not None else None
         self._queue = JobQueue(situation)
         self._sequence = 0
+        self._livelock = Livelock()
         if progress.overhead:
             for job in table.jobs:
                 self._plan_next_run(job)
@@ -140,16 +148,21 @@ class Apply:
         self.state[index] = RUNNING
         situation.free = self.free = self.free - processors
         situation._reservation = None
+        if situation._plan is not None:
+            situation._plan.started(job)
         was_head = self._queue.remove(job)
         if situation._arrived and job in situation._arrived:
             situation._arrived.remove(job)
 
         self._sequence = sequence = self._sequence + 1
         start = situation.now
-        planned_end, end = now + instant(job.planned_running), now + progress.duration[index]
-        if self._handover.pending:
-            delay = self._handover.take(index, processors, self.free, now)
+        planned = job.planned_running
+        planned_end, end = now + instant(planned), now + progress.duration[index]
+        if planned != job.planned:
+            self.changed = True
+        if self._handover.pending and (delay := self._handover.take(index, processors, self.free, now)):
             planned_end, end = planned_end + delay, end + delay
+            self.changed = True
         heappush(self._heap, (end, progress.ends_by[index], sequence, index))
         self.runs[index] = entry = (planned_end / MICROSECONDS, sequence, processors, start, job)
         insort(situation._runs, entry)
@@ -171,7 +184,7 @@ class Apply:
         self.state[index] = COMPLETED if kind == FINISH else TIMEOUT
         self._table.end[index] = self.now
         if self._end_witness is not None:
-            self._end_witness.ended(self.now, Run._make(entry), "COMPLETED" if kind == FINISH else "TIMEOUT")
+            self._end_witness.ended(self.now, entry[4], Run._make(entry), "COMPLETED" if kind == FINISH else "TIMEOUT")
         if self._learnt is not None:
             self._learnt(self.now, entry[4], self._progress.useful[index] / MICROSECONDS)
 
@@ -180,6 +193,7 @@ class Apply:
         table, job = self._table, run.job
         index, start = job.index, table.start[job.index]
         at_work = self._at_work(index)
+        left = self._progress.duration[index] - at_work
         self._leave(index)
         table.requeues[index] += 1
         if not table.backfilled[index] and table.could_start[index] == NEVER:
@@ -191,6 +205,8 @@ class Apply:
         _set(job, "backfilled", False)
         if self._progress.overhead:
             self._plan_next_run(job)
+        if self.renumber is not None:
+            self.renumber((job,))
         if away:
             self.state[index] = REQUEUED
             self._handover.begin(self.now + away, run.processors)
@@ -201,6 +217,20 @@ class Apply:
             self._queue.add(job)
         if self._witness is not None:
             self._witness.requeued(self.now, run, preemptor, reason)
+        if self._livelock.sent_back(index, left):
+            self._expect_progress(job)
+
+    def _expect_progress(self, job: Job) -> None:
+        """A job was preempted often.
+
+        Raises:
+            StandstillError: nothing else has happened meanwhile.
+        """
+        count, now = self.state.count, self._situation.now
+        ended = sum(map(count, (COMPLETED, TIMEOUT, REJECTED, CANCELLED)))
+        starts = (entry[3] for entry in self._situation._runs)
+        if not count(FUTURE) and self._livelock.stuck(job.index, now, ended, starts):
+            raise StandstillError(standstill(now, job.id, "preempted"))
 
     def returned(self, index: int) -> None:
         """The checkpoint of a preempted job is written: it waits again, at its old place."""
@@ -230,6 +260,11 @@ class Apply:
         if self._witness is not None:
             self._witness.reserved(self.now, job, time, reason)
 
+    def passed(self) -> None:
+        """A pass is over."""
+        if self._witness is not None:
+            self._witness.passed(self.now, self._situation)
+
     def wake(self, time: float) -> None:
         """Ask for a pass at ``time`` (seconds)."""
         self._sequence += 1
@@ -245,8 +280,9 @@ class Apply:
         self.changed = True
         for entry in entries[: bisect_left(entries, (now, NO_SEQUENCE))]:
             planned_end, sequence, processors, start, job = entry
-            delay = self._handover.delay(job.index) / MICROSECONDS
-            later = instant(self._overdue(job, start + delay, now)) / MICROSECONDS
+            began = instant(start) + self._handover.delay(job.index)
+            planned, longest = began + instant(job.planned_running), instant(job.longest)
+            later = self._overdue(began, planned, longest, self.now) / MICROSECONDS
             if later <= planned_end:
                 continue
             del entries[bisect_left(entries, entry)]

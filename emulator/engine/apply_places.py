@@ -59,6 +59,8 @@ class PlacedApply(Apply):
         self.state[index] = RUNNING
         situation.free = self.free = self.free - self._blocks.sizes[block]
         situation._reservation = None
+        if situation._plan is not None:
+            situation._plan.started(job)
         was_head = self._queue.remove(job)
         if situation._arrived and job in situation._arrived:
             situation._arrived.remove(job)
@@ -67,6 +69,8 @@ class PlacedApply(Apply):
         delay = self._handover.enter(index, self._blocks.takes[block], now)
         start = situation.now
         planned_end = now + instant(job.planned_running) + delay
+        if delay or job.planned_running != job.planned:
+            self.changed = True
         heappush(self._heap, (now + progress.duration[index] + delay, progress.ends_by[index], sequence, index))
         self.runs[index] = entry = (planned_end / MICROSECONDS, sequence, job.processors, start, job)
         insort(situation._runs, entry)

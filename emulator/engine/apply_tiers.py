@@ -82,6 +82,8 @@ class TieredApply(Apply):
             watch.started(job)
 
         stay = self._stay(job, tier, where, self._situation.now, now + instant(setup))
+        if setup or job.planned_running != job.planned:
+            self.changed = True
         seat = self._sit(stay, "start", setup + job.planned_running)
         if self._start_witness is not None:
             run = Run._make(seat.entry)
@@ -159,6 +161,8 @@ class TieredApply(Apply):
             entry = ((self.now + instant(planned)) / MICROSECONDS, sequence, job.processors, now, job)
             situation.free = self.free = self.free - job.processors
             situation._reservation = None
+            if situation._plan is not None:
+                situation._plan.started(job)
             insort(situation._runs, entry)
             if self.watch.head is not None:
                 self.watch.started(job)

@@ -15,6 +15,11 @@ def instant(seconds: float) -> int:
     return round(seconds * MICROSECONDS)
 
 
+def nearest(number: int, parts: int) -> int:
+    """A quotient of whole numbers as a whole number; a half is rounded up, whatever is added to the quotient."""
+    return (2 * number + parts) // (2 * parts)
+
+
 def instants(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
     """As :func:`instant`, for a column."""
     return np.rint(seconds * MICROSECONDS).astype(np.int64)

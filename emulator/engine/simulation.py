@@ -14,6 +14,8 @@ from emulator.execution.overdue import OVERDUE
 from emulator.execution.progress import Progress as Execution
 from emulator.execution.progress import Unsaved
 from emulator.hooks import FAILURES, Hooks
+from emulator.hooktable import BLOCKS, TIERS, check_hooks
+from emulator.machines import PROCESSORS, check_machines, check_order
 from emulator.scheduling.admission import Admission
 from emulator.scheduling.priorities import Priorities
 from emulator.scheduling.room import RoomMaker
@@ -48,9 +50,13 @@ class Simulation:
     def __init__(
         self, workload: Workload, processors: int, config: Config, selection: Selection, log: EventLog | None = None
     ) -> None:
+        check_machines(selection, selection.slots.values(), PROCESSORS)
+        check_order(selection)
         self.table = JobTable(workload)
         self._situation = SchedulingView(processors, compiled=config.compiled)
         self._hooks = Hooks(selection, config.dispatch)
+        kind = TIERS if self._hooks.tiered else BLOCKS if self._hooks.placed else PROCESSORS
+        check_hooks(selection, selection.infos, kind, "ideal")
         heap: list[Event] = []
         execution = Execution(self.table, config.preemption, kill_at_limit=config.kill_at_limit)
         witness = Witness(log, self._hooks) if Witness.needed(log, self._hooks) else None
@@ -80,6 +86,8 @@ class Simulation:
         planned = self._hooks.walltime_submit is not None or self._hooks.walltime_pending is not None
         may_overrun = planned or not config.kill_at_limit or config.preemption.overhead
         priorities = Priorities(self._situation, self._hooks, apply, self._validate)
+        if self._hooks.priority_period is not None:
+            apply.renumber = priorities.set
         self._pass = make_pass(
             self._situation, self._hooks, apply, self._validate, room, priorities, may_overrun=may_overrun
         )
@@ -159,7 +167,13 @@ class Simulation:
             answer = self._hooks.backfill_candidates(self._backfill_view)  # type: ignore[misc]
         except FAILURES as error:
             self._hooks.fail("backfill_candidates", error, time=self._situation.now)
-        return jobs if answer is None else list(self._validate.order(answer, jobs))
+        if answer is None:
+            return jobs
+        ordered = list(self._validate.order(answer, jobs))
+        if len(ordered) < len(jobs):
+            # A job that was left out was not refused.
+            self._apply.changed = True
+        return ordered
 
 
 def check_tiers(selection: Selection, tiers: Tiers | None) -> None:

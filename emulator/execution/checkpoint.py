@@ -22,24 +22,26 @@ class IntervalCheckpoint:
         read: microseconds that a run takes to go on from one, by job.
     """
 
+    parts = 1
+
     def __init__(self, interval: Sequence[int], write: Sequence[int], read: Sequence[int]) -> None:
         self._interval = interval
         self._write = write
         self._read = read
 
-    def span(self, index: int, left: float, resumed: bool) -> float:
+    def span(self, index: int, left: int, resumed: bool) -> int:
         """The work and its checkpoints, after reading the last one of the run before."""
         return left + self._count(index, left) * self._write[index] + (self._read[index] if resumed else 0)
 
-    def kept(self, index: int, left: float, elapsed: int, resumed: bool) -> float:
+    def kept(self, index: int, left: int, elapsed: int, resumed: bool) -> int:
         """What the complete checkpoints of this run hold."""
         return self.written(index, left, elapsed, resumed) * self._interval[index]
 
-    def written(self, index: int, left: float, elapsed: int, resumed: bool) -> float:
+    def written(self, index: int, left: int, elapsed: int, resumed: bool) -> int:
         """How many checkpoints this run has completed."""
         return min(self._working(index, elapsed, resumed) // self._cycle(index), self._count(index, left))
 
-    def done(self, index: int, left: float, elapsed: int, resumed: bool) -> float:
+    def done(self, index: int, left: int, elapsed: int, resumed: bool) -> int:
         """What this run has done of its work, saved or not."""
         complete = self.written(index, left, elapsed, resumed)
         since = self._working(index, elapsed, resumed) - complete * self._cycle(index)
@@ -59,7 +61,7 @@ class IntervalCheckpoint:
     def _cycle(self, index: int) -> int:
         return self._interval[index] + self._write[index]
 
-    def _count(self, index: int, left: float) -> float:
+    def _count(self, index: int, left: int) -> int:
         """How many checkpoints a run writes that does ``left`` of work."""
         return max(0, -(-left // self._interval[index]) - 1)
 
@@ -79,23 +81,25 @@ class JustInTimeCheckpoint:
         read: microseconds that a run takes to go on from one, by job.
     """
 
+    parts = 1
+
     def __init__(self, write: Sequence[int], read: Sequence[int]) -> None:
         self._write = write
         self._read = read
 
-    def span(self, index: int, left: float, resumed: bool) -> float:
+    def span(self, index: int, left: int, resumed: bool) -> int:
         """The work, after reading the last checkpoint."""
         return left + (self._read[index] if resumed else 0)
 
-    def kept(self, index: int, left: float, elapsed: int, resumed: bool) -> float:
+    def kept(self, index: int, left: int, elapsed: int, resumed: bool) -> int:
         """All that was done since the last checkpoint was read."""
         return max(0, elapsed - self._read[index] if resumed else elapsed)
 
-    def written(self, index: int, left: float, elapsed: int, resumed: bool) -> float:
+    def written(self, index: int, left: int, elapsed: int, resumed: bool) -> int:
         """None while the run lasts."""
         return 0
 
-    def done(self, index: int, left: float, elapsed: int, resumed: bool) -> float:
+    def done(self, index: int, left: int, elapsed: int, resumed: bool) -> int:
         """What this run has done of its work."""
         return min(left, self.kept(index, left, elapsed, resumed))
 

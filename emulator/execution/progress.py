@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from emulator.config.preemption import Preemption
-from emulator.engine.clock import MICROSECONDS, instant
+from emulator.engine.clock import MICROSECONDS, instant, nearest
 from emulator.engine.events import FINISH, TIMEOUT
 from emulator.execution.checkpoint import NEVER_WRITTEN, IntervalCheckpoint, JustInTimeCheckpoint, spread_over_limit
 from emulator.execution.requeue import Requeue
@@ -26,12 +26,18 @@ LEAST_PLANNED = MICROSECONDS
 
 
 class Mode(Protocol):
-    """What preemption does, to a job by its index; times in microseconds."""
+    """What preemption does, to a job by its index; times in microseconds, work in parts of them.
 
-    def span(self, index: int, left: float, resumed: bool) -> float:
+    Attributes:
+        parts: of a microsecond, so that what is done in whole microseconds is a whole number of them.
+    """
+
+    parts: int
+
+    def span(self, index: int, left: int, resumed: bool) -> int:
         """How long a run lasts that does ``left`` of work; ``resumed`` if it goes on from an earlier one."""
 
-    def kept(self, index: int, left: float, elapsed: int, resumed: bool) -> float:
+    def kept(self, index: int, left: int, elapsed: int, resumed: bool) -> int:
         """How much work survives of a run that was to do ``left`` and is preempted after ``elapsed``."""
 
     def unsaved(self, index: int, elapsed: int, resumed: bool) -> int:
@@ -58,7 +64,7 @@ class Progress:
         overhead: whether runs may last longer than their work.
     """
 
-    __slots__ = ("_mode", "_resumed", "_saved", "duration", "ends_by", "overhead", "useful")
+    __slots__ = ("_mode", "_parts", "_resumed", "_saved", "duration", "ends_by", "overhead", "useful")
 
     def __init__(self, table: JobTable, preemption: Preemption, *, kill_at_limit: bool) -> None:
         work, limit = table.work, table.limit
@@ -68,10 +74,11 @@ class Progress:
         self.overhead = preemption.overhead
         self.duration: list[int] = self.useful.copy()
         self._mode = make_mode(table, preemption)
-        self._saved: dict[int, float] = {}
+        self._parts = parts = self._mode.parts
+        self._saved: dict[int, int] = {}
         self._resumed: set[int] = set()
         if self.overhead:
-            self.duration = [round(self._mode.span(index, left, False)) for index, left in enumerate(self.useful)]
+            self.duration = [self._mode.span(index, left * parts, False) for index, left in enumerate(self.useful)]
 
     def preempt(self, index: int, elapsed: int) -> tuple[int, int]:
         """A run is preempted after ``elapsed`` microseconds at work.
@@ -82,14 +89,15 @@ class Progress:
         """
         if not self.overhead:
             return 0, 0
-        useful, before = self.useful[index], self._saved.get(index, 0)
+        parts = self._parts
+        useful, before = self.useful[index] * parts, self._saved.get(index, 0)
         kept = self._mode.kept(index, useful - before, elapsed, index in self._resumed)
         self._saved[index] = saved = min(before + kept, useful)
         if saved or isinstance(self._mode, Suspend):
             self._resumed.add(index)
-        self.duration[index] = round(self._mode.span(index, useful - saved, index in self._resumed))
+        self.duration[index] = self._mode.span(index, useful - saved, index in self._resumed)
         # Rounded so that the runs add up to the work, however many there are.
-        added = round(saved) - round(before)
+        added = nearest(saved, parts) - nearest(before, parts)
         return added, self._mode.away(index) if added else 0
 
     def unsaved(self, index: int, elapsed: int) -> int:
@@ -100,13 +108,13 @@ class Progress:
         """How long the next run of a job lasts, in seconds, if all its work takes ``seconds``."""
         if not self.overhead:
             return seconds
-        left = seconds * MICROSECONDS
-        saved = self._saved.get(index, 0)
+        work, parts, saved = instant(seconds), self._parts, self._saved.get(index, 0)
+        left = work * parts
         if saved:
-            left = max(LEAST_PLANNED, left - saved)
+            left = max(LEAST_PLANNED * parts, left - saved)
         lasts = self._mode.span(index, left, index in self._resumed)
         # What takes no longer than its work takes just as long, without rounding.
-        return seconds if lasts == seconds * MICROSECONDS else lasts / MICROSECONDS
+        return seconds if lasts == work else lasts / MICROSECONDS
 
 
 class Unsaved:

@@ -6,11 +6,13 @@ from __future__ import annotations
 class Requeue:
     """Runs are as long as their work; nothing survives preemption."""
 
-    def span(self, index: int, left: float, resumed: bool) -> float:
+    parts = 1
+
+    def span(self, index: int, left: int, resumed: bool) -> int:
         """The work itself."""
         return left
 
-    def kept(self, index: int, left: float, elapsed: int, resumed: bool) -> float:
+    def kept(self, index: int, left: int, elapsed: int, resumed: bool) -> int:
         """Nothing."""
         return 0
 

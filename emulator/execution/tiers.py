@@ -2,7 +2,9 @@
 
 A run is so much work to do and a rate at which it does it. When the rate changes, what
 was done until then is settled, and the end is found anew; between two changes nothing
-ticks. Ends are rounded to the nearest microsecond, what is done is not rounded.
+ticks. Ends are rounded to the nearest microsecond, half of one up; what is done is not
+rounded (see :data:`slurm_sim_plugins.tiers.PARTS`), so that no end depends on how often
+it was worked out.
 """
 
 from __future__ import annotations
@@ -10,20 +12,20 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from emulator.config.preemption import Preemption
-from emulator.engine.clock import MICROSECONDS
+from emulator.engine.clock import MICROSECONDS, nearest
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.decisions import FIRST_TIER
 from slurm_sim_plugins.errors import ConfigurationError, InputError, PluginError
 from slurm_sim_plugins.manager import Selection
 from slurm_sim_plugins.processors import Processors
 from slurm_sim_plugins.profile import RunEntry
-from slurm_sim_plugins.tiers import Stay
+from slurm_sim_plugins.tiers import PARTS, Stay, work_at
 
 Came = Literal["start", "swap", "migration"]
 """How a run came to where it is: a swap is to another tier of the same processors."""
 TIERS = (FIRST_TIER, "bg")
 """The tiers of a plugin that does not say."""
-FURTHEST = 2.0**62
+FURTHEST = 2**62
 """Microseconds; what would end later does not end by itself."""
 
 _set = object.__setattr__
@@ -52,7 +54,7 @@ class Seat:
         stay: where it is.
         entry: what stands for it in lists of runs.
         came: how it came there.
-        before: microseconds of work that the run did in earlier stays.
+        before: parts of work that the run did in earlier stays.
 
     Attributes:
         end: the instant for which its end stands in the event heap, or None.
@@ -61,7 +63,7 @@ class Seat:
 
     __slots__ = ("before", "came", "end", "entry", "stay", "timed")
 
-    def __init__(self, stay: Stay, entry: RunEntry, came: Came, before: float) -> None:
+    def __init__(self, stay: Stay, entry: RunEntry, came: Came, before: int) -> None:
         self.stay = stay
         self.entry = entry
         self.came = came
@@ -73,18 +75,19 @@ class Seat:
         """The stay, which is over now."""
         stay = self.stay
         start = round(stay.since * MICROSECONDS)
-        return PastStay(stay.job.index, run, start, now, stay.tier, stay.where, stay._done - self.before, self.came)
+        work = (stay._done - self.before) / (1 << PARTS)
+        return PastStay(stay.job.index, run, start, now, stay.tier, stay.where, work, self.came)
 
 
 def settle(stay: Stay, now: int) -> None:
     """Note what was done until now."""
     begun = max(stay._settled, stay._stalled)
     if now > begun:
-        _set(stay, "_done", stay._done + (now - begun) * stay.rate)
+        _set(stay, "_done", stay._done + work_at(stay.rate, now - begun))
     _set(stay, "_settled", now)
 
 
-def end_of(stay: Stay, work: float, now: int) -> int | None:
+def end_of(stay: Stay, work: int, now: int) -> int | None:
     """When a settled run will have done its work, if its rate stays; None for never.
 
     Args:
@@ -92,13 +95,13 @@ def end_of(stay: Stay, work: float, now: int) -> int | None:
         work: microseconds of work that it has to do in all.
         now: the current instant.
     """
-    begun, left = max(now, stay._stalled), work - stay._done
+    begun, left = max(now, stay._stalled), (work << PARTS) - stay._done
     if left <= 0:
         return begun
-    if left > FURTHEST * stay.rate:
+    rate = work_at(stay.rate, 1)
+    if left > FURTHEST * rate:
         return None
-    # Half a microsecond is rounded up, whenever it is worked out; Python's round() would not always do so.
-    return begun + int(left / stay.rate + 0.5)
+    return begun + nearest(left, rate)
 
 
 def tier_names(selection: Selection) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from emulator.engine.clock import instant
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.answers import Refused
 from slurm_sim_plugins.decisions import MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake
-from slurm_sim_plugins.hookspecs import SLOTS, SPECS
+from slurm_sim_plugins.hookspecs import LOOPS, SLOTS, SPECS
 from slurm_sim_plugins.interposing import Around, around_hooks
 from slurm_sim_plugins.manager import Selection
 from slurm_sim_plugins.views import Situation
@@ -71,8 +71,8 @@ class Explainer:
     def around(self, hook: str, values: dict[str, Any]) -> Around:
         """One call of a hook."""
         answer = yield
-        if hook == "schedule":
-            return self._decisions(values["view"], answer) if hasattr(answer, "send") else answer
+        if hook in LOOPS:
+            return self._decisions(hook, values["view"], answer) if hasattr(answer, "send") else answer
         with suppress(Refused):
             # What cannot be used, the emulator says in a moment, and better.
             getattr(self, f"_{hook}")(answer=answer, **values)
@@ -94,7 +94,7 @@ class Explainer:
     def _priority_set(self, view: Any, answer: Any) -> None:
         if answer is None:
             return
-        for job, number in zip(view.to_set, answers.priorities(answer, view.to_set), strict=True):
+        for job, number in zip(view.to_set, map(answers.number, answers.priorities(answer, view.to_set)), strict=True):
             if job.id not in self._known:
                 self._known.add(job.id)
                 self._note(view, "priority", job, "priority_set", priority=_number(number))
@@ -134,7 +134,7 @@ class Explainer:
             facts = {"job": head, "head": head, "free": view.free, "waiting": len(view.queue)}
             self._log.note(instant(view.now), "pass", facts)
 
-    def _decisions(self, view: Any, decisions: Any) -> Generator[Any, Any, None]:
+    def _decisions(self, hook: str, view: Any, decisions: Any) -> Generator[Any, Any, None]:
         """The scheduler's decisions; each is noted before it is carried out."""
         answer = None
         while True:
@@ -142,12 +142,13 @@ class Explainer:
                 decision = decisions.send(answer)
             except StopIteration:
                 return
-            self._decided(view, decision)
+            for one in decision.parts() if isinstance(decision, Reserve) else (decision,):
+                self._decided(hook, view, one)
             answer = yield decision
             if isinstance(decision, MakeRoom):
-                self._note(view, "room", decision.job, "schedule", granted=bool(answer))
+                self._note(view, "room", decision.job, hook, granted=bool(answer))
 
-    def _decided(self, view: Any, decision: Any) -> None:
+    def _decided(self, hook: str, view: Any, decision: Any) -> None:
         job = getattr(decision, "job", None)
         kind = next((word for kind, word in WORDS.items() if isinstance(decision, kind)), "unknown")
         facts: dict[str, Any] = {"decision": kind}
@@ -155,10 +156,11 @@ class Explainer:
             facts["at"] = _number(decision.time)
         if getattr(decision, "reason", ""):
             facts["reason"] = str(decision.reason)
-        self._note(view, "decide", job, "schedule", **facts)
+        self._note(view, "decide", job, hook, **facts)
 
     def _note(self, view: Any, event: str, job: Any, hook: str, **facts: Any) -> None:
-        job_id = getattr(job, "id", None)
+        # On a cluster a scheduler decides about entries of the queue.
+        job_id = getattr(getattr(job, "job", job), "id", None)
         self._log.note(instant(view.now), event, {"job": job_id, **facts, **self._by[hook]})
 
 
@@ -180,8 +182,8 @@ def explain(selection: Selection, log: EventLog) -> Explainer:
         selection: its plugins; the explainer is registered beside them.
         log: where to write.
     """
-    implemented = [hook for hook in ANSWERS if selection.implementations(hook)]
-    plugins = {hook: _plugin_for(selection, hook) for hook in (*implemented, "schedule")}
+    implemented = [hook for hook in (*ANSWERS, *LOOPS) if selection.implementations(hook)]
+    plugins = {hook: _plugin_for(selection, hook) for hook in implemented}
     factory = type("Explainer", (Explainer,), {})
     explainer: Explainer = around_hooks(factory, {*plugins, "job_submitted", "pass_done"})(log, plugins)
     selection.manager.register(explainer, name=NAME)

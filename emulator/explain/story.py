@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from heapq import merge
+from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
 
-from emulator.accounting.runfolder import EVENTS, FinishedRun
+from emulator.accounting.records import read_columns
+from emulator.accounting.runfolder import EVENTS, WAITS, FinishedRun
 from emulator.explain import words
 from emulator.explain.window import Log
 from emulator.report.numbers import instant_text
@@ -26,6 +29,9 @@ What = Literal[
     "started",
     "moved",
     "rate",
+    "preempted",
+    "suspended",
+    "resumed",
     "requeued",
     "preempts",
     "returned",
@@ -58,13 +64,14 @@ class Story:
     Attributes:
         job: its row of the records.
         steps: in the order of happening.
-        explained: whether the run was made with ``explain``; else who decided and why it
-            waited is not known.
+        explained: whether the run was made with ``explain``; else who decided is not known.
+        reasons: whether it is known why it waited.
     """
 
     job: Mapping[str, Any]
     steps: list[Step]
     explained: bool
+    reasons: bool
 
 
 def tell(run: FinishedRun, job: int) -> Story:
@@ -81,17 +88,32 @@ def tell(run: FinishedRun, job: int) -> Story:
     log = Log(run.folder / EVENTS)
     beginning = log.beginning(row["submit"])
     teller = _Teller(run, row, log, beginning)
-    for event in log.lines(beginning):
+    waits = _waits(run, job) if run.on_cluster else ()
+    for event in merge(log.lines(beginning), waits, key=itemgetter("time")):
         try:
             teller.hear(event)
-        except (LookupError, TypeError, ValueError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise InputError(
                 f"{run.folder / EVENTS}: the event {event} is not as this version writes it ({error!r}); make the run "
                 "again"
             ) from error
         if teller.over:
             break
-    return Story(row, teller.steps, teller.explained)
+    if not teller.steps:
+        raise InputError(f"{run.folder / EVENTS}: says nothing of job {job}; make the run again")
+    return Story(row, teller.steps, teller.explained, teller.explained or run.on_cluster)
+
+
+def _waits(run: FinishedRun, job: int) -> Iterator[Event]:
+    """Why a job of a cluster waited, in the words of ``squeue``, as events."""
+    columns = read_columns(run.folder / WAITS)
+    rows = np.flatnonzero((columns["job_id"] == job) & (columns["state"] == "PENDING"))
+    time, reason = columns["time"][rows].tolist(), columns["reason"][rows].tolist()
+    last = None
+    for place, why in enumerate(reason):
+        if why != last and time[place] != (time[place + 1] if place + 1 < len(rows) else None):
+            last = why
+            yield {"time": time[place], "event": "wait", "job": job, "reason": str(why)}
 
 
 def _row(run: FinishedRun, job: int) -> dict[str, Any]:
@@ -112,6 +134,7 @@ class _Teller:
         self.over = False
         self.explained = False
         self._run = run
+        self._unit = "CPU" if run.on_cluster else "processor"
         self._job: int = row["job_id"]
         self._row = row
         self._log = log
@@ -129,7 +152,11 @@ class _Teller:
             "submit": self._submit,
             "reject": self._reject,
             "reserve": self._reserve,
+            "wait": lambda event: self._tell(event, "waits", words.waits_for(event), own=False),
             "start": self._start,
+            "preempt": lambda event: self._tell(event, "preempted", words.preempted(event)),
+            "suspend": lambda event: self._tell(event, "suspended", words.suspended(event)),
+            "resume": lambda event: self._tell(event, "resumed", words.resumed(event)),
             "move": lambda event: self._tell(event, "moved", words.moved(event, self._by("move"))),
             "rate": lambda event: self._tell(event, "rate", words.rate(event)),
             "requeue": self._requeue,
@@ -153,6 +180,8 @@ class _Teller:
                 handle(event)
         elif kind == "requeue" and event.get("preemptor") == self._job:
             self._tell(event, "preempts", words.preempts(event, self._named), own=False)
+        elif kind == "preempt" and event["preemptor"] == self._job:
+            self._tell(event, "preempts", words.gives_way(event), own=False)
         if kind == "pass":
             self._pass(event)
         elif kind == "victims":
@@ -171,7 +200,7 @@ class _Teller:
 
     def _submit(self, event: Event) -> None:
         self._waits = True
-        self._tell(event, "submitted", words.submitted(self._row))
+        self._tell(event, "submitted", words.submitted(self._row, self._unit))
 
     def _reject(self, event: Event) -> None:
         self.over = True
@@ -179,7 +208,9 @@ class _Teller:
 
     def _queued(self, event: Event) -> None:
         self._head = event["head"]
-        text = words.queued(event, self._run.records.processors, self._reservation_of(event["head"]), self._at)
+        text = words.queued(
+            event, self._run.records.processors, self._reservation_of(event["head"]), self._at, self._unit
+        )
         self._tell(event, "submitted", text, own=False)
 
     def _plan(self, event: Event) -> None:
@@ -198,7 +229,7 @@ class _Teller:
 
     def _start(self, event: Event) -> None:
         self._waits, self._why = False, None
-        self._tell(event, "started", words.started(event, self._row, self._head, self._by("start")))
+        self._tell(event, "started", words.started(event, self._row, self._head, self._by("start"), self._unit))
 
     def _requeue(self, event: Event) -> None:
         self._waits = True
@@ -211,13 +242,13 @@ class _Teller:
     def _pass(self, event: Event) -> None:
         """A pass is over: why does the job still wait?"""
         self._head = event["head"]
-        if not self._waits or self._head is None:
+        if not self._waits or self._head is None or self._run.on_cluster:
             return
         reserved = self._reservation_of(self._head)
         why = (self._head, reserved, self._row["processors"] <= event["free"])
         if why != self._why:
             self._why = why
-            text = words.waits(self._row, event, reserved, self._planned, self._running, self._at)
+            text = words.waits(self._row, event, reserved, self._planned, self._running, self._at, self._unit)
             self._tell(event, "waits", text, own=False)
 
     def _reservation_of(self, head: int) -> float | None:

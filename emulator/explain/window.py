@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import mmap
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from emulator.accounting.schema import LARGEST
+from emulator.files import open_kept
 from slurm_sim_plugins.errors import InputError
 
 TIME = b'{"time":'
@@ -27,8 +30,8 @@ class Log:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            with path.open("rb") as stream:
-                size = path.stat().st_size
+            with open_kept(path) as stream:
+                size = os.fstat(stream.fileno()).st_size
                 self._data: mmap.mmap | bytes = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}; run with --out writes it") from error
@@ -86,9 +89,9 @@ class Log:
     def _event(self, line: int, end: int) -> dict[str, Any]:
         try:
             event: dict[str, Any] = json.loads(self._data[line:end])
-            if not isinstance(event["event"], str) or not isinstance(event["time"], int | float):
+            if not isinstance(event["event"], str) or not abs(event["time"]) < LARGEST:
                 raise ValueError("it has no event or no time")
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise self._damaged(line, error) from error
         return event
 

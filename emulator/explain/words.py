@@ -14,12 +14,15 @@ MOST_HOLDERS = 4
 """Jobs that are named when it is said who holds the processors: the largest."""
 
 
-def submitted(row: Mapping[str, Any]) -> str:
-    """A job is submitted."""
-    return f"submitted: {_processors(row['processors'])}, limit {duration_text(row['time_limit'])}"
+def submitted(row: Mapping[str, Any], unit: str) -> str:
+    """A job is submitted; ``unit`` is what it is given: processor or CPU."""
+    there = f" in partition {printable(row['partition'])}" if row.get("partition") else ""
+    limit = row["time_limit"]
+    bound = f"limit {duration_text(limit)}" if limit is not None and limit == limit else "no limit"
+    return f"submitted: {_counted(row['processors'], unit)}{there}, {bound}"
 
 
-def queued(event: Event, total: int, head_reserved: float | None, at: At) -> str:
+def queued(event: Event, total: int, head_reserved: float | None, at: At, unit: str) -> str:
     """Where it stands in the queue."""
     first = (
         "it is first in the queue"
@@ -27,7 +30,7 @@ def queued(event: Event, total: int, head_reserved: float | None, at: At) -> str
         else f"it is number {event['position']} of {event['waiting']} in the queue, behind job {event['head']}"
         f"{_reserved(head_reserved, at)}"
     )
-    return f"{first}; {event['free']} of {total} processors are free"
+    return f"{first}; {event['free']} of {total} {unit}s are free"
 
 
 def priority(event: Event) -> str:
@@ -52,6 +55,7 @@ def waits(
     seconds: float,
     running: Mapping[int, int],
     at: At,
+    unit: str,
 ) -> str:
     """Why it waits after a pass.
 
@@ -62,6 +66,7 @@ def waits(
         seconds: how long the job is planned to run.
         running: processors of what runs, by job.
         at: words for an instant.
+        unit: processor or CPU.
     """
     wanted, free, head = row["processors"], event["free"], event["head"]
     if head == row["job_id"]:
@@ -73,10 +78,53 @@ def waits(
         end = event["time"] + seconds
         if reserved is not None and end > reserved:
             why += f"; started now it is planned to run until {at(end)}, beyond that"
-    return f"{why}; {holders(running)}"
+    return f"{why}; {holders(running, unit)}"
 
 
-def holders(running: Mapping[int, int]) -> str:
+MEANINGS = {
+    "None": "no pass has looked at it yet",
+    "Priority": "jobs before it wait for the same nodes",
+    "Resources": "what it needs is in use",
+    "BeginTime": "it may not start yet",
+    "Dependency": "it waits for another job",
+    "Licenses": "its licences are in use",
+    "ReqNodeNotAvail": "its nodes are down, drained or reserved",
+}
+"""What some words of ``squeue`` mean."""
+
+
+def waits_for(event: Event) -> str:
+    """Why it waits, in the words of ``squeue``."""
+    reason = event["reason"]
+    meaning = MEANINGS.get(reason.partition(",")[0], "")
+    return f"waits: {printable(reason)}{f' ({meaning})' if meaning else ''}"
+
+
+def preempted(event: Event) -> str:
+    """It has to give way."""
+    return f"has to give way to job {event['preemptor']} ({printable(event['mode'])})"
+
+
+def gives_way(event: Event) -> str:
+    """Another one has to give way to it."""
+    return f"job {event['job']} has to give way to it ({printable(event['mode'])})"
+
+
+def suspended(event: Event) -> str:
+    """It stands still."""
+    return f"suspended, by {_cause(event)}"
+
+
+def resumed(event: Event) -> str:
+    """It goes on."""
+    return f"resumed, after {_cause(event)}"
+
+
+def _cause(event: Event) -> str:
+    return "an operator" if event["cause"] == "operator" else printable(event["cause"])
+
+
+def holders(running: Mapping[int, int], unit: str) -> str:
     """Which jobs hold the processors, the largest first."""
     if not running:
         return "nothing runs"
@@ -84,7 +132,7 @@ def holders(running: Mapping[int, int]) -> str:
     named = ", ".join(f"job {job} {size}" for job, size in largest[:MOST_HOLDERS])
     rest = largest[MOST_HOLDERS:]
     more = f" and {len(rest)} more {sum(size for _, size in rest)}" if rest else ""
-    return f"{named}{more} {'holds' if len(largest) == 1 else 'hold'} processors"
+    return f"{named}{more} {'holds' if len(largest) == 1 else 'hold'} {unit}s"
 
 
 def reserved(event: Event, decided: Event, at: At) -> str:
@@ -98,15 +146,17 @@ def no_room(event: Event) -> str:
     return f"room was asked for it by preemption, and there is none{_by(event)}"
 
 
-def started(event: Event, row: Mapping[str, Any], head: int | None, decided: Event) -> str:
+def started(event: Event, row: Mapping[str, Any], head: int | None, decided: Event, unit: str) -> str:
     """It starts."""
     ahead = ""
     if event.get("backfilled"):
         ahead = f", ahead of job {head}" if head is not None and head != row["job_id"] else ", backfilled"
     there = f" in {event['tier']}, on {event['where']}" if "tier" in event else ""
+    if "nodes" in event:
+        there = f" of {printable(event['nodes'])}, partition {printable(event['partition'])}"
     waited = event["time"] - row["submit"]
     return (
-        f"started on {_processors(event['processors'])}{there}{ahead}, {duration_text(waited)} after its submission"
+        f"started on {_counted(event['processors'], unit)}{there}{ahead}, {duration_text(waited)} after its submission"
         f"{_by(decided)}{_because(event)}"
     )
 
@@ -123,7 +173,9 @@ def rate(event: Event) -> str:
 
 def requeued(event: Event, named: Event) -> str:
     """It is preempted."""
-    gains = event["preemptor"]
+    gains = event.get("preemptor")
+    if gains is None:
+        return f"sent back to the queue{_because(event)}"
     whom = "to start anew elsewhere" if gains == event["job"] else f"to make room for job {gains}"
     return f"sent back to the queue {whom}{_named_by(named, event)}{_because(event)}"
 
@@ -138,13 +190,26 @@ def returned() -> str:
     return "its checkpoint is written; it waits again"
 
 
+ENDS = {
+    "COMPLETED": "it did all its work",
+    "TIMEOUT": "killed at its limit",
+    "FAILED": "it failed, by its exit code",
+    "CANCELLED": "cancelled",
+    "NODE_FAIL": "a node of it failed",
+    "DEADLINE": "it cannot be over by its deadline",
+    "PREEMPTED": "preempted for good",
+}
+"""What the states mean in which jobs end."""
+
+
 def ended(event: Event) -> str:
     """It is over."""
-    return "ended: killed at its limit" if event["state"] == "TIMEOUT" else "ended: it did all its work"
+    state = event["state"]
+    return f"ended: {ENDS[state]}" if state in ENDS else f"ended: {printable(state)}"
 
 
-def _processors(count: int) -> str:
-    return "1 processor" if count == 1 else f"{count} processors"
+def _counted(count: int, unit: str) -> str:
+    return f"{count} {unit}{'s' if count != 1 else ''}"
 
 
 def _are_free(count: int) -> str:

@@ -30,6 +30,12 @@ def unfair_delay(records: Records) -> Floats:
     return np.where(_blocked(records) & (delay > 0), delay, np.nan)
 
 
+def looked_at(records: Records) -> bool:
+    """Whether the run looked at when heads of the queue could have started; in Slurm's timing none does."""
+    started = ~np.isnan(column(records, "start"))
+    return not started.any() or not np.isnan(column(records, "could_start")[started]).all()
+
+
 def overtaken_delay(records: Records, spans: HeadSpans | None = None) -> Floats:
     """Seconds that a blocked job waited because others were started past it.
 

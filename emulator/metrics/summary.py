@@ -28,13 +28,15 @@ if TYPE_CHECKING:
 __all__ = ["METRICS", "Metric", "Summary", "summarise"]
 
 Summary = dict[str, float | int]
+OTHERWISE = ("FAILED", "CANCELLED", "PREEMPTED", "NODE_FAIL", "DEADLINE")
+"""States of jobs that are over, but not by their own end or at their limit."""
 
 
 def summarise(records: Records, *, threshold: float = THRESHOLD, warm_up: float = 0.0) -> Summary:
     """All metrics, in the order and with the meaning of :data:`METRICS`.
 
     A job that was rejected or did not end is counted, and is in no mean. Of no jobs a mean
-    is NaN.
+    is NaN, and so is what the run did not look at.
 
     Args:
         records: what happened.
@@ -66,12 +68,14 @@ def _first(records: Records, warm_up: float) -> int:
 
 def _counts(records: Records) -> Summary:
     rejected = in_state(records, "REJECTED")
+    otherwise = np.logical_or.reduce([in_state(records, state) for state in OTHERWISE])
     return {
         "jobs": len(records),
         "completed": int(np.sum(in_state(records, "COMPLETED"))),
         "timeout": int(np.sum(in_state(records, "TIMEOUT"))),
         "rejected": int(np.sum(rejected)),
-        "unfinished": int(np.sum(~ended(records) & ~rejected)),
+        "ended_otherwise": int(np.sum(otherwise)),
+        "unfinished": int(np.sum(~ended(records) & ~rejected & ~otherwise)),
     }
 
 
@@ -107,6 +111,8 @@ def _of_machine(records: Records) -> Summary:
 
 
 def _of_fairness(records: Records) -> Summary:
+    if not fairness.looked_at(records):
+        return dict.fromkeys(("delayed", "mean_delay", "max_delay", "violated"), float("nan"))
     delay = fairness.unfair_delay(records)
     return {
         "delayed": int(np.sum(~np.isnan(delay))),

@@ -23,8 +23,6 @@ A problem in TOML::
 
 from __future__ import annotations
 
-import difflib
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,11 +31,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from emulator.config.experiment import read_toml
 from emulator.optimum.problem import BOUND, LEAST_PART, Job, Problem, mira_checkpoint
+from emulator.optimum.weights import LARGEST_SUM
 from emulator.workload.variations import REALTIME
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.blocks import MIDPLANE, Blocks, aligned, doubling_sizes
-from slurm_sim_plugins.errors import ConfigurationError, InputError
+from slurm_sim_plugins.errors import ConfigurationError, InputError, meant
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,12 +71,7 @@ def read_case(path: Path) -> Case:
         InputError: a file that cannot be read, or a job that cannot be part of a schedule.
         ConfigurationError: an unknown key, a value of another kind, a machine that is none.
     """
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: is not TOML: {error}") from error
+    data = read_toml(path)
     _known(f"{path}", data, "file")
     rows = data.get("job", [])
     if not isinstance(rows, list) or not rows or not all(isinstance(row, Mapping) for row in rows):
@@ -137,6 +132,8 @@ def _whole(where: str, row: Mapping[str, Any], key: str) -> int:
     value = row[key]
     if not isinstance(value, int) or isinstance(value, bool):
         raise InputError(f"{where}: {key} takes a whole number, not {value!r}; times are whole seconds")
+    if abs(value) > LARGEST_SUM:
+        raise InputError(f"{where}: {key} is {value}; solvers take numbers up to {LARGEST_SUM}")
     return value
 
 
@@ -164,9 +161,8 @@ def exact(value: float, where: str) -> Fraction:
 def _known(where: str, data: Mapping[str, Any], kind: str) -> None:
     for key in data:
         if key not in KEYS[kind]:
-            close = difflib.get_close_matches(key, KEYS[kind], n=1)
-            meant = f" (did you mean {close[0]!r}?)" if close else ""
-            raise ConfigurationError(f"{where}: there is no key {key}{meant}; known are {', '.join(KEYS[kind])}")
+            known = KEYS[kind]
+            raise ConfigurationError(f"{where}: there is no key {key}{meant(key, known)}; known are {', '.join(known)}")
 
 
 # Workloads ----------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from emulator.optimum.problem import Job, Problem
 from emulator.optimum.schedule import Part, Schedule, Stay
 from emulator.optimum.symmetry import cliques, exchanges, pieces
-from emulator.optimum.weights import Weights, weights
+from emulator.optimum.weights import LARGEST_SUM, Weights, weights
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, CpSolver, IntervalVar, IntVar, LiteralT
@@ -335,7 +335,8 @@ class Model:
         weighed = weights(realtime, self._horizon)
         most = self.problem.bound * len(realtime) + weighed.error
         total = sum((self._jobs[job.id].end - job.submit) * weighed.of[job.id] for job in realtime)
-        self._model.add(total <= int(most * weighed.scale))
+        # No sum is larger than that, whatever the bound allows.
+        self._model.add(total <= min(int(most * weighed.scale), LARGEST_SUM))
 
     def _minimise(self, cuts: Sequence[Cut], below: int | None) -> None:
         for cut in cuts:

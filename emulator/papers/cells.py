@@ -11,6 +11,9 @@ NEAR = 0.05
 FAR = 0.12
 COUNTING_RULES = (1, 2)
 """Tables of which the papers do not say how they count; no other paper's table has these numbers."""
+TRIVIAL = ("jobs", "total_load_pct", "preempted_pct")
+"""Metrics that follow from the log and from other cells, whatever the policy does: how many jobs the log has; its load
+and the wasted load; preempted jobs over jobs."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,11 @@ class Cell:
     ours: float
 
     @property
+    def trivial(self) -> bool:
+        """Whether it says nothing of a policy that other cells do not say, see :data:`TRIVIAL`."""
+        return self.row.rpartition(" ")[2] in TRIVIAL
+
+    @property
     def nearest(self) -> float:
         """The paper's value that ours is nearest to."""
         return min(self.printed, key=lambda value: (abs(value - self.ours), value))
@@ -54,6 +62,11 @@ class Cell:
     def data(self) -> dict[str, Any]:
         """For JSON."""
         return {**asdict(self), "difference": self.difference}
+
+
+def counted(cells: Iterable[Cell]) -> list[Cell]:
+    """Cells that are not trivial, each number once: the papers print a number again wherever it is compared."""
+    return list({(cell.row, cell.column): cell for cell in cells if not cell.trivial}.values())
 
 
 def within(cells: Sequence[Cell], bound: float) -> float:

@@ -14,6 +14,7 @@ from emulator.metrics.averages import largest, mean, weighted
 from emulator.metrics.blocked import BIG, by_size
 from emulator.metrics.heads import HeadSpans, head_spans
 from emulator.metrics.jobs import Floats, bounded_slowdown, column
+from emulator.papers.weeks import by_week
 
 if TYPE_CHECKING:
     from emulator.accounting.records import Records
@@ -46,7 +47,7 @@ def measure(records: Records) -> Numbers:
     for rule, since in (("jobs", None), ("log", 0.0)):
         numbers[f"total_load_pct:{rule}"] = 100 * machine.total_load(records, since)
         numbers[f"wasted_load_pct:{rule}"] = 100 * machine.wasted_load(records, since)
-    numbers |= _delays(records, spans) | _violations(records, spans) | _by_size(records)
+    numbers |= _delays(records, spans) | _violations(records, spans) | _by_size(records) | by_week(records)
     return {key: value for key, value in numbers.items() if math.isfinite(value)}
 
 

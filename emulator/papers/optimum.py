@@ -174,7 +174,7 @@ def _heuristic(problem: Problem) -> Standing:
     from emulator.api import simulate
 
     config = Config(processors=problem.capacity, slots=slots_for(HEURISTIC), preemption=MIRA)
-    result = simulate(workload_of(_exact_limits(problem)), config, catalogue=Catalogue())
+    result = simulate(workload_of(_exact_limits(problem)), config=config, catalogue=Catalogue())
     return standing("WCJS", problem, result.records)
 
 

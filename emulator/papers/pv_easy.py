@@ -163,7 +163,11 @@ def _read_as(config: Config, reading: Reading) -> Config:
             "restart": reading.restart,
         },
         "preempt/shadow_load": {"trim": reading.trim},
-        "walltime/last_model": {"last": reading.last, "refresh": reading.refresh},
+        "walltime/last_model": {
+            "last": reading.last,
+            "refresh": reading.refresh,
+            "outlived": reading.outlived,
+        },
     }
     options = {name: dict(values) for name, values in config.plugin_options.items()}
     for name in config.slots.values():

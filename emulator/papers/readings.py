@@ -19,6 +19,7 @@ class Reading:
         passes: what happens at one instant.
         last: which job is a user's last.
         refresh: whether a prediction is renewed.
+        outlived: what a preempted job is planned with whose run outlived its prediction.
         trim: whether needless victims are spared.
         single_head: whether room is made for one head in a pass.
         extra: whether jobs beside the head's reservation go with those that end in time.
@@ -44,6 +45,7 @@ class Reading:
     passes: str = "batch"
     last: str = "finished"
     refresh: str = "submit"
+    outlived: str = "limit"
     trim: bool = False
     single_head: bool = False
     extra: bool = False
@@ -63,6 +65,7 @@ QUESTIONS: dict[str, tuple[Any, ...]] = {
     "passes": ("batch", "event"),
     "last": ("finished", "submitted"),
     "refresh": ("submit", "pass"),
+    "outlived": ("kept", "limit"),
     "trim": (False, True),
     "single_head": (False, True),
     "extra": (False, True),

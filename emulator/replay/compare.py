@@ -185,7 +185,7 @@ def _pair(job: LoggedJob, start: float, end: float, state: str, reason: str) -> 
         partition=runs[-1].partition if runs and runs[-1].partition else ",".join(options.partitions),
         qos=options.qos,
         user=job.request.user,
-        cpus=max(options.tasks or 0, options.min_nodes or 1) * job.request.cpus_per_task,
+        cpus=options.cpus,
         eligible=eligible,
         real_start=math.nan if not runs else runs[0].start,
         real_end=math.nan if last_end is None else last_end,

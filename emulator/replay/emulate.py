@@ -12,15 +12,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emulator.api import Result
-from emulator.slurmctld.request import JobRequest
-from emulator.slurmctld.simulate import simulate_slurm
+from emulator.api import Result, simulate
+from emulator.workload.request import JobRequest
 from emulator.workload.sitelog import LoggedJob, SiteLog
+from emulator.workload.submissions import Submissions
 from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from emulator.config.slurm.model import SlurmConf
-    from emulator.slurmctld.controller import Controller
+    from emulator.engine.controller import Controller
 
 Action = tuple[float, Callable[["Controller"], None]]
 ELSEWHERE = ("reject", "default")
@@ -58,7 +58,7 @@ def emulate(
         conf: the configuration.
         options: how; by default as :class:`Options` says.
         out: folder for the run, to be looked at with views.
-        further: arguments of :func:`emulator.slurmctld.simulate.simulate_slurm`.
+        further: arguments of :func:`emulator.simulate`.
 
     Raises:
         ConfigurationError: the configuration cannot be emulated.
@@ -66,16 +66,9 @@ def emulate(
     """
     options = options or Options()
     about = {"source_sha256": log.source_hash, "read": log.read}
-    return simulate_slurm(
-        requests(log, conf, options),
-        conf,
-        name=log.name,
-        epoch=log.epoch,
-        actions=cancellations(log.jobs) if options.cancelled == "cancel" else (),
-        out=out,
-        about=about,
-        **further,
-    )
+    submissions = Submissions(requests(log, conf, options), log.name, log.epoch, about)
+    actions = cancellations(log.jobs) if options.cancelled == "cancel" else ()
+    return simulate(submissions, conf, actions=actions, out=out, **further)
 
 
 def requests(log: SiteLog, conf: SlurmConf, options: Options) -> list[JobRequest]:

@@ -89,6 +89,8 @@ def pareto_table(pareto: pd.DataFrame, metrics: Sequence[str]) -> Table:
 def with_interval(key: str, mean: float, half: float) -> str:
     """``12.3 ± 0.4``; the mean alone where there is no interval."""
     metric = metric_of(key)
+    if not math.isfinite(mean):
+        return value_text(metric, mean)
     digits = 2 if metric.unit in ("jobs", "times") and mean != round(mean) else digits_of(metric, mean)
     text = value_text(metric, mean, digits)
     if not math.isfinite(half):

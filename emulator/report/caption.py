@@ -21,7 +21,8 @@ def caption(about: About) -> str:
     options = table(about, "simulation")
     parts = []
     if "processors" in table(about, "machine"):
-        parts.append(f"{table(about, 'machine')['processors']:,} processors")
+        unit = "CPUs" if "slurm_conf" in about else "processors"
+        parts.append(f"{table(about, 'machine')['processors']:,} {unit}")
     if "timing" in options:
         parts.append(f"{options['timing']} timing")
     if "passes" in options:

@@ -9,13 +9,23 @@ from emulator.metrics.catalogue import Metric
 
 UNKNOWN = "\N{EN DASH}"
 """Stands where there is no number."""
+NOT_LOOKED_AT = "not looked at"
+"""Stands where a run did not count."""
 DAY = 86_400
 _START_OF_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def printable(text: object) -> str:
     """Text without control characters: what a trace or a file holds must not steer a terminal."""
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in str(text))
+    words = str(text)
+    if words.isprintable():
+        return words
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in words)
+
+
+def printable_lines(text: object) -> str:
+    """As :func:`printable`, but for ends of lines and tabs."""
+    return "\n".join("\t".join(map(printable, line.split("\t"))) for line in str(text).split("\n"))
 
 
 def value_text(metric: Metric, value: float, digits: int | None = None) -> str:
@@ -28,7 +38,7 @@ def value_text(metric: Metric, value: float, digits: int | None = None) -> str:
             suits the unit.
     """
     if not math.isfinite(value):
-        return UNKNOWN
+        return NOT_LOOKED_AT if metric.unit in ("jobs", "times") else UNKNOWN
     if metric.unit == "share":
         return f"{100 * value:,.{2 if digits is None else digits}f} %"
     return f"{value:,.{digits_of(metric, value) if digits is None else digits}f}"

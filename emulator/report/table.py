@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from emulator.metrics.catalogue import METRICS, Metric
 from emulator.report.caption import About, caption, joint_caption, table
-from emulator.report.numbers import digits_of, duration_text, printable, value_text
+from emulator.report.numbers import digits_of, duration_text, printable_lines, value_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -142,4 +142,4 @@ def _plain(text: str) -> Text:
     """Text in which nothing is markup."""
     from rich.text import Text
 
-    return Text("\n".join(printable(line) for line in text.split("\n")))
+    return Text(printable_lines(text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from types import GeneratorType
 from typing import Any
 
@@ -14,6 +15,7 @@ from emulator.scheduling.room import RoomMaker
 from emulator.state.jobs import PENDING
 from emulator.validate import Validator
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Move, Preempt, Reserve, Start, Wake
+from slurm_sim_plugins.main_loop import in_order
 from slurm_sim_plugins.views import Job, PendingView, SchedulingView
 
 PATIENCE = 10_000
@@ -59,9 +61,11 @@ class SchedulingPass:
         self._room = room
         self._may_overrun = may_overrun
         self._renew = priorities.renew if hooks.priority_period is not None else None
-        self._every_pass = not hooks.only_starts or self._renew is not None
+        renewed = self._renew is not None or hooks.walltime_pending is not None
+        self._every_pass = renewed or not hooks.only_starts
         self.always = self._every_pass or may_overrun
         self._state, self._facts = apply.state, apply.facts
+        self._main_loop = hooks.schedule or partial(in_order, preempts=hooks.preempt_candidates is not None)
         plain = inspect.isgeneratorfunction(hooks.schedule)
         self._schedule: Callable[[SchedulingView], Any] = (
             hooks.schedule if hooks.schedule is not None and plain else self._checked_schedule
@@ -109,9 +113,11 @@ class SchedulingPass:
                     apply.start(job, decision.reason)
                 else:
                     self._carry_out(decision)
+            if self._hooks.backfill is not None and view.head is not None:
+                self._backfill(self._hooks.backfill)
         except FAILURES as error:
             self._refuse_writes(now)
-            self._hooks.fail("schedule", error, time=now)
+            self._hooks.fail(self._validate.hook, error, time=now)
 
         view._arrived.clear()
         watch, head = apply.watch, view.head
@@ -120,7 +126,16 @@ class SchedulingPass:
         if (head is not watch.head or watch.missing <= 0) and head is not None:
             watch.left_blocked(head, apply.now)
         if self._hooks.pass_done is not None:
-            self._pass_done()
+            apply.passed()
+
+    def _backfill(self, hook: Callable[[SchedulingView], Any]) -> None:
+        """Make a cycle of the scheduler's backfill."""
+        self._validate.hook = "backfill"
+        self._validate.decisions = decisions = self._checked(hook)
+        for decision in decisions:
+            self._carry_out(decision)
+        self._view._plan = None
+        self._validate.hook = "schedule"
 
     def _plan_pending(self) -> None:
         """Let the walltime plugin plan anew for the jobs that wait."""
@@ -145,8 +160,11 @@ class SchedulingPass:
             self._validate.view_changed()
 
     def _checked_schedule(self, view: SchedulingView) -> Iterable[Decision]:
-        """The scheduler's generator, where its code does not already say that it is one."""
-        decisions = self._hooks.schedule(view) if self._hooks.schedule is not None else None
+        """The generator of the main loop, where its code does not already say that it is one."""
+        return self._checked(self._main_loop)
+
+    def _checked(self, hook: Callable[[SchedulingView], Any]) -> Iterable[Decision]:
+        decisions = hook(self._view)
         if decisions is None:
             return ()
         if type(decisions) is not GeneratorType:
@@ -175,9 +193,12 @@ class SchedulingPass:
         if isinstance(decision, Start):
             apply.start(validate.start(decision, apply.free), decision.reason)
         elif type(decision) is Reserve:
-            apply.reserve(validate.reserve(decision), decision.time, decision.reason)
+            for one in decision.parts():
+                apply.reserve(validate.reserve(one), one.time, one.reason)
         elif type(decision) is MakeRoom:
-            return self._room.make(validate.make_room(decision), decision.reason)
+            job = validate.make_room(decision)
+            # At a place of a plan runs leave by themselves, since processors are only counted.
+            return job.processors <= apply.free if decision.where else self._room.make(job, decision.reason)
         elif type(decision) is Wake:
             apply.wake(validate.wake(decision))
         elif type(decision) is Move:
@@ -192,9 +213,3 @@ class SchedulingPass:
     def _move(self, decision: Move) -> None:
         """Refused, where there are no tiers."""
         self._validate.move(decision)
-
-    def _pass_done(self) -> None:
-        try:
-            self._hooks.pass_done(self._view)  # type: ignore[misc]
-        except FAILURES as error:
-            self._hooks.fail("pass_done", error, time=self._view.now)

@@ -3,7 +3,7 @@
 The file ``snapshot.json.gz`` in the folder of the run holds JSON lines: first how the
 simulation was put together, then its state, last the SHA-256 of all lines before. It is
 written beside the one before and then put in its place, so that there is always a whole
-one; when the run has finished it is taken away.
+one; that of a run that has finished does not leave ``unfinished``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import re
+import os
 import zlib
 from collections.abc import Iterator, Mapping
 from itertools import chain
@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from emulator.accounting.eventlog import EventLog
-from emulator.accounting.runfolder import EVENTS
+from emulator.accounting.runfolder import EVENTS, SNAPSHOT, UNFINISHED, open_events
 from emulator.config.options import Config
-from emulator.files import write_atomically
+from emulator.files import MALFORMED, open_kept, write_atomically
 from emulator.snapshot.graph import Graph, Line
 from emulator.snapshot.kinds import Classes
 from emulator.workload.workload import Workload
@@ -33,52 +33,50 @@ if TYPE_CHECKING:
 
     from emulator.engine.simulation import Simulation
 
-SNAPSHOT = "snapshot.json.gz"
-TEMPORARY = re.compile(rf"\.{re.escape(SNAPSHOT)}\.[a-z0-9_]{{8}}")
-"""Under such a name a snapshot is written before it is put in its place."""
 FORMAT = 1
 FIXED = (Workload, Config, Selection, Catalogue, PluginInfo, EventLog)
 """Classes of what never changes, or is kept elsewhere."""
 BLOCK = 1 << 20
-MALFORMED = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
-"""What comes of a state that was not written by us."""
+LARGEST_STATE = 1 << 32
+"""Bytes of a snapshot, unpacked: a few packed ones can claim any number of them."""
 
 
 class Keeper:
     """Runs a simulation, and keeps a snapshot of it now and then.
 
     Args:
-        folder: of the run.
         every: after so many submissions.
         about: how the simulation is put together; a snapshot begins with it.
         start: the snapshot to go on from, or None to begin.
     """
 
-    def __init__(self, folder: Path, every: int, about: Mapping[str, Any], start: Snapshot | None = None) -> None:
-        self._folder = folder
+    def __init__(self, every: int, about: Mapping[str, Any], start: Snapshot | None = None) -> None:
+        self._folder = Path()
         self._every = every
         self._about = dict(about)
         self._start = start
         self._hash = hashlib.sha256()
         self._hashed = 0
 
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Files aside from which the run goes on, if an earlier process left them there."""
+        return (EVENTS, SNAPSHOT) if self._start is not None and self._start.folder.name == UNFINISHED else ()
+
     def open_events(self, path: Path) -> IO[str]:
-        """The event log: what was logged after the snapshot is cut off, and will be logged again.
+        """The event log, in the folder in which snapshots are kept.
+
+        What was logged before the snapshot to go on from is copied, without what was logged after it.
 
         Raises:
             InputError: it is not what it was when the snapshot was taken.
             OutputError: it cannot be written.
         """
+        self._folder = path.parent
         if self._start is None:
-            from emulator.accounting.runfolder import open_events
-
             return open_events(path)
-        self._take_in(path, self._start.log_bytes)
-        if self._hash.hexdigest() != self._start.log_sha256:
-            raise InputError(f"{path}: is not what it was when the snapshot was taken; make the run anew")
+        write_atomically(path, self._copy)
         try:
-            with path.open("r+b") as stream:
-                stream.truncate(self._start.log_bytes)
             return path.open("a", encoding="utf-8", newline="\n")
         except OSError as error:
             raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
@@ -109,10 +107,21 @@ class Keeper:
         classes = Classes({name: info.factory for name, info in selection.infos.items()}, FIXED)
         plugins = {f"the plugin {name}": plugin for name, plugin in selection.plugins.items()}
         graph = Graph({"the simulation": simulation, **plugins, **others}, classes)
-        submits, done = simulation.table.submit_at, 0
-        if self._start is not None:
-            self._go_on(graph, self._start)
-            done = self._start.submitted
+        if self._start is None:
+            self._run(simulation, graph, log, 0, report)
+            return
+        try:
+            graph.fill(self._start.state)
+            self._run(simulation, graph, log, self._start.submitted, report)
+        except MALFORMED as error:
+            raise InputError(
+                f"{self._folder / SNAPSHOT}: is no state of this simulation ({error}); make the run again"
+            ) from error
+
+    def _run(
+        self, simulation: Simulation, graph: Graph, log: EventLog, done: int, report: Callable[[int], None] | None
+    ) -> None:
+        submits = simulation.table.submit_at
         for submitted in range(done + self._every, len(submits), self._every):
             simulation.advance(submits[submitted])
             log.flush()
@@ -120,21 +129,6 @@ class Keeper:
             if report is not None:
                 report(submitted)
         simulation.run(report)
-
-    def finished(self) -> None:
-        """The run is whole: there is nothing to go on from any more, nor what an interrupted write left."""
-        (self._folder / SNAPSHOT).unlink(missing_ok=True)
-        for file in self._folder.glob(f".{SNAPSHOT}.*"):
-            if TEMPORARY.fullmatch(file.name):
-                file.unlink(missing_ok=True)
-
-    def _go_on(self, graph: Graph, start: Snapshot) -> None:
-        try:
-            graph.fill(start.state)
-        except MALFORMED as error:
-            raise InputError(
-                f"{self._folder / SNAPSHOT}: is no state of this simulation ({error}); make the run anew"
-            ) from error
 
     def _take(self, graph: Graph, submitted: int) -> None:
         events = self._folder / EVENTS
@@ -149,25 +143,36 @@ class Keeper:
         }
         write_atomically(self._folder / SNAPSHOT, lambda stream: _write(stream, head, graph.lines()))
 
-    def _take_in(self, path: Path, size: int) -> None:
-        """Go on hashing the event log, up to this many bytes."""
+    def _take_in(self, path: Path, size: int, copy: IO[bytes] | None = None) -> None:
+        """Go on hashing an event log, up to this many bytes."""
         try:
-            with path.open("rb") as stream:
+            with open_kept(path) as stream:
                 stream.seek(self._hashed)
                 while self._hashed < size and (block := stream.read(min(BLOCK, size - self._hashed))):
                     self._hash.update(block)
                     self._hashed += len(block)
+                    if copy is not None:
+                        copy.write(block)
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+
+    def _copy(self, stream: IO[bytes]) -> None:
+        """Copy the event log up to the snapshot to go on from."""
+        assert self._start is not None, "there is one to go on from"
+        path = self._start.folder / EVENTS
+        self._take_in(path, self._start.log_bytes, stream)
+        if self._hash.hexdigest() != self._start.log_sha256:
+            raise InputError(f"{path}: is not what it was when the snapshot was taken; make the run again")
 
 
 class Snapshot:
     """What a snapshot says.
 
     Args:
-        folder: of the run.
+        folder: of the run; the snapshot of one that was killed is aside in it, and goes first.
 
     Attributes:
+        folder: in which it is.
         about: how the simulation was put together.
         every: after how many submissions snapshots were taken.
         submitted: how many there had been.
@@ -179,9 +184,11 @@ class Snapshot:
     """
 
     def __init__(self, folder: Path) -> None:
-        path = folder / SNAPSHOT
+        aside = folder / UNFINISHED
+        self.folder = aside if os.path.lexists(aside / SNAPSHOT) else folder
+        path = self.folder / SNAPSHOT
         try:
-            lines = gzip.decompress(path.read_bytes()).split(b"\n")
+            lines = _unpacked(path, folder).split(b"\n")
             if hashlib.sha256(b"\n".join(lines[:-2]) + b"\n").hexdigest() != json.loads(lines[-2]):
                 raise ValueError("it is not what was written")
             self.about: dict[str, Any] = json.loads(lines[0])
@@ -193,17 +200,33 @@ class Snapshot:
                 raise ValueError("it cannot have been taken")
             self.state: list[Line] = [json.loads(line) for line in lines[1:-2]]
         except FileNotFoundError as error:
-            raise InputError(f"{folder}: holds no snapshot; run with --snapshot-every takes some") from error
+            raise InputError(
+                f"{folder}: holds no snapshot: its run is over, or took none (run --snapshot-every does)"
+            ) from error
         except (OSError, EOFError, zlib.error, *MALFORMED) as error:
             raise InputError(f"{path}: is damaged ({error}); make the run anew") from error
 
 
+def _unpacked(path: Path, folder: Path) -> bytes:
+    blocks, size = [], 0
+    with open_kept(path, folder) as stream, gzip.GzipFile(fileobj=stream) as packed:
+        while block := packed.read(BLOCK):
+            blocks.append(block)
+            size += len(block)
+            if size > LARGEST_STATE:
+                raise ValueError(f"it holds more than {LARGEST_STATE:,} bytes")
+    return b"".join(blocks)
+
+
 def _write(stream: IO[bytes], head: Mapping[str, Any], state: Iterator[Line]) -> None:
     """JSON lines, the same bytes for the same state."""
-    hashed = hashlib.sha256()
+    hashed, size = hashlib.sha256(), 0
     with gzip.GzipFile(filename="", fileobj=stream, mode="wb", compresslevel=1, mtime=0) as packed:
         for line in chain([head], state):
             data = json.dumps(line, separators=(",", ":")).encode() + b"\n"
+            size += len(data)
+            if size > LARGEST_STATE:
+                raise ValueError(f"the state holds more than {LARGEST_STATE:,} bytes; leave --snapshot-every out")
             hashed.update(data)
             packed.write(data)
         packed.write(json.dumps(hashed.hexdigest()).encode() + b"\n")

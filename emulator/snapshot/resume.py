@@ -7,11 +7,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from emulator.accounting.aside import written_aside
+from emulator.accounting.runfolder import FILES, UNFINISHED
 from emulator.campaign import plugins
 from emulator.campaign.hashes import code, fresh_hash_of
 from emulator.config.options import Config
 from emulator.config.preemption import Preemption
-from emulator.snapshot.keeper import MALFORMED, Keeper, Snapshot
+from emulator.files import MALFORMED
+from emulator.snapshot.keeper import Keeper, Snapshot
 from emulator.version import version
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 from slurm_sim_plugins.manager import BUNDLED, Catalogue
@@ -25,7 +28,6 @@ if TYPE_CHECKING:
 
 
 def keeper(
-    folder: Path,
     every: int,
     trace: Path,
     reading: Mapping[str, Any],
@@ -36,7 +38,6 @@ def keeper(
     """Who keeps snapshots of a run that begins.
 
     Args:
-        folder: of the run.
         every: after so many submissions.
         trace: where the jobs come from.
         reading: how it is read.
@@ -59,7 +60,7 @@ def keeper(
         "version": version(),
         "code": code(),
     }
-    return Keeper(folder, every, about)
+    return Keeper(every, about)
 
 
 def resume(
@@ -87,6 +88,9 @@ def resume(
     from emulator.api import simulate
     from emulator.workload.read import read_trace
 
+    if (folder / UNFINISHED).exists():
+        with written_aside(folder, FILES):
+            pass  # Ends a move that was begun.
     snapshot = Snapshot(folder)
     about = snapshot.about
     try:
@@ -94,18 +98,34 @@ def resume(
         source = trace if trace is not None else Path(str(about["trace"]))
         if (about["code"], about["version"]) != (code(), version()):
             raise InputError(f"{folder}: was begun with another version ({about['version']}); make the run anew")
-        if fresh_hash_of(source) != about["trace_sha256"]:
-            raise InputError(f"{source}: is not the trace that the run was begun with; name that one with --trace")
+        if _hash_of(source, folder) != about["trace_sha256"]:
+            raise InputError(
+                f"{folder}: {source} is not the trace that the run was begun with; name that one with --trace"
+            )
         _check_plugins(config, about["plugins"], tuple(files))
         if plugins.files_read(config) != about["files"]:
             raise InputError(f"{folder}: a file that an option of a plugin names is not what it was; make the run anew")
         workload = read_trace(source, machine=config.processors, **about["reading"])
+        if fresh_hash_of(source) != about["trace_sha256"]:
+            raise InputError(f"{source}: changed while it was read; resume again")
     except MALFORMED as error:
         raise InputError(f"{folder}: its snapshot does not say how the run was begun ({error})") from error
     catalogue = _as_then(plugins.found(tuple(files))[0].copy(), about.get("origins"))
     kept = {name: about[name] for name in KEPT}
-    going_on = Keeper(folder, snapshot.every, {**kept, "trace": str(source.absolute())}, snapshot)
-    return simulate(workload, config, catalogue=catalogue, out=folder, keeper=going_on, report=report), workload
+    going_on = Keeper(snapshot.every, {**kept, "trace": str(source.absolute())}, snapshot)
+    try:
+        return simulate(
+            workload, config=config, catalogue=catalogue, out=folder, keeper=going_on, report=report
+        ), workload
+    except MALFORMED as error:
+        raise InputError(f"{folder}: its snapshot holds no state of this run ({error}); make the run anew") from error
+
+
+def _hash_of(trace: Path, folder: Path) -> str:
+    try:
+        return fresh_hash_of(trace)
+    except InputError as error:
+        raise InputError(f"{folder}: its trace {error}; name it with --trace") from error
 
 
 def _as_then(catalogue: Catalogue, origins: object) -> Catalogue:

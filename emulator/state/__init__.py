@@ -1,1 +1,1 @@
-"""The state of the simulated cluster, and which changes of it are legal."""
+"""The state of the simulated cluster: jobs, nodes, partitions, reservations; and which changes of jobs are legal."""

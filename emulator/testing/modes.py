@@ -28,12 +28,10 @@ class _Expected(NamedTuple):
     Attributes:
         whole: how long it lasts if it is not preempted.
         kept: work that survives if it is preempted after its length.
-        slack: what rounding may change.
     """
 
     whole: NDArray[Any]
     kept: NDArray[Any]
-    slack: float
 
 
 def check_progress(
@@ -74,17 +72,20 @@ def check_progress(
 def work_before(runs: RunRows) -> Instants:
     """Work that the earlier runs of the same job did."""
     require(runs.work != NOWHEN, runs.id, runs.end, lambda run: f"run {runs.number[run]} has no work")
-    earlier = np.cumsum(runs.work) - runs.work
+    return _before(runs.work, runs)
+
+
+def _before(amounts: NDArray[Any], runs: RunRows) -> NDArray[Any]:
+    """What the earlier runs of the same job add up to."""
+    earlier = np.cumsum(amounts) - amounts
     begin = np.maximum.accumulate(np.where(runs.first, np.arange(len(runs.id)), 0))
-    return earlier - earlier[begin]
+    before: NDArray[Any] = earlier - earlier[begin]
+    return before
 
 
 def _expected(options: Options, runs: RunRows, left: Instants, limit: Instants, never: Mask | None) -> _Expected:
     if options["mode"] == "SUSPEND":
-        slower = 1 + float(options["slowdown"])
-        resuming = np.where(runs.first, 0, instants(np.array([options["cost"]], dtype=float)))
-        # Work is kept to fractions of a microsecond, which the records round.
-        return _Expected(resuming + left * slower, np.maximum(0, runs.length - resuming) / slower, 1 + slower)
+        return _suspended(options, runs, left + work_before(runs))
     if options["mode"] == "CHECKPOINT":
         write, reading = _write(options, runs), _reading(options, runs)
         interval = _interval(options, limit, write)
@@ -92,14 +93,30 @@ def _expected(options: Options, runs: RunRows, left: Instants, limit: Instants, 
             interval = np.where(never, ENDLESS, interval)
         most = np.maximum(0, -(-left // interval) - 1)
         complete = np.minimum(most, np.maximum(0, runs.length - reading) // (interval + write))
-        return _Expected(reading + left + most * write, complete * interval, 0)
-    return _Expected(left, np.zeros_like(left), 0)
+        return _Expected(reading + left + most * write, complete * interval)
+    return _Expected(left, np.zeros_like(left))
+
+
+def _suspended(options: Options, runs: RunRows, useful: Instants) -> _Expected:
+    """Work is kept exactly, in fractions of a microsecond; what is recorded of it is rounded, half of one up."""
+    slower = 1 + Fraction(str(options["slowdown"]))
+    resuming = np.where(runs.first, 0, instants(np.array([options["cost"]], dtype=float)))
+    worked = np.maximum(0, runs.length - resuming).astype(object)
+    before, work = _before(worked, runs) * slower.denominator, useful.astype(object) * slower.numerator
+    after = np.minimum(before + worked * slower.denominator, work)
+    kept = _rounded(after, slower.numerator) - _rounded(before, slower.numerator)
+    return _Expected(resuming + _rounded(work - before, slower.denominator), kept)
+
+
+def _rounded(number: NDArray[Any], parts: int) -> NDArray[Any]:
+    rounded: NDArray[Any] = (2 * number + parts) // (2 * parts)
+    return rounded
 
 
 def _check_expected(runs: RunRows, left: Instants, expected: _Expected) -> None:
-    length, (whole, kept, slack) = runs.length, expected
+    length, (whole, kept) = runs.length, expected
     require(
-        np.where(runs.last, abs(length - whole) <= slack, length <= whole + slack),
+        np.where(runs.last, length == whole, length <= whole),
         runs.id,
         runs.start,
         lambda run: (
@@ -108,7 +125,7 @@ def _check_expected(runs: RunRows, left: Instants, expected: _Expected) -> None:
         ),
     )
     require(
-        runs.last | (abs(runs.work - kept) <= slack),
+        runs.last | (runs.work == kept),
         runs.id,
         runs.end,
         lambda run: (

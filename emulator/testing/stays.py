@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from emulator.testing.tables import Instants, RunRows, instants, require, seconds
 
-SLACK = 1.0
-"""Microseconds of work: ends are rounded."""
+SLACK = 0.501
+"""Microseconds of work: the end of a run is rounded, and the work of each of its stays is recorded as a float."""
 
 
 class Stay(NamedTuple):

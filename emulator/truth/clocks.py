@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeVar
 
-from emulator.slurmctld.priority import calculation_period
+from emulator.scheduling.policies import calculation_period
 from emulator.truth.known import Clock
 from emulator.workload.scenario import Scenario
 

@@ -6,14 +6,15 @@ import math
 import shlex
 from collections.abc import Callable, Mapping
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from emulator.config.slurm.hostlist import compress
-from emulator.slurmctld.controller import Controller
-from emulator.slurmctld.job import Job, Partition, State
-from emulator.slurmctld.priority import MultifactorPriority
-from emulator.slurmctld.shares import ShareRow, share_rows, tres_text
+from emulator.engine.controller import Controller
+from emulator.limits.shares import ShareRow, share_rows, tres_text
+from emulator.state.job import Job, State
+from slurm_sim_plugins.decisions import Priority
 
 HIGHEST = 2.0**32
 """``sprio -n`` shows priorities as shares of it."""
@@ -43,15 +44,16 @@ def answer(command: str, controller: Controller) -> str | None:
 
 
 def _sprio(controller: Controller, normalised: bool) -> str | None:
-    priority = controller.priority
-    if not isinstance(priority, MultifactorPriority):
+    policies = controller.cluster.policies
+    plugin = policies.priority
+    if not hasattr(plugin, "factors"):
         return None
     lines = [f"JOBID PARTITION USER {' '.join(_columns(normalised))}"]
     for job in controller.cluster.pending():
-        if job.priority == 0 or job.fixed_priority or (job.eligible is None and not priority.accrues_always):
+        if job.on_hold or job.fixed_priority or (job.eligible is None and not plugin.accrues_always):
             continue
-        for partition in job.partitions:
-            cells = _cells(priority, job, partition, controller, normalised)
+        for partition, priced in zip(job.partitions, policies.priced(job), strict=True):
+            cells = _cells(plugin, job, priced, normalised)
             lines.append(f"{job.id} {partition.name} {job.request.user} {' '.join(cells)}".rstrip())
     return "\n".join(lines)
 
@@ -91,12 +93,9 @@ def _columns(normalised: bool) -> tuple[str, ...]:
     return "PRIORITY", "SITE", "AGE", "ASSOC", "FAIRSHARE", "JOBSIZE", "PARTITION", "QOS", "NICE", "TRES"
 
 
-def _cells(
-    priority: MultifactorPriority, job: Job, partition: Partition, controller: Controller, normalised: bool
-) -> list[str]:
-    cluster = controller.cluster
-    total = priority.in_partition(job, partition, cluster)
-    factors, shares = job.priced[partition.name].factors, job.priced[partition.name].resources
+def _cells(priority: Any, job: Job, priced: Priority, normalised: bool) -> list[str]:
+    factors, shares = priced.factors, priced.resources
+    total = max(1, int(priced.total) + job.site - job.nice)
     if normalised:
         return [
             f"{math.floor(total / HIGHEST * 1e8) / 1e8:.8f}",
@@ -135,7 +134,7 @@ FIELDS: Mapping[str, tuple[str, Field]] = {
 
 def _priority(job: Job) -> int:
     """Of a job in several partitions that of the one that was tried last (observation P3 of partitions)."""
-    return min(job.priorities.values()) if len(job.priorities) > 1 else job.priority
+    return int(min(job.priorities.values()) if len(job.priorities) > 1 else job.priority)
 
 
 def _partition(job: Job) -> str:
@@ -143,7 +142,7 @@ def _partition(job: Job) -> str:
 
 
 def _cpus(job: Job) -> int:
-    return (job.options.tasks or job.wants[job.partitions[0].name].min_nodes) * job.request.cpus_per_task
+    return job.options.tasks_on(job.wants[job.partitions[0].name].min_nodes) * job.request.cpus_per_task
 
 
 def _nodes(job: Job, controller: Controller) -> int:

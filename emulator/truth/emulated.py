@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from emulator.slurmctld.controller import Controller
-from emulator.slurmctld.job import Job, Run
-from emulator.slurmctld.parameters import Timing
-from emulator.slurmctld.scontrol import scontrol
+from emulator.config.slurm.controller import Timing
+from emulator.engine.controller import Controller
+from emulator.operator.scontrol import scontrol
+from emulator.state.job import Job, Run
 from emulator.truth.commands import answer
 from emulator.truth.history import History, Share, Stint, history
 from emulator.truth.inputs import Inputs

@@ -12,8 +12,8 @@ from itertools import count
 
 from emulator.config.sacctmgr import Accounts, parse_accounts
 from emulator.config.slurm.model import SlurmConf
-from emulator.slurmctld.request import JobRequest
 from emulator.truth.known import Clock, Known, Work
+from emulator.workload.request import JobRequest
 from emulator.workload.scenario import Scenario, Submission
 from slurm_sim_plugins.errors import InputError
 
@@ -104,6 +104,12 @@ def _request(job: Submission, work: Work | None) -> JobRequest:
     request = replace(request, dies_in=work.dies_in)
     if not work.runs:
         return request
+    tasks = len(job.options.array.indices) if job.options.array is not None else 1
+    if len(work.runs) < tasks or 0 < len(work.exits) < tasks:
+        raise InputError(
+            f"{job.place}: job {job.name!r} has {tasks} tasks, and [[work]] in the list that --known names has fewer "
+            "runs or exits; state one for each"
+        )
     return replace(request, run=work.runs[0], task_runs=work.runs, task_exits=work.exits)
 
 

@@ -37,15 +37,19 @@ A TOML file, each entry with its reason::
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from emulator.config.experiment import read_toml
+from emulator.workload.scenario import LONGEST
 from slurm_sim_plugins.errors import InputError
 
 T = TypeVar("T")
+
+LARGEST_EXIT = 255
+"""No exit code is larger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,23 +181,19 @@ def read_known(path: str | os.PathLike[str]) -> Known:
         InputError: it cannot be read, or an entry is not as it should be.
     """
     path = Path(path)
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: is not TOML: {error}") from error
+    content = read_toml(path)
     kinds = ("noise", "work", "action", "open", "clock")
     unknown = sorted(set(content) - set(kinds))
     if unknown:
         raise InputError(f"{path}: has no place for {unknown[0]!r}; known are {', '.join(kinds)}")
-    work: dict[str, Callable[[Any], object]] = {"runs": _floats, "exits": _wholes, "dies_in": float}
+    work: dict[str, Callable[[Any], object]] = {"runs": _each(_number), "exits": _each(_whole), "dies_in": _number}
+    clock: dict[str, Callable[[Any], object]] = {"uptime": _number, "second": _number, "time_slice": _number}
     return Known(
-        _entries(path, content, "noise", Noise, scenario=str, job=str, what=str, reason=str),
-        _entries(path, content, "work", Work, scenario=str, job=str, reason=str, **work),
-        _entries(path, content, "action", Given, scenario=str, at=float, command=str, reason=str),
-        _entries(path, content, "open", Open, scenario=str, reason=str),
-        _entries(path, content, "clock", Clock, scenario=str, reason=str, uptime=float, second=float, time_slice=float),
+        _entries(path, content, "noise", Noise, scenario=_text, job=_text, what=_text, reason=_text),
+        _entries(path, content, "work", Work, scenario=_text, job=_text, reason=_text, **work),
+        _entries(path, content, "action", Given, scenario=_text, at=_number, command=_text, reason=_text),
+        _entries(path, content, "open", Open, scenario=_text, reason=_text),
+        _entries(path, content, "clock", Clock, scenario=_text, reason=_text, **clock),
     )
 
 
@@ -201,7 +201,10 @@ def _entries(
     path: Path, content: Mapping[str, Any], kind: str, make: Callable[..., T], **types: Callable[[Any], object]
 ) -> tuple[T, ...]:
     made = []
-    for number, entry in enumerate(content.get(kind, ()), 1):
+    entries = content.get(kind, [])
+    if not isinstance(entries, list):
+        raise InputError(f"{path}: {kind} is no list of tables; write [[{kind}]]")
+    for number, entry in enumerate(entries, 1):
         place = f"{path}: [[{kind}]] number {number}"
         if not isinstance(entry, Mapping):
             raise InputError(f"{place}: is no table")
@@ -219,17 +222,32 @@ def _entries(
 def _value(place: str, name: str, read: Callable[[Any], object], value: Any) -> object:
     try:
         return read(value)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         raise InputError(f"{place}: {name}: {value!r} cannot be taken: {error}") from error
 
 
-def _floats(values: Any) -> tuple[float, ...]:
-    if not isinstance(values, list) or not values:
-        raise ValueError("a list of numbers is needed")
-    return tuple(float(value) for value in values)
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("a text is needed")
+    return value
 
 
-def _wholes(values: Any) -> tuple[int, ...]:
-    if not isinstance(values, list):
-        raise ValueError("a list of whole numbers is needed")
-    return tuple(int(value) for value in values)
+def _number(value: Any) -> float:
+    if type(value) not in (int, float) or not abs(value) <= LONGEST:
+        raise ValueError(f"a number of seconds up to {LONGEST:g} is needed")
+    return float(value)
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int or not 0 <= value <= LARGEST_EXIT:
+        raise ValueError(f"a whole number from 0 to {LARGEST_EXIT} is needed")
+    return value
+
+
+def _each(read: Callable[[Any], T]) -> Callable[[Any], tuple[T, ...]]:
+    def values(given: Any) -> tuple[T, ...]:
+        if not isinstance(given, list) or not given:
+            raise ValueError("a list of numbers is needed")
+        return tuple(map(read, given))
+
+    return values

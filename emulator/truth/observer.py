@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from emulator.slurmctld.cluster import Cluster
-from emulator.slurmctld.job import Job, State
+from emulator.state.cluster import Cluster
+from emulator.state.job import Job, State
 from emulator.truth.history import Sight
 
 
@@ -52,7 +52,7 @@ class Observer:
             if not notes.planned or notes.planned[-1][1] != planned:
                 notes.planned.append((now, planned))
             if not notes.priorities or notes.priorities[-1][1] != job.priority:
-                notes.priorities.append((now, job.priority))
+                notes.priorities.append((now, int(job.priority)))
 
 
 def expected_start(job: Job, now: float) -> float | None:

@@ -92,7 +92,8 @@ def read_table(text: str) -> Table:
     table = {}
     for line in lines[1:]:
         cells = line.split(maxsplit=len(names) - 1)
-        table[tuple(cells[:keys])] = dict(zip(names, [*cells, ""] if len(cells) < len(names) else cells, strict=True))
+        missing = [""] * (len(names) - len(cells))
+        table[tuple(cells[:keys])] = dict(zip(names, [*cells, *missing], strict=True))
     return table
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ from emulator.truth.history import History, Share, Sight, Standing, Stint, histo
 from emulator.workload.scenario import Observation, Outcome, RecordedRun, Scenario
 
 SECOND = 1.0
+LONGEST_ID = 13
+"""Digits; ids have fewer."""
 _SHARE = re.compile(r"(?P<hosts>[^:]+):cpu(?P<cpus>[0-9,-]+)(?::mem(?P<memory>[0-9]+))?(?::(?P<gres>.+))?")
 _GRES = re.compile(r"([a-z_]\w*(?::[a-z_]\w*)?):([0-9]+)\(IDX:[^)]*\)", re.I)
 
@@ -171,9 +172,12 @@ def _shares(text: str) -> Mapping[str, Share] | None:
         found = _SHARE.fullmatch(word)
         if found is None:
             return None
-        gres = {kind: int(number) for kind, number in _GRES.findall(found["gres"] or "")}
-        share = Share(_count(found["cpus"]), int(found["memory"] or 0), gres)
-        shares.update(dict.fromkeys(expand(found["hosts"]), share))
+        try:
+            gres = {kind: int(number) for kind, number in _GRES.findall(found["gres"] or "")}
+            share = Share(_count(found["cpus"]), int(found["memory"] or 0), gres)
+            shares.update(dict.fromkeys(expand(found["hosts"]), share))
+        except ValueError:
+            return None
     return shares
 
 
@@ -190,14 +194,16 @@ def _last(jobs: Iterable[History]) -> float:
     return max(times)
 
 
+def is_job_id(key: str) -> bool:
+    """Whether a key is an id, and not the name of a task."""
+    return key.isdecimal() and len(key) < LONGEST_ID
+
+
 def _planned(timeline: Mapping[str, tuple[Observation, ...]]) -> Iterator[Planned]:
     for key, seen in timeline.items():
-        for one in seen if key.isdigit() else ():
-            if not one.note.startswith("INFO "):
-                continue
-            fields = json.loads(one.note.removeprefix("INFO "))
-            if fields["JobState"] == "PENDING":
-                start = fields["StartTime"]
+        for one in seen if is_job_id(key) else ():
+            if one.info.get("JobState") == "PENDING":
+                start = one.info.get("StartTime")
                 yield Planned(int(key), one.at, float(start) if isinstance(start, int | float) else None)
 
 

@@ -12,7 +12,7 @@ from emulator.truth.emulated import Emulation, emulate
 from emulator.truth.inputs import inputs_of
 from emulator.truth.known import Known, Noise
 from emulator.truth.queries import Question, asked, disagreements
-from emulator.truth.recorded import Recording, recording_of
+from emulator.truth.recorded import Recording, is_job_id, recording_of
 from emulator.truth.starts import differences_of_starts
 from emulator.workload.scenario import Scenario
 
@@ -148,7 +148,7 @@ def _numbers(
     """The emulated jobs that a recorded history tells of."""
     if name in tasks:
         return [tasks[name]]
-    if not key.isdigit():
+    if not is_job_id(key):
         return []
     if int(key) in emulation.of_array:
         return list(emulation.of_array[int(key)])

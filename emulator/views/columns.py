@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from emulator.report.numbers import printable
+from emulator.report.numbers import printable, printable_lines
 from slurm_sim_plugins.errors import ConfigurationError
 
 Row = TypeVar("Row")
@@ -207,8 +207,8 @@ def accounting_table(columns: Sequence[Column[Row]], rows: Iterable[Row], style:
     names = [column.field.names[0] for column in columns]
     if style.parsable:
         lines = [names] if style.header else []
-        # As in Slurm nothing is quoted.
-        lines += [[column.field.value(row) for column in columns] for row in rows]
+        # As in Slurm nothing is quoted; ends of lines are kept, for they are read back.
+        lines += [[printable_lines(column.field.value(row)) for column in columns] for row in rows]
         end = style.delimiter if style.parsable == 1 else ""
         return "".join(f"{style.delimiter.join(line)}{end}\n" for line in lines)
     lines = [names, ["-" * (column.width or len(name)) for column, name in zip(columns, names, strict=True)]]

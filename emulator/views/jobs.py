@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from emulator.config.slurm.hostlist import expand
 from emulator.views.clock import size
 from emulator.views.situation import JobAt
 from emulator.workload.sbatch_line import indices, words
@@ -42,13 +41,12 @@ def node_count(job: JobAt, largest: int) -> int:
         return len(job.stay.cpus)
     options = job.options
     fewest = max(options.min_nodes or 1, math.ceil(job.asked_cpus / max(largest, 1)))
-    tasks = options.tasks or fewest
-    return max(fewest, min(options.max_nodes or fewest, max(tasks, fewest)))
+    return max(fewest, min(options.max_nodes or fewest, options.tasks_on(fewest)))
 
 
 def batch_host(job: JobAt) -> str:
     """The first of its nodes."""
-    return expand(job.stay.nodes)[0] if job.stay is not None and job.stay.nodes else ""
+    return next(iter(job.hosts), "")
 
 
 def memory_asked(job: JobAt) -> str:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
 from emulator.accounting.cluster import KeptCluster, KeptNodes, read_cluster
 from emulator.accounting.records import read_columns
-from emulator.accounting.runfolder import FACTORS, NODES, SHARES, WAITS, FinishedRun, read_run
+from emulator.accounting.runfolder import FACTORS, NODES, RECORDS, RUNS, SHARES, WAITS, FinishedRun, read_run
+from emulator.accounting.schema import SLURM_SCHEMAS, check
 from emulator.config.slurm.hostlist import expand
 from emulator.workload.sbatch import BatchOptions
 from emulator.workload.sbatch_line import options_of
 from slurm_sim_plugins.errors import InputError
+from slurm_sim_plugins.processors import from_words, numbers
+
+T = TypeVar("T")
 
 NOT_ELIGIBLE = ("JobHeldUser", "JobHeldAdmin", "BeginTime", "Dependency", "DependencyNeverSatisfied", "Reservation")
 """What a job waits for while it is not eligible."""
@@ -26,8 +31,6 @@ PENDING, RUNNING, SUSPENDED = "PENDING", "RUNNING", "SUSPENDED"
 OVER = frozenset({"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "PREEMPTED", "NODE_FAIL", "DEADLINE", "REQUEUED"})
 WAIT_NAMES = ("time", "state", "reason", "priority", "planned_start")
 FACTOR_NAMES = ("Age", "Assoc", "Fairshare", "JobSize", "Partition", "QOS")
-NEEDED = {"records.parquet": ("submit_line", "reason", "name"), "runs.parquet": ("cpus", "nodes", "suspended")}
-"""Columns that only runs in Slurm's timing have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,7 @@ class Priority:
 
 @dataclass(frozen=True, slots=True)
 class KeptShare:
-    """An association at a time; see :data:`emulator.slurmctld.journal.SHARE_COLUMNS`. NaN stands for null."""
+    """An association at a time; see :data:`emulator.accounting.journal.SHARE_COLUMNS`. NaN stands for null."""
 
     time: float
     account: str
@@ -163,18 +166,23 @@ class KeptJob:
 
     Attributes:
         fields: its record.
+        path: the file of the record.
         stays: its runs, in order.
         waits: what it waited for, in order.
     """
 
     fields: Mapping[str, Any]
+    path: Path
     stays: list[Stay] = field(default_factory=list)
     waits: Waits = NOTHING
 
     @cached_property
     def options(self) -> BatchOptions:
         """What it asked for."""
-        return options_of(str(self.fields["submit_line"]))
+        try:
+            return options_of(self.fields["submit_line"])
+        except ValueError as error:
+            raise InputError(f"{self.path}: job {self.id}: its submit_line cannot be read: {error}") from error
 
     def eligible(self, submitted: float) -> float:
         """When it became eligible after it was submitted or requeued; infinite if it did not."""
@@ -256,6 +264,18 @@ class JobAt:
         return ",".join(self.options.partitions) or self.text("partition")
 
     @property
+    def hosts(self) -> list[str]:
+        """Names of the nodes of its run; none where there was none.
+
+        Raises:
+            InputError: the record of the run has no host list.
+        """
+        try:
+            return expand(self.stay.nodes) if self.stay is not None else []
+        except ValueError as error:
+            raise InputError(f"{self.job.path.with_name(RUNS)}: a run of job {self.id}: {error}") from error
+
+    @property
     def limit(self) -> float:
         """Its limit in seconds; infinite for none."""
         if self.stay is not None:
@@ -281,7 +301,7 @@ class JobAt:
     @property
     def asked_cpus(self) -> int:
         """CPUs that it asked for."""
-        return max(self.options.tasks or 0, self.options.min_nodes or 1) * (self.options.cpus_per_task or 1)
+        return self.options.cpus
 
     @property
     def end(self) -> float | None:
@@ -358,10 +378,11 @@ class Situation:
     def __init__(self, run: FinishedRun, cluster: KeptCluster, waits: Mapping[str, Any]) -> None:
         self.cluster = cluster
         self.epoch = run.records.epoch
-        jobs = {int(row["job_id"]): KeptJob(row) for row in _rows(run.records.jobs) if row["state"] != "REJECTED"}
-        for row in _rows(run.records.runs):
-            jobs[int(row["job_id"])].stays.append(_stay(row))
-        _give_waits(jobs, waits)
+        path = run.folder / RECORDS
+        jobs = {row["job_id"]: KeptJob(row, path) for row in _rows(run.records.jobs) if row["state"] != "REJECTED"}
+        for job, stay in made(run.folder / RUNS, run.records.runs, lambda row: (jobs[row["job_id"]], _stay(row))):
+            job.stays.append(stay)
+        _give_waits(jobs, waits, run.folder / WAITS)
         self.jobs = list(jobs.values())
         self._folder = run.folder
         self.end = max(filter(math.isfinite, _instants(self.jobs)), default=0.0)
@@ -375,11 +396,9 @@ class Situation:
         """
         cluster = read_cluster(folder)
         run = read_run(folder)
-        for file, names in NEEDED.items():
-            columns = run.records.jobs if file.startswith("rec") else run.records.runs
-            missing = [name for name in names if name not in columns]
-            if missing and len(columns.get("job_id", ())):
-                raise InputError(f"{folder / file}: there is no column {', '.join(missing)}; run it again with --out")
+        for file, columns in ((RECORDS, run.records.jobs), (RUNS, run.records.runs)):
+            if len(columns["job_id"]):
+                check(folder / file, columns, SLURM_SCHEMAS[file])
         return cls(run, cluster, read_columns(folder / WAITS))
 
     @cached_property
@@ -398,27 +417,33 @@ class Situation:
 
     def shares_at(self, time: float) -> list[KeptShare]:
         """The associations as they were by then, as the tree has them; none in a run without accounts."""
-        rows = self._last_noted(SHARES, time, ("account", "user", "partition"))
-        return sorted((KeptShare(**row, cluster=self.cluster.name) for row in rows), key=lambda share: share.place)
+
+        def share(row: Mapping[str, Any]) -> KeptShare:
+            return KeptShare(**row, cluster=self.cluster.name)
+
+        shares = self._last_noted(SHARES, time, ("account", "user", "partition"), share)
+        return sorted(shares, key=lambda share: share.place)
 
     def priorities_at(self, time: float) -> dict[int, list[Priority]]:
         """What priorities were worked out from last by then, by job: one for each of its partitions."""
         found: dict[int, list[Priority]] = {}
-        for row in self._last_noted(FACTORS, time, ("job_id", "partition")):
-            found.setdefault(int(row["job_id"]), []).append(_priority(row))
+        for job, priority in self._last_noted(FACTORS, time, ("job_id", "partition"), _priority):
+            found.setdefault(job, []).append(priority)
         return found
 
-    def _last_noted(self, file: str, time: float, key: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Of the rows of a file, in the order of time, the last by then of each key, in the order of first notes."""
+    def _last_noted(
+        self, file: str, time: float, key: Sequence[str], make: Callable[[Mapping[str, Any]], T]
+    ) -> Iterator[T]:
+        """What is made of the last row by then of each key, in the order of first notes."""
         path = self._folder / file
-        if not path.exists():
+        if not os.path.lexists(path):
             return iter(())
         columns = read_columns(path)
         count = int(np.searchsorted(columns["time"], time, side="right"))
         keys = zip(*(columns[name][:count].tolist() for name in key), strict=True)
         last = {one: place for place, one in enumerate(keys)}
         places = np.fromiter(last.values(), dtype=np.intp, count=len(last))
-        return _rows({name: column[places] for name, column in columns.items()})
+        return made(path, {name: column[places] for name, column in columns.items()}, make)
 
     def nodes(self, time: float) -> list[NodeAt]:
         """The nodes, in the order of the machine."""
@@ -428,7 +453,13 @@ class Situation:
         for job in self.at(time):
             if job.stay is None or job.state != RUNNING:
                 continue
-            for place, name in enumerate(expand(job.stay.nodes)):
+            names, counted = job.hosts, (job.stay.cpus, job.stay.memory, *job.stay.gres.values())
+            if any(len(counts) != len(names) for counts in counted):
+                raise InputError(
+                    f"{self._folder / RUNS}: a run of job {job.id} is on {len(names)} nodes, and its cpus, memory or "
+                    "gres are those of another number; run it again with --out"
+                )
+            for place, name in enumerate(names):
                 cpus[name] += job.stay.cpus[place]
                 memory[name] += job.stay.memory[place]
                 for kind, counts in job.stay.gres.items():
@@ -442,20 +473,20 @@ class Situation:
     def _flags(self, time: float) -> defaultdict[int, set[str]]:
         """What was noted of nodes by then, by their places in the machine."""
         found: defaultdict[int, set[str]] = defaultdict(set)
-        for row in self._last_noted(NODES, time, ("state",)):
-            for word in filter(None, row["nodes"].split(",")):
-                first, _, last = word.partition("-")
-                for place in range(int(first), int(last or first) + 1):
-                    found[place].add(row["state"])
+        for state, places in self._last_noted(NODES, time, ("state",), _places):
+            for place in places:
+                found[place].add(state)
         return found
 
 
-def _give_waits(jobs: Mapping[int, KeptJob], columns: Mapping[str, Any]) -> None:
+def _give_waits(jobs: Mapping[int, KeptJob], columns: Mapping[str, Any], path: Path) -> None:
     """Give each job what it waited for."""
     ids = columns["job_id"]
     order = np.argsort(ids, kind="stable")
     numbers, begins = np.unique(ids[order], return_index=True)
     for number, places in zip(numbers.tolist(), np.split(order, begins)[1:], strict=True):
+        if number not in jobs:
+            raise InputError(f"{path}: there is no job {number} in {RECORDS}; run it again with --out")
         jobs[number].waits = Waits(columns, places)
 
 
@@ -476,16 +507,20 @@ def _job_at(job: KeptJob, now: float) -> JobAt:
     return JobAt(job, now, PENDING, reason, priority, planned, None, len(begun))
 
 
-def _priority(row: Mapping[str, Any]) -> Priority:
+def _priority(row: Mapping[str, Any]) -> tuple[int, Priority]:
     tres = (word.partition("=") for word in row["tres"].split(",") if word)
     factors = {name: float(row[f"{name.lower()}_factor"]) for name in FACTOR_NAMES}
-    return Priority(
+    return row["job_id"], Priority(
         float(row["time"]),
         row["partition"],
         int(row["priority"]),
         factors,
-        {name: float(share) for name, _, share in tres},
+        {name: _finite(share) for name, _, share in tres},
     )
+
+
+def _places(row: Mapping[str, Any]) -> tuple[str, list[int]]:
+    return row["state"], numbers(from_words(row["nodes"]))
 
 
 def _first_priority(job: KeptJob) -> int:
@@ -502,6 +537,24 @@ def _instants(jobs: Sequence[KeptJob]) -> Iterator[float]:
             yield from (stay.start, stay.end)
         if job.waits:
             yield job.waits[-1].time
+
+
+def made(path: Path, columns: Mapping[str, Any], make: Callable[[Mapping[str, Any]], T]) -> Iterator[T]:
+    """Something made of each row of a file.
+
+    Args:
+        path: the file, for messages.
+        columns: what it holds.
+        make: of a row; a ValueError or KeyError of it says that the row is damaged.
+
+    Raises:
+        InputError: a row is damaged (with file and row).
+    """
+    for number, row in enumerate(_rows(columns), 1):
+        try:
+            yield make(row)
+        except (ValueError, KeyError) as error:
+            raise InputError(f"{path}: row {number} cannot be read: {error}; run it again with --out") from error
 
 
 def _rows(columns: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -533,4 +586,11 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 def _span(word: str) -> tuple[float, float]:
     begin, _, end = word.partition("-")
-    return float(begin), float(end) if end else math.inf
+    return _finite(begin), _finite(end) if end else math.inf
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text!r} is no finite number")
+    return number

@@ -265,8 +265,6 @@ class Wanted:
 
 def shown(situation: Situation, time: float, wanted: Wanted, clock: Clock) -> list[Shown]:
     """The lines, in no particular order."""
-    from emulator.config.slurm.hostlist import expand
-
     age = float(situation.cluster.parameters.get("MinJobAge") or MIN_JOB_AGE)
     groups: dict[object, list[JobAt]] = {}
     for job in situation.at(time):
@@ -274,7 +272,7 @@ def shown(situation: Situation, time: float, wanted: Wanted, clock: Clock) -> li
             continue
         if job.over and time - (job.end or 0.0) > age:
             continue
-        if wanted.nodes and (job.stay is None or not set(wanted.nodes) & set(expand(job.stay.nodes))):
+        if wanted.nodes and not set(wanted.nodes) & set(job.hosts):
             continue
         array = int(job.job.fields["array"])
         alone = wanted.each_task or array < 0 or not job.waits
@@ -334,7 +332,7 @@ def _properties(row: Shown) -> dict[str, Any]:
         "start_time": clock.unix(row.start),
         "state_reason": job.reason,
         "submit_time": clock.unix(job.submit),
-        "tasks": job.options.tasks or row.nodes,
+        "tasks": job.options.tasks_on(row.nodes),
         "time_limit": None if math.isinf(job.limit) else math.ceil(job.limit / 60),
         "tres_alloc_str": given_tres(job),
         "tres_req_str": asked_tres(job, row.nodes),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from emulator.walltime.log import Log
 from emulator.walltime.schemes import Grid, Scheme
 from emulator.workload.workload import Floats
+from slurm_sim_plugins.kernels import have_numba
 from slurm_sim_plugins.walltime.history import LEAST_PLANNED, MONTH, WINDOWS
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def distributions(log: Log, grid: Grid, compiled: bool | None = None) -> dict[st
 
 def sweep(compiled: bool | None = None) -> Callable[..., Floats]:
     """The plain or the compiled function ``shares``; by default the compiled one if there is numba."""
-    if compiled if compiled is not None else importlib.util.find_spec("numba") is not None:
+    if have_numba("walltime evaluate") if compiled is None else compiled:
         from emulator.walltime.sweep_compiled import shares
     else:
         from emulator.walltime.sweep import shares

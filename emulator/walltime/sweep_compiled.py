@@ -16,7 +16,7 @@ try:
     from numba import njit
 except ImportError as error:
     raise ImportError(
-        "the compiled sweep needs numba, which cannot be imported: pip install slurm-sim-plugins[compiled]"
+        "the compiled sweep needs numba, which cannot be imported: python -m pip install numba"
     ) from error
 
 from emulator.walltime.log import Log

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from emulator.workload.filters import find_filter
-from emulator.workload.logfile import bytes_of, check_malformed, text_of, workload_of
+from emulator.workload.logfile import ADVICE, bytes_of, check_malformed, text_of, workload_of
 from emulator.workload.workload import LARGEST_SECONDS, Dropped, Workload
 from slurm_sim_plugins.errors import InputError
 
@@ -28,7 +28,6 @@ TIMES = {"submit": "submit_time", "wait": "wait_time", "run": "run_time", "time_
 STATUS = "new_status"
 MACHINES = {"mira": 49152}
 """Nodes of the machines whose names files begin with."""
-ADVICE = 'correct the line, or leave such lines out with malformed="drop"'
 
 Row = dict[str, float | str]
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from emulator.workload.alcf import MACHINES
 from emulator.workload.filters import find_filter
-from emulator.workload.logfile import bytes_of, check_malformed, text_of, workload_of
+from emulator.workload.logfile import ADVICE, bytes_of, check_malformed, text_of, workload_of
 from emulator.workload.workload import LARGEST_SECONDS, Dropped, Workload
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
@@ -37,7 +37,6 @@ has one ``queue`` for all jobs, and in ``queue_name`` where they really were."""
 LOCATION = "location"
 TEXTS = {**FACTS, LOCATION: ("exec_host",)}
 EVENTS = {"S": "start", "E": "end"}
-ADVICE = 'correct the line, or leave such lines out with malformed="drop"'
 
 
 class _NotARecordError(Exception):

@@ -19,10 +19,10 @@ from dataclasses import replace
 from datetime import tzinfo
 
 from emulator.config.slurm.model import GresCount
-from emulator.slurmctld.request import JobRequest
-from emulator.workload.logfile import bytes_of, check_malformed, text_of
+from emulator.workload.logfile import ADVICE, bytes_of, check_malformed, text_of
+from emulator.workload.request import JobRequest
 from emulator.workload.sacct.jobs import FAILED, Remarks
-from emulator.workload.sacct.reading import ADVICE, in_order, name_of
+from emulator.workload.sacct.reading import in_order, name_of
 from emulator.workload.sacct.times import NoTimeError, Span, instants, span, zone_of
 from emulator.workload.sbatch import BatchOptions, TaskArray
 from emulator.workload.sitelog import UNTIL_ITS_LIMIT, Happened, LoggedJob, LoggedRun, SiteLog, Unusable

@@ -15,23 +15,28 @@ import gzip
 import math
 import os
 import shlex
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
-from emulator.slurmctld.request import JobRequest
+from emulator.kinds import EVENTS, reads
+from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import InputError
 
 SUBMISSION = "submit_batch_job"
 FOREVER = 1e9
 """Seconds of work of a job that runs into its limit."""
+LONGEST = 1e10
+"""Seconds; no log is as long, and microseconds can still be told apart."""
 LARGEST_ID = 1 << 40
 """No id of a job is as large."""
 ENDINGS = (".events", ".events.gz")
 
 
+@reads(EVENTS)
 def read_events(path: str | os.PathLike[str]) -> list[JobRequest]:
     """Read submission events, plain or compressed with gzip; job ids that are not stated count from 1.
 
@@ -42,7 +47,7 @@ def read_events(path: str | os.PathLike[str]) -> list[JobRequest]:
     try:
         with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as stream:
             return list(_requests(stream, os.fspath(path)))
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise InputError(f"{file}: cannot be read: {error}") from error
 
 
@@ -92,7 +97,7 @@ def _id(text: str) -> int:
 
 
 def seconds_of(what: str, text: str) -> float:
-    """A finite number of seconds.
+    """A number of seconds, at most :data:`LONGEST`.
 
     Raises:
         InputError: it is none; ``what`` says of what.
@@ -101,6 +106,6 @@ def seconds_of(what: str, text: str) -> float:
         seconds = float(text)
     except ValueError:
         seconds = math.nan
-    if not math.isfinite(seconds):
-        raise InputError(f"{what}: {text!r} is no number of seconds")
+    if not abs(seconds) <= LONGEST:
+        raise InputError(f"{what}: {text!r} is no number of seconds up to {LONGEST:g}")
     return seconds

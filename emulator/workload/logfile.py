@@ -19,6 +19,8 @@ from slurm_sim_plugins.errors import ConfigurationError, InputError
 GZIP_MAGIC = b"\x1f\x8b"
 MALFORMED = ("error", "drop")
 """What to do with a line that is no record: end there, or leave it out and count it."""
+ADVICE = 'correct the line, or leave such lines out with --malformed drop (in Python: malformed="drop")'
+"""What to do about such a line."""
 
 
 def bytes_of(file: str) -> bytes:

@@ -7,7 +7,6 @@ are data: nothing is looked up and nothing is run.
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from emulator.config.slurm import duration
 from emulator.config.slurm.hostlist import expand
 from emulator.config.slurm.model import GresCount
 from emulator.config.slurm.nodes import gres_count
+from slurm_sim_plugins.errors import meant
 
 MOST_TASKS = 4_000_001
 """Slurm's own bound on the tasks of an array (slurm.conf, ``MaxArraySize``)."""
@@ -138,6 +138,16 @@ class BatchOptions:
     licenses: tuple[tuple[str, int], ...] = ()
     array: TaskArray | None = None
 
+    def tasks_on(self, nodes: int) -> int:
+        """Tasks in all on so many nodes: as many as it asks for, else ``tasks_per_node`` or one on each."""
+        return self.tasks if self.tasks is not None else nodes * (self.tasks_per_node or 1)
+
+    @property
+    def cpus(self) -> int:
+        """CPUs that it asks for in all, at least one on each of the fewest nodes."""
+        nodes = self.min_nodes or 1
+        return max(self.tasks_on(nodes), nodes) * (self.cpus_per_task or 1)
+
 
 Change = Callable[[BatchOptions, str], BatchOptions]
 
@@ -214,9 +224,7 @@ def _pairs(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 def _known(name: str) -> _Option:
     if name not in OPTIONS:
-        close = difflib.get_close_matches(name, OPTIONS, n=1)
-        meant = f" (did you mean --{close[0]}?)" if close else ""
-        raise ValueError(f"{name!r} is no option of sbatch that is known here{meant}")
+        raise ValueError(f"{name!r} is no option of sbatch that is known here{meant(name, OPTIONS)}")
     return OPTIONS[name]
 
 

@@ -22,19 +22,22 @@ a simulation must not see. The commands in a file are data: none of them is run.
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from emulator.config.slurm import SlurmConf, parse_slurm_conf
 from emulator.config.slurm.duration import limit_seconds
-from emulator.config.slurm.place import Place, meant
+from emulator.config.slurm.hostlist import expand
+from emulator.config.slurm.place import Place
+from emulator.kinds import SCENARIO, reads
 from emulator.workload.sbatch import BatchOptions, parse_sbatch
-from slurm_sim_plugins.errors import ConfigurationError, InputError
+from slurm_sim_plugins.errors import ConfigurationError, InputError, meant
 
 if TYPE_CHECKING:
     import yaml
@@ -45,6 +48,12 @@ NOT_SUBMITTED = "(array task or het component)"
 """In the place of arguments: a job that Slurm made of another submission."""
 LARGEST_FILE = 1 << 24
 """Bytes; no recording is larger."""
+LARGEST_NUMBER = 1 << 40
+"""No id, priority or length of a job is as large."""
+LONGEST = 7 * 86_400.0
+"""Seconds; no recording is longer."""
+INFO = "INFO {"
+"""How a note begins whose rest is what ``squeue`` knew of a job, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +166,13 @@ class Observation:
         at: seconds from the start.
         fields: those of ``scontrol show job`` that were new; empty for a note.
         note: free text, or empty.
+        info: of a note that begins with :data:`INFO`, what the rest says.
     """
 
     at: float
     fields: Mapping[str, str]
     note: str
+    info: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +286,7 @@ class Scenario:
         return parse_slurm_conf(self.slurm_conf, f"{self.source}: slurm_conf", gres=self.gres_conf)
 
 
+@reads(SCENARIO)
 def read_scenario(path: str | os.PathLike[str]) -> Scenario:
     """Read a scenario.
 
@@ -317,7 +329,7 @@ class _Tree:
         try:
             import yaml
         except ImportError as error:
-            raise ConfigurationError("reading a scenario needs PyYAML: pip install pyyaml") from error
+            raise ConfigurationError("reading a scenario needs PyYAML: python -m pip install pyyaml") from error
         try:
             node = yaml.compose(content, Loader=yaml.SafeLoader)
         except yaml.MarkedYAMLError as error:
@@ -383,16 +395,28 @@ class _Tree:
         """A text."""
         return self._scalar("text", "str", str)
 
-    def number(self) -> float:
-        """A finite number."""
+    def second(self) -> float:
+        """A second of a recording."""
         value = self._scalar("a number", "int float", float)
-        if value - value != 0:
-            raise self.error(f"{self._node.value!r} is no finite number")
+        if not abs(value) <= LONGEST:
+            raise self.error(f"{self._node.value!r} is no second of a recording, which lasts {LONGEST:g} at most")
         return value
 
     def whole(self) -> int:
         """A whole number."""
-        return self._scalar("a whole number", "int", int)
+        value = self._scalar("a whole number", "int", int)
+        if abs(value) >= LARGEST_NUMBER:
+            raise self.error(f"{self._node.value!r} is too large: no number here reaches {LARGEST_NUMBER:,}")
+        return value
+
+    def read_as(self, read: Callable[[str], object]) -> str:
+        """A text that can be read so; ``read`` raises a ValueError if it cannot."""
+        text = self.text()
+        try:
+            read(text)
+        except ValueError as error:
+            raise self.error(str(error)) from None
+        return text
 
     def flag(self) -> bool:
         """True or false."""
@@ -458,7 +482,7 @@ def _scenario(tree: _Tree) -> Scenario:
         accounting=fields.get("sacctmgr", _each(_command)),
         submissions=_unlike(fields.need("jobs", _each(_submission))),
         actions=fields.get("actions", _each(_action)),
-        sweep_phase=fields.get("sweep_phase", _Tree.number),
+        sweep_phase=fields.get("sweep_phase", _Tree.second),
         recorded=Recorded(
             timeline=fields.get("timeline", _by_key(_each(_observation))),
             expected=fields.get("expected", _by_key(_outcome)),
@@ -477,9 +501,22 @@ def _by_key(read: Callable[[_Tree], T]) -> Callable[[_Tree], Mapping[str, T]]:
     return lambda tree: MappingProxyType({name: read(value) for name, value in tree.mapping().items()})
 
 
+def _priority(text: str) -> None:
+    if not (text.isdecimal() and int(text[:20]) < LARGEST_NUMBER):
+        raise ValueError(f"{text!r} is no priority, a whole number")
+
+
+READ_AS: Mapping[str, Callable[[str], object]] = {
+    "Priority": _priority,
+    "NodeList": expand,
+    "TimeLimit": limit_seconds,
+}
+"""How fields of an observation are read that are more than words."""
+
+
 def _at(tree: _Tree) -> tuple[float, str]:
     at, text = tree.row("a note", 2, 2)
-    return at.number(), text.text()
+    return at.second(), text.text()
 
 
 def _command(tree: _Tree) -> Command:
@@ -506,7 +543,7 @@ def _command(tree: _Tree) -> Command:
 
 def _action(tree: _Tree) -> Action:
     at, command, *output = tree.row("an action", 2, 3)
-    return Action(at.number(), _command(command), output[0].text() if output else None, tree.place)
+    return Action(at.second(), _command(command), output[0].text() if output else None, tree.place)
 
 
 def _submission(tree: _Tree) -> Submission:
@@ -520,7 +557,7 @@ def _submission(tree: _Tree) -> Submission:
     job = Submission(
         name=fields.need("name", _Tree.text),
         id=fields.need("id", _Tree.whole),
-        submit=fields.need("submit", _Tree.number),
+        submit=fields.need("submit", _Tree.second),
         run=fields.get("run", _Tree.whole),
         arguments=arguments,
         options=BatchOptions() if made else _options(fields, arguments or ()),
@@ -587,7 +624,7 @@ def _rejection(tree: _Tree) -> Rejection:
         options = None
     return Rejection(
         name=fields.need("name", _Tree.text),
-        at=fields.need("at", _Tree.number),
+        at=fields.need("at", _Tree.second),
         arguments=arguments,
         options=options,
         user=fields.get("user", _Tree.text) or "",
@@ -599,8 +636,23 @@ def _rejection(tree: _Tree) -> Rejection:
 def _observation(tree: _Tree) -> Observation:
     at, seen = tree.row("an observation", 2, 2)
     if seen.is_mapping():
-        return Observation(at.number(), _by_key(_Tree.text)(seen), "")
-    return Observation(at.number(), MappingProxyType({}), seen.text())
+        texts = {name: value.read_as(READ_AS.get(name, str)) for name, value in seen.mapping().items()}
+        return Observation(at.second(), MappingProxyType(texts), "")
+    note = seen.read_as(_info)
+    return Observation(at.second(), MappingProxyType({}), note, _info(note))
+
+
+def _info(note: str) -> Mapping[str, Any]:
+    if not note.startswith(INFO):
+        return MappingProxyType({})
+    try:
+        info = json.loads(note[INFO.index("{") :])
+        start = info.get("StartTime")
+        if not isinstance(start, int | float) or abs(start) <= LARGEST_NUMBER:
+            return MappingProxyType(dict(info))
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise ValueError(f"what follows INFO is no object in JSON: {error}") from error
+    raise ValueError(f"StartTime is {start!r}")
 
 
 def _outcome(tree: _Tree) -> Outcome:
@@ -616,19 +668,40 @@ def _outcome(tree: _Tree) -> Outcome:
 def _run(tree: _Tree) -> RecordedRun:
     fields = tree.fields("a run", "start", "end", "end_state", "nodes", "alloc", "partition", "timelimit")
     return RecordedRun(
-        start=fields.need("start", _Tree.number),
-        end=fields.get("end", _Tree.number),
+        start=fields.need("start", _Tree.second),
+        end=fields.get("end", _Tree.second),
         end_state=fields.get("end_state", _Tree.text) or "",
-        nodes=fields.need("nodes", _Tree.text),
+        nodes=fields.need("nodes", _hosts),
         alloc=fields.get("alloc", _Tree.text) or "",
         partition=fields.get("partition", _Tree.text) or "",
-        time_limit=fields.get("timelimit", _Tree.text) or "",
+        time_limit=fields.get("timelimit", _limit) or "",
     )
+
+
+def _hosts(tree: _Tree) -> str:
+    return tree.read_as(expand)
+
+
+def _limit(tree: _Tree) -> str:
+    return tree.read_as(lambda text: text and limit_seconds(text))
 
 
 def _query(tree: _Tree) -> Query:
     fields = tree.fields("a query", "at", "query", "out")
-    return Query(fields.need("at", _Tree.number), fields.need("query", _Tree.text), fields.need("out", _Tree.text))
+    command = fields.need("query", lambda tree: tree.read_as(shlex.split))
+    return Query(fields.need("at", _Tree.second), command, fields.need("out", _Tree.text))
+
+
+def scenario_files(folder: str | os.PathLike[str]) -> list[Path]:
+    """The files of all scenarios of a folder, by name.
+
+    Raises:
+        InputError: a folder without any.
+    """
+    files = sorted(Path(folder).glob("*.yaml"))
+    if not files:
+        raise InputError(f"{folder}: holds no scenario (*.yaml)")
+    return files
 
 
 def read_scenarios(folder: str | os.PathLike[str]) -> Iterator[Scenario]:
@@ -638,7 +711,4 @@ def read_scenarios(folder: str | os.PathLike[str]) -> Iterator[Scenario]:
         ConfigurationError: PyYAML is not installed.
         InputError: a file that cannot be read or is no scenario, or a folder without any.
     """
-    files = sorted(Path(folder).glob("*.yaml"))
-    if not files:
-        raise InputError(f"{folder}: holds no scenario (*.yaml)")
-    return map(read_scenario, files)
+    return map(read_scenario, scenario_files(folder))

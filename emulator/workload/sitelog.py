@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from emulator.slurmctld.request import JobRequest
+from emulator.workload.request import JobRequest
 from emulator.workload.workload import Changed
 
 UNTIL_ITS_LIMIT = 1e9

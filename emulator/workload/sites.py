@@ -107,8 +107,7 @@ def _columns(log: SiteLog) -> dict[str, np.ndarray[Any, Any]]:
 def _row(job: LoggedJob, epoch: int) -> dict[str, Any]:
     request, last = job.request, job.happened.runs[-1] if job.happened.runs else None
     options = request.options
-    asked = max(options.tasks or 0, options.min_nodes or 1) * request.cpus_per_task
-    limit = options.time_limit
+    asked, limit = options.cpus, options.time_limit
     return {
         "id": request.id,
         "submit": request.submit + epoch,

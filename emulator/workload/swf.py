@@ -25,8 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.files import write_atomically
+from emulator.kinds import TRACE, reads
 from emulator.workload.filters import Mask, Where, clean, find_filter, start_at
-from emulator.workload.logfile import bytes_of, check_malformed, unpacked
+from emulator.workload.logfile import ADVICE, bytes_of, check_malformed, unpacked
 from emulator.workload.workload import LARGEST_SECONDS, Changed, Dropped, Floats, Ints, Workload
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
@@ -91,7 +92,6 @@ CONVERTED = "; Note: converted by slurm-sim-plugins; fields that a simulation do
 """The line that marks a file as written here."""
 
 BLOCK_BYTES = 1 << 20
-ADVICE = 'correct the line, or leave such lines out with malformed="drop"'
 
 # Most traces hold whole numbers but for the average CPU time, and whole numbers parse faster.
 LAYOUTS = tuple(
@@ -147,6 +147,7 @@ def header_facts(header: Iterable[str]) -> HeaderFacts:
     )
 
 
+@reads(TRACE)
 def read_swf(
     path: str | os.PathLike[str],
     *,

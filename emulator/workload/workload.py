@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 
 LARGEST_SECONDS = 2.0**43
 """Times beyond this (about 278,000 years) would not fit into int64 microseconds."""
+_SPAN = f"0 s, and at most {LARGEST_SECONDS:g} s"
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,25 @@ class Workload:
     changed: tuple[Changed, ...] = ()
     source_hash: str = ""
 
+    @property
+    def note(self) -> str:
+        """What reading left out or changed, in words; empty if nothing."""
+        dropped = [f"{notice.count:,} {notice.reason}" for notice in self.dropped]
+        changed = [f"{notice.count:,} {notice.reason}" for notice in self.changed]
+        notes = []
+        if dropped:
+            left = sum(notice.count for notice in self.dropped)
+            notes.append(f"{left:,} of {self.read:,} records dropped: {'; '.join(dropped)}")
+        if changed:
+            notes.append(f"changed: {'; '.join(changed)}")
+        return "\n".join(notes)
+
     def __len__(self) -> int:
         return len(self.id)
+
+    def __repr__(self) -> str:
+        machine = f", a machine of {self.machine:,} processors" if self.machine is not None else ""
+        return f"Workload({self.name[:100]!r}: {len(self):,} jobs{machine})"
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any], *, logged: Mapping[str, Any] | None = None, **about: Any) -> Self:
@@ -177,9 +195,9 @@ class Workload:
     def _check(self) -> None:
         self._refuse(self.processors < 1, "processors", self.processors, "must be 1 or more")
         self._refuse(~(np.abs(self.submit) <= LARGEST_SECONDS), "submit", self.submit, "is not a usable time")
-        self._refuse(~((self.run >= 0) & (self.run <= LARGEST_SECONDS)), "run", self.run, "must be 0 s or more")
+        self._refuse(~((self.run >= 0) & (self.run <= LARGEST_SECONDS)), "run", self.run, f"must be at least {_SPAN}")
         limit = self.time_limit
-        self._refuse(~((limit > 0) & (limit <= LARGEST_SECONDS)), "time_limit", limit, "must be more than 0 s")
+        self._refuse(~((limit > 0) & (limit <= LARGEST_SECONDS)), "time_limit", limit, f"must be more than {_SPAN}")
         if "cpu_use" in self.facts:
             use = _as_array("cpu_use", self.facts["cpu_use"], float)
             unknown = np.isnan(use) | ((self.facts["cpu_use"].dtype.kind == "i") & (use == -1))

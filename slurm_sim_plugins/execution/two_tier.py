@@ -220,7 +220,8 @@ def steps(text: str) -> list[tuple[float, float]]:
             time, value = float(word) if colon else 0.0, float(rate)
         except ValueError:
             time = value = inf
-        found[time if colon else -inf] = value
+        # To the microsecond, as instants are: else the rate would not be due yet when it changes.
+        found[round(time, 6) if colon else -inf] = value
         if not (abs(time) < inf and 0 <= value <= 1):
             raise ConfigurationError(
                 f"execution/two_tier: bg_rate is {text!r}; give a rate from 0 to 1, or steps such as 0:0.4, 5:0.333"

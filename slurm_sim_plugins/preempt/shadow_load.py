@@ -16,7 +16,8 @@ class ShadowLoad:
 
     Args:
         trim: of the victims, spare those that are not needed after all, highest priority
-            first: a larger one of higher priority may make them needless.
+            first: a larger one of higher priority may make them needless. On a cluster with
+            nodes the machine spares those whose nodes are of no use.
         pin_regular: runs that were not backfilled are no shadow load, whatever their
             priority; for priorities that change in time.
 
@@ -31,6 +32,9 @@ class ShadowLoad:
 
     @hookimpl
     def preempt_candidates(self, view: PreemptView) -> Sequence[Run] | None:
+        if not view.counted:
+            # Whose nodes are of use to the preemptor, the machine knows.
+            return [run for run in view.outranked(self._pin_regular) if run.job.may_requeue]
         missing = view.preemptor.processors - view.free
         if view.outranked_processors(self._pin_regular) < missing:
             return None

@@ -8,6 +8,7 @@ from operator import gt
 from typing import ClassVar, Literal
 
 from slurm_sim_plugins.decisions import Decision, Reserve, Start
+from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.hookspecs import hookimpl
 from slurm_sim_plugins.profile import Profile
 from slurm_sim_plugins.views import Job, SchedulingView
@@ -21,8 +22,8 @@ class Conservative:
         compress: what to do with the plan when something other than a submission
             happened. ``rebuild`` makes it anew, in the order of the queue: simple, and
             a job's slot may move later. ``never_later`` moves one job after the other
-            to an earlier slot if there is one: nobody loses what was promised, unless a
-            run outlives its plan; if somebody would have to move later for that, the
+            to an earlier slot if there is one. No slot moves later, unless a run outlives
+            its plan or is planned for longer than its job was while it waited; then the
             plan is made anew.
 
     Source: Mu'alem and Feitelson 2001, section 2.2; Feitelson and Weil 1998.
@@ -35,6 +36,9 @@ class Conservative:
 
     @hookimpl
     def schedule(self, view: SchedulingView) -> Generator[Decision, bool, None]:
+        if not view.counted:
+            yield from self._by_plan(view)
+            return
         jobs = list(view.newcomers)
         if view.changed or self._profile is None or view.queue[-len(jobs) :] != jobs:
             jobs = list(view.queue)
@@ -50,6 +54,22 @@ class Conservative:
             elif self._slots.get(job) != slot:
                 self._slots[job] = slot
                 yield Reserve(job, slot)
+
+    def _by_plan(self, view: SchedulingView) -> Generator[Decision, bool, None]:
+        """The plan made anew, on any machine: each entry of the queue starts, or is promised the earliest start."""
+        if self.compress == "never_later":
+            raise ConfigurationError("sched/conservative.compress is never_later, which is for counted processors")
+        plan, promised = view.plan(), {}
+        for entry in view.queue:
+            answer = plan.now(entry)
+            if answer.place:
+                yield Start(entry, where=answer.place)
+            elif (answer.blocks or answer.overtakes) and entry.job not in promised:
+                # In its further partitions a job may start, and has no second reservation.
+                promised[entry.job] = time = plan.promise(entry)
+                if self._slots.get(entry.job) != time:
+                    yield Reserve(entry, time)
+        self._slots = promised
 
     def _plan(self, view: SchedulingView, jobs: list[Job]) -> list[float]:
         """A slot for each waiting job."""

@@ -7,18 +7,20 @@ from typing import ClassVar, Literal
 
 from slurm_sim_plugins.decisions import Decision, Reserve, Start
 from slurm_sim_plugins.hookspecs import hookimpl
+from slurm_sim_plugins.plan import Entry
 from slurm_sim_plugins.views import Job, SchedulingView
 
 
 class Easy:
-    """Start the queue in order; when its head does not fit, start who does not delay it.
+    """Start the queue in order; when its head does not fit, start the jobs that do not delay it.
 
     A later job may start if it is planned to end by the head's reservation (to end just
     then is allowed), or if it takes no more than the processors that the head will leave
-    over.
+    over. On a cluster with nodes each partition has a head, and the plan of the pass says what
+    can start without delaying one.
 
     Args:
-        reservation: ``recompute`` makes the head's reservation anew in each pass;
+        reservation: ``recompute`` makes a head's reservation again in each pass;
             ``sticky`` never makes it earlier than it was when the head was first left
             waiting; ``ratchet`` never makes it earlier than it ever was, which differs
             where runs outlive their planned ends.
@@ -34,9 +36,14 @@ class Easy:
         self._kept = reservation
         self._reserved: tuple[Job, float] | None = None
         self._promised: tuple[Job, float] | None = None
+        self._promises: dict[Entry | Job, float] = {}
+        self._noted: dict[Entry | Job, float] = {}
 
     @hookimpl
     def schedule(self, view: SchedulingView) -> Generator[Decision, bool, None]:
+        if not view.counted:
+            yield from self._by_plan(view)
+            return
         while (head := view.head) is not None and head.processors <= view.free:
             yield Start(head)
         if head is None:
@@ -48,7 +55,7 @@ class Easy:
             yield Reserve(head, shadow_time)
 
         in_time = view.until(shadow_time)
-        # While jobs were only submitted, who was refused before would be refused again.
+        # Unless the view has changed, a job that was refused before would be refused again.
         for job in view.candidates(view.changed):
             if job.processors > view.free:
                 continue
@@ -69,3 +76,22 @@ class Easy:
         if self._kept == "ratchet":
             self._promised = (head, shadow_time)
         return shadow_time, view.free_at(shadow_time) - head.processors
+
+    def _by_plan(self, view: SchedulingView) -> Generator[Decision, bool, None]:
+        """The same pass, on any machine; counted processors need no plan but the two numbers above."""
+        plan = view.plan()
+        kept, self._promises = self._promises, {}
+        noted, self._noted = self._noted, {}
+        for entry in plan.heads():
+            answer = plan.now(entry)
+            if answer.place:
+                yield Start(entry, where=answer.place)
+            elif answer.blocks:
+                self._noted[entry] = time = plan.promise(entry, kept.get(entry, 0.0))
+                if self._kept != "recompute":
+                    self._promises[entry] = time if self._kept == "ratchet" else kept.get(entry, time)
+                if noted.get(entry) != time:
+                    yield Reserve(entry, time)
+        for entry in plan.fitting(view.candidates(view.changed)):
+            if place := plan.now(entry).place:
+                yield Start(entry, where=place)

@@ -11,10 +11,11 @@ from slurm_sim_plugins.views import SchedulingView
 
 
 class Fcfs:
-    """Start the queue in order until its head does not fit; everybody else waits.
+    """Start the queue in order until its head does not fit; all other jobs wait.
 
     The order is that of the plugin in the PriorityType slot: with ``priority/sjf`` this
-    is SJF.
+    is SJF. On a machine with partitions each partition has a head, and nothing of what it
+    could use is given to the jobs behind it.
     """
 
     name: ClassVar[str] = "sched/fcfs"
@@ -22,5 +23,10 @@ class Fcfs:
 
     @hookimpl
     def schedule(self, view: SchedulingView) -> Generator[Decision, bool, None]:
-        while (head := view.head) is not None and head.processors <= view.free:
-            yield Start(head)
+        plan = view.plan()
+        for entry in plan.heads():
+            answer = plan.now(entry)
+            if answer.place:
+                yield Start(entry, where=answer.place)
+            elif answer.blocks:
+                plan.bar(entry)

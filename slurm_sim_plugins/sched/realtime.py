@@ -50,6 +50,7 @@ class Realtime:
     """
 
     name: ClassVar[str] = "sched/realtime"
+    machines: ClassVar[tuple[str, ...]] = ("processors",)
     knows_places: ClassVar[bool] = True
 
     def __init__(

@@ -44,6 +44,7 @@ class TwoTier:
     """
 
     name: ClassVar[str] = "sched/two_tier"
+    machines: ClassVar[tuple[str, ...]] = ("processors",)
     needs_tiers: ClassVar[tuple[str, ...]] = ("fg", "bg")
 
     def __init__(

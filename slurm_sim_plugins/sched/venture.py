@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Reserve, Start
+from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.hookspecs import hookimpl
-from slurm_sim_plugins.views import Job, SchedulingView
+from slurm_sim_plugins.plan import Answer, Entry, SchedulePlan
+from slurm_sim_plugins.views import Job, Run, SchedulingView
+
+NOT_ASKED = Answer(None)
+"""Of what stands behind a head that waits."""
 
 
 class Venture:
@@ -42,9 +47,13 @@ class Venture:
         self._pin_regular = pin_regular
         self._made_room: set[Job] = set()
         self._reserved: tuple[Job, float] | None = None
+        self._noted: dict[Entry, float] = {}
 
     @hookimpl
     def schedule(self, view: SchedulingView) -> Generator[Decision, bool, None]:
+        if not view.counted:
+            yield from self._by_plan(view)
+            return
         served, retry = False, view.changed or bool(self._made_room)
         self._made_room.clear()
         while (head := view.head) is not None:
@@ -68,7 +77,58 @@ class Venture:
             yield Reserve(head, time)
         yield from self._fill(view, candidates, time, extra)
 
-    def _make_room(self, view: SchedulingView, head: Job) -> Generator[Decision, bool, bool]:
+    def _by_plan(self, view: SchedulingView) -> Generator[Decision, bool, None]:
+        """The same pass on any machine: each partition has a head, for which room is made."""
+        if self._extra:
+            raise ConfigurationError("sched/venture.extra is for counted processors; leave it out")
+        plan = view.plan()
+        heads = yield from self._serve(view, plan)
+        noted, self._noted = self._noted, {}
+        in_time = {}
+        for partition, head in heads.items():
+            self._noted[head] = time = plan.earliest(head, without=self._outranked(view, head))
+            in_time[partition] = view.until(time)
+            if noted.get(head) != time:
+                yield Reserve(head, time)
+        behind = [entry for entry in view.candidates() if entry.partition in heads and entry.job not in self._made_room]
+        first = [entry for entry in behind if entry.job.planned <= in_time[entry.partition]]
+        for entry in (*sorted(first, key=lambda entry: _shortest_first(entry.job)), *behind):
+            if place := plan.now(entry).place:
+                yield Start(entry, where=place)
+
+    def _serve(self, view: SchedulingView, plan: SchedulePlan) -> Generator[Decision, bool, dict[str, Any]]:
+        """Start the queue in order, making room; the heads that have to wait, by partition."""
+        heads: dict[str, Any] = {}
+        may_ask = True
+        self._made_room.clear()
+        waiting: list[Any] = list(view.queue)
+        while waiting:
+            entry = waiting.pop(0)
+            answer = plan.now(entry) if entry.partition not in heads else NOT_ASKED
+            if answer.blocks and may_ask and (yield from self._make_room(view, entry)):
+                answer, may_ask = plan.now(entry), not self._single_head
+                # Jobs that made room wait again, some of them ahead of the others.
+                waiting = [other for other in view.queue if other is not entry]
+            if answer.place:
+                yield Start(entry, where=answer.place)
+                gone = [name for name, head in heads.items() if head.job is entry.job]
+                if gone:
+                    # It was the head of another of its partitions.
+                    heads = {name: head for name, head in heads.items() if name not in gone}
+                    waiting = list(view.queue)
+            elif answer.blocks:
+                heads[entry.partition] = entry
+        return heads
+
+    def _outranked(self, view: SchedulingView, head: Any) -> list[Run]:
+        """Runs that would make room for a head."""
+        return [
+            run
+            for run in view.running
+            if head.job.outranks(run.job) and run.job.may_requeue and (run.job.backfilled or not self._pin_regular)
+        ]
+
+    def _make_room(self, view: SchedulingView, head: Any) -> Generator[Decision, bool, bool]:
         """Ask for room, and note who had to make it if it matters."""
         shadow = [] if self._restart else list(view.running)
         there_is = yield MakeRoom(head)

@@ -35,6 +35,7 @@ class InBlocks:
     """
 
     name: ClassVar[str] = "select/blocks"
+    machines: ClassVar[tuple[str, ...]] = ("processors",)
 
     def __init__(
         self, file: str = "", midplane: int = 0, wires: bool = False, choose: Literal["first", "least"] = "first"

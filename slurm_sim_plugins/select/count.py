@@ -9,3 +9,4 @@ class Count:
     """Processors are counted: a job fits when so many are free, wherever they are."""
 
     name: ClassVar[str] = "select/count"
+    machines: ClassVar[tuple[str, ...]] = ("processors",)

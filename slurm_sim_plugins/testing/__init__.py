@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from slurm_sim_plugins.testing.builders import Cluster, JobSpec, cluster, job
+    from slurm_sim_plugins.testing.builders import Cluster, JobSpec, association, cluster, job, partition, qos
     from slurm_sim_plugins.testing.calling import call
     from slurm_sim_plugins.testing.drawing import draw
     from slurm_sim_plugins.testing.playing import Played, play
@@ -26,11 +26,14 @@ __all__ = [
     "JobSpec",
     "Played",
     "Scene",
+    "association",
     "call",
     "cluster",
     "draw",
     "job",
+    "partition",
     "play",
+    "qos",
 ]
 
 _HOMES = {
@@ -40,11 +43,14 @@ _HOMES = {
     "JobSpec": "builders",
     "Played": "playing",
     "Scene": "scene",
+    "association": "builders",
     "call": "calling",
     "cluster": "builders",
     "draw": "drawing",
     "job": "builders",
+    "partition": "builders",
     "play": "playing",
+    "qos": "builders",
 }
 
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from slurm_sim_plugins.blocks import Blocks
+from slurm_sim_plugins.cluster import Association, Partition, Qos
 from slurm_sim_plugins.decisions import FIRST_TIER, Plan
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.processors import Processors, all_processors, highest, in_words, processors
@@ -111,6 +113,27 @@ def job(
     if run is not None and not run >= 0:
         raise ConfigurationError(f"job({processors}, run={run}): a run time is 0 s or more")
     return JobSpec(int(processors), float(limit), plan, submit, run, id, priority, requeues, backfilled, facts)
+
+
+def partition(name: str = "p", **attributes: Any) -> Partition:
+    """A partition, of which only what matters need be said: ``job(partition=partition("hi", tier=2))``."""
+    usual = {"tier": 1, "job_factor": 1, "norm_priority": 1.0, "preempt_mode": (), "grace_time": 0.0, "tres": {}}
+    unknown = {"lower_runs": False, "below_another": False}
+    return Partition(SimpleNamespace(**{"name": name, **usual, **unknown, **attributes}))
+
+
+def qos(name: str = "normal", **attributes: Any) -> Qos:
+    """A quality of service: ``job(qos=qos("high", preempts={"low"}))``."""
+    usual = {"priority": 0.0, "norm_priority": 0.0, "preempts": frozenset(), "preempted": False, "flags": frozenset()}
+    stated = {"preempt_mode": frozenset(), "grace_time": 0.0, "exempt_time": None}
+    return Qos(SimpleNamespace(**{"name": name, **usual, **stated, **attributes}))
+
+
+def association(account: str = "root", user: str = "", **attributes: Any) -> Association:
+    """An association: ``job(association=association("physics", "ann", fair_share=0.5))``."""
+    usual = {"priority": 0.0, "norm_priority": 0.0, "shares": 1, "norm_shares": 1.0, "norm_usage": 0.0}
+    whose = SimpleNamespace(account=account, user=user)
+    return Association(SimpleNamespace(**{"association": whose, **usual, "fair_share": 1.0, **attributes}))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.answers import Refused
 from slurm_sim_plugins.errors import ConfigurationError, PluginError
+from slurm_sim_plugins.hookspecs import LOOPS
 from slurm_sim_plugins.manager import PluginInfo, check_hooks
 from slurm_sim_plugins.testing.builders import Cluster, JobSpec
 from slurm_sim_plugins.testing.scene import PENDING, Scene
@@ -20,6 +21,7 @@ from slurm_sim_plugins.views import (
     PreemptView,
     PriorityView,
     SelectView,
+    VictimView,
     View,
     WalltimeView,
 )
@@ -38,6 +40,7 @@ def call(
     ran: float | None = None,
     state: str = "COMPLETED",
     beside: int | None = None,
+    cause: str = "preemption",
 ) -> Any:
     """Call one hook of a plugin, and hand back its answer.
 
@@ -58,6 +61,7 @@ def call(
         ran: for ``walltime_learn``: seconds of work; the job's ``run``.
         state: for ``job_ended``.
         beside: for ``select_nodes``: a block of which nothing may be taken.
+        cause: for ``job_suspended`` and ``job_resumed``.
 
     Raises:
         PluginError: the plugin has no such hook, its hooks are wrong, or the answer
@@ -67,9 +71,9 @@ def call(
     instance = fresh(plugin)
     scene = as_scene(situation)
     function = implementation(instance, hook)
-    if hook == "schedule":
-        raise ConfigurationError("schedule is a generator of decisions; play(plugin, situation) plays the pass")
-    arguments, check = _CALLS[hook](scene, instance, _Question(job, jobs, ran, state, beside))
+    if hook in LOOPS:
+        raise ConfigurationError(f"{hook} is a generator of decisions; play(plugin, situation) plays the pass")
+    arguments, check = _CALLS[hook](scene, instance, _Question(job, jobs, ran, state, beside, cause))
     answer = ask(function, arguments)
     if answer is None or check is None:
         return answer
@@ -156,8 +160,10 @@ class _Question:
         ran: float | None,
         state: str,
         beside: int | None,
+        cause: str,
     ) -> None:
         self.beside = beside
+        self.cause = cause
         self._job = job
         self._jobs = None if jobs is None else list(jobs)
         self.asks = job is not None
@@ -214,6 +220,15 @@ def _preempt_candidates(scene: Scene, plugin: Any, asked: _Question) -> Call:
     return {"view": view}, lambda answer: answers.victims(answer, preemptor, scene.view.running)
 
 
+def _of_victim(check: Callable[[Any, Job], Any]) -> Callable[[Scene, Any, _Question], Call]:
+    def asked_of(scene: Scene, plugin: Any, asked: _Question) -> Call:
+        view, victim = VictimView(scene.view), asked.job(scene) if asked.asks else scene.view.running[0].job
+        object.__setattr__(view, "victim", victim)
+        return {"view": view}, lambda answer: check(answer, victim)
+
+    return asked_of
+
+
 def _select_nodes(scene: Scene, plugin: Any, asked: _Question) -> Call:
     places = scene.view.places
     if places is None:
@@ -268,7 +283,8 @@ def _about_a_run(scene: Scene, plugin: Any, asked: _Question) -> Call:
     job = asked.job(scene) if asked.asks or not scene.view.running else scene.view.running[0].job
     if scene.state(job) == PENDING:
         raise ConfigurationError(f"job {job.id} waits; this hook is told of one that runs, as job=1")
-    return {"job": job, "run": scene.run_of(job), "state": asked.state, "now": scene.now}, None
+    told = {"state": asked.state, "cause": asked.cause}
+    return {"job": job, "run": scene.run_of(job), "now": scene.now, **told}, None
 
 
 def _pass_done(scene: Scene, plugin: Any, asked: _Question) -> Call:
@@ -279,6 +295,8 @@ _CALLS: dict[str, Callable[[Scene, Any, _Question], Call]] = {
     "priority_set": _priority_set,
     "backfill_candidates": _backfill_candidates,
     "preempt_candidates": _preempt_candidates,
+    "preempt_mode": _of_victim(answers.preempt_mode),
+    "preempt_grace": _of_victim(answers.preempt_grace),
     "select_nodes": _select_nodes,
     "walltime_submit": _walltime_submit,
     "walltime_pending": _walltime_pending,
@@ -287,6 +305,8 @@ _CALLS: dict[str, Callable[[Scene, Any, _Question], Call]] = {
     "job_submitted": _job_submitted,
     "job_started": _about_a_run,
     "job_requeued": _about_a_run,
+    "job_suspended": _about_a_run,
+    "job_resumed": _about_a_run,
     "job_ended": _about_a_run,
     "pass_done": _pass_done,
 }

@@ -8,6 +8,8 @@ from typing import Any
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.answers import Refused
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Move, Preempt, Reserve, Start, Wake
+from slurm_sim_plugins.hookspecs import LOOPS
+from slurm_sim_plugins.main_loop import in_order
 from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.select.blocks import InBlocks
 from slurm_sim_plugins.testing.builders import Cluster
@@ -43,7 +45,8 @@ class Played:
     @property
     def reserved(self) -> dict[int, float]:
         """The last reservation of each job that was given one in this pass, in seconds, by id."""
-        return {each.job.id: each.time for each in self.decisions if isinstance(each, Reserve)}
+        reserved = [one for each in self.decisions if isinstance(each, Reserve) for one in each.parts()]
+        return {each.job.id: each.time for each in reserved}
 
     @property
     def woken(self) -> list[float]:
@@ -120,16 +123,24 @@ class _Pass:
         self._preempt = preempt
         self._scene = scene
         self._decisions: Any = None
+        self._hook = ""
         self.played = Played(scene)
 
     def run(self) -> None:
-        """Let the scheduler decide until it is done."""
+        """Let the scheduler decide until it is done, in each of its loops."""
+        loops = [hook for hook in LOOPS if hasattr(self._scheduler, hook)] or ["schedule"]
+        if "schedule" not in loops:
+            self._play("schedule", in_order(self._scene.view, preempts=self._preempt is not None))
+        for hook in loops:
+            self._play(hook, ask(implementation(self._scheduler, hook), {"view": self._scene.view}))
+
+    def _play(self, hook: str, decisions: Any) -> None:
         view = self._scene.view
-        self._decisions = ask(implementation(self._scheduler, "schedule"), {"view": view})
+        self._hook, self._decisions = hook, decisions
         if self._decisions is None:
             return
         if not hasattr(self._decisions, "send"):
-            refuse(self._scheduler, "schedule", answers.no_generator(self._decisions), view.now)
+            refuse(self._scheduler, hook, answers.no_generator(self._decisions), view.now)
         most = PATIENCE + 2 * len(self._scene.jobs)
         answer: bool | None = None
         while True:
@@ -174,9 +185,11 @@ class _Pass:
             scene.preempt(scene.run_of(job))
             self.played.preempted.append(job.id)
         elif type(decision) is Reserve:
-            scene.reserve(answers.reserve(decision, scene.state, scene.now), decision.time)
+            for one in decision.parts():
+                scene.reserve(answers.reserve(one, scene.state, scene.now), one.time)
         elif type(decision) is MakeRoom:
-            return self._make_room(answers.waiting(decision, scene.state))
+            job = answers.waiting(decision, scene.state)
+            return self._fits(job) if decision.where else self._make_room(job)
         elif type(decision) is Wake:
             scene.wake(answers.wake(decision, scene.now))
         else:
@@ -234,12 +247,14 @@ class _Pass:
     def _refuse(self, refused: Refused) -> None:
         frame = getattr(self._decisions, "gi_frame", None)
         where = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else None
-        refuse(self._scheduler, "schedule", refused, self._scene.now, where)
+        refuse(self._scheduler, self._hook, refused, self._scene.now, where)
 
 
 def _ordering(plugin: Any, scene: Scene) -> Callable[[list[Job]], list[Job]]:
     def order(jobs: list[Job]) -> list[Job]:
         answer = call(plugin, "backfill_candidates", scene, jobs=jobs)
+        if answer is not None and len(answer) < len(jobs):
+            scene._changed = True
         return jobs if answer is None else list(answer)
 
     return order
@@ -247,6 +262,8 @@ def _ordering(plugin: Any, scene: Scene) -> Callable[[list[Job]], list[Job]]:
 
 def _in_words(decision: Decision) -> str:
     kind = answers.kind_of(decision)
+    if isinstance(decision, Reserve) and len(parts := decision.parts()) > 1:
+        return ", ".join(map(_in_words, parts))
     if isinstance(decision, Wake):
         return f"{kind} at {decision.time:g}"
     at = f" at {decision.time:g}" if isinstance(decision, Reserve) else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from slurm_sim_plugins.decisions import Plan
-from slurm_sim_plugins.hookspecs import PROJECT
+from slurm_sim_plugins.hookspecs import LOOPS, PROJECT
 from slurm_sim_plugins.interposing import Around, around_every_hook, hooks, jobs_of, steps, time_of
 from slurm_sim_plugins.views import Job, Run
 
@@ -66,7 +66,7 @@ class HookRecorder:
         answer = yield
         if hook not in ANSWERED or answer is None:
             return answer
-        if hook == "schedule" and hasattr(answer, "send"):
+        if hook in LOOPS and hasattr(answer, "send"):
             decisions: list[Any] = []
             self.calls[place] = HookCall(hook, time, about, decisions)
             return steps(answer, _nothing, lambda decision: _keep(decisions, decision))

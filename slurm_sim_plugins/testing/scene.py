@@ -13,7 +13,7 @@ from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.processors import Processors
 from slurm_sim_plugins.profile import RunEntry
 from slurm_sim_plugins.testing.builders import Cluster, JobSpec
-from slurm_sim_plugins.tiers import StayFields, Tiers, seal
+from slurm_sim_plugins.tiers import StayFields, Tiers, seal, work_at
 from slurm_sim_plugins.views import FIRST_PRIORITY, Job, JobFields, Oracle, Run, SchedulingView, new_jobs
 
 MICROSECONDS = 1_000_000
@@ -198,6 +198,8 @@ class Scene:
         ahead = self.view.head is not job
         self._unqueue(job)
         object.__setattr__(job, "backfilled", ahead)
+        if setup or job.planned_running != job.planned:
+            self._changed = True
         self._run(job, self.now + setup + job.planned_running, self.now, tier, where, setup, block)
 
     def move(self, decision: Move, where: Processors) -> None:
@@ -213,7 +215,7 @@ class Scene:
         self._run(job, self.now + planned, self.now, decision.tier, where, decision.cost)
         stay = tiers.stay(job)
         object.__setattr__(stay, "start", old.start)
-        object.__setattr__(stay, "_done", done * MICROSECONDS)
+        object.__setattr__(stay, "_done", work_at(1.0, round(done * MICROSECONDS)))
 
     def reserve(self, job: Job, time: float) -> None:
         """A waiting job is planned to start at ``time`` (seconds)."""
@@ -289,6 +291,8 @@ class Scene:
         if tier == FIRST_TIER:
             view.free = view.free - job.processors
             view._reservation = None
+            if view._plan is not None:
+                view._plan.started(job)
             entry: RunEntry = (until, self._sequence, job.processors, since, job)
             insort(view._runs, entry)
         else:

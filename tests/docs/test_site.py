@@ -25,6 +25,15 @@ assert simulate_jobs, "imported here once for all, so that the runs within this 
 
 PAGES = ("testing.md", "howto-priority.md", "howto-predictor.md", "howto-preemption.md", "explain.md")
 """Pages whose blocks run one after the other, in one folder."""
+PAGES_OF_OTHER_TESTS = {
+    "tutorial.md": "tests/docs/run_tutorial.py",
+    "realtime.md": "tests/docs/test_site.py",
+    "options.md": "tests/docs/test_documentation.py",
+    "porting.md": "tests/docs/test_porting.py",
+    "campaigns.md": "tests/unit/test_campaign_results.py",
+    "snapshots.md": "tests/unit/test_snapshot.py",
+}
+"""Pages whose blocks other tests run, and where."""
 FIXTURES = (
     *("-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:hypothesispytest", "--rootdir", "."),
     *("-p", "slurm_sim_plugins.testing.pytest_plugin", "-p", "emulator.testing.pytest_plugin"),
@@ -64,6 +73,25 @@ def test_what_a_page_shows_runs(page: str, pytester: pytest.Pytester, monkeypatc
                 ran = CliRunner().invoke(slurm_sim, arguments, catch_exceptions=False)
                 assert ran.exit_code == 0, ran.output
     assert done
+
+
+def test_labelled_blocks_of_every_page_are_run() -> None:
+    labelled = {page.name for page in DOCS.glob("*.md") if blocks(page.name)}
+    assert labelled == {*PAGES, *PAGES_OF_OTHER_TESTS}
+    for page, file in PAGES_OF_OTHER_TESTS.items():
+        source = (DOCS.parent / file).read_text(encoding="utf-8")
+        assert page in source
+
+
+def test_the_experiment_with_realtime_jobs_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (experiment,) = blocks("realtime.md")
+    Path(experiment.name).write_text(experiment.text, encoding="utf-8")
+    ran = []
+    for command in ("trace generate jobs.swf --jobs 200", f"run jobs.swf --experiment {experiment.name} --json"):
+        ran.append(CliRunner().invoke(slurm_sim, command.split(), catch_exceptions=False))
+        assert ran[-1].exit_code == 0, ran[-1].output
+    assert '"SchedulerType": "sched/realtime"' in ran[-1].output
 
 
 def test_the_tutorial_does_what_it_says(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,6 +54,12 @@ def test_the_shortest_first() -> None:
     assert {job: start for job, start in starts(result).items() if start < 100} == {1: 0, 4: 2, 6: 42}
 
 
+def test_a_job_that_was_left_out_is_tried_in_the_next_pass() -> None:
+    """At 2 job 6 is left out for job 3; at 3 only job 7 has come, which fits as little as job 5."""
+    jobs = [(1, 0, 2, 100, 100), *JOBS[1:3], JOBS[5], (7, 3, 3, 9, 9)]
+    assert starts(run(jobs, 4, **answering(lambda jobs: list(jobs)[:1])))[6] == 3
+
+
 def test_none_is_the_order_of_the_queue() -> None:
     result = run(JOBS, 4, **answering(lambda jobs: None))
     assert starts(result) == starts(run(JOBS, 4))

@@ -456,7 +456,7 @@ def test_jobs_that_are_never_started_end_the_simulation() -> None:
 def test_who_only_ever_asks_to_be_woken_ends_the_simulation(
     monkeypatch: pytest.MonkeyPatch, passes: str, ended: float
 ) -> None:
-    monkeypatch.setattr("emulator.validate.MOST_IDLE_WAKES", 50)
+    monkeypatch.setattr("emulator.livelock.MOST_IDLE_WAKES", 50)
 
     def schedule(view: SchedulingView) -> Decisions:
         if view.head is not None and view.head.id < 3:
@@ -465,12 +465,12 @@ def test_who_only_ever_asks_to_be_woken_ends_the_simulation(
 
     jobs = [(1, 0, 4, 200, 200), (2, 1, 4, 5, 5), (4, 300, 4, 1, 1), (3, 2, 4, 5, 5)]
     error = failing(jobs, 4, passes=passes, **scheduler(schedule))
-    assert "Wake: asked for 51 times while 2 jobs wait, nothing runs and nobody is to come" in error.message
+    assert "Wake: asked for 51 times while 2 jobs wait, nothing runs and nothing is to come" in error.message
     assert (error.plugin, error.hook, error.job, error.time) == ("sched/mine", "schedule", 3, ended)
 
 
 def test_who_waits_for_long_may_be_woken_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("emulator.validate.MOST_IDLE_WAKES", 50)
+    monkeypatch.setattr("emulator.livelock.MOST_IDLE_WAKES", 50)
 
     def schedule(view: SchedulingView) -> Decisions:
         assert view.head is not None

@@ -99,6 +99,17 @@ def test_what_is_refused(answer: Any, told: str) -> None:
     assert (caught.value.plugin, caught.value.hook) == ("select/answering", "select_nodes")
 
 
+def test_a_failure_names_the_plugin_the_hook_the_job_and_the_time() -> None:
+    def failing(self: Any, view: SelectView) -> int:
+        raise RuntimeError("no block")
+
+    plugin = type("Failing", (Last,), {"name": "select/failing", "select_nodes": hookimpl(failing)})
+    with pytest.raises(PluginError, match="no block") as caught:
+        simulated(plugin)
+    found = caught.value
+    assert (found.plugin, found.hook, found.job, found.time) == ("select/failing", "select_nodes", 1, 0.0)
+
+
 def test_a_block_that_is_too_small_is_refused() -> None:
     with pytest.raises(PluginError, match="a block of 1 processors; the job needs 2") as caught:
         simulated(answering(3), jobs=[(9, 5.0, 2, 10.0)])

@@ -53,6 +53,12 @@ def test_schedulers_plan_with_the_answer() -> None:
     assert column(result, "planned") == {1: 100, 2: 50, 3: 60}
 
 
+def test_it_is_called_before_every_pass_even_if_only_jobs_that_do_not_fit_have_come() -> None:
+    """At 20 job 4 comes, which fits nowhere; from 10 on job 3 is planned with less, and goes ahead."""
+    jobs = [*JOBS[:3], (4, 20, 4, 1, 1)]
+    assert starts(run(jobs, 4, **planning(limits_but({3: 60}, since=10))))[3] == 20
+
+
 def test_none_leaves_all_as_it_is() -> None:
     result = run(JOBS, 4, **planning(lambda view: None))
     assert times(result) == times(run(JOBS, 4))

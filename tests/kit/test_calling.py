@@ -8,7 +8,7 @@ import pytest
 
 from slurm_sim_plugins import ConfigurationError, Plan, PluginError, hookimpl
 from slurm_sim_plugins.backfill.sjf import Sjf as BackfillSjf
-from slurm_sim_plugins.hookspecs import SPECS
+from slurm_sim_plugins.hookspecs import LOOPS, SPECS
 from slurm_sim_plugins.preempt.shadow_load import ShadowLoad
 from slurm_sim_plugins.priority.sjf import Sjf
 from slurm_sim_plugins.testing import call, cluster, job
@@ -22,7 +22,7 @@ HERE = cluster(10).running(job(6, planned=100), since=-20).waiting(job(8), job(3
 
 def test_every_hook_can_be_called_or_played() -> None:
     hooks = {name for spec in SPECS.values() for name in vars(spec) if not name.startswith("_")}
-    assert hooks == {*_CALLS, "schedule"}
+    assert hooks == {*_CALLS, *LOOPS}
 
 
 def test_priorities_of_all_that_wait() -> None:

@@ -27,7 +27,7 @@ FAULTS: list[tuple[str, Any, str | None, str]] = [
     ("loads", bad.Exploding, "fails when it is made", "cannot be made: RuntimeError: no such file"),
     ("hooks", bad.Misspelt, "misspelt", "there is no hook 'priority_sett' (did you mean 'priority_set'?)"),
     ("hooks", bad.WrongArgument, "wrong argument", "priority_set takes view, not queue"),
-    ("hooks", bad.Unmarked, "not marked", "never called, because it is not marked; write @hookimpl above it"),
+    ("hooks", bad.Unmarked, "not marked", "so that it would never be called; put @hookimpl"),
     ("hooks", bad.OtherType, "of another type", "asked only of plugins of type preempt/...; move it into one"),
     ("answers", bad.NotANumber, "answers nan", "answered nan; a priority is a finite number"),
     ("answers", bad.Twice, "names a job twice", "twice; name each job once"),
@@ -46,6 +46,12 @@ FAULTS: list[tuple[str, Any, str | None, str]] = [
     ("views_unchanged", bad.Turning, "turns the queue over", "schedule changed what it was shown: view.queue was"),
     ("only_by_answers", bad.Acting, None, "let it have no effect but by what it answers"),
     ("no_livelock", bad.Everybody, "everybody", "name only runs that the preemptor outranks"),
+    (
+        "on_clusters",
+        bad.CountsOnly,
+        "processors that are free",
+        "on a cluster with nodes and partitions ask view.plan()",
+    ),
     ("no_foresight", bad.Cheating, "cheats", "it reads true run times: do not, or say needs_oracle = True"),
 ]
 
@@ -95,7 +101,7 @@ def test_all_failures_are_listed() -> None:
     with pytest.raises(AssertionError) as caught:
         check_plugin(bad.ClassState, examples=3)
     message = str(caught.value)
-    assert message.startswith("priority/class_state: 15 checks: ")
+    assert message.startswith("priority/class_state: 16 checks: ")
     assert {"own_state", "same_answers", "side_by_side"} <= {
         line.split()[1].strip(":") for line in message.splitlines()
     }
@@ -126,7 +132,7 @@ def test_a_check_that_there_is_not() -> None:
 def test_options_are_passed_on() -> None:
     assert check_plugin(bad.Demanding, options={"factor": 2.0}, checks=["loads"]).failures == []
     failed = run_checks(bad.Demanding, options={"factors": 2.0}, checks=["loads"]).failures
-    assert "has no option 'factors'; its options: factor" in failed[0].message
+    assert "has no option 'factors' (did you mean 'factor'?)" in failed[0].message
 
 
 def test_without_hypothesis_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,4 +156,4 @@ def test_a_whole_run_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     report = check_plugin(Sjf)
     assert os.times().user - before < 15
     assert isinstance(report, Report)
-    assert str(report).splitlines()[-1] == "priority/sjf: 15 checks: 14 passed, 1 left out"
+    assert str(report).splitlines()[-1] == "priority/sjf: 16 checks: 15 passed, 1 left out"

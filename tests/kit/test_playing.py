@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slurm_sim_plugins import MakeRoom, PluginError, Reserve, Start, Wake, hookimpl
+from slurm_sim_plugins import MakeRoom, Plan, PluginError, Reserve, Start, Wake, hookimpl
 from slurm_sim_plugins.backfill.sjf import Sjf
 from slurm_sim_plugins.preempt.shadow_load import ShadowLoad
 from slurm_sim_plugins.sched.conservative import Conservative
@@ -61,6 +61,25 @@ def test_passes_can_follow_one_another() -> None:
 def test_nothing_changed_but_newcomers() -> None:
     here = cluster(10, changed=False).running(job(6, planned=100)).waiting(job(8), job(3, limit=50))
     assert play(Easy, here.arriving(job(1, limit=5))).started == [4]
+
+
+def test_a_start_that_is_planned_otherwise_than_it_waited_is_a_change() -> None:
+    """Job 3 is to end by 100 while it waits, and at 400 when it runs: then job 4 may, too."""
+    late = job(1, limit=400, planned=Plan(50, 50, 400))
+    scene = cluster(10).running(job(8, planned=100)).waiting(job(10, limit=300), late, job(1, limit=350)).scene()
+    plugin = Easy()
+    assert play(plugin, scene).started == [3]
+    assert scene.view.changed
+    scene.later(1)
+    assert play(plugin, scene).started == [4]
+
+
+def test_a_job_that_the_backfill_plugin_left_out_is_tried_in_the_next_pass() -> None:
+    first = type("First", (), {"name": "backfill/first"})
+    first.backfill_candidates = hookimpl(lambda self, view: view.to_try[:1])  # type: ignore[attr-defined]
+    scene = cluster(10).running(job(7, planned=100)).waiting(job(8), job(1, limit=50), job(1, limit=40)).scene()
+    assert play(Easy(), scene, backfill=first).started == [3]
+    assert play(Easy(), scene, backfill=first).started == [4]
 
 
 def test_room_is_made_by_the_preempt_plugin() -> None:

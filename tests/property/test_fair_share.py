@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from emulator.config.sacctmgr import Accounts, parse_accounts
 from emulator.config.slurm import parse_slurm_conf
-from emulator.slurmctld import fair_tree
-from emulator.slurmctld.assoc_mgr import AssocMgr
-from emulator.slurmctld.fair_share import ClassicShares
-from emulator.slurmctld.tres import Tres
+from emulator.limits.assoc_mgr import AssocMgr
+from emulator.limits.tres import Tres
+from slurm_sim_plugins.priority import fair_tree
+from slurm_sim_plugins.priority.fair_share import ClassicShares
 from tests.reference import fair_tree as reference
 
 SHARES = st.sampled_from(["0", "1", "2", "3", "parent"])

@@ -18,9 +18,7 @@ from tests.reference.conservative import conservative
 from tests.reference.easy import easy
 from tests.reference.fcfs import fcfs
 
-NEEDS_NUMBA = pytest.mark.skipif(
-    importlib.util.find_spec("numba") is None, reason="numba is not installed: the extra [compiled]"
-)
+NEEDS_NUMBA = pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="numba is not installed")
 BOTH_PASSES = pytest.mark.parametrize("passes", ["batch", "event"])
 KILL_OR_NOT = pytest.mark.parametrize("kill_at_limit", [True, False], ids=["kill", "no_kill"])
 

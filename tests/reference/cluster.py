@@ -15,18 +15,22 @@ JobRow = tuple[int, float, int, float, float]
 Passes = Literal["batch", "event"]
 Schedule = dict[int, tuple[float, float]]
 """Start and end of each job, by id."""
+Plans = Mapping[int, tuple[float, float, float]]
+"""What schedulers think of each run time, by id: for the order of the queue, while the job waits, while it runs."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job; ``planned`` is for how long schedulers think that it runs."""
+    """A job; for how long schedulers think that it runs: ``queued`` for its place, ``planned`` while it waits."""
 
     id: int
     submit: float
     processors: int
     run: float
     limit: float
+    queued: float
     planned: float
+    planned_running: float
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,10 @@ class Cluster:
 
     Attributes:
         running: in the order in which the jobs started.
+        started: in this pass, or in the last one.
         last_pass: when the last pass was made.
-        freed: whether a job has given its processors back since then.
+        replanned: whether, in it or since then, a job has given its processors back, or has
+            started that is planned for another time than while it waited.
         held: what each job has had of the machine, for all that have started.
     """
 
@@ -54,8 +60,9 @@ class Cluster:
     now: float = 0.0
     waiting: list[Job] = field(default_factory=list)
     running: list[Running] = field(default_factory=list)
+    started: list[Job] = field(default_factory=list)
     last_pass: float = 0.0
-    freed: bool = False
+    replanned: bool = False
     schedule: Schedule = field(default_factory=dict)
 
     @property
@@ -72,10 +79,11 @@ class Cluster:
         lasts = min(job.run, job.limit) if self.kill_at_limit else job.run
         self.running.append(Running(job, self.now, self.now + lasts))
         self.schedule[job.id] = self.now, self.now + lasts
+        self.started.append(job)
 
     def remove(self, run: Running) -> None:
         self.running.remove(run)
-        self.freed = True
+        self.replanned = True
 
     def planned_end(self, run: Running) -> float:
         """When it is planned to end; an expired plan gives way to the limit, an expired limit to now."""
@@ -87,7 +95,7 @@ class Cluster:
 
     @staticmethod
     def _planned_end_as_of(time: float, run: Running) -> float:
-        for end in (run.start + run.job.planned, run.start + run.job.limit):
+        for end in (run.start + run.job.planned_running, run.start + run.job.limit):
             if end > time:
                 return end
         return time
@@ -104,6 +112,7 @@ def simulate(
     passes: Passes = "batch",
     kill_at_limit: bool = True,
     predictions: Mapping[int, float] | None = None,
+    plans: Plans | None = None,
 ) -> Schedule:
     """Run all jobs, with ``make_pass`` to start them.
 
@@ -114,18 +123,21 @@ def simulate(
         passes: which order of events and passes.
         kill_at_limit: whether a job ends at its limit.
         predictions: planned seconds by id, where they are not the limit; at most the limit.
+        plans: the three planned times by id, where they are not the same.
     """
-    known = predictions or {}
+    known = {id: (seconds,) * 3 for id, seconds in (predictions or {}).items()} | dict(plans or {})
     to_come = [
-        Job(id, submit, wanted, run, limit, min(known.get(id, limit), limit))
+        Job(id, submit, wanted, run, limit, *(min(seconds, limit) for seconds in known.get(id, (limit,) * 3)))
         for id, submit, wanted, run, limit in sorted(jobs, key=lambda row: (row[1], row[0]))
     ]
     cluster = Cluster(processors, kill_at_limit)
     at_instant = {"batch": _batch, "event": _event}[passes]
 
     def scheduling_pass() -> None:
+        cluster.started.clear()
         make_pass(cluster)
-        cluster.last_pass, cluster.freed = cluster.now, False
+        cluster.last_pass = cluster.now
+        cluster.replanned = any(job.planned != job.planned_running for job in cluster.started)
 
     while to_come or cluster.running:
         next_submission = to_come[0].submit if to_come else float("inf")

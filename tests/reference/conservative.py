@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from .cluster import Cluster, Job, JobRow, Passes, Schedule, simulate
+from .cluster import Cluster, Job, JobRow, Passes, Plans, Schedule, simulate
 
 Interval = tuple[float, float, int]
 """(start, end, processors) that are taken."""
@@ -18,6 +18,7 @@ def conservative(
     passes: Passes = "batch",
     kill_at_limit: bool = True,
     predictions: Mapping[int, float] | None = None,
+    plans: Plans | None = None,
 ) -> Schedule:
     """Give every waiting job the earliest hole, and start those whose slot is now.
 
@@ -27,7 +28,8 @@ def conservative(
         compress: ``rebuild``: in each pass the whole plan is made from nothing, in the
             order of the queue. ``never_later``: a waiting job keeps its slot. In a pass
             before which something has ended, or should have ended as it was planned in
-            the pass before, one job after the other, in the order of the queue, is
+            the pass before, or which follows a start of a run that is planned otherwise
+            than its job was, one job after the other, in the order of the queue, is
             lifted out and set to the earliest hole that all the others leave. Jobs
             without a slot come last, in the order of the queue. If somebody's slot
             would have to move later, because a run has outlived its plan, the promises
@@ -35,13 +37,14 @@ def conservative(
         passes: which order of events and passes.
         kill_at_limit: whether a job ends at its limit.
         predictions: planned seconds by id, where they are not the limit.
+        plans: the three planned times by id, where they are not the same.
     """
     slots: dict[Job, float] = {}
 
     def make_pass(cluster: Cluster) -> None:
         if compress == "rebuild":
             slots.clear()
-        elif cluster.freed or any(cluster.overdue(run) for run in cluster.running):
+        elif cluster.replanned or any(cluster.overdue(run) for run in cluster.running):
             move_earlier(slots, cluster)
         for job in cluster.waiting:
             if job not in slots:
@@ -52,7 +55,8 @@ def conservative(
                 del slots[job]
                 cluster.start(job)
 
-    return simulate(jobs, processors, make_pass, passes=passes, kill_at_limit=kill_at_limit, predictions=predictions)
+    words = {"passes": passes, "kill_at_limit": kill_at_limit, "predictions": predictions, "plans": plans}
+    return simulate(jobs, processors, make_pass, **words)  # type: ignore[arg-type]
 
 
 def move_earlier(slots: dict[Job, float], cluster: Cluster) -> None:

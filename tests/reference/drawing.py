@@ -42,7 +42,10 @@ class Case:
     @property
     def exact(self) -> list[JobRow]:
         """Its jobs in fractions, for modes that divide."""
-        return [(id, submit, wanted, Fraction(run), Fraction(limit)) for id, submit, wanted, run, limit in self.jobs]
+        return [
+            (id, Fraction(submit), wanted, Fraction(run), Fraction(limit))
+            for id, submit, wanted, run, limit in self.jobs
+        ]
 
     def emulated(self, **options: Any) -> Result:
         workload = self.workload
@@ -167,9 +170,11 @@ def checkpoints(draw: st.DrawFn, unit: float) -> Modes:
 
 @st.composite
 def suspensions(draw: st.DrawFn, unit: float) -> Modes:
-    """Slowdowns that leave whole numbers whole."""
-    slowdown, cost = draw(st.sampled_from([0, 1, 3])), draw(st.sampled_from([0, 1, unit]))
-    return Suspend(Fraction(slowdown), cost), Preemption(mode="SUSPEND", slowdown=slowdown, cost=cost)
+    """Slowdowns as they are written, such as 0.05; few of them leave whole numbers whole."""
+    slowdown = draw(st.sampled_from([0, 1, 3, 0.05, 0.1, 1 / 3, 1e-6]) | st.floats(0, 2))
+    cost = draw(st.sampled_from([0, 1, unit]))
+    words = {"slowdown": slowdown, "cost": cost}
+    return Suspend(Fraction(str(slowdown)), Fraction(cost)), Preemption(mode="SUSPEND", **words)
 
 
 def modes(unit: float) -> st.SearchStrategy[Modes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from .cluster import Cluster, Job, JobRow, MakePass, Passes, Schedule, simulate
+from .cluster import Cluster, Job, JobRow, MakePass, Passes, Plans, Schedule, simulate
 
 Reserve = Literal["recompute", "sticky"]
 
@@ -18,6 +18,7 @@ def easy(
     kill_at_limit: bool = True,
     predictions: Mapping[int, float] | None = None,
     reserve: Reserve = "recompute",
+    plans: Plans | None = None,
 ) -> Schedule:
     """Start the queue in order until its head does not fit, then backfill.
 
@@ -31,9 +32,10 @@ def easy(
         predictions: planned seconds by id, where they are not the limit.
         reserve: whether the head's reservation is made anew in each pass, or never
             earlier than the first one that it had.
+        plans: the three planned times by id, where they are not the same.
     """
-    make_pass = backfilling(order, reserve)
-    return simulate(jobs, processors, make_pass, passes=passes, kill_at_limit=kill_at_limit, predictions=predictions)
+    words = {"passes": passes, "kill_at_limit": kill_at_limit, "predictions": predictions, "plans": plans}
+    return simulate(jobs, processors, backfilling(order, reserve), **words)  # type: ignore[arg-type]
 
 
 def backfilling(order: Literal["queue", "sjf"] = "queue", reserve: Reserve = "recompute") -> MakePass:

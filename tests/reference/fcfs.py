@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from .cluster import Cluster, Job, JobRow, Passes, Schedule, simulate
+from .cluster import Cluster, Job, JobRow, Passes, Plans, Schedule, simulate
 
 
 def fcfs(
@@ -14,19 +14,21 @@ def fcfs(
     order: Literal["fcfs", "sjf"] = "fcfs",
     passes: Passes = "batch",
     kill_at_limit: bool = True,
+    plans: Plans | None = None,
 ) -> Schedule:
     """While the head of the queue fits, start it; then stop.
 
     Args:
         jobs: (id, submit, processors, run, limit) of each.
         processors: size of the machine.
-        order: of the queue: by (submit, id), or by (limit, submit, id).
+        order: of the queue: by (submit, id), or by (planned for that, submit, id).
         passes: which order of events and passes.
         kill_at_limit: whether a job ends at its limit.
+        plans: the three planned times by id; the limits if there are none.
     """
 
     def key(job: Job) -> tuple[float, ...]:
-        return (job.submit, job.id) if order == "fcfs" else (job.limit, job.submit, job.id)
+        return (job.submit, job.id) if order == "fcfs" else (job.queued, job.submit, job.id)
 
     def make_pass(cluster: Cluster) -> None:
         for job in sorted(cluster.waiting, key=key):
@@ -34,4 +36,4 @@ def fcfs(
                 break
             cluster.start(job)
 
-    return simulate(jobs, processors, make_pass, passes=passes, kill_at_limit=kill_at_limit)
+    return simulate(jobs, processors, make_pass, passes=passes, kill_at_limit=kill_at_limit, plans=plans)

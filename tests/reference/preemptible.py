@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import accumulate
-from math import ceil
+from math import ceil, floor
 from typing import Literal, NamedTuple, Protocol
 
-from .cluster import JobRow, Passes
+from .cluster import JobRow, Passes, Plans
 
 Expired = Literal["limit", "now", "tsafrir"]
 Order = Literal["fcfs", "sjf"]
@@ -72,13 +73,17 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class Suspend:
-    """Nothing is lost; all work goes slower, and who was suspended pays when it resumes."""
+    """Nothing is lost; all work goes slower, and a job that was suspended pays when it resumes.
+
+    A run lasts whole microseconds, or is planned to; half of one counts as one.
+    """
 
     slowdown: float
     cost: float
 
     def lasts(self, work: float, job: Job) -> float:
-        return self._resuming(job) + work * (1 + self.slowdown)
+        microseconds = work * (1 + self.slowdown) * 1_000_000
+        return self._resuming(job) + Fraction(floor(microseconds + Fraction(1, 2)), 1_000_000)
 
     def saved(self, elapsed: float, job: Job) -> float:
         return job.saved + max(0, elapsed - self._resuming(job)) / (1 + self.slowdown)
@@ -92,7 +97,9 @@ class Job:
     """A job, and what has become of its work.
 
     Attributes:
-        predicted: seconds of work that schedulers think it has; at most the limit.
+        given_up: whether a run proved that too short, and it is the limit for good.
+        predicted: seconds of work that schedulers think it has, while it waits; at most the limit.
+        others: the same for its place in the queue, and while it runs, where they are not the same.
         saved: seconds of its work that are done for good.
         preemptions: how often it was sent back to the queue.
     """
@@ -105,8 +112,15 @@ class Job:
     predicted: float
     kill_at_limit: bool
     mode: Mode
+    others: tuple[float, float] | None = None
     saved: float = 0
     preemptions: int = 0
+    given_up: bool = False
+
+    @property
+    def queued(self) -> float:
+        """By which its place in the queue is found, if shorter jobs go first."""
+        return self.others[0] if self.others else self.predicted
 
     @property
     def work(self) -> float:
@@ -123,8 +137,13 @@ class Job:
 
     @property
     def planned(self) -> float:
-        """How long schedulers think that its next run lasts."""
+        """How long schedulers think that its next run lasts, while it waits."""
         return self.mode.lasts(self._left_of(self.predicted), self)
+
+    @property
+    def planned_running(self) -> float:
+        """How long they think so once it runs."""
+        return self.mode.lasts(self._left_of(self.others[1] if self.others else self.predicted), self)
 
     @property
     def longest(self) -> float:
@@ -178,6 +197,7 @@ class Cluster:
         submitted: jobs that have arrived, in that order.
         ended: jobs that have left for good, in that order.
         stays: what each job has had of the machine.
+        gives_up: whether a preempted job that outlived its prediction is planned with its limit.
     """
 
     processors: int
@@ -189,6 +209,7 @@ class Cluster:
     submitted: list[Job] = field(default_factory=list)
     ended: list[Job] = field(default_factory=list)
     stays: Stays = field(default_factory=dict)
+    gives_up: bool = False
 
     @property
     def idle(self) -> int:
@@ -196,7 +217,7 @@ class Cluster:
 
     def rank(self, job: Job) -> tuple[float, ...]:
         """Lowest goes first, and never changes."""
-        return (job.submit, job.id) if self.order == "fcfs" else (job.predicted, job.submit, job.id)
+        return (job.submit, job.id) if self.order == "fcfs" else (job.queued, job.submit, job.id)
 
     def submit(self, job: Job) -> None:
         self.submitted.append(job)
@@ -205,11 +226,13 @@ class Cluster:
     def start(self, job: Job, backfilled: bool = False) -> None:
         assert job.processors <= self.idle
         self.waiting.remove(job)
-        self.running.append(Running(job, self.now, self.now + job.lasts, job.planned, job.longest, backfilled))
+        self.running.append(Running(job, self.now, self.now + job.lasts, job.planned_running, job.longest, backfilled))
 
     def preempt(self, run: Running) -> None:
         job = run.job
         self.leave(run, "PREEMPTED")
+        if self.gives_up and self.now >= run.start + run.planned:
+            job.given_up, job.predicted = True, job.limit
         job.saved = job.mode.saved(self.now - run.start, job)
         job.preemptions += 1
         self._queue(job)
@@ -258,6 +281,8 @@ def simulate(
     mode: Mode | None = None,
     expired: Expired = "limit",
     order: Order = "fcfs",
+    gives_up: bool = False,
+    plans: Plans | None = None,
 ) -> Stays:
     """Run all jobs, with ``make_pass`` to start and preempt them.
 
@@ -273,21 +298,26 @@ def simulate(
         expired: what takes the place of a planned end that has passed: the limit, now, or
             growing corrections up to the limit.
         order: of the queue: by (submit, id), or by (predicted, submit, id).
+        gives_up: whether a preempted job that outlived its prediction is planned with its limit.
+        plans: three predictions by id, in the place of ``predict``.
     """
     mode, predict = mode or Restart(), predict or given({})
     to_come = [
         Job(id, submit, wanted, run, limit, limit, kill_at_limit, mode)
         for id, submit, wanted, run, limit in sorted(jobs, key=lambda row: (row[1], row[0]))
     ]
-    cluster = Cluster(processors, expired, order)
+    cluster = Cluster(processors, expired, order, gives_up=gives_up)
     at_instant = {"batch": _batch, "event": _event}[passes]
 
     def arrive(job: Job) -> None:
         job.predicted = predict(job, cluster)
+        if plans:
+            queued, job.predicted, running = plans[job.id]
+            job.others = queued, running
         cluster.submit(job)
 
     def scheduling_pass() -> None:
-        for job in cluster.waiting if refresh else []:
+        for job in [job for job in cluster.waiting if refresh and not job.given_up]:
             job.predicted = predict(job, cluster)
         make_pass(cluster)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from .cluster import JobRow, Passes
+from .cluster import JobRow, Passes, Plans
 from .preemptible import Cluster, Expired, Job, Mode, Order, Predict, Running, Stays, given, simulate
 
 
@@ -24,6 +24,8 @@ def pv_easy(
     single_head: bool = False,
     extra: bool = False,
     pin_regular: bool = False,
+    gives_up: bool = False,
+    plans: Plans | None = None,
 ) -> Stays:
     """Preempt for the head if that lets it start now; else backfill with what is idle, come what may.
 
@@ -43,6 +45,8 @@ def pv_easy(
         extra: whether a job that ends too late is backfilled before the venture if it takes
             no more than the head leaves over at its reservation.
         pin_regular: whether a job that started as the head is in nobody's shadow.
+        gives_up: whether a preempted job that outlived its prediction is planned with its limit.
+        plans: three predictions by id, in the place of all others.
     """
 
     def shadow(cluster: Cluster, head: Job) -> list[Running]:
@@ -109,6 +113,8 @@ def pv_easy(
         mode=mode,
         expired=expired,
         order=order,
+        gives_up=gives_up,
+        plans=plans,
     )
 
 

@@ -13,6 +13,8 @@ from math import fsum, log, log2
 
 from slurm_sim_plugins.blocks import Blocks
 
+from .cluster import Plans
+
 Row = tuple[int, int, int, int, int, bool, bool]
 """(id, submit, processors, true run time, limit, real-time, may be requeued)"""
 Piece = tuple[int, int, int, str]
@@ -37,6 +39,8 @@ class Rules:
     short: int = 30
     fresh: int = 10
     soon: int = 10
+    wfp: bool = False
+    """Whether the queue is in the order of (time in it / planned time)^3 times processors, not of submission."""
 
 
 @dataclass
@@ -48,6 +52,7 @@ class Job:
     limit: int
     realtime: bool
     requeue: bool
+    plans: tuple[float, float, float]
     done: int = 0
     back: int = 0
 
@@ -60,16 +65,17 @@ class Running:
     works: int
     """When it has read its checkpoint, if it has one, and is at work."""
     ends: int
-    planned: int
+    planned: float
+    longest: float
 
 
 class Realtime:
     """A machine, and the passes of its scheduler."""
 
-    def __init__(self, rows: Sequence[Row], blocks: Blocks, rules: Rules) -> None:
+    def __init__(self, rows: Sequence[Row], blocks: Blocks, rules: Rules, plans: Plans) -> None:
         self.blocks, self.rules = blocks, rules
         self.sets = [frozenset(n for n in range(len(blocks.midplanes)) if mask >> n & 1) for mask in blocks.masks]
-        self.absent = [Job(*row) for row in rows]
+        self.absent = [Job(*row, plans.get(row[0], (row[4],) * 3)) for row in rows]
         self.waiting: list[Job] = []
         self.runs: list[Running] = []
         self.writing: list[tuple[int, frozenset[int]]] = []
@@ -107,7 +113,11 @@ class Realtime:
             self.in_turn([job for job in self.queue() if not job.realtime])
 
     def queue(self) -> list[Job]:
-        return sorted(self.waiting, key=lambda job: (job.submit, job.id))
+        return sorted(self.waiting, key=lambda job: (-self.score(job), job.submit, job.id))
+
+    def score(self, job: Job) -> float:
+        waited, planned = float(self.now - job.submit), float(self.length(job, job.plans[0]))
+        return waited**3 / planned**3 * job.size if self.rules.wfp else 0.0
 
     def is_urgent(self, job: Job) -> bool:
         if self.rules.policy == "baseline" or not job.realtime:
@@ -123,15 +133,17 @@ class Realtime:
         return 2 * (job.size > self.rules.narrow) + (job.limit > self.rules.short)
 
     def in_turn(self, jobs: Iterable[Job]) -> None:
-        shadow: tuple[int, int] | None = None
+        shadow: tuple[float, int] | None = None
         for job in jobs:
-            away = shadow[1] if shadow is not None and self.now + self.length(job) > shadow[0] else None
+            away = shadow[1] if shadow is not None and self.now + self.length(job, job.plans[1]) > shadow[0] else None
             free = [b for b in self.right_size(job) if not self.on(b) and (away is None or not self.clash(b, away))]
             if free:
                 self.start(job, free[0])
             elif shadow is None and self.rules.backfill == "reserve":
-                ready = [(max([run.planned for run in self.on(b)], default=self.now), b) for b in self.right_size(job)]
-                shadow = min(ready)
+                shadow = min((self.ready(b), b) for b in self.right_size(job))
+
+    def ready(self, block: int) -> float:
+        return max([self.planned_end(run) for run in self.on(block)], default=self.now)
 
     # Algorithm 2
 
@@ -152,18 +164,19 @@ class Realtime:
             return False
         if self.blocks.sizes[run.block] > min(size for size in self.blocks.sizes if size >= preemptor.size):
             return False
-        estimate = (run.planned - run.job.submit) / run.job.limit
+        estimate = (self.planned_end(run) - run.job.submit) / run.job.limit
         return self.rules.cost == "processors" or estimate <= self.rules.spared[self.category(run.job)]
 
     def cost(self, run: Running) -> float:
         if self.rules.cost == "processors":
             return float(run.job.size)
-        cost = run.job.size * log2(2 + (run.planned - run.job.submit) / run.job.limit)
+        planned = self.planned_end(run)
+        cost = run.job.size * log2(2 + (planned - run.job.submit) / run.job.limit)
         since = self.now - run.start
         lost = {"always": since, "never": 0, "unsaved": since if self.rules.jit is None else 0}[self.rules.factor]
         if lost > self.rules.fresh:
             cost *= 1 + log(lost / self.rules.fresh)
-        return cost * 5 if run.planned - self.now <= min(run.job.limit / 4, self.rules.soon) else cost
+        return cost * 5 if planned - self.now <= min(run.job.limit / 4, self.rules.soon) else cost
 
     # Blocks
 
@@ -182,16 +195,21 @@ class Realtime:
     def reading(self, job: Job) -> int:
         return self.rules.jit if self.rules.jit is not None and job.done else 0
 
-    def length(self, job: Job) -> int:
-        return job.limit - job.done + self.reading(job)
+    def length(self, job: Job, thought: float) -> float:
+        """How long its next run lasts, if all its work takes so long."""
+        return (max(1, thought - job.done) if job.done else thought) + self.reading(job)
+
+    def planned_end(self, run: Running) -> float:
+        """An expired plan gives way to the limit."""
+        return run.planned if run.planned > self.now else run.longest
 
     def start(self, job: Job, block: int) -> None:
         self.waiting.remove(job)
         delay = max([until - self.now for until, where in self.writing if where & self.sets[block]] + [0])
         begins = self.now + delay
         works = begins + self.reading(job)
-        planned = begins + self.length(job)
-        self.runs.append(Running(job, block, self.now, works, works + job.run - job.done, planned))
+        planned, longest = (begins + self.length(job, thought) for thought in (job.plans[2], job.limit))
+        self.runs.append(Running(job, block, self.now, works, works + job.run - job.done, planned, longest))
 
     def leave(self, run: Running) -> None:
         self.runs.remove(run)
@@ -210,6 +228,6 @@ class Realtime:
         self.absent.append(job)
 
 
-def realtime(rows: Sequence[Row], blocks: Blocks, rules: Rules) -> list[Piece]:
-    """All runs, sorted."""
-    return Realtime(rows, blocks, rules).play()
+def realtime(rows: Sequence[Row], blocks: Blocks, rules: Rules, plans: Plans | None = None) -> list[Piece]:
+    """All runs, sorted. ``plans`` has the jobs' planned times, where they are not their limits."""
+    return Realtime(rows, blocks, rules, plans or {}).play()

@@ -48,6 +48,15 @@ def test_a_sticky_reservation_does_not_become_earlier() -> None:
     assert times(run(jobs, 4, plugin_options=STICKY)) == late
 
 
+@pytest.mark.parametrize("reservation", ["sticky", "ratchet"])
+def test_the_promise_of_a_former_head_does_not_hold_for_the_next(reservation: str) -> None:
+    """Job 2 was to start at 20 and starts at 9. Job 4 is to start at 14, so that job 5 has to wait."""
+    jobs = [(1, 0, 2, 5, 20), (2, 1, 3, 5, 5), (3, 0, 2, 9, 9), (4, 6, 4, 5, 5), (5, 9, 1, 8, 8)]
+    expected = {1: (0, 5), 3: (0, 9), 2: (9, 14), 4: (14, 19), 5: (19, 27)}
+    assert easy(jobs, 4, reserve="sticky") == expected
+    assert times(run(jobs, 4, plugin_options={"sched/easy": {"reservation": reservation}})) == expected
+
+
 @pytest.mark.parametrize("last", ["finished", "submitted"])
 @settings(max_examples=40)
 @given(case=cases().map(with_limits_of_powers), passes=PASSES, kill_at_limit=st.booleans(), refresh=st.booleans())

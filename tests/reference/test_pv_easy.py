@@ -35,6 +35,7 @@ from .pv_easy import pv_easy
 from .test_references import KTH, cleaned
 
 FIXED = VARIANTS.filter(lambda variant: variant.order == "fcfs")
+OUTLIVED = st.sampled_from(["kept", "limit"])
 RULES = st.fixed_dictionaries({"passes": st.sampled_from(["batch", "event"]), "kill_at_limit": st.booleans()})
 
 
@@ -66,42 +67,26 @@ def test_suspension(case: Case, variant: Variant, rules: dict[str, Any], data: s
     compare(case, variant, data.draw(suspensions(case.unit)), **rules)
 
 
-@settings(max_examples=40)
-@given(rows=st.lists(st.tuples(*[st.integers(0, 9)] * 4), min_size=5, max_size=16), cost=st.integers(0, 20))
-def test_five_percent_slower(rows: list[tuple[int, ...]], cost: int) -> None:
-    """No two times come near each other by chance, so that microseconds decide nothing."""
-    jobs = [
-        (id, 1009 * (5 * after + id), 1 + wanted % 4, 2003 * lasts + 31 * id, 2003 * (lasts + spare) + 37 * id + 1)
-        for id, (after, wanted, lasts, spare) in enumerate(rows, start=1)
-    ]
-    case = Case(4, 1, jobs, {}, {id: 1 for id, *_ in jobs})
-    expected = in_floats(pv_easy(case.exact, 4, mode=Suspend(Fraction(1, 20), cost)))
-    preemption = Preemption(mode="SUSPEND", slowdown=0.05, cost=cost)
-    runs = runs_of(case.emulated(preemption=preemption, **Variant().of_emulator()))
-    assert runs.keys() == expected.keys()
-    for id, of_job in runs.items():
-        for (*times, outcome, backfilled), (*right_times, right_outcome, went_ahead) in zip(
-            of_job, expected[id], strict=True
-        ):
-            assert times == pytest.approx(right_times, abs=2e-6 * sum(map(len, runs.values())), rel=0)
-            assert (outcome, backfilled) == (right_outcome, went_ahead)
-
-
 @pytest.mark.parametrize(("last", "refresh"), [("finished", "submit"), ("finished", "pass"), ("submitted", "submit")])
 @settings(max_examples=40)
-@given(case=cases().map(with_limits_of_powers), variant=FIXED, rules=RULES)
-def test_last_model(case: Case, variant: Variant, rules: dict[str, Any], last: Any, refresh: str) -> None:
+@given(case=cases().map(with_limits_of_powers), variant=FIXED, rules=RULES, outlived=OUTLIVED, data=st.data())
+def test_last_model(
+    case: Case, variant: Variant, rules: dict[str, Any], outlived: str, data: st.DataObject, last: Any, refresh: str
+) -> None:
+    mode, preemption = data.draw(modes(case.unit))
     expected = pv_easy(
         case.exact,
         case.processors,
         predict=last_model(case.users, last),
         refresh=refresh == "pass",
+        gives_up=outlived == "limit",
+        mode=mode,
         **rules,
         **variant.of_reference(),
     )
     words = variant.of_emulator()
-    words["plugin_options"] |= {"walltime/last_model": {"last": last, "refresh": refresh}}
-    result = case.emulated(walltime="walltime/last_model", **rules, **words)
+    words["plugin_options"] |= {"walltime/last_model": {"last": last, "refresh": refresh, "outlived": outlived}}
+    result = case.emulated(walltime="walltime/last_model", preemption=preemption, **rules, **words)
     assert runs_of(result) == in_floats(expected)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
@@ -86,7 +87,7 @@ def simulated(rows: list[Row], blocks: Blocks, rules: Rules, **options: Any) -> 
         scheduler="sched/realtime",
         preempt="preempt/realtime",
         select="select/own",
-        plugins=[own],
+        plugins=[own, *options.pop("plugins", ())],
         plugin_options=options_of(rules),
         preemption=preemption,
         catalogue=Catalogue(),
@@ -107,3 +108,14 @@ def pieces(result: Result) -> list[Piece]:
 def test_every_run_is_that_of_the_reference(case: tuple[list[Row], str], rules: Rules) -> None:
     rows, name = case
     assert pieces(simulated(rows, MACHINES[name], rules)) == realtime(rows, MACHINES[name], rules)
+
+
+@settings(max_examples=150)
+@given(case=cases(), rules=RULES.filter(lambda rules: not rules.jit))
+def test_a_preempted_job_stands_at_once_where_its_present_score_puts_it(
+    case: tuple[list[Row], str], rules: Rules
+) -> None:
+    """Without a cost of checkpoints, what is preempted waits in the same pass."""
+    rows, name = case
+    result = simulated(rows, MACHINES[name], rules, priority="priority/wfp")
+    assert pieces(result) == realtime(rows, MACHINES[name], replace(rules, wfp=True))

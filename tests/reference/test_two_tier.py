@@ -17,6 +17,7 @@ from emulator.testing.invariants import check_invariants
 from slurm_sim_plugins.manager import Catalogue
 from tests.helpers import column
 
+from .cluster import Plans
 from .two_tier import SECOND, Row, Rules, two_tier
 
 SOME = settings(max_examples=60)
@@ -42,8 +43,7 @@ def cases(draw: st.DrawFn) -> tuple[list[Row], int]:
     return [row(id) for id in ids], processors
 
 
-# No end may lie in the middle between two microseconds, where exact numbers and floats may part.
-RATES = st.sampled_from([0.5, 0.25, 0.75, 0.0, 1.0])
+RATES = st.sampled_from([0.5, 0.25, 0.75, 0.0, 1.0, 1 / 3, 0.6]) | st.floats(0.001, 1)
 STEPS = st.lists(st.tuples(st.integers(1, 12), RATES), max_size=2, unique_by=lambda step: step[0]).map(sorted)
 RULES = st.builds(
     lambda first, steps, **others: {"steps": ((0, first), *steps), **others},
@@ -54,7 +54,7 @@ RULES = st.builds(
     remaining=st.booleans(),
     known=st.sampled_from([True, True, False]),
     test=st.booleans(),
-    loss=st.sampled_from([0, 1 / 64, 0.25]),
+    loss=st.sampled_from([0, 1 / 64, 0.25]) | st.floats(0, 0.9),
     always=st.booleans(),
 )
 THIRDS = {"steps": ((0, 1 / 3), (5, 0.6)), "cost": 0.5}
@@ -62,6 +62,9 @@ MINUTES = [(1, 1, 180, 0.96), (2, 1, 60, 0.4), (3, 3, 60, 0.4), (4, 1, 120, 0.4)
 MINUTES += [(id, 1, 60, 0.4) for id in range(7, 14)]
 # At 145.333333 job 12 is planned to end just when job 4 is: two sums that differ as floats.
 END_TOGETHER = [(id, 0, processors, time, time, use) for id, processors, time, use in MINUTES], 4
+
+# Behind job 1 a microsecond of work takes 2.5 as floats are divided, and less by the value that 0.4 has as a float.
+HALF = [(1, 0, 1, 10, 10, 0.5), (2, 0, 1, 0.000001, 1, 0.5)], 1
 
 
 def options_of(rules: Rules) -> dict[str, Any]:
@@ -94,9 +97,9 @@ def simulated(rows: list[Row], processors: int, rules: Rules, **more: Any) -> Re
     return result
 
 
-def check(rows: list[Row], processors: int, rules: Rules) -> None:
-    result = simulated(rows, processors, rules)
-    expected = two_tier(rows, processors, rules)
+def check(rows: list[Row], processors: int, rules: Rules, plans: Plans | None = None, **options: Any) -> None:
+    result = simulated(rows, processors, rules, **options)
+    expected = two_tier(rows, processors, rules, plans)
     assert column(result, "end") == {job.id: float(job.finish) / SECOND for job in expected}
     assert column(result, "requeues") == {job.id: job.kills for job in expected}
     stays = result.records.stays
@@ -108,6 +111,7 @@ def check(rows: list[Row], processors: int, rules: Rules) -> None:
 @DEPLOY
 @SOME
 @given(case=cases(), rules=RULES)
+@example(case=HALF, rules={"steps": ((0, 0.4),)})
 def test_every_job_ends_when_the_reference_says(
     case: tuple[list[Row], int], rules: dict[str, Any], deploy: Any
 ) -> None:

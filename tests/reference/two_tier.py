@@ -12,6 +12,8 @@ from fractions import Fraction
 from math import floor
 from typing import Literal
 
+from .cluster import Plans
+
 Deploy = Literal["kill", "reserve", "migrate"]
 Row = tuple[int, float, int, float, float, float]
 """(id, submit, processors, true run time, estimate, CPU use)."""
@@ -49,6 +51,8 @@ class Job:
     work: Fraction
     est: Fraction
     use: float
+    waiting: Fraction
+    running: Fraction
     tier: str = ""
     where: list[int] = field(default_factory=list)
     done: Fraction = Fraction(0)
@@ -81,7 +85,7 @@ class Machine:
             return Fraction(0)
         if job.tier == "fg":
             disturbed = self.rules.always or any(self.bg[p] is not None for p in job.where)
-            return 1 - Fraction(self.rules.loss) if disturbed else Fraction(1)
+            return Fraction(1 - self.rules.loss) if disturbed else Fraction(1)
         return min(self.behind(self.fg[p]) for p in job.where)
 
     def behind(self, front: Job | None) -> Fraction:
@@ -152,8 +156,8 @@ class Machine:
         rules = self.rules
         swap = where == job.where
         if not job.tier or (rules.deploy == "kill" and not swap):
-            return job.est
-        length = max(Fraction(SECOND), job.est - round(job.done)) if rules.remaining else job.est
+            return job.waiting
+        length = max(Fraction(SECOND), job.running - round(job.done)) if rules.remaining else job.running
         return length + (rules.cost * SECOND if rules.count_cost and not swap else 0)
 
     def expected_end(self, job: Job) -> Fraction:
@@ -161,13 +165,14 @@ class Machine:
         return job.planned_end if job.planned_end > self.now else max(self.now, job.came + job.est)
 
     def deploy(self, job: Job, where: list[int]) -> None:
-        length = self.length(job, where)
         moves = job.tier == "bg" and where != job.where
+        begins = not job.tier or (moves and self.rules.deploy == "kill")
+        length = job.running if begins else self.length(job, where)
         if moves and self.rules.deploy == "kill":
             job.done = Fraction(0)
             job.kills += 1
         elif moves:
-            job.stalled = self.now + Fraction(self.rules.cost) * SECOND
+            job.stalled = self.now + Fraction(str(self.rules.cost)) * SECOND
             job.migrations += 1
         self.put(job, "fg", where)
         job.came, job.planned_end = self.now, self.now + length
@@ -215,7 +220,7 @@ class Machine:
         raise AssertionError("it fits on the empty machine")
 
     def background(self) -> None:
-        for job in sorted(self.waiting(), key=lambda job: (job.est, job.rank)):
+        for job in sorted(self.waiting(), key=lambda job: (job.waiting, job.rank)):
             open_to: list[tuple[float, int]] = []
             for p, front in enumerate(self.fg):
                 use = self.seems_to_use(front)
@@ -234,12 +239,17 @@ class Machine:
         return front.use if front.use < self.rules.threshold else None
 
 
-def two_tier(rows: Iterable[Row], processors: int, rules: Rules) -> list[Job]:
-    """Run all jobs; none is wider than the machine."""
-    to_come = [
-        Job(id, Fraction(submit) * SECOND, n, Fraction(min(run, est)) * SECOND, Fraction(est) * SECOND, use)
-        for id, submit, n, run, est, use in rows
-    ]
+def microseconds(seconds: float) -> Fraction:
+    return Fraction(str(seconds)) * SECOND
+
+
+def two_tier(rows: Iterable[Row], processors: int, rules: Rules, plans: Plans | None = None) -> list[Job]:
+    """Run all jobs; none is wider than the machine. ``plans`` has their planned times, where they are not estimates."""
+    to_come = []
+    for id, submit, n, run, est, use in rows:
+        _, waiting, running = (plans or {}).get(id, (est, est, est))
+        times = [microseconds(time) for time in (min(run, est), est, waiting, running)]
+        to_come.append(Job(id, microseconds(submit), n, *times[:2], use, *times[2:]))
     to_come.sort(key=lambda job: job.rank)
     machine = Machine(processors, rules)
     over: list[Job] = []

@@ -81,4 +81,4 @@ def test_a_template_is_read_around_what_is_to_be_filled_in(sites):
     assert conf.partition["serial"].nodes == ("dvn01", "dvn02")
     assert conf.partition["standard"].oversubscribe == "EXCLUSIVE"
     assert conf.parameters.words("GresTypes") == ("gpu", "archer2-node", "compute-node")
-    assert any("did you mean max_rpc_cnt?" in notice.text for notice in conf.notices)
+    assert any("did you mean 'max_rpc_cnt'?" in notice.text for notice in conf.notices)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from emulator.api import simulate
 from emulator.cli import slurm_sim
-from emulator.slurmctld.scontrol import scontrol
-from emulator.slurmctld.simulate import simulate_slurm
+from emulator.operator.scontrol import scontrol
 from emulator.truth import read_known
 from emulator.truth.emulated import timing_of
 from emulator.truth.inputs import inputs_of
@@ -43,7 +43,7 @@ def test_the_views_print_what_slurm_printed(name: str, tmp_path: Path) -> None:
     scenario = read_scenario(path)
     inputs = inputs_of(scenario, KNOWN)
     actions = [(at, partial(scontrol, command)) for at, command in inputs.actions]
-    simulate_slurm(
+    simulate(
         list(inputs.requests),
         inputs.conf,
         timing=timing_of(inputs),

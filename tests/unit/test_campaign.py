@@ -228,3 +228,61 @@ def test_whoever_stops_a_campaign_stops_its_workers(trace: Path, tmp_path: Path,
 def _runs(process: int) -> bool:
     stat = Path("/proc") / str(process) / "stat"
     return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+SLOW = """
+import os
+import time
+from pathlib import Path
+
+from slurm_sim_plugins import hookimpl
+
+
+class Slow:
+    "Takes its time."
+
+    name = "priority/slow"
+
+    @hookimpl
+    def priority_set(self, view):
+        Path(os.environ["CAMPAIGN_SIGNS"], str(os.getpid())).touch()
+        time.sleep(120)
+"""
+SLOW_STUDY = """
+[campaign]
+repetitions = 4
+[workloads.model]
+model = "lublin99"
+jobs = 20
+processors = 64
+[policies]
+slow = ["sched/easy", "priority/slow"]
+"""
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_batch_system_that_ends_the_command_ends_its_workers(tmp_path: Path, processes: int) -> None:
+    signs = tmp_path / "signs"
+    signs.mkdir()
+    (tmp_path / "slow.py").write_text(SLOW)
+    (tmp_path / "study.toml").write_text(SLOW_STUDY)
+    command = [str(Path(sys.executable).parent / "slurm-sim"), "campaign", "run", "study.toml", "--plugin", "slow.py"]
+    environment = {**os.environ, "CAMPAIGN_SIGNS": str(signs)}
+    process = subprocess.Popen(
+        [*command, "--processes", str(processes)], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        until = time.monotonic() + 120
+        while len(list(signs.iterdir())) < processes and time.monotonic() < until:
+            time.sleep(0.05)
+        workers = [int(sign.name) for sign in signs.iterdir()]
+        assert len(workers) == processes
+        process.send_signal(signal.SIGTERM)
+        error = process.communicate(timeout=60)[1]
+    finally:
+        process.kill()
+    assert process.returncode == 130 and "slurm-sim: interrupted" in error and "Traceback" not in error
+    until = time.monotonic() + 30
+    while any(_runs(worker) for worker in workers) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(_runs(worker) for worker in workers)

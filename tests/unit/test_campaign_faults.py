@@ -285,10 +285,10 @@ def test_only_files_of_the_campaign_are_replaced_or_removed(study: Path, tmp_pat
     mine = [out / "notes.txt", run / "notes.txt", run / ".numbers.parquet.bak", run / ".hidden.parquet.abcdefgh.txt"]
     for file in mine:
         file.write_text("mine")
-    left = run / ".numbers.parquet.abcd_123"
+    left = run / ".numbers.parquet.abcd_123.slurm-sim-part"
     left.write_text("half")
     outside.mkdir()
-    precious = outside / ".numbers.parquet.abcd_123"
+    precious = outside / ".numbers.parquet.abcd_123.slurm-sim-part"
     precious.write_text("mine")
     (out / "runs" / f"run={'0' * 64}").symlink_to(outside)
     target = tmp_path / "target"

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.api import simulate
 from emulator.campaign import RunSpec, identity, run_all
 from emulator.campaign.expand import expand
 from emulator.campaign.file import read_campaign
@@ -21,7 +22,6 @@ from emulator.config.sacctmgr import read_accounts
 from emulator.config.slurm import read_slurm_conf
 from emulator.metrics.jobs import wait
 from emulator.replay.emulate import Options, emulate
-from emulator.slurmctld.simulate import requests_of, simulate_slurm
 from emulator.workload.events import read_events
 from emulator.workload.models import lublin99
 from emulator.workload.sites import read_site_log
@@ -116,10 +116,10 @@ def test_each_run_is_that_of_its_files_and_plugins(folder: Path) -> None:
     (folder / "changed.conf").write_text(changed)
     requests, conf = read_events(folder / "jobs.events"), read_slurm_conf(folder / "slurm.conf")
     expected: dict[str, Any] = {
-        "site": simulate_slurm(requests, conf),
-        "oftener bf_interval=300": simulate_slurm(requests, read_slurm_conf(folder / "changed.conf")),
-        "SJF": simulate_slurm(requests, conf, slots={"PriorityType": "priority/sjf"}),
-        "limited": simulate_slurm(requests, conf, accounts=read_accounts(folder / "accounts.txt")),
+        "site": simulate(requests, conf),
+        "oftener bf_interval=300": simulate(requests, read_slurm_conf(folder / "changed.conf")),
+        "SJF": simulate(requests, conf, slots={"PriorityType": "priority/sjf"}),
+        "limited": simulate(requests, conf, accounts=read_accounts(folder / "accounts.txt")),
     }
     measure = Metrics(by=("partition", "user"))
     found = {name: numbers_of(specs[name]) for name in expected}
@@ -130,7 +130,7 @@ def test_each_run_is_that_of_its_files_and_plugins(folder: Path) -> None:
 
 def test_groups_are_those_of_the_jobs(folder: Path) -> None:
     numbers = numbers_of(runs_of(folder)["site"])
-    records = simulate_slurm(read_events(folder / "jobs.events"), read_slurm_conf(folder / "slurm.conf")).records
+    records = simulate(read_events(folder / "jobs.events"), read_slurm_conf(folder / "slurm.conf")).records
     rows = list(zip(records.jobs["partition"].tolist(), wait(records).tolist(), strict=True))
     hi = [waited for partition, waited in rows if partition == "hi"]
     assert numbers["jobs of partition hi"] == len(hi) == 8
@@ -149,7 +149,7 @@ def test_a_dump_is_run_as_replay_runs_it_and_a_log_as_run_does(folder: Path) -> 
     assert same(numbers_of(runs_of(folder, dump + policies)["site"]), Metrics()(expected))
     swf = '[workloads.log]\ntrace = "jobs.swf"\nfilter = "papers"\n'
     workload = read_swf(folder / "jobs.swf", filter="papers", machine=8)
-    expected = simulate_slurm(requests_of(workload, conf), conf, epoch=workload.epoch).records
+    expected = simulate(workload, conf).records
     assert same(numbers_of(runs_of(folder, swf + policies)["site"]), Metrics()(expected))
     model = '[workloads.model]\nmodel = "lublin99"\njobs = 20\nprocessors = 8\n[policies]\nEASY = ["sched/easy"]\n'
     both = runs_of(folder, model + policies)
@@ -205,12 +205,24 @@ def test_a_file_that_changes_while_runs_are_made_is_noticed(folder: Path) -> Non
         ("bf_interval", "bf_intervall", "set: bf_intervall is no option of SchedulerParameters .did you mean"),
         ("JobSize = 500", 'JobSize = "much"', "policies.oftener.slurm_conf: set: PriorityWeightJobSize"),
         ("set.PriorityWeightJobSize = 500", 'set.NodeName = "n1"', "is a line of its own; write a changed copy"),
-        ("set.PriorityWeightJobSize = 500", 'set.PreemptType = "preempt/no"', "set: PreemptType=preempt/no is not"),
+        (
+            "set.PriorityWeightJobSize = 500",
+            'set.PreemptType = "preempt/no"',
+            "set: PreemptType: PreemptType=preempt/no: there is",
+        ),
         ("set.PriorityWeightJobSize = 500", "simulation.passes = 'batch'", "oftener.simulation is for ideal timing"),
-        ('"priority/sjf"', '"sched/easy"', "policies.SJF.use: sched/easy: in Slurm's timing plugins can take"),
+        (
+            '"priority/sjf"',
+            '"execution/two_tier"',
+            "policies.SJF.use: execution/two_tier: in Slurm's timing plugins can",
+        ),
         ('slurm_conf = "slurm.conf"\nacc', "acc", "policies.limited.accounts goes with slurm_conf"),
         ('["accounts.txt"]', "[3]", "policies.limited.accounts"),
-        ('["accounts.txt"]', '"jobs.events"', "policies.limited.accounts: .*jobs.events:1"),
+        (
+            '["accounts.txt"]',
+            '"jobs.events"',
+            "policies.limited.accounts: .*jobs.events: this is a file of submission events",
+        ),
         ('"jobs.events"', '"jobs.events"\nprocessors = 8', "workloads.week.processors: the machine is that of"),
         ('"jobs.events"', '"jobs.events"\nfilter = "papers"', "workloads.week.filter: with slurm_conf nothing else"),
         ('"jobs.events"', '"jobs.swf"\nzone = "UTC"', "workloads.week.zone: with slurm_conf only filter"),

@@ -10,10 +10,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import click
 import pyarrow.parquet
 import pytest
 
@@ -164,7 +165,8 @@ def test_the_installed_command_leaves_with_the_codes_that_it_promises(tmp_path: 
         assert bool(done.stdout) is (code == 0)
 
 
-def test_an_interrupted_run_leaves_its_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_its_folder(tmp_path: Path, how: signal.Signals) -> None:
     (tmp_path / "spinning.py").write_text(SPINNING)
     (tmp_path / "trace.swf").write_text(TRACE)
     sign = tmp_path / "sign"
@@ -182,7 +184,7 @@ def test_an_interrupted_run_leaves_its_folder(tmp_path: Path) -> None:
         while not sign.exists() and process.poll() is None and time.monotonic() < until:
             time.sleep(0.02)
         assert sign.exists(), process.communicate()[1] if process.poll() is not None else "it did not begin"
-        process.send_signal(signal.SIGINT)
+        process.send_signal(how)
         error = process.communicate(timeout=60)[1]
     finally:
         process.kill()
@@ -249,6 +251,25 @@ def test_version_and_help(cli: Cli) -> None:
     for command in ("run", "compare", "demo", "trace", "plugins", "diff", "report"):
         assert f"\n  {command} " in out
         assert cli(command, "--help").code == 0
+
+
+def commands(group: click.Group, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """All commands, each with the words that call it."""
+    for name, command in group.commands.items():
+        yield (*words, name), command
+        if isinstance(command, click.Group):
+            yield from commands(command, (*words, name))
+
+
+@pytest.mark.parametrize(
+    ("words", "command"), [pytest.param(*pair, id=" ".join(pair[0])) for pair in commands(emulator.cli.slurm_sim)]
+)
+def test_help_shows_each_example_in_a_line_of_its_own(cli: Cli, words: tuple[str, ...], command: click.Command) -> None:
+    out = cli(*words, "--help").out
+    examples = [line.strip() for line in (command.help or "").splitlines() if line.startswith(("slurm-sim ", "sacct "))]
+    assert set(examples) <= {line.strip() for line in out.splitlines()}
+    assert "\b" not in out
+    assert "\\b" not in out
 
 
 def test_run_prints_metrics_and_how_they_came_about(cli: Cli) -> None:
@@ -627,7 +648,7 @@ def test_an_experiment_loads_no_code(cli: Cli) -> None:
         ("diff folder missing", "run.toml: this is not the folder of a run"),
         ("diff trace.swf trace.swf", "run.toml: this is not the folder of a run"),
         ("report folder", "run.toml: this is not the folder of a run"),
-        ("report damaged", "run.toml: this is not the folder of a run"),
+        ("report damaged", "run.toml: does not say 'processors'"),
         ("report halved", "records.parquet: cannot be read as records"),
     ],
 )
@@ -637,7 +658,7 @@ def test_input(cli: Cli, words: str, message: str) -> None:
     for folder in ("folder", "damaged", "halved"):
         Path(folder).mkdir()
     write("damaged/run.toml", "[run]\nlabel = 'x'\n[machine]\n")
-    write("halved/run.toml", "[run]\nlabel = 'x'\n[machine]\nprocessors = 4\n")
+    write("halved/run.toml", "[run]\nlabel = 'x'\nstatus = 'finished'\n[machine]\nprocessors = 4\n")
     write("halved/records.parquet", "PAR1")
     code, out, err = cli(*words.split())
     assert (code, out) == (3, "")
@@ -701,6 +722,7 @@ def test_a_full_disk_is_told(cli: Cli) -> None:
     [
         "run trace.swf --out trace.swf",
         "run trace.swf --records .",
+        "run trace.swf --records out.xls",
         "trace generate missing/x.swf --jobs 5",
         "demo --jobs 5 --picture missing/x.png",
     ],
@@ -797,6 +819,19 @@ def test_plugins_are_listed(cli: Cli) -> None:
     assert code == 0
     for name in ("sched/easy", "sched/conservative", "compress=rebuild", "priority/optional", "optional.py", "mode=up"):
         assert name in out
+
+
+@pytest.mark.parametrize("name", ["test_optional.py", "optional_test.py", "conftest.py", "_shared.py"])
+@pytest.mark.parametrize("command", ["plugins", "run trace.swf", "check"])
+def test_tests_beside_a_plugin_are_not_loaded(cli: Cli, name: str, command: str) -> None:
+    Path("folder").mkdir()
+    write(f"folder/{name}", "raise RuntimeError('this is no plugin')\n")
+    where = ["folder", "--only", "hooks"] if command == "check" else ["--plugins-dir", "folder"]
+    code, _, err = cli(*command.split(), *where)
+    assert code == 2
+    assert "the folder folder holds no plugin file" in err
+    write("folder/optional.py", OPTIONAL)
+    assert cli(*command.split(), *where)[::2] == (0, "")
 
 
 def test_plugins_as_json(cli: Cli) -> None:

@@ -103,7 +103,7 @@ def test_problems_end_with_code_3_and_one_line_each(folder, monkeypatch, capsys)
     code, out, err = check(monkeypatch, capsys, str(folder))
     assert (code, out) == (3, "")
     assert err.splitlines() == [
-        f"slurm-sim: {folder}/slurm.conf:1: KilWait is no key of slurm.conf (did you mean KillWait?)",
+        f"slurm-sim: {folder}/slurm.conf:1: KilWait is no key of slurm.conf (did you mean 'KillWait'?)",
         f"{folder}/slurm.conf:2: CPUs: 'x' is no whole number (of 18 digits at most)",
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,15 +14,27 @@ import pytest
 from emulator import Result
 from emulator.accounting.runfolder import read_run
 from emulator.config.preemption import Preemption
-from emulator.engine.clock import MICROSECONDS
+from emulator.engine.clock import MICROSECONDS, instant
 from emulator.execution.checkpoint import NEVER_WRITTEN, IntervalCheckpoint, JustInTimeCheckpoint, spread_over_limit
 from emulator.execution.handover import Handover
-from emulator.execution.overdue import at_limit, at_once, corrected, renewed
+from emulator.execution.overdue import Overdue, at_limit, at_once, corrected, renewed
 from emulator.execution.progress import Progress
 from emulator.execution.requeue import Requeue
 from emulator.execution.suspend import Suspend
 from emulator.state.jobs import JobTable
-from slurm_sim_plugins import Plan, PriorityView, Run, View, WalltimeView, hookimpl
+from slurm_sim_plugins import (
+    Decision,
+    Plan,
+    Preempt,
+    PreemptView,
+    PriorityView,
+    Run,
+    SchedulingView,
+    Start,
+    View,
+    WalltimeView,
+    hookimpl,
+)
 from tests.helpers import JobRow, column, events, failing, happenings, run, run_rows, starts, times, workload
 
 BOTH_PASSES = pytest.mark.parametrize("passes", ["batch", "event"])
@@ -278,12 +291,14 @@ class Looking:
 
     def __init__(self) -> None:
         self.queues: dict[float, list[int]] = {}
+        self.backfilled: dict[float, list[int]] = {}
         self.ends: dict[float, dict[int, float]] = {}
         self.planned: dict[float, dict[int, tuple[float, ...]]] = {}
 
     @hookimpl
     def pass_done(self, view: View) -> None:
         self.queues[view.now] = [job.id for job in view.queue]
+        self.backfilled[view.now] = [run.job.id for run in view.running if run.job.backfilled]
         self.ends[view.now] = {run.job.id: run.planned_end for run in view.running}
         self.planned[view.now] = {
             job.id: (job.planned_queue, job.planned, job.planned_running, job.longest) for job in view.queue
@@ -387,6 +402,7 @@ def test_handover_forgets_what_is_written() -> None:
     assert made.take(1, 4, left_idle=1, now=15) == 5
     assert made.take(2, 1, left_idle=0, now=20) == 0
     assert made.pending == []
+    assert handover((15, 3), (30, 1)).take(1, 1, left_idle=3, now=20) == 0
 
 
 def test_handover_gives_back_what_is_still_being_written() -> None:
@@ -432,12 +448,74 @@ def test_a_job_returns_before_who_is_submitted_at_that_instant(
     assert works(result)[5] == [0, 4][-len(fifth) :]
 
 
+def test_venturing_backfill_plans_the_start_of_the_head() -> None:
+    assert column(venture(), "reserved")[2] == 12
+
+
+def test_a_preempt_plugin_sees_what_a_run_has_done_since_its_last_checkpoint() -> None:
+    """Job 3 begins at 3 and has written its first checkpoint at 8; at 12 it is asked to make room."""
+    unsaved: dict[float, float] = {}
+
+    class Noting:
+        name: ClassVar[str] = "preempt/noting"
+
+        @hookimpl
+        def preempt_candidates(self, view: PreemptView) -> list[Run]:
+            runs = [run for run in view.running if run.job.id == 3]
+            for held in runs:
+                unsaved[view.now] = view.unsaved(held)
+            return runs
+
+    venture([*JOBS[:2], (3, 3, 1, 20, 30)], mode=INTERVAL, preempt="preempt/noting", plugins=[Noting])
+    assert unsaved == {12: 4}
+
+
 @BOTH_PASSES
 def test_a_return_alone_is_followed_by_a_pass(passes: str) -> None:
     jobs = [*RETURNING[:1], (2, 0, 1, 12, 40), *RETURNING[2:4]]
     result = venture(jobs, 7, JUST_IN_TIME, passes=passes, plugins=[Looking])
     assert spans(result)[4] == [(2, 10), (13, 16)]
     assert 13 in waiting_at(result)
+
+
+def test_a_preempted_job_that_starts_in_its_turn_is_no_longer_backfilled() -> None:
+    """Job 3 is backfilled at 2, sent back at 10, and at 15 the head."""
+    result = venture(plugins=[Looking])
+    assert result.records.runs["backfilled"].tolist() == [False, True, False, False]
+    assert not result.records.jobs["backfilled"].any()
+    backfilled = result.plugins["observer/looking"].backfilled
+    assert [backfilled[time] for time in (2, 10, 15)] == [[3], [], []]
+
+
+@BOTH_PASSES
+def test_a_returned_job_starts_where_nothing_else_has_changed(passes: str) -> None:
+    """The pass of 12 saw all changes until then; at 13 there is nothing but the return."""
+    jobs = [*RETURNING[:1], (2, 0, 1, 12, 40), *RETURNING[2:4], (6, 11, 7, 1, 1)]
+    assert spans(venture(jobs, 7, JUST_IN_TIME, passes=passes))[4] == [(2, 10), (13, 16)]
+
+
+@BOTH_PASSES
+def test_a_start_that_waits_for_a_checkpoint_is_a_change(passes: str) -> None:
+    """Jobs 2 and 3 start at 5 on processors on which a checkpoint is written until 8, and end later than planned."""
+    seen: dict[float, bool] = {}
+
+    class Delaying:
+        name: ClassVar[str] = "sched/delaying"
+
+        @hookimpl
+        def schedule(self, view: SchedulingView) -> Generator[Decision, bool, None]:
+            seen.setdefault(view.now, view.changed)
+            for held in view.running:
+                if view.now == 4:
+                    yield Preempt(held.job)
+            for job in list(view.queue):
+                if job.processors <= view.free and not 4 <= view.now < 5:
+                    yield Start(job)
+
+    jobs = [(1, 0, 2, 10, 10), (2, 5, 1, 1, 1), (3, 4, 1, 1, 1), (4, 4.5, 2, 1, 1), (5, 5.5, 2, 1, 1), (6, 6, 2, 1, 1)]
+    mode = Preemption(mode="CHECKPOINT", checkpoint="jit", cost=4, restart_cost=0)
+    run(jobs, 2, scheduler="sched/delaying", plugins=[Delaying], preemption=mode, passes=passes)
+    assert [seen[time] for time in (4.5, 5, 5.5, 6)] == [True, False, True, False]
 
 
 def test_a_checkpoint_that_takes_no_time_is_written_at_once() -> None:
@@ -458,11 +536,21 @@ def test_a_suspended_job_goes_on_where_it_stopped() -> None:
 
 def test_all_runs_are_slower_and_those_that_resume_pay() -> None:
     mode = Suspend(0.5, 6)
-    assert [mode.span(0, left, False) for left in (0, 10)] == [0, 15]
-    assert [mode.span(0, left, True) for left in (0, 10)] == [6, 21]
-    assert [mode.kept(0, 100, elapsed, False) for elapsed in (0, 15, 30)] == [0, 10, 20]
-    assert [mode.kept(0, 100, elapsed, True) for elapsed in (0, 5, 6, 21)] == [0, 0, 0, 10]
+    # Three microseconds on the machine are two of work, so work is counted in thirds.
+    assert mode.parts == 3
+    assert [mode.span(0, 3 * left, False) for left in (0, 10)] == [0, 15]
+    assert [mode.span(0, 3 * left, True) for left in (0, 10)] == [6, 21]
+    assert [mode.kept(0, 300, elapsed, False) for elapsed in (0, 15, 30)] == [0, 30, 60]
+    assert [mode.kept(0, 300, elapsed, True) for elapsed in (0, 5, 6, 21)] == [0, 0, 0, 30]
     assert mode.away(0) == 0
+
+
+def test_half_a_microsecond_is_rounded_up_however_often_a_job_is_suspended() -> None:
+    for cuts in ([], [1], [1, 2, 3]):
+        made = progress([(1, 0, 1, 0.00001, 30)], Preemption(mode="SUSPEND", slowdown=0.05, cost=0))
+        for elapsed in cuts:
+            made.preempt(0, elapsed)
+        assert made.duration[0] == 11 - sum(cuts)  # 10.5
 
 
 def test_who_is_suspended_at_once_pays_all_the_same() -> None:
@@ -635,44 +723,44 @@ def test_what_costs_nothing_is_planned_to_the_last_bit() -> None:
 # Planned ends that have passed
 
 
-class Known:
-    """A job, as far as its planned end is concerned."""
-
-    def __init__(self, planned_running: float, longest: float) -> None:
-        self.planned_running = planned_running
-        self.longest = longest
+def later(expired: Overdue, planned: float, longest: float, now: float, began: float = 1000) -> float:
+    """When a run is planned to end that was planned for so long and is not over; in seconds."""
+    start = instant(began)
+    return expired(start, start + instant(planned), instant(longest), instant(now)) / MICROSECONDS
 
 
 def test_corrections_grow() -> None:
-    job: Any = Known(100, 10**9)
-    ends = [1100]
+    ends = [1100.0]
     while len(ends) < 13:
-        ends.append(corrected(job, 1000, ends[-1]))
+        ends.append(later(corrected, 100, 10**9, ends[-1]))
     steps = np.diff(ends)
     # One minute, 5, 15, 30; 1 h, 2, 5, 10, 20, 50, 100; then whatever it may take.
     assert steps[:4].tolist() == [60, 300, 900, 1800]
     assert (steps[4:11] / 3600).tolist() == [1, 2, 5, 10, 20, 50, 100]
     assert ends[12] == 1000 + 10**9
-    assert corrected(job, 1000, 1100.5) == 1160
-    assert corrected(job, 1000, 1159.999) == 1160
-    assert corrected(job, 1000, 1160) == 1460
+    assert later(corrected, 100, 10**9, 1100.5) == 1160
+    assert later(corrected, 100, 10**9, 1159.999) == 1160
+    assert later(corrected, 100, 10**9, 1160) == 1460
 
 
 def test_corrections_end_at_the_limit() -> None:
-    job: Any = Known(100, 200)
-    assert [corrected(job, 1000, now) for now in (1100, 1160, 1500)] == [1160, 1200, 1200]
+    assert [later(corrected, 100, 200, now) for now in (1100, 1160, 1500)] == [1160, 1200, 1200]
 
 
 def test_the_limit_and_now() -> None:
-    job: Any = Known(100, 200)
-    assert [at_limit(job, 1000, now) for now in (1100, 1300)] == [1200, 1200]
-    assert [at_once(job, 1000, now) for now in (1100, 1300)] == [1100, 1100]
+    assert [later(at_limit, 100, 200, now) for now in (1100, 1300)] == [1200, 1200]
+    assert [later(at_once, 100, 200, now) for now in (1100, 1300)] == [1100, 1100]
 
 
 def test_the_limit_once_more() -> None:
-    job: Any = Known(100, 200)
     ends = {1100: 1200, 1199: 1200, 1200: 1400, 1300: 1400, 1400: 1600, 1999: 2000}
-    assert {now: renewed(job, 1000, now) for now in ends} == ends
+    assert {now: later(renewed, 100, 200, now) for now in ends} == ends
+
+
+def test_a_plan_that_ends_just_now_has_passed() -> None:
+    # As floats, 0.1 goes only twice into 1000.3 - 1000, and 1000.1 + 0.2 + 60 is more than 1060.3.
+    assert later(renewed, 0.1, 0.1, 1000.3) == 1000.4
+    assert later(corrected, 0.2, 10**6, 1060.3, began=1000.1) == 1360.3
 
 
 @pytest.mark.parametrize(

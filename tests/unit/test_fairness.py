@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -16,8 +16,8 @@ from emulator import simulate
 from emulator.accounting.runfolder import read_run
 from emulator.cli import slurm_sim
 from emulator.fairness import Audit, audit
-from slurm_sim_plugins import InputError
-from slurm_sim_plugins.manager import Catalogue
+from slurm_sim_plugins import InputError, PendingView, hookimpl
+from slurm_sim_plugins.manager import Catalogue, PluginInfo
 from tests.helpers import JobRow, run, starts, workload
 
 A17 = [(1, 0, 3, 3, 3), (2, 0, 3, 1, 1), (3, 1, 1, 3, 3), (4, 1, 1, 1, 1)]
@@ -94,6 +94,22 @@ def test_jobs_of_higher_priority_go_on_arriving(tmp_path: Path) -> None:
     # The shorter job 3 is above job 2 and still comes before it; job 4 is below and would have come after it anyway.
     assert found.fair_start.tolist() == [0, 14, 10, 23]
     assert not found.delay.any()
+
+
+def test_waiting_jobs_are_planned_without_the_later_jobs_too(tmp_path: Path) -> None:
+    class Pending:
+        name: ClassVar[str] = "walltime/pending"
+
+        @hookimpl
+        def walltime_pending(self, view: PendingView) -> list[float]:
+            assert view.waiting
+            return [5.0 if job.id == 3 else job.time_limit for job in view.waiting]
+
+    known = Catalogue()
+    known.add(PluginInfo.of(Pending))
+    jobs = [(1, 0, 3, 10, 10), (2, 1, 4, 5, 100), (3, 2, 1, 5, 100)]
+    simulate(workload(jobs), processors=4, catalogue=known, walltime="walltime/pending", out=tmp_path)
+    assert audit(read_run(tmp_path), catalogue=known).fair_start.tolist() == [0, 10, 2]
 
 
 def test_a_sample_is_drawn_by_its_seed(tmp_path: Path) -> None:

@@ -178,6 +178,12 @@ def slow_spans(records: Records) -> list[tuple[int, float, float]]:
     return spans
 
 
+def test_a_later_job_that_starts_as_the_head_begins_to_wait_hinders_it() -> None:
+    table = {0: (0, 3, 10), 1: (1, 4, 5), 2: (1, 1, 20)}
+    records = records_of(table, {0: [(0, 10)], 1: [(21, 26)], 2: [(1, 21)]}, 4, blocked=[1])
+    assert fairness.unhindered_start(records)[1] == 10
+
+
 def slow_unhindered(records: Records) -> dict[int, float]:
     found: dict[int, float] = {}
     processors = dict(zip(records.jobs["job_id"].tolist(), records.jobs["processors"].tolist(), strict=True))

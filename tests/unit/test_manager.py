@@ -399,8 +399,18 @@ def test_an_unknown_plugin_is_told_with_what_was_meant() -> None:
         selecting(Mine, slots={"PriorityType": "priority/mien"})
     message = str(caught.value)
     assert message.startswith("PriorityType=priority/mien: there is no such plugin (did you mean 'priority/mine'?)")
-    assert "found are priority/basic, priority/mine, priority/sjf" in message
+    assert "found are priority/basic, priority/mine, priority/multifactor, priority/sjf" in message
     assert "sched/easy" not in message
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [("easy", "sched/easy"), ("eazy", "sched/easy"), ("sched/fcf", "sched/fcfs")]
+)
+def test_a_plugin_that_is_not_there_is_guessed_with_its_type(given, meant):
+    with pytest.raises(ConfigurationError, match="there is no such plugin") as caught:
+        select(discover(), {"SchedulerType": given})
+    assert f"(did you mean {meant!r}?)" in str(caught.value)
+    assert "--plugin FILE" in str(caught.value)
 
 
 def test_a_plugin_of_another_type_is_refused() -> None:
@@ -533,7 +543,7 @@ def test_options_reach_the_plugin() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"wieght": 1}, "priority/options has no option 'wieght'; its options: weight, count, mode, label"),
+        ({"wieght": 1}, "priority/options has no option 'wieght' (did you mean 'weight'?); its options: weight, count"),
         ({"weight": "heavy"}, "priority/options.weight takes a number, not 'heavy'"),
         ({"weight": True}, "priority/options.weight takes a number, not True"),
         ({"count": 1.5}, "priority/options.count takes a whole number, not 1.5"),

@@ -89,6 +89,12 @@ def test_wait_90_run_5_is_a_bounded_slowdown_of_10() -> None:
     assert jobs.slowdown(records).tolist() == [19.0]
 
 
+def test_feitelsons_bounded_slowdown_of_a_short_job_is_not_below_1() -> None:
+    records = records_of({1: (0, 1, 2)}, {1: [(5, 7)]}, 1)
+    assert jobs.bounded_slowdown(records).tolist() == [1.5]
+    assert jobs.bounded_slowdown_feitelson(records).tolist() == [1.0]
+
+
 def test_an_unknown_bound_of_600_seconds_hides_short_jobs() -> None:
     records = records_of({1: (0, 1, 100)}, {1: [(600, 700)]}, 1)
     assert jobs.bounded_slowdown(records, threshold=600).tolist() == [2.0]
@@ -99,6 +105,10 @@ def test_the_weighted_mean_counts_a_job_by_its_processors() -> None:
     assert averages.mean(slowdowns) == 3.0
     assert averages.weighted(slowdowns, processors) == 3.5
     assert averages.weighted(np.array([10.0, 20.0]), np.array([1.0, 3.0])) == 17.5
+
+
+def test_a_job_without_value_or_without_weight_is_left_out_of_the_weighted_mean() -> None:
+    assert averages.weighted(np.array([10.0, 20.0, 99.0, NAN]), np.array([1.0, 3.0, NAN, 5.0])) == 17.5
 
 
 def test_preemption_wastes_what_a10_says() -> None:
@@ -156,6 +166,11 @@ def test_a_summary_has_all_metrics_in_their_order() -> None:
     assert all(metric.definition.endswith(".") and metric.source for metric in METRICS.values())
     for key, value in summary.items():
         assert type(value) is (int if METRICS[key].unit in ("jobs", "times") else float), key
+
+
+def test_no_metric_is_better_the_larger_it_is() -> None:
+    assert {metric.lower_is_better for metric in METRICS.values()} == {True, None}
+    assert {metric.lower_is_better for metric in METRICS.values() if metric.group == "Slowdown"} == {True}
 
 
 def test_of_no_jobs_nothing_has_a_mean() -> None:
@@ -218,6 +233,8 @@ def test_warm_up_leaves_the_first_share_out_of_means_only(share: float, left_out
     records = records_of(table, {job: [(11.0 * job, 11.0 * job + 10)] for job in table}, 1)
     summary = summarise(records, warm_up=share)
     assert summary["mean_wait"] == pytest.approx(np.mean([10 * job for job in range(left_out, 10)]))
+    assert summary["mean_slowdown"] == pytest.approx(np.mean([1 + job for job in range(left_out, 10)]))
+    assert summary["mean_response"] == summary["mean_slowdown"] * 10
     assert summary["jobs"] == 10
     assert summary["utilisation"] == summarise(records)["utilisation"]
 

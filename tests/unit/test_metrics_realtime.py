@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from records_builder import records_of
+from records_builder import A10, records_of
 
+from emulator.config.preemption import Preemption
+from emulator.metrics.blocked import by_size
+from emulator.metrics.checkpoints import overheads
 from emulator.metrics.realtime import bounded_slowdown, fates, job_categories, realtime_jobs, turnaround
 from slurm_sim_plugins import ConfigurationError
 
@@ -93,3 +97,25 @@ def test_what_cannot_be_told_is_refused() -> None:
         bounded_slowdown(plain, bound=0)
     with pytest.raises(ConfigurationError, match="by is 'user'"):
         fates(RECORDS, by="user")  # type: ignore[arg-type]
+
+
+def test_checkpoints_that_are_recorded_are_counted_as_recorded() -> None:
+    runs = {**A10.runs, "work": np.array([10.0, 4.0, 5.0, 8.0]), "checkpoints": np.array([0, 3, 0, 1])}
+    found = overheads(replace(A10, runs=runs), Preemption("CHECKPOINT", interval=4, cost=1))
+    assert found.checkpoint.tolist() == [0, 0, 4]
+
+
+def test_sizes_of_blocked_jobs_are_parted_at_powers_of_two() -> None:
+    sizes = [1, 4, 5, 8, 16, 17, 32, 64, 65, 128]
+    records = records_of(
+        {number: (0, size, 10, 10) for number, size in enumerate(sizes)},
+        {number: [(10, 20)] for number in range(len(sizes))},
+        128,
+        blocked=range(len(sizes)),
+    )
+    groups = by_size(records)
+    assert [group.jobs for group in groups] == [2, 2, 1, 2, 1, 2]
+    assert [(group.above, group.up_to) for group in groups] == [
+        *((0, 1 / 32), (1 / 32, 1 / 16), (1 / 16, 1 / 8), (1 / 8, 1 / 4), (1 / 4, 1 / 2), (1 / 2, 1)),
+    ]
+    assert {group.mbs for group in groups} == {2.0}

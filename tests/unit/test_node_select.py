@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.config.slurm import parse_slurm_conf
-from emulator.slurmctld.cluster import Cluster
-from emulator.slurmctld.features import choices
-from emulator.slurmctld.job_mgr import make_job
-from emulator.slurmctld.node_select import select_nodes
-from emulator.slurmctld.nodes import Allocation
-from emulator.slurmctld.parameters import parameters_of
-from emulator.slurmctld.request import JobRequest, RejectedError
+from emulator.config.slurm.controller import parameters_of
+from emulator.scheduling.job_mgr import make_job
+from emulator.state.cluster import Cluster
+from emulator.state.features import choices
+from emulator.workload.request import JobRequest, RejectedError
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins import InputError
+from slurm_sim_plugins.nodes import Allocation
+from slurm_sim_plugins.select.cons_tres import best_fit
 
 EIGHT_CORES = "CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=8000"
 
@@ -36,7 +36,7 @@ def given_to(of: Cluster, *words: str, free: tuple[int, ...] | None = None) -> d
     if free is not None:
         left.units[:] = free
         left.jobs[:] = np.array(free) < of.machine.units
-    found = select_nodes(job.wants["p"], of.machine, left, of.partitions["p"].nodes & of.machine.up)
+    found = best_fit(job.wants["p"], of.machine, left, of.partitions["p"].nodes & of.machine.up)
     return None if found is None else named(of, found)
 
 
@@ -86,6 +86,37 @@ def test_least_loaded_nodes_first_where_that_is_asked_for() -> None:
 )
 def test_shapes(words: list[str], expected: list[int]) -> None:
     assert list((given_to(cluster(), *words) or {}).values()) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("-N2 --ntasks-per-node=4", [4, 4]),
+        ("--ntasks-per-node=4", [4]),
+        ("-N2 --ntasks-per-node=2 -c3", [6, 6]),
+        ("-wn[2-3] --ntasks-per-node=4", [4, 4]),
+        ("-N2 -n3 --ntasks-per-node=2", [2, 1]),
+        ("-n4 --ntasks-per-node=2", [2, 2]),
+        ("-N4 --ntasks-per-node=9", None),
+        ("-N1 -n4 --ntasks-per-node=2", None),
+    ],
+)
+def test_tasks_on_each_node(words: str, expected: list[int] | None) -> None:
+    if expected is None:
+        with pytest.raises(RejectedError):
+            given_to(cluster(), *words.split())
+    else:
+        assert list((given_to(cluster(), *words.split()) or {}).values()) == expected
+
+
+def test_a_bound_on_tasks_of_a_node_does_not_change_how_well_it_fits() -> None:
+    assert given_to(cluster(), "-N1", "--ntasks-per-node=3", free=(8, 5, 3, 6)) == {"n3": 3}
+    assert given_to(cluster(), "-n3", "--ntasks-per-node=3", free=(8, 5, 1, 6)) == {"n2": 3}
+    sets = cluster(f"NodeName=n[1-5] {EIGHT_CORES}")
+    assert given_to(sets, "-N2", "--ntasks-per-node=2", free=(8, 8, 0, 3, 4)) == {"n4": 2, "n5": 2}
+    assert given_to(sets, "-n4", "--ntasks-per-node=2", free=(8, 8, 0, 3, 4)) == {"n4": 2, "n5": 2}
+    unequal = cluster("NodeName=n[1-3] CPUs=8")
+    assert given_to(unequal, "-n4", "--ntasks-per-node=3", free=(1, 8, 0)) == {"n1": 1, "n2": 3}
 
 
 def test_whole_tasks_where_each_finds_room() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -363,3 +364,57 @@ def test_what_checkpoints_cost_and_whom(scheme: str) -> None:
     assert hours[f"{booked}:checkpoint"] == pytest.approx(writing * 512 / HOUR)
     assert hours["system:preemption"] == pytest.approx(lost * 512 / HOUR)
     assert sum(hours.values()) == pytest.approx((writing + lost) * 512 / HOUR)
+
+
+def test_a_preempted_job_stands_in_the_queue_of_its_pass_by_its_present_score() -> None:
+    """At 100 jobs 1 and 2 make room for job 4. Job 1 has waited longest for its limit, and goes before job 3."""
+    columns = {
+        "id": [1, 2, 3, 4],
+        "submit": [0, 0, 10, 100],
+        "processors": [1, 8, 6, 3],
+        "run": [150, 900, 900, 50],
+        "time_limit": [200, 1000, 1000, 100],
+        "realtime": [0, 0, 0, 1],
+    }
+    result = simulate(
+        Workload.from_columns(columns),
+        processors=9,
+        scheduler="sched/realtime",
+        preempt="preempt/realtime",
+        priority="priority/wfp",
+        plugin_options={"sched/realtime": {"policy": "preemptive"}, "preempt/realtime": {"cost": "processors"}},
+        catalogue=Catalogue(),
+    )
+    starts = dict(zip(result.jobs["job_id"].tolist(), result.jobs["start"].tolist(), strict=True))
+    assert starts[4] == starts[1] == 100
+    assert starts[3] > 100
+
+
+@pytest.mark.parametrize(
+    ("plugin", "thresholds"),
+    [(Realtime, (1.1, 1.1, 2.0, 1.59)), (Sacrifice, (1.5, 1.5, 17.31, 4.77))],
+)
+def test_the_defaults_are_those_that_the_documentation_states(plugin: type, thresholds: tuple[float, ...]) -> None:
+    options = signature(plugin).parameters
+    names = ("narrow_short", "narrow_long", "wide_short", "wide_long")
+    assert tuple(options[name].default for name in names) == thresholds
+    others = {name: option.default for name, option in options.items() if name not in (*names, "narrow", "short")}
+    expected = {
+        Realtime: {
+            "policy": "weighted",
+            "late": "at",
+            "order": "slowdown",
+            "meanwhile": "nobody",
+            "backfill": "reserve",
+        },
+        Sacrifice: {
+            "cost": "weighted",
+            "slowdown_factor": True,
+            "checkpoint_factor": "unsaved",
+            "fresh": 900.0,
+            "almost_done": 5.0,
+            "soon_share": 0.25,
+            "soon": 900.0,
+        },
+    }
+    assert others == expected[plugin]

@@ -13,7 +13,7 @@ from emulator.cli import slurm_sim
 from emulator.config.slurm import SlurmConf, parse_slurm_conf
 from emulator.replay.compare import Comparison, Pair, compare
 from emulator.replay.emulate import Options, emulate
-from emulator.slurmctld.request import JobRequest
+from emulator.workload.request import JobRequest
 from emulator.workload.sacct import read_sacct
 from emulator.workload.sbatch import parse_sbatch
 from emulator.workload.sitelog import UNTIL_ITS_LIMIT, Happened, LoggedJob, LoggedRun, SiteLog

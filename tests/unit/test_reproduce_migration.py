@@ -155,7 +155,7 @@ def test_the_first_tenth_is_left_out_and_the_rest_is_cut_into_batches() -> None:
 @pytest.mark.parametrize(("policy", "counted"), [("MEASY", "migrations"), ("KEASY", "kills"), ("REASY", "")])
 def test_migrations_and_kills_are_counted_for_each_job(policy: str, counted: str) -> None:
     workload = source_of("JWload", 400, 0.9, 2).workload()
-    records = simulate(workload, config_of("paper", policy, 2)).records
+    records = simulate(workload, config=config_of("paper", policy, 2)).records
     numbers = measure(records)
     sums = {name: sum(numbers[f"{name}:{batch}"] for batch in range(BATCHES)) for name in ("migrations", "kills")}
     assert {name for name, total in sums.items() if total > 0} == ({counted} if counted else set())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import math
+import os
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -337,6 +339,7 @@ def decide(decision: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
         (lambda view: Wake(-5.0), "Wake: the time -5.0 is not later than now (0)", None),
         (lambda view: Wake(math.nan), "Wake: the time nan is not later than now", None),
         (lambda view: Wake(math.inf), "Wake: the time inf is not later than now", None),
+        (lambda view: Wake(1e308), "Wake: the time 1e+308 is later than any instant of the clock", None),
         (lambda view: Wake("soon"), "Wake: the time 'soon' is not later than now", None),
         (
             lambda view: None,
@@ -649,12 +652,12 @@ def no_space(*_: Any) -> None:
 
 def test_a_full_disk_leaves_what_was_there_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sim(out=tmp_path)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.name != "events.jsonl"}
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     monkeypatch.setattr(emulator.files.os, "replace", no_space)
     with pytest.raises(OutputError, match=r"records\.parquet: cannot be written: No space left on device"):
         sim(scheduler="sched/fcfs", out=tmp_path)
-    after = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.name != "events.jsonl"}
-    assert after == before
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+    assert log_of(tmp_path / "unfinished" / "events.jsonl")[-1]["event"] == "end"
 
 
 def test_a_write_that_fails_in_the_middle_leaves_no_rest(tmp_path: Path) -> None:
@@ -701,6 +704,50 @@ def test_a_folder_that_cannot_be_made_is_told_before_the_run(tmp_path: Path) -> 
 def test_an_event_log_without_a_folder_is_told_before_the_run(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="cannot be written: No such file or directory; name another place"):
         sim(**RAISING, events=tmp_path / "missing" / "events.jsonl")
+
+
+def test_an_event_log_replaces_another_when_the_run_is_over(tmp_path: Path) -> None:
+    path, there = tmp_path / "log.jsonl", []
+
+    def schedule(self: Any, view: Any) -> Iterator[Start]:
+        there.append(path.read_text())
+        while view.head is not None and view.head.processors <= view.free:
+            yield Start(view.head)
+
+    path.write_text("before")
+    sim(events=path, **scheduler(schedule))
+    assert set(there) == {"before"} and log_of(path)[-1]["event"] == "end"
+    assert [file.name for file in tmp_path.iterdir()] == ["log.jsonl"]
+
+
+def test_what_was_logged_until_a_plugin_failed_is_in_the_event_log(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text("before")
+    (tmp_path / "link").symlink_to("log.jsonl")
+    with pytest.raises(PluginError):
+        sim(**RAISING, events=tmp_path / "link")
+    assert log_of(tmp_path / "log.jsonl")[0]["event"] == "submit"
+    assert (tmp_path / "link").is_symlink() and len(list(tmp_path.iterdir())) == 2
+
+
+def test_where_an_event_log_is_that_cannot_take_its_place_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "log.jsonl").write_text("before")
+    monkeypatch.setattr(emulator.files.os, "replace", no_space)
+    with pytest.raises(OutputError, match=r"log\.jsonl: cannot be written: No space .*its new content is in") as caught:
+        sim(events=tmp_path / "log.jsonl")
+    assert log_of(Path(str(caught.value).rpartition(" ")[2]))[-1]["event"] == "end"
+    assert (tmp_path / "log.jsonl").read_text() == "before"
+
+
+def test_an_event_log_goes_through_a_pipe(tmp_path: Path) -> None:
+    pipe, read = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    sim(events=pipe)
+    reader.join()
+    assert json.loads(read[0].splitlines()[-1])["event"] == "end"
 
 
 # Workloads
@@ -754,10 +801,10 @@ COLUMNS: dict[str, list[Any]] = {
         ({"processors": [1, 0]}, "workload: job 8: processors is 0, it must be 1 or more"),
         ({"processors": [-4, 1]}, "workload: job 7: processors is -4, it must be 1 or more"),
         ({"processors": [1, None]}, "column processors does not hold numbers"),
-        ({"run": [3, math.nan]}, "workload: job 8: run is nan, it must be 0 s or more"),
-        ({"run": [-1, 3]}, "workload: job 7: run is -1, it must be 0 s or more"),
-        ({"time_limit": [0, 3]}, "workload: job 7: time_limit is 0, it must be more than 0 s"),
-        ({"time_limit": [3, math.nan]}, "workload: job 8: time_limit is nan, it must be more than 0 s"),
+        ({"run": [3, math.nan]}, "workload: job 8: run is nan, it must be at least 0 s, and at most"),
+        ({"run": [-1, 3]}, "workload: job 7: run is -1, it must be at least 0 s, and at most"),
+        ({"time_limit": [0, 3]}, "workload: job 7: time_limit is 0, it must be more than 0 s, and at most"),
+        ({"time_limit": [3, math.nan]}, "workload: job 8: time_limit is nan, it must be more than 0 s, and at most"),
         ({"run": [3]}, "the workload's columns differ in length"),
         ({"user": ["x"]}, "the workload's columns differ in length"),
     ],
@@ -803,9 +850,9 @@ def test_a_frame_is_a_workload() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"schedular": "sched/easy"}, "there is no option 'schedular'; options are "),
+        ({"schedular": "sched/easy"}, "there is no option 'schedular' (did you mean 'scheduler'?); options are "),
         ({"passes": "both"}, "passes is one of batch, event, not 'both'"),
-        ({"timing": "real"}, "timing is one of ideal, not 'real'"),
+        ({"clock": "real"}, "clock is one of slurm, ideal, not 'real'"),
         ({"dispatch": "direct"}, "dispatch is one of resolved, pluggy, not 'direct'"),
         ({"processors": 0}, "a machine of 0 processors cannot run a job; give 1 or more"),
         ({"processors": None}, "workload does not say how large the machine is; give the processors"),

@@ -87,7 +87,7 @@ def test_a_script_refines_a_dump(tmp_path):
         ("delete user", "f:1: say of whom"),
         ("delete account root", "f:1: the account 'root' stays"),
         ("frob account a", "f:1: 'frob' is none of the commands"),
-        ("add acount a", r"f:1: 'acount' is none .*did you mean account\?"),
+        ("add acount a", r"f:1: 'acount' is none .*did you mean 'account'\?"),
         ("add", "f:1: add: say what"),
         ('add account "a', "f:1: .* is no command"),
         ("Parent - 'a'", "f:1: there is no account 'a' yet"),

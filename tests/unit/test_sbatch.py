@@ -85,7 +85,7 @@ def test_arguments_become_typed_values(line, expected):
     [
         ("script.sh", "'script.sh' is no option of sbatch"),
         ("-", "'-' is no option of sbatch"),
-        ("--nodez=3", "'nodez' is no option of sbatch that is known here (did you mean --nodes?)"),
+        ("--nodez=3", "'nodez' is no option of sbatch that is known here (did you mean 'nodes'?)"),
         ("-Z3", "'-Z' is no option of sbatch that is known here"),
         ("-N", "--nodes needs a value"),
         ("--hold=yes", "--hold takes no value, not 'yes'"),
@@ -148,3 +148,11 @@ def test_the_order_and_the_way_of_writing_do_not_matter(nodes, tasks, minutes, u
     expected = replace(NOTHING, min_nodes=nodes, max_nodes=nodes, tasks=tasks, time_limit=minutes * 60.0)
     assert parse_sbatch(arguments) == expected
     assert parse_sbatch([f"-N{nodes}", f"-n{tasks}", f"-t{minutes}"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "cpus"),
+    [("", 1), ("-N2", 2), ("-N3 -n2 -c2", 6), ("-N2 --ntasks-per-node=16", 32), ("--ntasks-per-node=4 -c2", 8)],
+)
+def test_cpus_that_are_asked_for_in_all(words, cpus):
+    assert parse_sbatch(words.split()).cpus == cpus

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from emulator.config.sacctmgr import parse_accounts
 from emulator.config.slurm import parse_slurm_conf
-from emulator.slurmctld.controller import Controller
-from emulator.slurmctld.job import State
-from emulator.slurmctld.request import JobRequest
-from emulator.slurmctld.resets import next_reset
-from emulator.slurmctld.scontrol import scontrol
-from emulator.slurmctld.shares import share_rows, tres_text
-from emulator.slurmctld.usage import decay_of
+from emulator.engine.controller import Controller
+from emulator.limits.resets import next_reset
+from emulator.limits.shares import share_rows, tres_text
+from emulator.limits.usage import decay_of
+from emulator.operator.scontrol import scontrol
+from emulator.scheduling.preempt import candidates
+from emulator.state.job import State
+from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import InputError
 
@@ -200,6 +201,8 @@ def test_partitions_admit_accounts_and_qualities_of_service():
     ]
     made = controller(requests, conf=conf)
     assert {request.id for request, _ in made.rejected} == {1, 3}
+    words = {request.id: said for request, said in made.rejected}
+    assert words[3] == "Invalid qos specification (partition r does not allow QOS normal)"
     strict = controller(requests, conf=conf + "EnforcePartLimits=ALL\n")
     assert {request.id for request, _ in strict.rejected} == {1, 3, 4}
 
@@ -289,6 +292,35 @@ def test_jobs_of_a_lower_quality_of_service_give_way_as_theirs_says():
     assert 300 < starts(exempt)[3] < 310
 
 
+def test_a_quality_of_service_exempts_from_preemption_until_its_time_is_over():
+    conf = CONF + "PreemptType=preempt/qos\nPreemptMode=CANCEL\n"
+    books = BOOKS + (
+        "add qos mid Priority=5 PreemptExemptTime=5:00\nadd qos hi Priority=9 Preempt=mid\n"
+        "modify user ann set qos=normal,mid,hi"
+    )
+    requests = [job(1, 0, 900, "-n16 -t20 --qos=mid"), job(2, 60, 50, "-n16 -t2 --qos=hi")]
+    made = Controller(parse_slurm_conf(conf), requests, accounts=parse_accounts(books))
+    made.run(100.0)
+    cluster = made.cluster
+    start = cluster.jobs[1].run.start
+    for seconds, expected in ((299, []), (300, [1])):
+        cluster.now = start + seconds
+        assert [victim.id for victim in candidates(cluster.jobs[2], cluster.partitions["p"], cluster)] == expected
+
+
+def test_the_youngest_run_of_a_lower_quality_of_service_may_go_first():
+    conf = CONF + "PreemptType=preempt/qos\nPreemptMode=CANCEL\n"
+    books = BOOKS + "add qos low\nadd qos hi Priority=9 Preempt=low\nmodify user ann set qos=normal,low,hi"
+    requests = [
+        job(1, 0, 500, "-n8 -t20 --qos=low"),
+        job(2, 9, 500, "-n8 -t20 --qos=low"),
+        job(3, 60, 50, "-n8 --qos=hi"),
+    ]
+    for lines, gone in (("", 1), ("PreemptParameters=youngest_first\n", 2)):
+        jobs = controller(requests, books, conf + lines).cluster.jobs
+        assert [number for number in (1, 2) if jobs[number].state is State.PREEMPTED] == [gone]
+
+
 def test_what_is_billed_may_be_the_largest_resource():
     conf = CONF.replace("Default=YES", "Default=YES TRESBillingWeights=CPU=1,node=10") + "PriorityFlags=MAX_TRES\n"
     books = controller([job(1, 0, 9.9, "-n8 -t1")], conf=conf).cluster.accounting
@@ -330,3 +362,11 @@ def test_a_reset_clears_what_was_used():
 def test_amounts_are_written_as_slurm_does():
     text = "cpu=2,mem=0,energy=0,node=1,billing=2,fs/disk=0,vmem=0,pages=0,gres/gpu=1"
     assert tres_text({"cpu": 2, "mem": 0, "node": 1, "billing": 2, "gres/gpu": 1}) == text
+
+
+def test_second_0_is_that_of_1970_where_nothing_else_is_said() -> None:
+    text = "AccountingStorageType=accounting_storage/slurmdbd\nPriorityType=priority/multifactor\n"
+    text += "PriorityUsageResetPeriod=DAILY\nNodeName=n1 CPUs=1\nPartitionName=p Nodes=ALL Default=YES\n"
+    made = Controller(parse_slurm_conf(text), [], accounts=parse_accounts("add account a\nadd user me account=a\n"))
+    assert made.cluster.accounting is not None
+    assert made.cluster.accounting.cleared(-5.0) == 0.0

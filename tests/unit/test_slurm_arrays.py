@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 
 from emulator.config.slurm import parse_slurm_conf
-from emulator.slurmctld.controller import Controller
-from emulator.slurmctld.request import JobRequest
-from emulator.slurmctld.scontrol import scontrol
+from emulator.engine.controller import Controller
+from emulator.operator.scontrol import scontrol
+from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 
 CONF = """\
@@ -113,3 +113,14 @@ def test_commands_take_an_array_or_one_of_its_tasks():
     one = run(job(1, "--array=0-2", "-H"), actions=((5.0, "scontrol release 1_1"),))
     released = {index for index, number in tasks(one, 1).items() if one.cluster.jobs[number].runs}
     assert released == {1}
+
+
+def test_the_priority_of_an_array_is_that_of_all_its_tasks() -> None:
+    conf = parse_slurm_conf(
+        "PriorityType=priority/multifactor\nPriorityWeightAge=1000\nSelectType=select/linear\n"
+        "AccountingStorageType=accounting_storage/slurmdbd\nNodeName=n1 CPUs=1\nPartitionName=p Nodes=ALL Default=YES\n"
+    )
+    words = parse_sbatch(["-n1", "--priority=77", "--array=0-2"])
+    made = Controller(conf, [JobRequest(1, 0.0, 4000.0, words)])
+    made.run(until=2000.0)
+    assert [job.priority for job in made.cluster.jobs.values()] == [77, 77, 77]

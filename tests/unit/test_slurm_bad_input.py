@@ -9,10 +9,10 @@ from click.testing import CliRunner, Result
 
 from emulator.accounting.records import read_columns
 from emulator.cli import slurm_sim
-from emulator.slurmctld.job import EMPTY
-from emulator.slurmctld.nodes import compact
+from emulator.state.job import EMPTY
 from emulator.workload.events import read_events
 from slurm_sim_plugins import InputError
+from slurm_sim_plugins.nodes import compact
 
 CONF = """\
 PriorityType=priority/basic

@@ -12,18 +12,19 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.accounting.cluster_records import collect_cluster
 from emulator.accounting.runfolder import read_run
+from emulator.api import simulate
 from emulator.cli import slurm_sim
 from emulator.config.preemption import Preemption
 from emulator.config.sacctmgr import parse_accounts
 from emulator.config.slurm import parse_slurm_conf
+from emulator.config.slurm.controller import Timing
+from emulator.engine.controller import Controller
 from emulator.metrics.checkpoints import overheads
-from emulator.slurmctld.controller import Controller
-from emulator.slurmctld.job import Job, State
-from emulator.slurmctld.parameters import Timing
-from emulator.slurmctld.request import JobRequest
-from emulator.slurmctld.scontrol import scontrol
-from emulator.slurmctld.simulate import collect, simulate_slurm
+from emulator.operator.scontrol import scontrol
+from emulator.state.job import Job, State
+from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins import ConfigurationError, PreemptView, Run, hookimpl
 from tests.helpers import two_tiers
@@ -170,7 +171,7 @@ def test_the_limit_is_of_each_run_by_the_clock() -> None:
     # 20 s of reading and five checkpoints of 10 s.
     assert (first.work, second.checkpoints) == (200, 5)
     assert second.work == pytest.approx(lasted - 70)
-    assert collect(made).jobs["run"][0] == pytest.approx(200 + second.work)
+    assert collect_cluster(made).jobs["run"][0] == pytest.approx(200 + second.work)
 
 
 def test_a_run_that_is_requeued_otherwise_writes_none_for_that() -> None:
@@ -220,7 +221,7 @@ def test_what_runs_do_adds_up_to_the_work_of_the_job(mode: Preemption, drawn) ->
         for number, (at, run, size, urgent) in enumerate(drawn, 1)
     ]
     made = play(mode, jobs=jobs)
-    records = collect(made)
+    records = collect_cluster(made)
     assert set(records.jobs["state"]) == {"COMPLETED"}
     for one in made.cluster.jobs.values():
         if one.partitions[0].name == "lo":
@@ -254,8 +255,13 @@ class Widest:
 def test_plugins_see_what_would_be_lost(mode: Preemption | None, least: float, most: float) -> None:
     Widest.seen.clear()
     slots = {"PreemptType": "preempt/widest"}
-    simulate_slurm(
-        [VICTIM, URGENT], parse_slurm_conf(CONF), slots=slots, plugins=[Widest], preemption=mode, compiled=False
+    simulate(
+        [VICTIM, URGENT],
+        parse_slurm_conf(CONF),
+        slots=slots,
+        plugins=[Widest],
+        preemption=mode or Preemption(),
+        compiled=False,
     )
     assert least <= Widest.seen[0] <= most
 

@@ -9,15 +9,15 @@ import pytest
 from click.testing import CliRunner
 
 from emulator.accounting.runfolder import read_run
+from emulator.api import simulate
 from emulator.cli import slurm_sim
 from emulator.config.slurm import parse_slurm_conf
+from emulator.engine.controller import Controller
 from emulator.metrics.preemption import wasted_run
-from emulator.slurmctld.commands import read_commands
-from emulator.slurmctld.controller import Controller
-from emulator.slurmctld.job import State
-from emulator.slurmctld.request import JobRequest
-from emulator.slurmctld.scontrol import scontrol
-from emulator.slurmctld.simulate import simulate_slurm
+from emulator.operator.commands import read_commands
+from emulator.operator.scontrol import scontrol
+from emulator.state.job import State
+from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins import InputError
 
@@ -96,7 +96,7 @@ def test_the_waste_of_preempted_jobs_leaves_cancelled_ones_out() -> None:
     requests = [JobRequest(number, 1.0, 1_000.0, parse_sbatch(["-t60"]), "ada") for number in (1, 2)]
     texts = [(500.0, "scontrol requeue 1,2"), (800.0, "scancel 2")]
     actions = [(at, lambda controller, text=text: scontrol(text, controller)) for at, text in texts]
-    records = simulate_slurm(requests, conf, actions=actions).records
+    records = simulate(requests, conf, actions=actions).records
     waste = wasted_run(records)
     assert waste[0] == pytest.approx(0.5, abs=0.01)
     assert np.isnan(waste[1])
@@ -148,7 +148,10 @@ def test_a_site_factor_is_added_to_the_priority_and_stays() -> None:
     controller.run(30.0)
     second, third = controller.cluster.jobs[2], controller.cluster.jobs[3]
     assert second.priority - third.priority == 400
-    assert controller.priority.set(second, controller.cluster) == second.priority
+    before = second.priority
+    controller.policies.changed(second)
+    controller.policies.set_priorities([second])
+    assert second.priority == before
 
 
 def test_jobs_are_cancelled_by_id_user_name_and_partition() -> None:

@@ -277,10 +277,10 @@ def test_of_two_statements_the_last_counts_with_its_options_only():
 def test_an_option_that_slurm_passes_over_is_a_notice():
     read = conf("SchedulerParameters=max_prc_cnt=150,bf_interval=0\nPriorityFlags=MAX_TRE\n")
     assert [str(notice) for notice in read.notices] == [
-        "slurm.conf:3: 'max_prc_cnt' is no option of SchedulerParameters (did you mean max_rpc_cnt?); Slurm passes "
+        "slurm.conf:3: 'max_prc_cnt' is no option of SchedulerParameters (did you mean 'max_rpc_cnt'?); Slurm passes "
         "over it",
         "slurm.conf:3: bf_interval=0 is not from 1 to 10800: Slurm takes its default, 30",
-        "slurm.conf:4: 'MAX_TRE' is no option of PriorityFlags (did you mean MAX_TRES?); Slurm passes over it",
+        "slurm.conf:4: 'MAX_TRE' is no option of PriorityFlags (did you mean 'MAX_TRES'?); Slurm passes over it",
     ]
     assert read.parameters.amount("SchedulerParameters.bf_interval") == 30
 
@@ -296,7 +296,7 @@ def test_defaults_that_depend_on_the_version_are_noticed():
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("KilWait=5", "KilWait is no key of slurm.conf (did you mean KillWait?)"),
+        ("KilWait=5", "KilWait is no key of slurm.conf (did you mean 'KillWait'?)"),
         ("Frobnicate=5", "Frobnicate is no key of slurm.conf"),
         ("KillWait=-5", "KillWait: '-5' is below 0; accepted is a whole number from 0 on, or UNLIMITED"),
         ("KillWait=5s", "KillWait: '5s' is no whole number (of 18 digits at most); accepted is"),
@@ -309,11 +309,11 @@ def test_defaults_that_depend_on_the_version_are_noticed():
         ("DefMemPerCPU=some", "DefMemPerCPU: 'some' is no size; accepted is"),
         ("Licenses=a:b", "Licenses: 'a:b' is not written as NAME or NAME:COUNT"),
         ("PriorityWeightTRES=CPU", "PriorityWeightTRES: 'CPU' is not written as TYPE=WEIGHT"),
-        ("SelectTypeParameters=CR_Coe", "'CR_Coe' is no option of SelectTypeParameters (did you mean CR_Core?)"),
+        ("SelectTypeParameters=CR_Coe", "'CR_Coe' is no option of SelectTypeParameters (did you mean 'CR_Core'?)"),
         ("SchedulerParameters=bf_window=long", "bf_window: 'long' is no whole number"),
         ("SchedulerParameters=bf_window", "bf_window: 'YES' is no whole number"),
-        ("NodeName=n1 CPU=3", "CPU is no key of a NodeName line (did you mean CPUs?)"),
-        ("PartitionName=p MaxTme=3", "MaxTme is no key of a PartitionName line (did you mean MaxTime?)"),
+        ("NodeName=n1 CPU=3", "CPU is no key of a NodeName line (did you mean 'CPUs'?)"),
+        ("PartitionName=p MaxTme=3", "MaxTme is no key of a PartitionName line (did you mean 'MaxTime'?)"),
     ],
 )
 def test_what_cannot_be_understood_is_refused_with_its_line(line, why):
@@ -444,7 +444,7 @@ def test_what_is_no_generic_resource_is_refused(word):
         ("NodeName=n RealMemory=UNLIMITED", "1: RealMemory is a size, not UNLIMITED"),
         ("NodeName=n Gres=gpu:", "1: 'gpu:' is not written as NAME[:TYPE][:no_consume][:COUNT]"),
         ("NodeName=n State=BROKEN", "1: State: 'BROKEN' is none of CLOUD"),
-        ("NodeName=node1\nDownNodes=node2", "2: there is no node or node set node2 (did you mean node1?)"),
+        ("NodeName=node1\nDownNodes=node2", "2: there is no node or node set node2 (did you mean 'node1'?)"),
         ("NodeName=n1\nNodeSet=n1 Nodes=n1", "2: 'n1' is the name of a node; choose another"),
         ("NodeName=n1\nNodeSet=s Nodes=n1\nNodeSet=s Nodes=n1", "3: 's' is the name of a node set already"),
         ("NodeSet=s Nodes=x[1-9]", "1: there is no node or node set x1, x2, x3 and 6 more"),
@@ -582,7 +582,7 @@ def test_several_files_of_one_device_are_one_device():
         ("Name=gpu File=/dev/a[0-", "File: '/dev/a[0-' is no host list"),
         ("Name=gpu Cores=5-3", "Cores: '5-3' is no range of cores"),
         ("Name=gpu Cores=a", "Cores: 'a' is neither a core nor a range such as 0-17"),
-        ("Name=gpu Corse=1", "Corse is no key of gres.conf (did you mean Cores?)"),
+        ("Name=gpu Corse=1", "Corse is no key of gres.conf (did you mean 'Cores'?)"),
     ],
 )
 def test_devices_that_cannot_be_are_refused(line, why):
@@ -618,7 +618,7 @@ def test_blocks_are_read_and_an_unused_topology_is_noticed():
         ("Nodes=n1", "1: a line of topology.conf begins with SwitchName= or BlockName="),
         ("SwitchName=s", "1: 's' has neither Nodes nor Switches"),
         ("SwitchName=s Nodes=n1\nSwitchName=s Nodes=n2", "2: 's' is defined already at topology.conf:1"),
-        ("SwitchName=sw1 Nodes=n1\nSwitchName=t Switches=sw1,sw3", "2: there is no switch 'sw3' (did you mean sw1?)"),
+        ("SwitchName=sw1 Nodes=n1\nSwitchName=t Switches=sw1,sw3", "2: there is no switch 'sw3' (did you mean 'sw1'?)"),
         ("SwitchName=s Switches=s", "1: switch 's' is below itself"),
         ("SwitchName=s Nodes=n[1", "1: Nodes: 'n[1' is no host list"),
     ],

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from emulator.config.slurm import parse_slurm_conf
-from emulator.slurmctld.controller import Controller
-from emulator.slurmctld.job import Job
-from emulator.slurmctld.request import JobRequest
+from emulator.engine.controller import Controller
+from emulator.operator.scontrol import scontrol
+from emulator.state.job import Job
+from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 
 CONF = """
@@ -37,6 +40,14 @@ def test_a_job_that_cannot_be_over_by_its_deadline_is_given_up_as_soon_as_that_i
     assert late.state == "PENDING"
     _, late = after((0, 600, "-N2 -t20"), (1, 10, "-N1 -t2 --deadline=now+300"), until=183)
     assert (late.state, late.reason, late.runs) == ("DEADLINE", "DeadLine", [])
+
+
+def test_a_requeued_job_that_cannot_be_over_by_its_deadline_is_given_up() -> None:
+    request = JobRequest(1, 0, 280, parse_sbatch(["-N1", "-t5", "--deadline=now+310"]), "me")
+    conf = parse_slurm_conf(CONF.format(options="", scheduler="sched/backfill"))
+    controller = Controller(conf, [request], [(200, partial(scontrol, "scontrol requeue 1"))])
+    controller.run(210)
+    assert controller.cluster.jobs[1].state == "DEADLINE"
 
 
 def test_the_least_limit_decides_where_one_is_stated() -> None:

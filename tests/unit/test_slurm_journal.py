@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_slurm_accounts import BOOKS, CONF, job
 
+from emulator.accounting.journal import Journal
+from emulator.accounting.notes import TOGETHER, Notes
 from emulator.config.sacctmgr import parse_accounts
 from emulator.config.slurm import parse_slurm_conf
-from emulator.slurmctld.controller import Controller
-from emulator.slurmctld.journal import Journal
-from emulator.slurmctld.notes import TOGETHER, Notes
-from emulator.slurmctld.scontrol import scontrol
-from emulator.slurmctld.shares import ChangedShares, share_rows, tres_text
+from emulator.engine.controller import Controller
+from emulator.limits.shares import ChangedShares, share_rows, tres_text
+from emulator.operator.scontrol import scontrol
 
 MULTIFACTOR = CONF + "PriorityType=priority/multifactor\nPriorityWeightAge=500\nPriorityMaxAge=0-1\n"
 CLASSIC = MULTIFACTOR + "PriorityFlags=NO_FAIR_TREE\n"

@@ -7,7 +7,7 @@ from test_slurm_accounts import BOOKS, CONF, controller, job, reason_of, starts
 
 from emulator.config.sacctmgr import parse_accounts
 from emulator.config.slurm import parse_slurm_conf
-from emulator.slurmctld.controller import Controller
+from emulator.engine.controller import Controller
 
 AGE = CONF.replace("PriorityWeightFairshare=1000", "PriorityWeightAge=1000000\nPriorityMaxAge=1-0\nPriorityType=")
 AGE = AGE.replace("PriorityType=", "PriorityType=priority/multifactor")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
 from emulator.config.slurm import parse_slurm_conf
-from emulator.slurmctld.controller import Controller
-from emulator.slurmctld.job import Job
-from emulator.slurmctld.request import JobRequest
-from emulator.slurmctld.scontrol import scontrol
+from emulator.engine.controller import Controller
+from emulator.operator.scontrol import scontrol
+from emulator.scheduling.preempt import candidates
+from emulator.scheduling.windows import Slots
+from emulator.state.job import Job
+from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import ConfigurationError
 
@@ -160,6 +163,21 @@ def test_jobs_from_some_priority_on_are_not_preempted():
     assert (first.state, second.state) == ("COMPLETED", "PREEMPTED")
 
 
+@pytest.mark.parametrize("by_plugin", [False, True])
+def test_a_run_may_be_preempted_once_it_has_run_for_the_exempt_time(by_plugin):
+    lines = "PreemptType=preempt/partition_prio\nPreemptMode=CANCEL\nPreemptExemptTime=5:00"
+    jobs = ((0, 900, "-n4 -t60"), (9, 9, "-n4 -t1 -pq"))
+    cluster = simulated(*jobs, lines=lines, until=60).cluster
+    if by_plugin:
+        running = cluster.running.values()
+        all_that_run = SimpleNamespace(names_victims=True, candidates=lambda *_: [*running], mode=lambda _: None)
+        cluster.policies = all_that_run
+    start = cluster.jobs[1].run.start
+    for seconds, expected in ((299, []), (300, [1])):
+        cluster.now = start + seconds
+        assert [victim.id for victim in candidates(cluster.jobs[2], cluster.partitions["q"], cluster)] == expected
+
+
 @pytest.mark.parametrize("order", ["PreemptParameters=strict_order", "SchedulerParameters=preempt_strict_order", ""])
 def test_a_second_attempt_keeps_the_order_of_victims_only_if_it_is_to(order):
     lines = f"PreemptType=preempt/partition_prio\nPreemptMode=CANCEL\n{order}"
@@ -224,3 +242,81 @@ def test_nobody_is_preempted_for_licences_in_vain():
     assert [job.state for job in after(*jobs, lines=lines, until=300)] == ["RUNNING", "RUNNING", "PENDING"]
     fits = (jobs[0], jobs[1], (9.0, 9.0, "-n1 -t1 -pq -Lfoo:1"))
     assert [job.state for job in after(*fits, lines=lines, until=300)] == ["RUNNING", "PREEMPTED", "COMPLETED"]
+
+
+def test_others_make_room_for_the_nodes_of_a_job_for_which_licences_are_reclaimed():
+    lines = "PreemptType=preempt/partition_prio\nPreemptMode=CANCEL\nLicenses=foo:1\n"
+    lines += "PreemptParameters=reclaim_licenses"
+    words = ("-n1 -t9 -Lfoo:1", "-n1 -t9", "-n1 -t9")
+    jobs = (*((0.0, 400.0, each) for each in words), (9.0, 9.0, "-N1 -n2 -t1 -pq -Lfoo:1"))
+    assert [job.state for job in after(*jobs, lines=lines)] == ["PREEMPTED", "PREEMPTED", "COMPLETED", "COMPLETED"]
+
+
+def test_a_node_is_reserved_for_one_bf_resolution_at_least():
+    """Job 2 is to run at 300 for a minute; with a resolution of 10 minutes its node is kept from 0 to 600."""
+    jobs = ((0, 300, "-n1 -t5"), (1, 30, "-n2 -t1"), (2, 500, "-n1 -t3"))
+    fine, coarse = (after(*jobs, options=f",bf_resolution={grain}", nodes="n1 CPUs=2") for grain in (60, 600))
+    assert fine[2].runs[0].start < 20
+    assert coarse[2].runs[0].start > coarse[1].runs[0].end > 300
+
+
+def test_slots_keep_nodes_from_runs_between_their_bounds_only():
+    slots = Slots(2)
+    slots.add(100, 200, [1])
+    kept = [slots.kept(*times).tolist() for times in ((0, 100), (0, 101), (199, 300), (200, 300))]
+    assert kept == [[False, False], [False, True], [False, True], [False, False]]
+    assert [slots.first_end(*times, [0, 1]) for times in ((0, 100), (199, 300))] == [None, 200]
+
+
+@pytest.mark.parametrize("submitted", [5, 0])
+def test_a_delay_after_the_start_of_another_job_is_followed_by_a_pass(submitted):
+    """Whether the other job runs when the dependent one comes, or not yet."""
+    first, second = after((0, 600, "-n1 -t20"), (submitted, 9, "-n1 -t1 -dafter:1+2"), scheduler="builtin")
+    assert 120 <= second.runs[0].start - first.runs[0].start < 122
+
+
+def test_a_suspended_job_gives_its_nodes_away_and_works_on_when_it_is_resumed():
+    actions = ((30, "scontrol suspend 1"), (100, "scontrol resume 1"))
+    jobs = ((0, 200, "-N2 -n4 -t20"), (5, 20, "-N2 -n4 -t1"))
+    undisturbed, _ = after(*jobs)
+    first, second = after(*jobs, actions=actions)
+    ((begin, end),) = first.runs[0].suspensions
+    assert (begin, end) == (30, 100)
+    assert first.runs[0].end == pytest.approx(undisturbed.runs[0].end + 70, abs=1)
+    assert 30 < second.runs[0].start < second.runs[0].end < 100
+
+
+def test_a_waiting_job_is_given_up_at_a_deadline_that_it_was_given_while_it_waited():
+    actions = ((10, "scontrol update JobId=2 Deadline=now+300"),)
+    _, late = after((0, 900, "-N2 -n4 -t20"), (1, 10, "-n1 -t2"), actions=actions, until=195)
+    assert late.state == "DEADLINE"
+
+
+def test_a_waiting_job_starts_after_a_delay_that_it_was_given_while_it_waited():
+    actions = ((10, "scontrol update JobId=2 Dependency=after:1+2"),)
+    jobs = ((0, 600, "-n1 -t20"), (1, 9, "-n1 -t1 --begin=now+60"))
+    first, second = after(*jobs, actions=actions, scheduler="builtin")
+    assert 120 <= second.runs[0].start - first.runs[0].start < 122
+
+
+@pytest.mark.parametrize("bound", ["partition_job_depth=1", "default_queue_depth=1"])
+def test_a_pass_of_the_main_loop_tries_so_many_jobs(bound):
+    jobs = ((0, 100, "-N2 -n4 -t2"), (1, 90, "-n1 -t2"), (2, 90, "-n1 -t2"), (3, 90, "-n1 -t2 -pq"))
+    without, bounded = (after(*jobs, options=f",bf_interval=600{more}") for more in ("", f",{bound}"))
+    assert without[1].runs[0].start == without[2].runs[0].start
+    assert bounded[2].runs[0].start - bounded[1].runs[0].start > 5
+
+
+def test_a_cycle_of_backfill_tests_so_many_jobs():
+    jobs = ((0, 200, "-N1 -n2 -t5"), (1, 60, "-N2 -n4 -t5"), (2, 20, "-n1 -t1"), (2, 20, "-n1 -t1"))
+    all_, bounded = after(*jobs), after(*jobs, options=",bf_max_job_test=2")
+    assert all_[2].runs[0].start == all_[3].runs[0].start == bounded[2].runs[0].start
+    assert bounded[3].runs[0].start - bounded[2].runs[0].start == 10
+
+
+def test_a_run_does_not_end_before_backfill_has_looked_at_a_job_behind_one_that_never_starts():
+    down = ((0, "scontrol update NodeName=n1 State=DOWN"),)
+    jobs = ((1, 60, "-N2 -n4 -t5"), (2, 20, "-n1 -t1"))
+    never, late = after(*jobs, options=",bf_interval=600", actions=down, until=float("inf"))
+    assert not never.runs
+    assert late.runs[0].start > 60

@@ -6,12 +6,11 @@ import pytest
 
 from emulator.config.sacctmgr import parse_accounts
 from emulator.config.slurm import parse_slurm_conf
-from emulator.slurmctld.controller import Controller
-from emulator.slurmctld.job import EMPTY
-from emulator.slurmctld.parameters import Timing
-from emulator.slurmctld.priority import MultifactorPriority, calculation_period
-from emulator.slurmctld.request import JobRequest
-from emulator.slurmctld.scontrol import scontrol
+from emulator.config.slurm.controller import Timing
+from emulator.engine.controller import Controller
+from emulator.operator.scontrol import scontrol
+from emulator.scheduling.policies import Policies, calculation_period, plugins_of
+from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 
 CONF = """\
@@ -66,10 +65,11 @@ def test_what_is_remembered_changes_no_priority(flags: str) -> None:
     period, compared = calculation_period(conf), 0
     for number in PERIODS:
         controller.run(until=-Timing().uptime % period + number * period)
-        fresh = MultifactorPriority(conf, controller.cluster.accounting)
+        fresh = Policies(plugins_of(conf), controller.cluster)
         for job in controller.cluster.waiting.values():
-            if job.priority and not job.fixed_priority:
-                known, priorities, job.priced = job.priority, job.priorities, EMPTY
-                assert (known, priorities) == (fresh.set(job, controller.cluster), job.priorities)
+            if not (job.on_hold or job.fixed_priority):
+                known, priorities, job.seen = job.priority, job.priorities, None
+                fresh.set_priorities([job])
+                assert (known, priorities) == (job.priority, job.priorities)
                 compared += 1
     assert compared > 50 and not controller.refused

@@ -7,11 +7,11 @@ from functools import partial
 import pytest
 
 from emulator.config.slurm import parse_slurm_conf
-from emulator.slurmctld.controller import Controller
-from emulator.slurmctld.reasons import MAY_BE_RESERVED, RESERVED_FOR_HIGHER
-from emulator.slurmctld.request import JobRequest
-from emulator.slurmctld.scontrol import scontrol
+from emulator.engine.controller import Controller
+from emulator.operator.scontrol import scontrol
+from emulator.scheduling.reasons import MAY_BE_RESERVED, RESERVED_FOR_HIGHER
 from emulator.truth.commands import answer
+from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 
 LOOPS = "SchedulerParameters=bf_interval=1,sched_interval=1,batch_sched_delay=0"

@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.accounting.runfolder import read_run
+from emulator.api import simulate
 from emulator.cli import slurm_sim
 from emulator.config.slurm import parse_slurm_conf
-from emulator.slurmctld.request import JobRequest
-from emulator.slurmctld.simulate import requests_of, simulate_slurm
 from emulator.workload.events import FOREVER, read_events
+from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
+from emulator.workload.submissions import requests_of
 from slurm_sim_plugins import InputError, PluginError, PreemptView, PriorityView, Run, hookimpl
 from tests.helpers import two_tiers, workload
 
@@ -30,7 +31,7 @@ def request(number: int, submit: float, run: float, *words: str) -> JobRequest:
 
 
 def test_records_of_a_run_with_preemption_limits_and_refusals() -> None:
-    result = simulate_slurm(
+    result = simulate(
         [
             request(1, 0, 600, "-n8", "-t60"),
             request(2, 10, 100, "-n4", "-t5", "-phi"),
@@ -63,7 +64,7 @@ def test_records_of_a_run_with_preemption_limits_and_refusals() -> None:
 
 def test_the_same_submissions_give_the_same_records() -> None:
     submissions = [request(number, number * 3, 50 + number, f"-n{number % 5 + 1}", "-t5") for number in range(1, 30)]
-    first, second = (simulate_slurm(submissions, parse_slurm_conf(CONF)).records for _ in range(2))
+    first, second = (simulate(submissions, parse_slurm_conf(CONF)).records for _ in range(2))
     for name, column in first.jobs.items():
         assert column.tolist() == second.jobs[name].tolist() or np.isnan(column.astype(float)).all()
 
@@ -133,9 +134,11 @@ def test_options_of_ideal_timing_are_refused(tmp_path: Path) -> None:
     (tmp_path / "jobs.events").write_text("-dt 0 -e submit_batch_job | -sim-walltime 3 -n 1 a.job\n")
     words = ["run", str(tmp_path / "jobs.events"), "--slurm-conf", str(tmp_path / "slurm.conf")]
     done = CliRunner().invoke(slurm_sim, [*words, "--passes", "event"])
-    assert "leave out passes" in str(done.exception)
-    done = CliRunner().invoke(slurm_sim, [*words, "--scheduler", "sched/fcfs"])
-    assert "plugins can take PriorityType, PreemptType, WalltimeType" in str(done.exception)
+    assert "passes is for the ideal clock; leave passes out" in str(done.exception)
+    done = CliRunner().invoke(slurm_sim, [*words, "--select", "select/blocks"])
+    assert "select/blocks is for machines of processors, and this one is of nodes" in str(done.exception)
+    done = CliRunner().invoke(slurm_sim, [*words, "--execution", "execution/two_tier"])
+    assert "plugins can take SchedulerType, BackfillType, PriorityType, PreemptType, S" in str(done.exception)
 
 
 class Shortest:
@@ -163,8 +166,8 @@ def test_a_priority_plugin_orders_the_queue() -> None:
         request(3, 2, 50, "-n8", "-t20"),
         request(4, 3, 50, "-n8", "-t10"),
     ]
-    plain = simulate_slurm(submissions, parse_slurm_conf(CONF)).records.jobs["start"]
-    shortest = simulate_slurm(
+    plain = simulate(submissions, parse_slurm_conf(CONF)).records.jobs["start"]
+    shortest = simulate(
         submissions, parse_slurm_conf(CONF), slots={"PriorityType": "priority/shortest"}, plugins=[Shortest]
     )
     starts = shortest.records.jobs["start"]
@@ -176,7 +179,7 @@ def test_a_priority_plugin_orders_the_queue() -> None:
 def test_a_preempt_plugin_names_the_victims() -> None:
     submissions = [request(1, 0, 600, "-n8", "-t60"), request(2, 60, 30, "-n2", "-t5")]
     slots = {"PreemptType": "preempt/widest"}
-    jobs = simulate_slurm(submissions, parse_slurm_conf(CONF), slots=slots, plugins=[Widest]).records.jobs
+    jobs = simulate(submissions, parse_slurm_conf(CONF), slots=slots, plugins=[Widest]).records.jobs
     assert jobs["requeues"].tolist() == [1, 0]
     assert jobs["start"][1] < 65
 
@@ -188,15 +191,15 @@ def test_planned_times_let_backfill_do_more() -> None:
         request(3, 55, 600, "-n8", "-t10"),
         request(4, 60, 40, "-n2", "-N1", "-t60"),
     ]
-    plain = simulate_slurm(submissions, parse_slurm_conf(CONF)).records.jobs["start"]
-    planned = simulate_slurm(submissions, parse_slurm_conf(CONF), slots={"WalltimeType": "walltime/last_model"})
+    plain = simulate(submissions, parse_slurm_conf(CONF)).records.jobs["start"]
+    planned = simulate(submissions, parse_slurm_conf(CONF), slots={"WalltimeType": "walltime/last_model"})
     assert plain[3] > 600
     assert planned.records.jobs["start"][3] > 600  # two thirds of an hour are still too long for the hole
     same_user = [request(1, 0, 4, "-n2", "-t1", "-N1"), *submissions[1:]]
-    helped = simulate_slurm(same_user, parse_slurm_conf(CONF), slots={"WalltimeType": "walltime/last_model"})
+    helped = simulate(same_user, parse_slurm_conf(CONF), slots={"WalltimeType": "walltime/last_model"})
     assert helped.records.jobs["start"][3] < 110
     same_user[3] = request(4, 60, 900, "-n2", "-N1", "-t60")
-    longer = simulate_slurm(same_user, parse_slurm_conf(CONF), slots={"WalltimeType": "walltime/last_model"})
+    longer = simulate(same_user, parse_slurm_conf(CONF), slots={"WalltimeType": "walltime/last_model"})
     assert longer.records.jobs["start"][3] < 110
     assert longer.records.jobs["end"][3] > 960  # it is the limit that kills, not what was planned
 
@@ -210,7 +213,7 @@ def test_a_plugin_that_fails_is_named() -> None:
             return [float("nan") for _ in view.to_set]
 
     with pytest.raises(PluginError, match=r"priority/broken.*priority_set.*nan"):
-        simulate_slurm(
+        simulate(
             [request(1, 0, 3, "-n1", "-t1")],
             parse_slurm_conf(CONF),
             slots={"PriorityType": "priority/broken"},
@@ -227,7 +230,7 @@ def test_plugins_and_keys_that_are_not_emulated_are_told(tmp_path: Path) -> None
     assert "stated without effect yet: SchedulerParameters.bf_busy_nodes" in " ".join(done.output.split())
     file.write_text(CONF.replace("preempt/partition_prio", "preempt/site"))
     refused = CliRunner().invoke(slurm_sim, words)
-    assert "slurm.conf:6: PreemptType=preempt/site is not emulated" in str(refused.exception)
+    assert "slurm.conf:6: PreemptType: PreemptType=preempt/site: there is no such plugin" in str(refused.exception)
 
 
 @settings(max_examples=25)
@@ -246,9 +249,9 @@ def test_what_jobs_alike_have_in_common_is_tried_once_with_the_same_result(seed:
     ]
     conf = parse_slurm_conf(CONF.replace("bf_interval=10", "bf_interval=10,bf_resolution=1"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("emulator.slurmctld.future.FIRST_WINDOW", 0.0)  # each end of a run is looked at
-        shared = simulate_slurm(submissions, conf, compiled=False).records.jobs
-        patch.setattr("emulator.slurmctld.backfill.Cycle._note", lambda *_: None)
-        alone = simulate_slurm(submissions, conf, compiled=False).records.jobs
+        patch.setattr("emulator.scheduling.future.FIRST_WINDOW", 0.0)  # each end of a run is looked at
+        shared = simulate(submissions, conf, compiled=False).records.jobs
+        patch.setattr("emulator.scheduling.windows.Windows._note", lambda *_: None)
+        alone = simulate(submissions, conf, compiled=False).records.jobs
     assert shared["start"].tolist() == alone["start"].tolist()
     assert shared["nodes"].tolist() == alone["nodes"].tolist()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from emulator.config.slurm import parse_slurm_conf
-from emulator.slurmctld.controller import Controller
-from emulator.slurmctld.job import Job
-from emulator.slurmctld.priority import tres_amounts
-from emulator.slurmctld.request import JobRequest
+from emulator.engine.controller import Controller
+from emulator.scheduling.requests import tres_amounts
+from emulator.state.job import Job
+from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import InputError
 
@@ -244,5 +244,5 @@ def test_where_only_memory_is_counted_jobs_share_cpus():
 def test_priorities_go_by_the_cpus_that_memory_takes():
     made = controller("-n2 -t1 --mem-per-cpu=2500", partition="MaxMemPerCPU=1000")
     (job,) = made.cluster.jobs.values()
-    wanted = tres_amounts(job, job.partitions[0], made.cluster)
+    wanted = tres_amounts(job, job.partitions[0])
     assert (wanted["CPU"], wanted["MEM"]) == (6, 5000)

@@ -17,11 +17,12 @@ import pytest
 from click.testing import CliRunner
 
 from emulator import Config, Workload, simulate
+from emulator.accounting.runfolder import SNAPSHOT, UNFINISHED
 from emulator.cli import slurm_sim
 from emulator.config.experiment import read_experiment
 from emulator.config.preemption import Preemption
+from emulator.files import PART
 from emulator.snapshot.graph import Graph
-from emulator.snapshot.keeper import SNAPSHOT
 from emulator.snapshot.kinds import Classes
 from emulator.snapshot.resume import keeper, resume
 from emulator.workload.models import cpu_use, lublin99
@@ -87,9 +88,7 @@ class Interrupt:
 def interrupted(trace: Path, config: Config, out: Path, after: int) -> None:
     workload = read_swf(trace)
     with pytest.raises(KeyboardInterrupt):
-        simulate(
-            workload, config, out=out, keeper=keeper(make(out), EVERY, trace, {}, config, []), report=Interrupt(after)
-        )
+        simulate(workload, config=config, out=out, keeper=keeper(EVERY, trace, {}, config, []), report=Interrupt(after))
 
 
 def make(folder: Path) -> Path:
@@ -100,7 +99,7 @@ def make(folder: Path) -> Path:
 @pytest.mark.parametrize("name", POLICIES)
 def test_whenever_a_run_is_interrupted_it_goes_on_to_the_same_bytes(trace: Path, tmp_path: Path, name: str) -> None:
     config = POLICIES[name]
-    simulate(read_swf(trace), config, out=tmp_path / "whole")
+    simulate(read_swf(trace), config=config, out=tmp_path / "whole")
     expected = files(tmp_path / "whole")
     for after in (1, 4):
         out = tmp_path / f"after {after}"
@@ -115,11 +114,11 @@ def test_real_time_jobs_on_blocks_go_on_too(trace: Path, tmp_path: Path) -> None
     options = {name: dict(values) for name, values in preset.plugins.items()}
     config = Config(slots=dict(preset.slots), plugin_options=options, preemption=Preemption(**preset.preemption))
     workload = read_trace(trace, **reading)
-    whole = simulate(workload, config, out=tmp_path / "whole")
+    whole = simulate(workload, config=config, out=tmp_path / "whole")
     assert whole.metrics()["requeues"] > 10
-    kept = keeper(make(tmp_path / "out"), EVERY, trace, reading, config, [])
+    kept = keeper(EVERY, trace, reading, config, [])
     with pytest.raises(KeyboardInterrupt):
-        simulate(workload, config, out=tmp_path / "out", keeper=kept, report=Interrupt(3))
+        simulate(workload, config=config, out=tmp_path / "out", keeper=kept, report=Interrupt(3))
     resume(tmp_path / "out")
     assert files(tmp_path / "out") == files(tmp_path / "whole")
 
@@ -213,14 +212,15 @@ def test_a_run_killed_at_a_random_moment_goes_on_with_all_that_its_plugin_knew(
         finally:
             os._exit(0)
     until = time.monotonic() + 60
-    while not (out / SNAPSHOT).exists() and time.monotonic() < until:
+    aside = out / UNFINISHED
+    while not (aside / SNAPSHOT).exists() and time.monotonic() < until:
         time.sleep(0.001)
     time.sleep(float(np.random.default_rng().uniform(0, 0.1)))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    if not (out / SNAPSHOT).exists():
+    if not (aside / SNAPSHOT).exists():
         pytest.skip("the run was over before it could be killed")
-    (out / f".{SNAPSHOT}.abcd_123").write_bytes(b"half")
+    (aside / f".{SNAPSHOT}.abcd_123{PART}").write_bytes(b"half")
     plugin.rename(tmp_path / "renamed.py")
     done = command("resume", str(out), "--plugin", str(tmp_path / "renamed.py"))
     assert done.exit_code == 0 and "mean wait" in done.output
@@ -245,7 +245,7 @@ def test_what_is_not_what_it_was_is_told(trace: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.swf"
     write_swf(lublin99.generate(50, MACHINE, 4), other)
     out = stopped(trace, tmp_path / "out")
-    with pytest.raises(InputError, match=r"other\.swf: is not the trace"):
+    with pytest.raises(InputError, match=r"other\.swf is not the trace"):
         resume(out, trace=other)
     rewrite(out, lambda lines: lines[0].update(code="0" * 64))
     with pytest.raises(InputError, match="another version"):
@@ -261,7 +261,7 @@ def test_what_is_not_what_it_was_is_told(trace: Path, tmp_path: Path) -> None:
 
 
 def test_the_trace_may_lie_elsewhere_by_now(trace: Path, tmp_path: Path) -> None:
-    simulate(read_swf(trace), POLICIES["easy"], out=tmp_path / "whole")
+    simulate(read_swf(trace), config=POLICIES["easy"], out=tmp_path / "whole")
     moved, elsewhere = tmp_path / "jobs.swf", make(tmp_path / "elsewhere") / "jobs.swf"
     moved.write_bytes(trace.read_bytes())
     out = stopped(moved, tmp_path / "out")
@@ -279,9 +279,11 @@ def test_plugins_are_named_again_and_are_those_that_they_were(trace: Path, tmp_p
     from emulator.campaign.plugins import found
 
     out, paths = make(tmp_path / "out"), [plugin.resolve()]
-    kept = keeper(out, EVERY, trace, {}, config, paths)
+    kept = keeper(EVERY, trace, {}, config, paths)
     with pytest.raises(KeyboardInterrupt):
-        simulate(read_swf(trace), config, catalogue=found(tuple(paths))[0], out=out, keeper=kept, report=Interrupt(2))
+        simulate(
+            read_swf(trace), config=config, catalogue=found(tuple(paths))[0], out=out, keeper=kept, report=Interrupt(2)
+        )
     with pytest.raises(ConfigurationError, match="priority/keeping is not the plugin"):
         resume(out)
     plugin.write_text(OWN + "\n# changed\n")
@@ -416,8 +418,8 @@ def test_snapshots_want_a_folder(trace: Path, words: list[str]) -> None:
 def test_more_jobs_between_snapshots_than_there_are_make_none(trace: Path, tmp_path: Path) -> None:
     workload: Workload = read_swf(trace)
     out = make(tmp_path / "out")
-    simulate(workload, POLICIES["easy"], out=out, keeper=keeper(out, JOBS, trace, {}, POLICIES["easy"], []))
-    simulate(workload, POLICIES["easy"], out=tmp_path / "whole")
+    simulate(workload, config=POLICIES["easy"], out=out, keeper=keeper(JOBS, trace, {}, POLICIES["easy"], []))
+    simulate(workload, config=POLICIES["easy"], out=tmp_path / "whole")
     assert files(out) == files(tmp_path / "whole")
 
 
@@ -429,8 +431,8 @@ def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     assert command(*generate).exit_code == command(*run).exit_code == 0
     expected = files(Path("long"))
     config, trace = Config(), Path("jobs.swf")
-    kept = keeper(Path("long"), 500, trace, {}, config, [])
+    kept = keeper(500, trace, {}, config, [])
     with pytest.raises(KeyboardInterrupt):
-        simulate(read_swf(trace), config, out="long", keeper=kept, report=Interrupt(2))
+        simulate(read_swf(trace), config=config, out="long", keeper=kept, report=Interrupt(2))
     assert command(*go_on).exit_code == 0
     assert files(Path("long")) == expected

@@ -13,6 +13,7 @@ from emulator import Result, Workload, simulate
 from emulator.accounting.runfolder import STAYS, read_run
 from emulator.cli import slurm_sim
 from emulator.testing.invariants import check_invariants
+from emulator.workload.models import cpu_use, lublin99
 from slurm_sim_plugins import ConfigurationError, InputError, Move, Preempt, Start, Wake
 from slurm_sim_plugins.execution.two_tier import Draws, Truncated, TwoTier, steps
 from slurm_sim_plugins.manager import Catalogue
@@ -151,6 +152,12 @@ def test_phi_by_process_counts_only_those_with_somebody_in_front() -> None:
 )
 def test_steps_of_a_fixed_rate(text: str, expected: list[tuple[float, float]]) -> None:
     assert steps(text) == expected
+
+
+def test_a_step_between_two_microseconds_is_made() -> None:
+    given = {"bg_rate": "0:0.5, 1.0000004:0.25", "loss_low": 0.0, "loss_high": 0.0}
+    result = simulated([(1, 0, 1, 10, 10, 0.5), (2, 0, 1, 1, 1, 0.5)], 1, {}, given)
+    assert times(result)[2] == (0, 3)
 
 
 # Options that cannot be
@@ -328,7 +335,7 @@ def test_stays_that_were_written_by_hand_are_told(tmp_path: Path) -> None:
 
     simulated([(1, 0, 2, 10, 20, 0.5)], 3, {}, {}, out=tmp_path / "run")
     pyarrow.parquet.write_table(pyarrow.table({"where": ["3-1"]}), tmp_path / "run" / STAYS)
-    with pytest.raises(InputError, match=r"stays\.parquet: these are no stays"):
+    with pytest.raises(InputError, match=r"stays\.parquet: there is no column"):
         read_run(tmp_path / "run")
 
 
@@ -362,3 +369,14 @@ def test_sets_of_processors_in_words_and_back() -> None:
     for words in ("3-1", "a", "1,", "-1"):
         with pytest.raises(ValueError):  # noqa: PT011
             from_words(words)
+
+
+@pytest.mark.parametrize("scheduler", ["sched/fcfs", "sched/easy", "sched/conservative"])
+def test_who_knows_nothing_of_tiers_leaves_the_same_records(scheduler: str) -> None:
+    workload = cpu_use.assign(lublin99.generate(120, 16, 5, load=1.0), 3)
+    policy: dict[str, Any] = {"scheduler": scheduler, "catalogue": Catalogue()}
+    plain = simulate(workload, processors=16, **policy).jobs
+    tiered = simulate(workload, processors=16, execution="execution/two_tier", **policy).jobs
+    assert plain["blocked"].any() and plain["could_start"].notna().any()
+    for name in ("start", "end", "backfilled", "blocked", "could_start", "state"):
+        assert plain[name].equals(tiered[name]), name

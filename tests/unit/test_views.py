@@ -13,19 +13,20 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.api import simulate
 from emulator.cli import slurm_sim
 from emulator.config.slurm import parse_slurm_conf
-from emulator.slurmctld.parameters import Timing
-from emulator.slurmctld.request import JobRequest
-from emulator.slurmctld.simulate import simulate_slurm
+from emulator.config.slurm.controller import Timing
 from emulator.views.clock import Clock, full, short, size
 from emulator.views.columns import Column, Field, Fields, Style, accounting_table, table
 from emulator.views.sacct import FIELDS, WORKLOAD, sacct, shown
 from emulator.views.situation import Situation
 from emulator.views.squeue import Wanted
+from emulator.workload.request import JobRequest
 from emulator.workload.sacct import read_sacct
 from emulator.workload.sbatch import parse_sbatch
 from emulator.workload.sbatch_line import words
+from emulator.workload.submissions import Submissions
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
 CONF = """
@@ -62,7 +63,7 @@ JOBS = [
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("views") / "run"
-    simulate_slurm(JOBS, parse_slurm_conf(CONF), out=folder, epoch=1614592800)
+    simulate(Submissions(JOBS, epoch=1614592800), parse_slurm_conf(CONF), out=folder)
     return folder
 
 
@@ -182,7 +183,7 @@ def test_folders_that_are_of_no_such_run(run: Path, tmp_path: Path) -> None:
 
 
 def test_the_same_run_leaves_the_same_bytes(run: Path, tmp_path: Path) -> None:
-    simulate_slurm(JOBS, parse_slurm_conf(CONF), out=tmp_path, epoch=1614592800)
+    simulate(Submissions(JOBS, epoch=1614592800), parse_slurm_conf(CONF), out=tmp_path)
     for file in ("waits.parquet", "cluster.json", "records.parquet", "runs.parquet"):
         assert (tmp_path / file).read_bytes() == (run / file).read_bytes()
 
@@ -211,7 +212,7 @@ def test_names_cannot_steer_a_terminal() -> None:
 
 
 def dumped(requests: list[JobRequest], folder: Path, form: str = WORKLOAD, **options: Timing) -> list[JobRequest]:
-    simulate_slurm(requests, parse_slurm_conf(CONF), out=folder / "run", **options)
+    simulate(requests, parse_slurm_conf(CONF), out=folder / "run", **options)
     situation = Situation.read(folder / "run")
     lines = shown(situation, situation.end, Wanted(), Clock(), duplicates=True)
     file = folder / "dump.sacct"
@@ -258,7 +259,7 @@ def test_any_dump_gives_the_same_submissions(
         JobRequest(10 * number, submit, run, parse_sbatch(words(parse_sbatch(asked))), "u", exit_code)
         for number, (asked, submit, run, exit_code) in enumerate(jobs, 1)
     ]
-    records = simulate_slurm(requests, parse_slurm_conf(CONF)).records.jobs
+    records = simulate(requests, parse_slurm_conf(CONF)).records.jobs
     refused = {number for number, state in zip(records["job_id"], records["state"], strict=True) if state == "REJECTED"}
     known = [one for one in requests if one.id not in refused]
     if known:

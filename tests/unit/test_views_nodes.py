@@ -12,12 +12,12 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator.accounting.node_notes import _places
+from emulator.api import simulate
 from emulator.cli import slurm_sim
 from emulator.config.slurm import parse_slurm_conf
-from emulator.slurmctld.node_notes import _places
-from emulator.slurmctld.request import JobRequest
-from emulator.slurmctld.scontrol import scontrol
-from emulator.slurmctld.simulate import simulate_slurm
+from emulator.operator.scontrol import scontrol
+from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import ConfigurationError
 
@@ -49,7 +49,7 @@ def run(request, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("nodes") / "run"
     requests = [JobRequest(number, at, work, parse_sbatch(words.split())) for number, at, work, words in JOBS]
     actions = [(at, partial(scontrol, words)) for at, words in COMMANDS]
-    simulate_slurm(requests, parse_slurm_conf(CONF), actions=actions, out=folder, compiled=request.param)
+    simulate(requests, parse_slurm_conf(CONF), actions=actions, out=folder, compiled=request.param)
     return folder
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from emulator.api import simulate
 from emulator.cli import slurm_sim
 from emulator.config.sacctmgr import parse_accounts
 from emulator.config.slurm import parse_slurm_conf
-from emulator.slurmctld.request import JobRequest
-from emulator.slurmctld.simulate import simulate_slurm
+from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import InputError
 
@@ -49,7 +49,7 @@ JOBS = [
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("priority") / "run"
-    simulate_slurm(JOBS, parse_slurm_conf(CONF), accounts=parse_accounts(ACCOUNTS, "accounts"), out=folder)
+    simulate(JOBS, parse_slurm_conf(CONF), accounts=parse_accounts(ACCOUNTS, "accounts"), out=folder)
     return folder
 
 
@@ -121,7 +121,7 @@ def test_json_of_priorities(run: Path) -> None:
 def test_runs_without_factors_or_accounts(tmp_path: Path) -> None:
     conf = "PriorityType=priority/basic\nSelectType=select/linear\nNodeName=n1 CPUs=1\n"
     conf += "PartitionName=p Nodes=ALL Default=YES\n"
-    simulate_slurm([JobRequest(1, 0, 5, parse_sbatch(["-t1"]), "u")], parse_slurm_conf(conf), out=tmp_path)
+    simulate([JobRequest(1, 0, 5, parse_sbatch(["-t1"]), "u")], parse_slurm_conf(conf), out=tmp_path)
     for command, said in (("sprio", "did not have"), ("sshare", "accounts, which this run did not have at that time")):
         done = CliRunner().invoke(slurm_sim, [command, str(tmp_path)])
         assert isinstance(done.exception, InputError)
@@ -129,8 +129,8 @@ def test_runs_without_factors_or_accounts(tmp_path: Path) -> None:
 
 
 def test_what_an_earlier_run_noted_does_not_stay(run: Path, tmp_path: Path) -> None:
-    simulate_slurm(JOBS, parse_slurm_conf(CONF), accounts=parse_accounts(ACCOUNTS, "accounts"), out=tmp_path)
+    simulate(JOBS, parse_slurm_conf(CONF), accounts=parse_accounts(ACCOUNTS, "accounts"), out=tmp_path)
     assert (tmp_path / "shares.parquet").exists()
-    simulate_slurm(JOBS, parse_slurm_conf(CONF.replace("multifactor", "basic")), out=tmp_path)
+    simulate(JOBS, parse_slurm_conf(CONF.replace("multifactor", "basic")), out=tmp_path)
     assert not (tmp_path / "shares.parquet").exists()
     assert not (tmp_path / "factors.parquet").exists()

@@ -258,15 +258,16 @@ def test_under_wfp_the_short_and_the_large_overtake_as_time_passes() -> None:
     assert starts(simulate(workload, priority="priority/wfp", **options)) == {1: 0, 3: 100, 4: 105, 2: 110}
 
 
-def test_wfp_goes_by_the_planned_time_for_the_order_of_the_queue() -> None:
+@pytest.mark.parametrize(("priority", "without"), [("priority/wfp", 12), ("priority/sjf", 12)])
+def test_the_queue_goes_by_the_time_planned_for_its_order(priority: str, without: int) -> None:
     rows = [(0, 60, HOUR)] * 10 + [(2 * HOUR, 100, HOUR), (2 * HOUR + 1, 5, 3000), (2 * HOUR + 2, 5, HOUR)]
-    for adjust, first in (("queue", 13), ("backfill+running", 12)):
+    for adjust, first in (("queue", 13), ("backfill+running", without)):
         jobs = log(rows, user=[1] * 10 + [2, 2, 1])
         columns = jobs.columns() | {"processors": [1] * 10 + [1000] * 3}
         result = simulate(
             Workload.from_columns(columns, machine=1000),
             walltime="walltime/history",
-            priority="priority/wfp",
+            priority=priority,
             plugin_options={"walltime/history": {"key": "user", "adjust": adjust}},
         )
         assert starts(result)[first] == 2 * HOUR + 100

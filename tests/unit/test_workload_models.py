@@ -124,6 +124,8 @@ def test_what_holds_of_every_workload(model: Any, jobs: int, processors: int, **
         ({"estimates": "modal"}, "estimates is 'modal'; it must be one of factor, exact"),
         ({"estimate_factor": 0.5}, "estimate_factor is 0.5"),
         ({"estimate_factor": math.nan}, "estimate_factor is nan"),
+        ({"estimate_factor": "5"}, "estimate_factor is '5'; it must be a number"),
+        ({"load": True}, "load is True; it must be a number"),
     ],
 )
 def test_bad_arguments_are_refused(model: Any, arguments: dict[str, Any], words: str) -> None:

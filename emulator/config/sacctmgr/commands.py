@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from emulator.config.sacctmgr.database import ROOT, Accounts, Association, Qos
 from emulator.config.sacctmgr.statements import Statement, state, statement
 from emulator.config.sacctmgr.words import ASSOCIATION, QOS
-from emulator.config.slurm.place import Place, meant
-from slurm_sim_plugins.errors import InputError
+from emulator.config.slurm.place import Place
+from slurm_sim_plugins.errors import InputError, meant
 
 _VERBS = {
     "add": "add",

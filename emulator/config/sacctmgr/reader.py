@@ -18,6 +18,7 @@ from emulator.config.sacctmgr.database import ROOT, Accounts, Association, Qos
 from emulator.config.sacctmgr.statements import Statement, state, statement
 from emulator.config.sacctmgr.words import ASSOCIATION
 from emulator.config.slurm.place import Findings, Place
+from emulator.kinds import ACCOUNTS, reads
 from slurm_sim_plugins.errors import InputError
 
 LARGEST_FILE = 1 << 26
@@ -28,6 +29,7 @@ _OWN = ("defaultaccount", "partition")
 _FIELD = re.compile(r"(?:'[^']*'|\"[^\"]*\"|[^:'\"])+")
 
 
+@reads(ACCOUNTS)
 def read_accounts(*paths: str | os.PathLike[str], cluster: str = "") -> Accounts:
     """Read accounts, users and qualities of service.
 

@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 from emulator.config.sacctmgr.database import Accounts, Association, Record
 from emulator.config.sacctmgr.words import FLAGS, LISTS, OLD_RESOURCES, find
-from emulator.config.slurm.place import meant
 from emulator.config.slurm.values import Value
 from emulator.config.slurm.vocabulary import Status, Vocabulary, Word
-from slurm_sim_plugins.errors import InputError
+from slurm_sim_plugins.errors import InputError, meant
 
 _STATEMENT = re.compile(r"([A-Za-z]+)([+-]?)=(.*)", re.DOTALL)
 _CLEARED = ("", "-1")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from emulator.config.slurm.lines import Pair
+from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.parameters import PARAMETERS
-from emulator.config.slurm.place import Findings, Place, meant
+from emulator.config.slurm.place import Findings, Place
 from emulator.config.slurm.records import LINES
-from emulator.config.slurm.settings import Setting, read_pairs
+from emulator.config.slurm.settings import Setting, Settings, latest, read_pairs
 from emulator.config.slurm.vocabulary import Word
+from slurm_sim_plugins.errors import meant
 
 Change = str | int | float | bool
 """A value as it would be written; true and false are Slurm's YES and NO, of an option that it is there or not."""
@@ -35,6 +38,24 @@ def changed(stated: Sequence[Setting], changes: Mapping[str, Change], findings: 
             texts[pair.key] = pair.value
             pairs[pair.key] = pair
     return read_pairs(pairs.values(), PARAMETERS, findings)
+
+
+def with_changes(conf: SlurmConf, changes: Mapping[str, Change]) -> SlurmConf:
+    """A configuration whose file states other values of some parameters.
+
+    Args:
+        conf: as it was read.
+        changes: as for :func:`changed`.
+
+    Raises:
+        InputError: there is no such parameter, or it does not take the value.
+    """
+    findings = Findings()
+    settings = changed([setting for kind, setting in conf.entries if not kind], changes, findings)
+    findings.check()
+    entries = (*without(conf.entries, settings), *(("", setting) for setting in settings))
+    parameters = latest([setting for kind, setting in entries if not kind], findings)
+    return replace(conf, parameters=Settings(PARAMETERS, parameters), entries=entries)
 
 
 def without(stated: Sequence[tuple[str, Setting]], settings: Sequence[Setting]) -> list[tuple[str, Setting]]:

@@ -1,29 +1,48 @@
-"""Which of the plugins that a configuration selects the controller knows."""
+"""Which plugins a configuration selects, and the options that it states for them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from emulator.config.slurm.model import SlurmConf
-from slurm_sim_plugins.errors import ConfigurationError
+from emulator.config.slurm.values import Kind
+from slurm_sim_plugins.manager import PluginInfo
 
-EMULATED = {
-    "SchedulerType": ("sched/backfill", "sched/builtin"),
-    "PriorityType": ("priority/basic", "priority/multifactor"),
-    "PreemptType": ("preempt/none", "preempt/partition_prio", "preempt/qos"),
-    "SelectType": ("select/cons_tres", "select/cons_res", "select/linear"),
-}
-"""Slurm's plugins that the controller knows."""
+SELECTED = ("SchedulerType", "PriorityType", "PreemptType", "SelectType")
+"""Slots whose plugin the file selects."""
+MINUTE = 60.0
+SAME = {"select/cons_res": "select/cons_tres"}
+"""Former names of Slurm's plugins."""
 
 
-def check_plugins(conf: SlurmConf) -> None:
-    """Refuse what would be another cluster without its plugin.
+def slots_of(conf: SlurmConf) -> dict[str, str]:
+    """The plugins that the file selects, by slot; by their present names."""
+    names = {slot: conf.parameters.text(slot).lower() for slot in SELECTED}
+    return {slot: SAME.get(name, name) for slot, name in names.items()}
 
-    Raises:
-        ConfigurationError: the file selects a plugin that is not emulated.
-    """
-    for slot, known in EMULATED.items():
-        name = conf.parameters.text(slot).lower()
-        if name not in known:
-            place = conf.parameters.place(slot)
-            raise ConfigurationError(
-                f"{place or conf.source}: {slot}={name} is not emulated; change it to one of {', '.join(known)}"
-            )
+
+def options_of(info: PluginInfo, conf: SlurmConf) -> dict[str, Any]:
+    """Options of a plugin as the file states them: the class says which parameter each of them is (``slurm_conf``)."""
+    parameters: Mapping[str, str] = getattr(info.factory, "slurm_conf", {})
+    stated = {option: conf.parameters.value(name) for option, name in parameters.items()}
+    found = {option: _plain(value) for option, value in stated.items() if value is not None}
+    return found if info.slot != "SchedulerType" else {**_of_loops(info, conf), **found}
+
+
+def _of_loops(info: PluginInfo, conf: SlurmConf) -> dict[str, Any]:
+    """Options of a scheduler that ``SchedulerParameters`` states under their names, in Slurm's units."""
+    found = {}
+    for option in info.options():
+        setting = conf.parameters.stated.get(f"SchedulerParameters.{option}")
+        if setting is not None:
+            minutes = setting.word.kind is Kind.MINUTES and isinstance(setting.value, int | float)
+            found[option] = setting.value / MINUTE if minutes else setting.value  # type: ignore[operator]
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """Words, and numbers by name, as they are written."""
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={number!r}" for name, number in value.items())
+    return ",".join(value) if isinstance(value, tuple) else value

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from slurm_sim_plugins.errors import InputError
@@ -65,10 +63,3 @@ class Findings:
         if len(lines) > MOST_LINES:
             lines[MOST_LINES - 1 :] = [f"... and {len(lines) - MOST_LINES + 1} more problems; correct these first"]
         raise InputError("\n".join(lines))
-
-
-def meant(word: str, known: Iterable[str]) -> str:
-    """``" (did you mean ...?)"`` where a known word is close, else nothing."""
-    by_case = {name.lower(): name for name in known}
-    close = difflib.get_close_matches(word.lower(), by_case, n=1)
-    return f" (did you mean {by_case[close[0]]}?)" if close else ""

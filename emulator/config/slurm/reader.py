@@ -20,6 +20,7 @@ from emulator.config.slurm.roster import Roster
 from emulator.config.slurm.settings import Setting, Settings, latest, read_pairs
 from emulator.config.slurm.topology import read_topology
 from emulator.config.slurm.vocabulary import Vocabulary
+from emulator.kinds import SLURM_CONF, reads
 
 MAIN = "slurm.conf"
 BESIDE = {"gres.conf": GRES, "topology.conf": TOPOLOGY}
@@ -32,6 +33,7 @@ CHANGED_DEFAULTS = ("PriorityType", "SelectType")
 _RECORD_KEYS = {key.lower(): key for key in LINES}
 
 
+@reads(SLURM_CONF)
 def read_slurm_conf(path: str | os.PathLike[str], changes: Mapping[str, Change] | None = None) -> SlurmConf:
     """Read a configuration.
 

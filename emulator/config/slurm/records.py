@@ -95,7 +95,8 @@ PARTITION = vocabulary(
         Word(
             "PreemptMode",
             HONOURED,
-            "what becomes of its jobs when they are preempted; CHECKPOINT is the emulator's extension",
+            "what becomes of its jobs when they are preempted; CHECKPOINT is the emulator's extension; of GANG, "
+            "PRIORITY and WITHIN the cluster's counts",
             Kind.WORDS,
             choices=("OFF", "CANCEL", "CHECKPOINT", "GANG", "PRIORITY", "REQUEUE", "SUSPEND", "WITHIN"),
         ),

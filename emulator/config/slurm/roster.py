@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from emulator.config.slurm.hostlist import MOST_NAMES, expand, split
 from emulator.config.slurm.model import Node, NodeSet
-from emulator.config.slurm.place import Findings, Place, meant
+from emulator.config.slurm.place import Findings, Place
+from slurm_sim_plugins.errors import meant
 
 _FEATURE = re.compile(r"feature\{([^{}]*)\}", re.IGNORECASE)
 _SHOWN = 3

@@ -83,6 +83,10 @@ class Settings(Mapping[str, Setting]):
             raise _other_kind(name, value)
         return value or {}
 
+    def value(self, name: str) -> Value | None:
+        """What it says, of whatever kind; None where neither stated nor given by default."""
+        return self._value(name)
+
     def place(self, name: str) -> Place | None:
         """Where it is stated, or None."""
         return self.stated[name].place if name in self.stated else None

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from emulator.config.slurm.defaults import Record
 from emulator.config.slurm.hostlist import expand
 from emulator.config.slurm.model import Switch
-from emulator.config.slurm.place import Findings, Place, meant
+from emulator.config.slurm.place import Findings, Place
 from emulator.config.slurm.records import TOPOLOGY
 from emulator.config.slurm.roster import Roster, listed
 from emulator.config.slurm.settings import Settings, latest
+from slurm_sim_plugins.errors import meant
 
 USED_BY = ("topology/tree", "topology/block")
 """The plugins that read the file."""

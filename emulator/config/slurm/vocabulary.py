@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, lru_cache
 
-from emulator.config.slurm.place import meant
 from emulator.config.slurm.values import PARSERS, Kind, Value
+from slurm_sim_plugins.errors import meant
 
 
 class Status(Enum):

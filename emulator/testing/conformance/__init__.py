@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from emulator.testing.conformance import honesty, running, state, structure
+from emulator.testing.conformance import clusters, honesty, running, state, structure
 from emulator.testing.conformance.report import DoesNotApply, Nonconformity, Outcome, Report
 from emulator.testing.conformance.running import in_words
 from emulator.testing.conformance.subject import Subject
@@ -35,6 +35,7 @@ CHECKS: dict[str, Callable[..., None]] = {
         honesty.only_by_answers,
         honesty.no_livelock,
         honesty.no_foresight,
+        clusters.on_clusters,
     )
 }
 """Every check by its name, in the order in which they are run."""

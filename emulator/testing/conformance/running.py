@@ -39,6 +39,8 @@ def sizes(subject: Subject) -> None:
         for policy in subject.policies():
             try:
                 subject.trial(case, policy).finish()
+            except DoesNotApply:
+                raise
             except Exception as error:
                 raise Nonconformity(f"with {said}: {in_words(error)}") from error
 
@@ -59,6 +61,7 @@ def random_workloads(subject: Subject, examples: int = EXAMPLES) -> None:
         raise ConfigurationError(
             "the check random_workloads needs hypothesis; install it with pip install 'slurm-sim-plugins[test]'"
         ) from error
+    subject.check_counted()
     failed: list[tuple[Case, Policy, Exception]] = []
 
     def simulates(case: Case) -> None:

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from emulator.accounting.describe import describe
 from emulator.accounting.eventlog import EventLog
 from emulator.accounting.records import collect
-from emulator.api import Result, describe
+from emulator.api import Result
 from emulator.config.options import Config
 from emulator.engine.simulation import Simulation
+from emulator.testing.conformance.report import DoesNotApply
 from emulator.testing.conformance.workloads import Case
 from emulator.testing.invariants import check_invariants
 from slurm_sim_plugins.hookspecs import DEFAULTS
@@ -142,6 +144,7 @@ class Subject:
             observers: plugins that watch.
             without: whether to leave the plugin out, so that its slot holds the default.
         """
+        self.check_counted()
         policy = policy or self.policies()[0]
         config = Config(processors=case.processors, passes=policy.passes, compiled=False)
         selection = self._select(policy, observers, without=without)
@@ -149,6 +152,20 @@ class Subject:
         log = EventLog(stream)
         simulation = Simulation(case.workload, case.processors, config, selection, log)
         return Trial(simulation, selection, case, config, stream, log)
+
+    def catalogue(self) -> Catalogue:
+        """The bundled plugins, and it."""
+        return _catalogue([self.factory])
+
+    def check_counted(self) -> None:
+        """Leave out a check on counted processors where it is for other machines.
+
+        Raises:
+            DoesNotApply: its class says so.
+        """
+        machines = getattr(self.factory, "machines", ("processors",))
+        if "processors" not in machines:
+            raise DoesNotApply(f"its class says that it is for machines of {' or '.join(machines)}")
 
     def replaced(self, factory: type) -> Subject:
         """The same with another class in its place."""

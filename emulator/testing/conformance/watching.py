@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any, ClassVar
 
-from slurm_sim_plugins.hookspecs import hookimpl
+from slurm_sim_plugins.hookspecs import LOOPS, hookimpl
 from slurm_sim_plugins.interposing import Around, around_every_hook, jobs_of, steps
 from slurm_sim_plugins.views import Job, JobFields, Situation, View
 
@@ -38,7 +38,7 @@ class Watcher:
             answer = yield
         finally:
             self._compare(hook, before, _snapshot(view, about))
-        if hook != "schedule" or not hasattr(answer, "send"):
+        if hook not in LOOPS or not hasattr(answer, "send"):
             return answer
         seen: list[Snapshot] = []
         return steps(

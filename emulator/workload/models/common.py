@@ -77,6 +77,10 @@ class Request:
             object.__setattr__(self, "users", whole("users", self.users, 0))
         if self.processors > LARGEST_MACHINE:
             raise ConfigurationError(f"processors is {self.processors}; it must be {LARGEST_MACHINE} or less")
+        for name in ("load", "estimate_factor"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float | None):
+                raise ConfigurationError(f"{name} is {value!r}; it must be a number")
         choose("estimates", self.estimates, Estimates)
         if not 1 <= self.estimate_factor <= LARGEST_ESTIMATE_FACTOR:
             raise ConfigurationError(

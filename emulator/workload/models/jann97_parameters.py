@@ -123,7 +123,7 @@ def parse_parameters(text: str, place: str) -> Jann97Parameters:
     """As :func:`read_parameters`, of a text; ``place`` says where it is from."""
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: is not TOML: {error}") from error
     tables = _take(data, {"range": list, "source": str}, place)
     ranges = []

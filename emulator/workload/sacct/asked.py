@@ -96,8 +96,7 @@ def _joined(columns: BatchOptions, line: BatchOptions, count: int) -> BatchOptio
         kept["time_limit"] = line.time_limit
     if len(line.partitions) > 1 and set(columns.partitions) <= set(line.partitions):
         kept["partitions"] = line.partitions
-    tasks = line.tasks if line.tasks is not None else (line.min_nodes or 0)
-    if (line.min_nodes or line.tasks) and tasks * (line.cpus_per_task or 1) <= count:
+    if (line.min_nodes or line.tasks or line.tasks_per_node) and line.cpus <= count:
         kept |= {name: getattr(line, name) for name in SHAPE}
     return replace(columns, **kept) if kept else columns
 

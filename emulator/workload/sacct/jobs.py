@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from typing import Any
 
-from emulator.slurmctld.request import JobRequest
+from emulator.workload.request import JobRequest
 from emulator.workload.sacct.asked import Asked, asked
 from emulator.workload.sacct.dump import Record
 from emulator.workload.sacct.times import SLACK, NoTimeError, Span, instants, span

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 
-from emulator.workload.logfile import bytes_of, check_malformed, text_of
+from emulator.kinds import DUMP, reads
+from emulator.workload.logfile import ADVICE, bytes_of, check_malformed, text_of
 from emulator.workload.sacct.dump import Header, Record, records
 from emulator.workload.sacct.jobs import NEEDED, NotUsableError, Remarks, Row, gathered, is_step, job_of, row_of
 from emulator.workload.sacct.times import zone_of
@@ -17,9 +18,9 @@ from emulator.workload.sitelog import LoggedJob, SiteLog, Unusable
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
 GZIP_MAGIC = b"\x1f\x8b"
-ADVICE = "correct the line, or leave such lines out with --malformed drop"
 
 
+@reads(DUMP)
 def read_sacct(
     path: str | os.PathLike[str], *, zone: str = "UTC", malformed: str = "error", separator: str = "|"
 ) -> SiteLog:

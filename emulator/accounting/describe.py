@@ -1,0 +1,154 @@
+"""All that made a run what it is: the content of ``run.toml``."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from emulator.engine.standstill import unfinished
+from emulator.version import version
+from emulator.workload.workload import Changed, Dropped, Workload
+from slurm_sim_plugins.hookspecs import DEFAULTS
+from slurm_sim_plugins.manager import PluginInfo, Selection
+
+if TYPE_CHECKING:
+    from emulator.accounting.records import Records
+    from emulator.config.options import Config
+    from emulator.config.slurm.model import SlurmConf
+    from emulator.engine.controller import Controller
+    from emulator.workload.submissions import Submissions
+
+SLOTS = ("SchedulerType", "PriorityType", "PreemptType", "SelectType")
+"""What a ``slurm.conf`` selects."""
+
+
+def describe(
+    workload: Workload,
+    processors: int,
+    config: Config,
+    selection: Selection,
+    status: str = "finished",
+    error: str = "",
+) -> dict[str, Any]:
+    """All that made a run what it is: the content of ``run.toml``."""
+    oracle = any(getattr(plugin, "needs_oracle", False) for plugin in selection.plugins.values())
+    return {
+        "run": {"label": label(selection.slots), "status": status, "version": version(), "oracle": oracle}
+        | ({"error": error} if error else {}),
+        "machine": {"processors": processors} | ({"epoch": workload.epoch} if workload.epoch is not None else {}),
+        "simulation": {
+            "timing": "ideal",
+            "passes": config.passes,
+            "kill_at_limit": config.kill_at_limit,
+            "expired": config.expired,
+            "seed": config.seed,
+            "dispatch": config.dispatch,
+        },
+        "preemption": asdict(config.preemption),
+        "slots": dict(selection.slots),
+        "plugins": {name: _about_plugin(info, config) for name, info in selection.infos.items()},
+        "workload": {
+            "name": workload.name,
+            "source_sha256": workload.source_hash,
+            "read": workload.read,
+            "jobs": len(workload),
+            "dropped": [_notice(dropped) for dropped in workload.dropped],
+            "changed": [_notice(changed) for changed in workload.changed],
+        },
+    }
+
+
+def _notice(notice: Dropped | Changed) -> dict[str, Any]:
+    """As data; a file without its folder, so that it does not matter where the trace lies."""
+    return {"reason": notice.reason, "count": notice.count, "first": Path(notice.first).name}
+
+
+def label(slots: Mapping[str, str]) -> str:
+    """The policy in a few words: the scheduler, and what is not the default."""
+    others = [name for slot, name in slots.items() if name != DEFAULTS[slot] and slot != "SchedulerType"]
+    return " + ".join([slots["SchedulerType"], *others])
+
+
+def _about_plugin(info: PluginInfo, config: Config) -> dict[str, Any]:
+    options = dict(config.plugin_options.get(info.name, {}))
+    return {"origin": info.origin, "sha256": source_hash(info), "options": options}
+
+
+def source_hash(info: PluginInfo) -> str:
+    """SHA-256 of the file that defines a plugin, in hex; empty where there is none."""
+    try:
+        source = inspect.getsourcefile(info.factory)
+        return hashlib.sha256(Path(source).read_bytes()).hexdigest() if source else ""
+    except (OSError, TypeError):
+        return ""
+
+
+def describe_cluster(
+    controller: Controller,
+    conf: SlurmConf,
+    submissions: Submissions,
+    records: Records,
+    config: Config,
+    selection: Selection,
+    plugged: Mapping[str, str],
+    status: str = "finished",
+    error: str = "",
+) -> dict[str, Any]:
+    """As :func:`describe`, of a run on the cluster of a ``slurm.conf``."""
+    slots = {slot: conf.parameters.text(slot) for slot in SLOTS} | dict(plugged)
+    stated = "\n".join(f"{kind} {setting}" for kind, setting in conf.entries)
+    return {
+        "run": {
+            "label": " + ".join(plugin for plugin in slots.values() if not plugin.endswith("/none")),
+            "status": status,
+            "version": version(),
+            "oracle": False,
+        }
+        | ({"error": error} if error else {}),
+        "machine": {
+            "processors": records.processors,
+            "nodes": len(controller.cluster.machine),
+            "cluster": conf.parameters.text("ClusterName"),
+        }
+        | ({"epoch": records.epoch} if records.epoch is not None else {}),
+        "simulation": {"timing": config.clock, "kill_at_limit": True},
+        **_saved(controller),
+        "slots": slots,
+        "plugins": {
+            name: _about_plugin(info, config) for name, info in selection.infos.items() if name in plugged.values()
+        },
+        "slurm_conf": {"name": Path(conf.source).name, "sha256": hashlib.sha256(stated.encode()).hexdigest()},
+        "workload": {"name": submissions.name, "jobs": len(records), **submissions.about},
+        "rejected": dict(Counter(words for _, words in controller.rejected)),
+        "refused": {f"{second:.15g}": words for second, words in controller.refused},
+        "unfinished": unfinished(controller.cluster),
+        **({"endless": controller.endless} if controller.endless else {}),
+    } | _books(controller)
+
+
+def _saved(controller: Controller) -> dict[str, Any]:
+    """How checkpoints were written, if any were."""
+    preemption = controller.checkpoints.preemption
+    return {} if preemption is None else {"preemption": asdict(preemption)}
+
+
+def _books(controller: Controller) -> dict[str, Any]:
+    """What is to be told of the accounts, if there are any."""
+    accounting = controller.cluster.accounting
+    if accounting is None:
+        return {}
+    users = sum(1 for _ in accounting.manager.accounts.users())
+    return {
+        "accounts": {
+            "accounts": len(accounting.manager.accounts.associations) - users,
+            "users": users,
+            "qos": len(accounting.manager.qualities),
+            "enforced": sorted(word.lower() for word in accounting.enforces),
+            "used": {name: float(accounting.usage.total[place]) for place, name in enumerate(accounting.tres.names)},
+        }
+    }

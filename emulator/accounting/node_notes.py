@@ -1,0 +1,71 @@
+"""Keeps of a run what the state of its nodes goes by beside the jobs on them: reservations, plans, operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from emulator.accounting.notes import Notes
+from emulator.accounting.records import Columns
+from emulator.engine.controller import Controller
+from emulator.scheduling.windows import Ints
+
+NODE_COLUMNS: dict[str, str] = {
+    "time": "seconds, from when on this holds",
+    "state": "PLANNED (by backfill, for jobs that wait), RESERVED, MAINT (reserved for that), DOWN, DRAIN or UP "
+    "(as an operator has said)",
+    "nodes": "all nodes of that state: their places in the machine from 0 on, such as 0-3,7",
+}
+"""What the columns of ``nodes.parquet`` mean; rows are in the order of time."""
+
+
+class NodeNotes:
+    """Notes changes.
+
+    Args:
+        controller: whose cluster it is.
+    """
+
+    def __init__(self, controller: Controller) -> None:
+        self._controller = controller
+        self._notes = Notes({"time": "value", "state": "text", "nodes": "text"})
+        self._last: dict[str, bytes] = {}
+
+    def __call__(self) -> None:
+        """Note what has changed."""
+        for state, nodes in self._now():
+            written = nodes.tobytes()
+            if self._last.get(state, b"") != written:
+                self._last[state] = written
+                self._notes.add(self._controller.cluster.now, state, _places(nodes))
+
+    def _now(self) -> Iterator[tuple[str, Ints]]:
+        cluster = self._controller.cluster
+        if cluster.planned is not None:
+            yield "PLANNED", cluster.planned.nodes()
+        reservations = self._controller.reservations.by_name.values()
+        for state, kept_up in (("RESERVED", False), ("MAINT", True)):
+            nodes = cluster.no_nodes()
+            for one in reservations:
+                if one.active(cluster.now) and ("MAINT" in one.flags) is kept_up:
+                    nodes |= one.nodes
+            if reservations or state in self._last:
+                yield state, np.flatnonzero(nodes)
+        for state in ("DOWN", "DRAIN", "UP") if cluster.told else ():
+            said = [node for node, word in cluster.told.items() if word == state]
+            yield state, np.array(sorted(said), dtype=np.int64)
+
+    def columns(self) -> Columns:
+        """What was noted."""
+        return self._notes.columns()
+
+
+def _places(nodes: Ints) -> str:
+    """Ascending numbers, those that follow one another together."""
+    if not len(nodes):
+        return ""
+    cuts = np.flatnonzero(np.diff(nodes) != 1) + 1
+    firsts, lasts = nodes[np.concatenate([[0], cuts])], nodes[np.concatenate([cuts - 1, [len(nodes) - 1]])]
+    pairs = zip(firsts.tolist(), lasts.tolist(), strict=True)
+    return ",".join(f"{first}" if first == last else f"{first}-{last}" for first, last in pairs)

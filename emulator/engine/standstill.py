@@ -1,0 +1,122 @@
+"""When nothing can happen any more in Slurm's timing, although periods go on.
+
+Only what is periodic is left then: the loops, the sweep, the decay of usage, time slices. They change something as long
+as
+
+* a run has finite work, or a finite limit;
+* a limit on past usage that fades keeps a waiting job, or one on minutes that running jobs still use up;
+* a victim is exempt for a while;
+* a job would start if it were the first, and priorities may change: jobs age up to ``PriorityMaxAge``, and usage is
+  cleared at the end of a ``PriorityUsageResetPeriod``.
+
+Minutes of work without end are those of a year, which is the limit that Slurm gives an unlimited job. What such work
+uses is in balance with what decays after some half-lives.
+"""
+
+from __future__ import annotations
+
+import math
+
+from emulator.limits.limit_reasons import FADING, REASONS
+from emulator.scheduling.controls import Controls
+from emulator.scheduling.job_mgr import partition_reason
+from emulator.scheduling.preempt import victims
+from emulator.state.cluster import Cluster
+from emulator.state.job import YEAR, Job, State
+from emulator.state.wants import BAD_CONSTRAINTS, TOO_MUCH_MEMORY
+
+NEVER = ("PartitionTimeLimit", "PartitionNodeLimit", "PartitionDown", BAD_CONSTRAINTS, TOO_MUCH_MEMORY)
+"""Reasons of jobs that no end of another helps."""
+SETTLED = 3
+"""Periods until priorities that are settled are known everywhere: a classic share knows its parent's usage late."""
+
+
+def may_start(job: Job, cluster: Cluster) -> bool:
+    """Whether a waiting job may start when nothing runs and nothing is to come."""
+    if job.held_by or "Never" in job.reason:
+        return False
+    if cluster.accounting is not None and cluster.accounting.never_starts(job):
+        return False
+    if job.reason == "Dependency":
+        # Nothing runs: only a delay after a start can still pass.
+        others = [cluster.jobs.get(one.job) for one in job.options.dependencies if one.kind == "after"]
+        return any(other is not None and other.runs for other in others)
+    if any(count > cluster.licenses[name][0] for name, count in job.options.licenses):
+        return False
+    return job.reason not in NEVER
+
+
+def rest_from(cluster: Cluster, controls: Controls, period: float, since: float, looks: float) -> float:
+    """From when on (seconds) nothing can happen, if nothing happens until then; infinite if something will.
+
+    No event is left, and both loops have looked at the queue.
+
+    Args:
+        cluster: the situation.
+        controls: what is reserved, and who shares nodes.
+        period: seconds from one time at which priorities are worked out to the next; 0 for never.
+        since: when anything but the end of a period happened last, in seconds.
+        looks: seconds between two looks at the queue, at most.
+    """
+    if any(ends(job, cluster) for job in cluster.running.values()):
+        return math.inf
+    waiting = [job for job in cluster.pending() if not job.held_by and "Never" not in job.reason]
+    accounting, parameters = cluster.accounting, cluster.parameters
+    rest = since
+    if cluster.running and waiting:
+        exempt = max(parameters.preempt_exempt_time, accounting.exempts if accounting is not None else 0.0)
+        rest += exempt and exempt + looks
+    limited = [job for job in waiting if job.reason in REASONS]
+    if accounting is not None:
+        fading = any(job.reason in FADING and not accounting.never_starts(job) for job in limited)
+        if fading and not cluster.running:
+            return math.inf
+        if cluster.running and (fading or accounting.watches):
+            rest = max(rest, accounting.cleared(since) + accounting.steady_after)
+        if cluster.running and any("RunMinutes" in job.reason for job in limited):
+            rest += YEAR
+    if period and any(_fits(job, cluster, controls) for job in waiting):
+        rest = max(rest, _settled(waiting, cluster, since) + SETTLED * period)
+    return rest
+
+
+def ends(job: Job, cluster: Cluster) -> bool:
+    """Whether a run ends some time, by itself or by its limit."""
+    if job.run is None:
+        return False
+    killed = job.run.limit + cluster.partitions[job.run.partition].over_time_limit
+    return min(job.left, killed, job.end_limit) < math.inf
+
+
+def _settled(waiting: list[Job], cluster: Cluster, since: float) -> float:
+    """From when on each period works out the same order: jobs have their full age, and usage has been cleared."""
+    longest = getattr(cluster.policies.priority, "max_age", 0.0)
+    aged = max((job.accrue + longest for job in waiting if job.accrue is not None), default=since)
+    cleared = cluster.accounting.cleared(since) if cluster.accounting is not None else since
+    return max(since, aged, cleared)
+
+
+def _fits(job: Job, cluster: Cluster, controls: Controls) -> bool:
+    """Whether a waiting job would start if it were the first."""
+    if job.eligible is None or job.reason in REASONS or not cluster.licenses_free(job):
+        return False
+    allowed = controls.not_reserved(job)
+    for partition in job.partitions:
+        usable = cluster.usable(job, partition) & allowed
+        if partition_reason(job, partition) is None and (
+            cluster.select(job, partition, usable) is not None
+            or controls.rows.select(job, partition, usable) is not None
+            or victims(job, partition, usable, cluster)
+        ):
+            return True
+    return False
+
+
+def unfinished(cluster: Cluster) -> dict[str, str]:
+    """Jobs that have not ended, by state and reason: how many, and the first."""
+    found: dict[str, list[int]] = {}
+    for job in cluster.jobs.values():
+        if not job.over:
+            why = f"{job.state.value}, {job.reason}" if job.state is State.PENDING else job.state.value
+            found.setdefault(why, []).append(job.id)
+    return {why: f"{len(ids):,} jobs (first: job {min(ids)})" for why, ids in sorted(found.items())}

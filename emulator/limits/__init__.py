@@ -1,0 +1,1 @@
+"""What accounts and qualities of service allow: associations, limits, past usage, shares."""

@@ -1,0 +1,516 @@
+"""Accounting: whose jobs they are, what that is charged, what it allows, and how much it is favoured.
+
+The controller tells what becomes of its jobs; the loops and the priority plugin ask. Seconds
+are whole, as Slurm's are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from emulator.config.sacctmgr.database import Accounts
+from emulator.config.slurm.model import SlurmConf
+from emulator.limits import acct_policy
+from emulator.limits.acct_policy import Account
+from emulator.limits.assoc_mgr import AssocMgr, Quality, Share, resources_of
+from emulator.limits.limit_reasons import FADING, REASONS
+from emulator.limits.resets import next_reset
+from emulator.limits.tres import Tres, Vector
+from emulator.limits.usage import Usage
+from emulator.state.cluster import Cluster
+from emulator.state.job import NOTHING, YEAR, Job, Partition, State
+from emulator.workload.request import JobRequest, RejectedError
+from slurm_sim_plugins.nodes import Allocation
+from slurm_sim_plugins.priority.fair_share import ClassicShares, fair_share_of
+from slurm_sim_plugins.priority.fair_tree import FairTree
+
+NO_ACCOUNT = "Invalid account or account/partition combination specified"
+NO_QOS = "Invalid qos specification"
+LIFTING = frozenset({"PARTITIONMAXNODES", "PARTITIONMINNODES", "PARTITIONTIMELIMIT"})
+NEEDS_RESERVATION = frozenset({"REQUIRESRESERVATION", "REQUIRERESV"})
+HALF_LIVES = 20
+"""After so many of them usage is within a millionth of where it goes."""
+
+
+class Accounting:
+    """The books of a cluster.
+
+    Args:
+        conf: the configuration.
+        accounts: associations and qualities of service.
+        cluster: the situation.
+        began: second at which the controller started.
+        phase: what is added before seconds are cut to whole ones.
+        epoch: Unix time of second 0, by which past usage is cleared at midnight.
+        period: seconds from the end of a period to that of the next; 0 for never.
+        fair_share: how the priority plugin works out who is favoured; None for what PriorityFlags say.
+        tracks: whether the priority plugin has past usage tracked.
+
+    Attributes:
+        manager: associations and qualities of service with their limits.
+        tres: the resources that are counted.
+        usage: past usage.
+        enforces: which rules hold, upper-case words of ``AccountingStorageEnforce``.
+        limits: whether limits hold.
+        by_level: whether Fair Tree works out who is favoured.
+        steady_after: seconds after which usage is steady if the same jobs run on; a year where it does not decay.
+        exempts: for how long jobs of some quality of service cannot be preempted, in seconds.
+        stops: whether a job at a limit blocks its partition (``assoc_limit_stop``).
+    """
+
+    def __init__(
+        self,
+        conf: SlurmConf,
+        accounts: Accounts,
+        cluster: Cluster,
+        began: float,
+        phase: float = 0.0,
+        epoch: int = 0,
+        period: float = 0.0,
+        fair_share: FairTree | ClassicShares | None = None,
+        tracks: bool = True,
+    ) -> None:
+        stated = conf.parameters
+        self.enforces = enforced(conf)
+        self.limits = "LIMITS" in self.enforces
+        self.stops = stated.flag("SchedulerParameters.assoc_limit_stop")
+        flags = {flag.upper() for flag in stated.words("PriorityFlags")}
+        dampening = float(stated.count("FairShareDampeningFactor") or 1)
+        self._fair_share = fair_share or fair_share_of(flags, dampening)
+        self.by_level = self._fair_share.by_level
+        self.tres = Tres(conf, resources_of(accounts))
+        self._cluster = cluster
+        self._partition_qos = {partition.name: partition.qos.lower() for partition in conf.partitions if partition.qos}
+        self.manager = AssocMgr(accounts, self.tres, self.by_level, self._totals)
+        self._tracks = tracks
+        stated_life = stated.amount("PriorityDecayHalfLife")
+        half_life = 7 * 86_400.0 if stated_life is None else stated_life
+        self.usage = Usage(
+            self.manager.rows,
+            len(self.tres.names),
+            half_life=half_life,
+            tracked=self.limits,
+            last=float(math.floor(began + phase)),
+            period=period,
+        )
+        self.steady_after = HALF_LIVES * half_life if half_life else YEAR
+        self._phase = phase
+        self._kept_by_share: set[tuple[Share, float, bool]] = set()
+        self._watched: dict[int, Job] = {}
+        self._epoch = epoch
+        self._reset_period = stated.text("PriorityUsageResetPeriod").upper()
+        self._reset_at, self._cleared = next_reset(self._reset_period, began, epoch), -math.inf
+        self._allowed = {
+            partition.name: (partition.allow_accounts, partition.deny_accounts, partition.allow_qos, partition.deny_qos)
+            for partition in conf.partitions
+        }
+        self._every_partition = stated.text("EnforcePartLimits").upper() in ("ALL", "YES")
+        self._look_at_limits()
+        self._fair_share.begin_period(self.manager.root, self.usage.raw)
+
+    def _look_at_limits(self) -> None:
+        manager = self.manager
+        bounds = [share.bounds for share in manager.shares.values()]
+        bounds += [quality.bounds for quality in manager.qualities.values()]
+        self._ageing_limited = self.limits and any(
+            one.grp_accrue is not None or one.max_accrue is not None or one.max_accrue_account is not None
+            for one in bounds
+        )
+        exempt = [quality.exempt_time for quality in manager.qualities.values()]
+        self.exempts = max(filter(None, exempt), default=0.0)
+        self._lifts = any(quality.flags & LIFTING for quality in manager.qualities.values())
+        for quality in manager.qualities.values():
+            self.usage.keep(quality.row, "NODECAY" in quality.flags)
+
+    def _totals(self, name: str) -> Vector:
+        """What there is of each resource: in the partition of which a quality of service is, or in all."""
+        machine, nodes = self._cluster.machine, self._cluster.no_nodes()
+        for partition in self._cluster.partitions.values():
+            if self._partition_qos.get(partition.name) == name:
+                nodes = nodes | partition.nodes
+        return self.tres.of_nodes(nodes if nodes.any() else ~nodes, machine)
+
+    # Submissions
+
+    def admit(self, job: Job, count: int = 1) -> Job:
+        """Find the account of a job; gives it the names of account and quality of service that it did not state.
+
+        Args:
+            job: a job, or the first task of an array.
+            count: how many tasks there are.
+
+        Raises:
+            RejectedError: it is nobody's, may not use what it asks for, or there are too many.
+        """
+        self.changed()
+        account = self._account(job)
+        if account is None:
+            return job
+        self._check_partitions(job, account)
+        job.account = account
+        options = replace(job.options, account=account.account, qos=account.quality.qos.name if account.quality else "")
+        job.request = replace(job.request, options=options)
+        if self.limits:
+            longest = acct_policy.longest(account)
+            if job.options.time_limit is None and longest < job.limit:
+                job.limit = longest
+            refused = acct_policy.too_many(account, count)
+            partition = job.partitions[0]
+            refused = refused or acct_policy.never(account, self._wanted(job, partition), job.limit)
+            if refused:
+                raise RejectedError(f"{refused}\n{acct_policy.POLICY}")
+        return job
+
+    def join(self, job: Job, first: Job) -> None:
+        """A further task of an array has the account of the first one."""
+        if first.account is not None:
+            job.account = replace_account(first.account)
+            job.limit = first.limit
+            options = replace(job.options, account=first.options.account, qos=first.options.qos)
+            job.request = replace(job.request, options=options)
+
+    def _account(self, job: Job) -> Account | None:
+        """The account of a job; None for one that is nobody's, where that is allowed."""
+        accounts, options = self.manager.accounts, job.options
+        found = accounts.association(job.request.user, options.account, job.partitions[0].name)
+        if found is None:
+            if "ASSOCIATIONS" in self.enforces:
+                raise RejectedError(NO_ACCOUNT)
+            return None
+        name = options.qos.lower() or accounts.default_qos(found)
+        quality = self.manager.qualities.get(name)
+        if options.qos and "QOS" in self.enforces and (quality is None or name not in accounts.qos_of(found)):
+            raise RejectedError(NO_QOS)
+        if quality is not None and self._not_for(job, quality):
+            raise RejectedError(NO_QOS)
+        share, qualities = self.manager.shares[found.key], self._order(job, quality)
+        self._count_minutes(qualities, job.request.user, found.account)
+        account = Account(share, qualities, quality, job.request.user, found.account, self.manager.version)
+        account.least_priority *= self.limits
+        return account
+
+    def _not_for(self, job: Job, quality: Quality) -> bool:
+        """Whether a quality of service is only for jobs of reservations, or for a partition."""
+        if quality.flags & NEEDS_RESERVATION and not job.options.reservation:
+            return True
+        return "RELATIVE" in quality.flags and quality.qos.name in self._partition_qos.values()
+
+    def lifted(self, request: JobRequest, partition: str) -> frozenset[str]:
+        """Bounds of partitions that the quality of service of a submission lifts."""
+        if not self._lifts:
+            return NOTHING
+        accounts, options = self.manager.accounts, request.options
+        found = accounts.association(request.user, options.account, partition)
+        name = options.qos.lower() or (accounts.default_qos(found) if found is not None else "")
+        quality = self.manager.qualities.get(name)
+        return quality.flags & LIFTING if quality is not None else NOTHING
+
+    def _order(self, job: Job, own: Quality | None) -> list[Quality]:
+        """Those whose limits hold; the partition's goes first unless the job's says otherwise (observation E10)."""
+        name = self._partition_qos.get(job.partitions[0].name, "")
+        partition = self.manager.qualities.get(name)
+        found = [one for one in (partition, own) if one is not None]
+        if own is not None and "OVERPARTQOS" in own.flags:
+            found.reverse()
+        return found if len(found) < 2 or found[0] is not found[1] else found[:1]
+
+    def _check_partitions(self, job: Job, account: Account) -> None:
+        """Whether the partitions admit the account and the quality of service."""
+        refused = [words for words in (self._refusal(partition, account) for partition in job.partitions) if words]
+        if refused and (self._every_partition or len(refused) == len(job.partitions)):
+            raise RejectedError(refused[0])
+
+    def _refusal(self, partition: Partition, account: Account) -> str:
+        accounts, denied_accounts, qualities, denied = self._allowed[partition.name]
+        if not _admits(account.account, accounts, denied_accounts):
+            return NO_ACCOUNT
+        qos = account.quality.qos.name if account.quality is not None else ""
+        if _admits(qos, qualities, denied):
+            return ""
+        return f"{NO_QOS} (partition {partition.name} does not allow QOS {qos or 'none'})"
+
+    def submitted(self, job: Job) -> None:
+        """A job is in the queue."""
+        if job.account is not None:
+            acct_policy.submitted(job.account)
+
+    def left(self, job: Job) -> None:
+        """A job has left for good."""
+        if job.account is not None:
+            acct_policy.age(job.account, False)
+            acct_policy.submitted(job.account, -1)
+
+    # Limits
+
+    def obstacle(self, job: Job) -> str:
+        """Why a job cannot start whatever nodes there are; empty if it may be able to."""
+        account = self._limited(job)
+        if account is None or not account.tests_jobs:
+            return ""
+        least = acct_policy.least_share(account)
+        if least:
+            kept = self.factor(account.share) < least
+            self._kept_by_share.add((account.share, least, kept))
+            if kept:
+                return "QOSUsageThreshold"
+        return acct_policy.before_nodes(account, job.limit, self.usage)
+
+    def refusal(self, job: Job, partition: Partition, allocation: Allocation | None = None) -> str:
+        """Why a job cannot start on nodes (None: on any); empty if it can."""
+        account = self._limited(job)
+        if account is None or not account.tests_resources:
+            return ""
+        if allocation is None:
+            amounts = self._wanted(job, partition)
+        else:
+            amounts = self.tres.allocated(job, allocation, partition, self._cluster.machine)
+        safe = "SAFE" in self.enforces
+        return acct_policy.with_nodes(account, amounts, min(job.limit, YEAR), self.usage, safe)
+
+    def binds(self, job: Job) -> bool:
+        """Whether limits have to be looked at before a job starts, or have kept it from starting."""
+        account = self._limited(job)
+        return job.reason in REASONS or (account is not None and (account.tests_jobs or account.tests_resources))
+
+    def _limited(self, job: Job) -> Account | None:
+        """The account of a job, with limits as they are now; None where none hold."""
+        account = job.account
+        if account is None or not self.limits:
+            return None
+        if account.version != self.manager.version:
+            self._count_minutes(account.qualities, account.user, account.account)
+            account.refresh(self.manager.version)
+        return account
+
+    def _count_minutes(self, qualities: Sequence[Quality], user: str, account: str) -> None:
+        """Have minutes counted of users and accounts for whom a quality of service limits them."""
+        for quality in qualities:
+            if quality.bounds.max_run_mins_user:
+                self.manager.open_row(quality.of(quality.users, user))
+            if quality.bounds.max_run_mins_account:
+                self.manager.open_row(quality.of(quality.accounts, account))
+        self.usage.grow(self.manager.rows)
+
+    def _wanted(self, job: Job, partition: Partition) -> Vector:
+        return self.tres.wanted(job, partition, self._cluster.machine, self._cluster.parameters.memory)
+
+    @staticmethod
+    def forget(job: Job, reason: str = "None") -> None:
+        """No limit keeps a job from starting any more: its reason is another one."""
+        if job.reason in REASONS:
+            job.reason = reason
+
+    def never_starts(self, job: Job) -> bool:
+        """Whether a waiting job is beyond a limit that will not let go of it although nothing runs."""
+        if job.reason not in REASONS:
+            return False
+        cleared = self._reset_at is not None
+        if job.reason not in FADING or not self.usage.may_fade(cleared):
+            return True
+        if job.reason == "QOSUsageThreshold":
+            # Shares of usage that all decays alike stay what they are.
+            return not cleared and not self._cluster.running
+        account, usage = self._limited(job), self.usage.without_past()
+        return account is not None and bool(
+            acct_policy.before_nodes(account, job.limit, usage)
+            or acct_policy.with_nodes(account, self._wanted(job, job.partitions[0]), min(job.limit, YEAR), usage)
+        )
+
+    def cleared(self, since: float) -> float:
+        """When past usage is cleared for the first time after a second; that second if it never is."""
+        if self._reset_at is None:
+            return since
+        return self._cleared if self._cleared > since else self._reset_at
+
+    @property
+    def watches(self) -> bool:
+        """Whether a job runs that may use its minutes up."""
+        return bool(self._watched)
+
+    @property
+    def counts_minutes(self) -> bool:
+        """Whether a job runs whose own minutes are limited, so that it is looked at in each sweep."""
+        accounts = (job.account for job in self._watched.values())
+        return any(account is not None and acct_policy.counts_minutes(account) for account in accounts)
+
+    def used_up(self) -> list[Job]:
+        """Running jobs that must end because minutes are used up (observation E8)."""
+        now = self._cluster.now
+        return [
+            job
+            for job in self._watched.values()
+            if job.state is State.RUNNING and job.run is not None and (account := self._limited(job)) is not None
+            if acct_policy.used_up(account, self.usage, now - job.run.start - job.run.suspended(now))
+        ]
+
+    # Runs
+
+    def started(self, job: Job) -> None:
+        """A job is on the machine."""
+        account, run = job.account, job.run
+        if account is None or run is None:
+            return
+        partition = self._cluster.partitions[run.partition]
+        amounts = self.tres.allocated(job, run.allocation, partition, self._cluster.machine)
+        acct_policy.age(account, False)
+        acct_policy.started(account, amounts)
+        limit = min(run.limit, YEAR)
+        if self.limits and acct_policy.may_be_used_up(account):
+            self._watched[job.id] = job
+        account.meter = self.usage.start(account.rows, amounts, account.factor, self._second(), limit)
+
+    def halted(self, job: Job) -> None:
+        """A job is suspended."""
+        if job.account is not None and job.account.meter is not None:
+            self.usage.halt(job.account.meter, self._second(), charged=self.limits)
+
+    def resumed(self, job: Job) -> None:
+        """A suspended job goes on."""
+        meter = job.account.meter if job.account is not None else None
+        if meter is not None and not meter.runs:
+            self.usage.go_on(meter, self._second())
+
+    def ended(self, job: Job) -> None:
+        """A run is over: what it used since the last period is charged only where limits hold (observation F1)."""
+        account = job.account
+        if account is None or account.meter is None:
+            return
+        self.usage.end(account.meter, self._second(), charged=self.limits and self._tracks)
+        account.meter = None
+        self._watched.pop(job.id, None)
+        acct_policy.stopped(account)
+
+    def _second(self) -> float:
+        return self.whole(self._cluster.now)
+
+    def whole(self, now: float) -> float:
+        """A time in whole seconds of the cluster's clock."""
+        return float(math.floor(now + self._phase))
+
+    # Periods
+
+    def period(self) -> bool:
+        """Let past usage decay, charge what ran, work out who is favoured; says whether limits may let go of jobs."""
+        now = self._second()
+        self.changed()
+        reset = self._reset_at is not None and now >= self._reset_at
+        if reset:
+            self._reset_at, self._cleared = next_reset(self._reset_period, now, self._epoch), now
+        if self.by_level:
+            self.usage.period(now, reset=reset)
+        self._fair_share.begin_period(self.manager.root, self.usage.raw)
+        if not self.by_level:
+            self.usage.decay(now, reset=reset)
+            self._one_by_one(now)
+        if self._ageing_limited:
+            self._let_age()
+        return self.limits and (self._favoured_otherwise() or self.usage.decided_otherwise())
+
+    def begin_pass(self, loop: str) -> None:
+        """A loop looks at all limits again."""
+        self.usage.begin_pass(loop)
+
+    def _favoured_otherwise(self) -> bool:
+        """Whether any job would be kept waiting by its share that was not, or the other way round."""
+        found = any(
+            (not self.by_level and share.counts_as.effective is None) or (self.factor(share) < least) is not kept
+            for share, least, kept in self._kept_by_share
+        )
+        if found:
+            self._kept_by_share.clear()
+        return found
+
+    def steady_until(self) -> float:
+        """Before when periods need not end one after the other: no limit is looked at, and no job waits to be."""
+        if not self.by_level or self._watched:
+            return self.usage.last
+        # These are whole seconds, to which up to one may have been added.
+        return min(self.usage.steady_until(), math.inf if self._reset_at is None else self._reset_at) - 1.0
+
+    # Who ages in the queue
+
+    def ages(self, job: Job) -> bool:
+        """Whether a job that may be scheduled grows older from now on; it counts then until it waits no longer."""
+        if not self._ageing_limited:
+            return True
+        account = self._limited(job)
+        if account is None or not account.tests_ageing:
+            return True
+        if not account.ages and not acct_policy.may_age(account):
+            return False
+        acct_policy.age(account, True)
+        return True
+
+    def _let_age(self) -> None:
+        """Jobs that could not grow older yet do so, in the order of their ids, as far as they may by now."""
+        waiting = self._cluster.waiting.values()
+        for job in sorted((job for job in waiting if job.accrue is None), key=lambda job: job.id):
+            if job.eligible is not None and self.ages(job):
+                job.accrue = self._cluster.now
+
+    def _count_ages_anew(self) -> None:
+        for job in self._cluster.waiting.values() if self._ageing_limited else ():
+            account = self._limited(job)
+            if account is not None and account.tests_ageing and job.accrue is not None:
+                acct_policy.age(account, True)
+
+    def _one_by_one(self, now: float) -> None:
+        """Classic fair share charges running jobs and weighs users of waiting ones by turns, in the order of ids."""
+        for job in sorted([*self._cluster.running.values(), *self._cluster.waiting.values()], key=lambda job: job.id):
+            if job.account is None:
+                continue
+            if job.account.meter is not None:
+                self.usage.advance(job.account.meter, now)
+            elif not (job.on_hold or job.fixed_priority):
+                self.factor(job.account.share)
+
+    def changed(self) -> bool:
+        """Take in what ``sacctmgr`` has changed; says whether anything was."""
+        if not self.manager.refresh():
+            return False
+        self.usage.grow(self.manager.rows)
+        self._look_at_limits()
+        self._count_ages_anew()
+        return True
+
+    # Who is favoured
+
+    def fair_share(self, job: Job) -> float:
+        """The fair-share factor of a job's association."""
+        return self.factor(job.account.share) if job.account is not None else 0.0
+
+    def factor(self, share: Share) -> float:
+        """The fair-share factor of an association."""
+        return self._fair_share.factor(share, self.manager.root, self.usage.raw)
+
+    def effective(self, share: Share) -> float:
+        """The usage that counts for an association."""
+        self.factor(share)
+        return share.effective or 0.0
+
+
+def enforced(conf: SlurmConf) -> frozenset[str]:
+    """Which rules of the accounts hold, with those that others bring along (``AccountingStorageEnforce``)."""
+    words = {word.upper() for word in conf.parameters.words("AccountingStorageEnforce")}
+    if words & {"ALL"}:
+        words |= {"ASSOCIATIONS", "LIMITS", "QOS", "SAFE"}
+    if words & {"SAFE", "2"}:
+        words |= {"LIMITS"}
+    if words & {"LIMITS", "QOS", "1", "WCKEYS"}:
+        words |= {"ASSOCIATIONS"}
+    return frozenset(words)
+
+
+def replace_account(account: Account) -> Account:
+    """The same account for another task."""
+    other = Account(account.share, account.qualities, account.quality, account.user, account.account, account.version)
+    other.least_priority = account.least_priority
+    return other
+
+
+def _admits(name: str, allowed: Sequence[str] | None, denied: Sequence[str]) -> bool:
+    if allowed is not None:
+        return name in (one.lower() for one in allowed)
+    return name not in (one.lower() for one in denied)

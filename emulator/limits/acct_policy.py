@@ -1,0 +1,553 @@
+"""Limits of associations and qualities of service: their order, their reasons, what is in use.
+
+A job is tested three times: at its submission against the limits of jobs that are there at
+all (:func:`too_many`), before nodes are looked for against those of jobs that run and of
+time (:func:`before_nodes`), and with nodes at hand against those of resources
+(:func:`with_nodes`). Each time the partition's and the job's quality of service come first,
+then the association of the user, then those above it. (Observations E1 to E11.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from emulator.limits.assoc_mgr import MINUTE, Bounds, Limits, Quality, Share, Use
+from emulator.limits.limit_reasons import reason
+from emulator.limits.tres import NODE, Vector
+from emulator.limits.usage import Comparison, Limited, Meter, Usage, whole_minutes
+from emulator.state.job import Job
+
+POLICY = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+"""What ``sbatch`` says beside the reason."""
+
+
+class Account:
+    """On whose account a job is.
+
+    Args:
+        share: its association.
+        qualities: of the partition and of the job; the first goes first where both have a limit.
+        quality: that of the job; None for none.
+        user, account: names.
+        version: of the limits.
+
+    Attributes:
+        share, qualities, quality, user, account: as given.
+        line: its association and those above it.
+        rows: where its usage is counted.
+        factor: by which its usage counts.
+        meter: what it is charged, while it is on the machine.
+        amounts: what it has, while it is on the machine.
+        own: qualities of service with those of their limits that hold.
+        narrowed: limits of ``line`` that hold, where they are not all of them, or None.
+        safe_factor: by which minutes count that it will use (``UsageFactorSafe``).
+        tests_jobs, tests_resources: whether there are limits for :func:`before_nodes`, for :func:`with_nodes`.
+        tests_ageing: whether there are limits for :func:`may_age`.
+        ages: whether it counts among those that age.
+        least_priority: with less nothing is kept for it.
+        version: of the limits, as of the last :meth:`refresh`.
+    """
+
+    __slots__ = (
+        "account",
+        "ages",
+        "amounts",
+        "factor",
+        "least_priority",
+        "line",
+        "meter",
+        "narrowed",
+        "own",
+        "qualities",
+        "quality",
+        "rows",
+        "safe_factor",
+        "share",
+        "tests_ageing",
+        "tests_jobs",
+        "tests_resources",
+        "user",
+        "version",
+    )
+
+    def __init__(
+        self,
+        share: Share,
+        qualities: Sequence[Quality],
+        quality: Quality | None,
+        user: str,
+        account: str,
+        version: int = -1,
+    ) -> None:
+        self.share = share
+        self.qualities = tuple(qualities)
+        self.quality = quality
+        self.user = user
+        self.account = account
+        self.line = tuple(share.line())
+        self.factor = 1.0 if quality is None else quality.factor
+        self.meter: Meter | None = None
+        self.amounts: Vector | None = None
+        self.ages = False
+        self.refresh(version)
+
+    def refresh(self, version: int) -> None:
+        """Take in limits that have changed."""
+        self.version = version
+        self.own = _own(self.qualities)
+        self.rows = np.array([use.row for use in self.uses() if use.row >= 0], dtype=np.intp)
+        flagged = any("USAGEFACTORSAFE" in quality.flags for quality in self.qualities)
+        self.safe_factor = self.factor if flagged else 1.0
+        self.narrowed = self._narrowed()
+        bounds = [*(own for _, own in self.own), *(bounds for _, bounds in self.limits())]
+        self.tests_jobs = any(_any(one, _OF_JOBS) for one in bounds)
+        self.tests_resources = any(_any(one, _OF_RESOURCES) for one in bounds)
+        self.tests_ageing = any(_any(one, _OF_AGEING) for one in bounds)
+        self.least_priority = next((one.least_priority for one in bounds if one.least_priority is not None), 0.0)
+
+    def limits(self) -> Iterator[tuple[Share, Bounds]]:
+        """Its association and those above it, with those of their limits that hold."""
+        if self.narrowed is None:
+            return ((share, share.bounds) for share in self.line)
+        return zip(self.line, self.narrowed, strict=True)
+
+    def _narrowed(self) -> tuple[Bounds, ...] | None:
+        """What a quality of service limits, associations do not; ``LimitFactor`` multiplies what they do."""
+        factor = 1.0 if self.quality is None else self.quality.limit_factor
+        limiting = [own for _, own in self.own if own != _NO_LIMITS]
+        # Most associations have no limits of their own, so that there is nothing to make for most jobs.
+        if (factor == 1.0 and not limiting) or all(share.bounds == _NO_LIMITS for share in self.line):
+            return None
+        found = []
+        for share in self.line:
+            bounds = share.bounds
+            for above in limiting:
+                bounds = _left(above, bounds)
+            grp, own = _times(bounds.grp_tres, factor), _times(bounds.max_tres, factor)
+            found.append(replace(bounds, grp_tres=grp, max_tres=own))
+        return tuple(found)
+
+    def uses(self) -> Iterator[Use]:
+        """Everything in which it counts."""
+        yield from self.line
+        for quality in self.qualities:
+            yield quality
+            yield quality.of(quality.users, self.user)
+            yield quality.of(quality.accounts, self.account)
+
+
+# What is in use
+
+
+def submitted(account: Account, count: int = 1) -> None:
+    """A job has come, or (-1) gone for good."""
+    for use in account.uses():
+        use.submitted += count
+
+
+def started(account: Account, amounts: Vector) -> None:
+    """A job is on the machine."""
+    account.amounts = amounts
+    _change(account, amounts, 1)
+
+
+def stopped(account: Account) -> None:
+    """A job is on the machine no more."""
+    if account.amounts is not None:
+        _change(account, account.amounts, -1)
+        account.amounts = None
+
+
+def _change(account: Account, amounts: Vector, sign: int) -> None:
+    for use in account.uses():
+        use.jobs += sign
+        in_use = use.tres
+        for place, amount in enumerate(amounts):
+            if amount:
+                in_use[place] += sign * amount
+
+
+# Who ages in the queue
+
+
+def may_age(account: Account) -> bool:
+    """Whether one more waiting job may grow older; of qualities of service only the job's own says so."""
+    quality = account.quality
+    if quality is not None:
+        bounds = quality.bounds
+        if (
+            _reached(quality.accruing, bounds.grp_accrue)
+            or _reached(quality.of(quality.accounts, account.account).accruing, bounds.max_accrue_account)
+            or _reached(quality.of(quality.users, account.user).accruing, bounds.max_accrue)
+        ):
+            return False
+    return not any(
+        _reached(share.accruing, bounds.grp_accrue)
+        or (share is account.share and _reached(share.accruing, bounds.max_accrue))
+        for share, bounds in account.limits()
+    )
+
+
+def age(account: Account, ages: bool) -> None:
+    """A waiting job grows older from now on, or no longer."""
+    if account.ages is ages:
+        return
+    account.ages = ages
+    for use in account.uses():
+        use.accruing += 1 if ages else -1
+
+
+# At the submission
+
+
+def too_many(account: Account, count: int) -> str:
+    """Why jobs are refused because of those that are there; empty if they are not.
+
+    Args:
+        account: on whose account they are.
+        count: how many come at once.
+    """
+    for quality, bounds in account.own:
+        if _beyond(quality.submitted + count, bounds.grp_submit):
+            return "QOSGrpSubmitJobsLimit"
+        if _beyond(quality.of(quality.accounts, account.account).submitted + count, bounds.max_submit_account):
+            return "MaxSubmitJobsPerAccount"
+        if _beyond(quality.of(quality.users, account.user).submitted + count, bounds.max_submit):
+            return "QOSMaxSubmitJobPerUserLimit"
+    for share, bounds in account.limits():
+        if _beyond(share.submitted + count, bounds.grp_submit):
+            return "AssocGrpSubmitJobsLimit"
+        if share is account.share and _beyond(share.submitted + count, bounds.max_submit):
+            return "AssocMaxSubmitJobLimit"
+    return ""
+
+
+def never(account: Account, amounts: Vector, limit: float) -> str:
+    """Why ``DenyOnLimit`` refuses a job that is too large or too small by itself; empty if it does not.
+
+    Args:
+        account: on whose account it is.
+        amounts: what it asks for.
+        limit: seconds that it asks for.
+    """
+    if not any("DENYONLIMIT" in quality.flags for quality in account.qualities):
+        return ""
+    found = (_never_in(bounds, amounts, limit) for quality, bounds in account.own if "DENYONLIMIT" in quality.flags)
+    return next(filter(None, found), "") or _never_on(account, amounts, limit)
+
+
+def _never_in(bounds: Bounds, amounts: Vector, limit: float) -> str:
+    for kind, limits in (
+        ("QOSGrp", bounds.grp_tres),
+        ("PerAccount", bounds.max_tres_account),
+        ("QOSMaxPerJob", bounds.max_tres),
+        ("QOSMaxPerNode", _of_nodes(bounds.max_tres_node, amounts)),
+        ("QOSMaxPerUser", bounds.max_tres_user),
+    ):
+        place = _exceeded(limits, amounts)
+        if place is not None:
+            return reason(kind, place)
+    if _beyond(limit, bounds.max_wall):
+        return "QOSMaxWallDurationPerJobLimit"
+    place = _short_of(bounds.min_tres, amounts)
+    return reason("QOSMin", place) if place is not None else ""
+
+
+def _never_on(account: Account, amounts: Vector, limit: float) -> str:
+    for _, bounds in account.limits():
+        place = _exceeded(bounds.grp_tres, amounts)
+        if place is not None:
+            return reason("AssocGrp", place)
+    _, bounds = next(account.limits())
+    place = _exceeded(bounds.max_tres, amounts)
+    if place is not None:
+        return reason("AssocMaxPerJob", place)
+    return "AssocMaxWallDurationPerJobLimit" if _beyond(limit, bounds.max_wall) else ""
+
+
+def longest(account: Account) -> float:
+    """The limit of a job that states none: the ``MaxWall`` that holds (observation E9); infinite for none."""
+    bounds = [*(bounds for _, bounds in account.own), next(account.limits())[1]]
+    return next((one.max_wall for one in bounds if one.max_wall is not None), float("inf"))
+
+
+# Before nodes are looked for
+
+
+def least_share(account: Account) -> float:
+    """The fair-share factor below which a job waits (``UsageThreshold``); 0 for none."""
+    return next((bounds.least_share for _, bounds in account.own if bounds.least_share is not None), 0.0)
+
+
+def before_nodes(account: Account, limit: float, usage: Usage) -> str:
+    """Why a job cannot start whatever nodes there are; empty if it may be able to.
+
+    Args:
+        account: on whose account it is.
+        limit: its limit in seconds.
+        usage: past usage.
+    """
+    for quality, bounds in account.own:
+        found = _jobs_in(account, quality, bounds, limit, usage)
+        if found:
+            return found
+    for share, bounds in account.limits():
+        if _wall_reached(share, bounds, usage):
+            return "AssocGrpWallLimit"
+        if _reached(share.jobs, bounds.grp_jobs):
+            return "AssocGrpJobsLimit"
+        if share is account.share and _reached(share.jobs, bounds.max_jobs):
+            return "AssocMaxJobsLimit"
+        if share is account.share and _beyond(limit, bounds.max_wall):
+            return "AssocMaxWallDurationPerJobLimit"
+    return ""
+
+
+def _jobs_in(account: Account, quality: Quality, bounds: Bounds, limit: float, usage: Usage) -> str:
+    if _wall_reached(quality, bounds, usage):
+        return "QOSGrpWallLimit"
+    if _reached(quality.jobs, bounds.grp_jobs):
+        return "QOSGrpJobsLimit"
+    if _reached_by(quality.accounts, account.account, bounds.max_jobs_account):
+        return "MaxJobsPerAccount"
+    if _reached_by(quality.users, account.user, bounds.max_jobs):
+        return "QOSMaxJobsPerUserLimit"
+    return "QOSMaxWallDurationPerJobLimit" if _beyond(limit, bounds.max_wall) else ""
+
+
+# With nodes at hand
+
+
+def with_nodes(account: Account, amounts: Vector, limit: float, usage: Usage, safe: bool = False) -> str:
+    """Why a job cannot start with what it would have; empty if it can.
+
+    Args:
+        account: on whose account it is.
+        amounts: what it would have.
+        limit: its limit in seconds.
+        usage: past usage.
+        safe: whether it must be able to run as long as it may within the minutes that are left.
+    """
+    minutes = [amount * limit / MINUTE * account.factor for amount in amounts]
+    planned = [amount * limit / MINUTE * account.safe_factor for amount in amounts] if safe else None
+    for quality, bounds in account.own:
+        found = _of_quality(account, quality, bounds, amounts, minutes, usage, planned)
+        if found:
+            return found
+    for share, bounds in account.limits():
+        found = _of_group("Assoc", share, bounds, amounts, minutes, usage, planned)
+        if found:
+            return found
+        if share is not account.share:
+            continue
+        for kind, limits, asked in (
+            ("AssocMaxMinutesPerJob", bounds.max_tres_mins, minutes),
+            ("AssocMaxPerJob", bounds.max_tres, amounts),
+            ("AssocMaxPerNode", _of_nodes(bounds.max_tres_node, amounts), amounts),
+        ):
+            place = _exceeded(limits, asked)
+            if place is not None:
+                return reason(kind, place)
+    return ""
+
+
+def _of_quality(
+    account: Account,
+    quality: Quality,
+    bounds: Bounds,
+    amounts: Vector,
+    minutes: Vector,
+    usage: Usage,
+    planned: Vector | None,
+) -> str:
+    found = _of_group("QOS", quality, bounds, amounts, minutes, usage, planned)
+    if found:
+        return found
+    for kind, limits, use in (
+        ("PerAccount", bounds.max_run_mins_account, quality.accounts.get(account.account)),
+        ("QOSMaxPerUser", bounds.max_run_mins_user, quality.users.get(account.user)),
+    ):
+        place = _too_long(limits, minutes, use, usage)
+        if place is not None:
+            return reason(kind, place)
+    for kind, limits, asked, in_use in (
+        ("QOSMaxMinutesPerJob", bounds.max_tres_mins, minutes, None),
+        ("PerAccount", bounds.max_tres_account, amounts, quality.accounts.get(account.account)),
+        ("QOSMaxPerJob", bounds.max_tres, amounts, None),
+        ("QOSMaxPerNode", _of_nodes(bounds.max_tres_node, amounts), amounts, None),
+    ):
+        place = _exceeded(limits, asked, in_use)
+        if place is not None:
+            return reason(kind, place)
+    place = _short_of(bounds.min_tres, amounts)
+    if place is not None:
+        return reason("QOSMin", place)
+    place = _exceeded(bounds.max_tres_user, amounts, quality.users.get(account.user))
+    return reason("QOSMaxPerUser", place) if place is not None else ""
+
+
+def _of_group(
+    prefix: str,
+    use: Use,
+    bounds: Bounds,
+    amounts: Vector,
+    minutes: Vector,
+    usage: Usage,
+    planned: Vector | None,
+) -> str:
+    """Limits of all jobs of an association or a quality of service together."""
+    for place, most in bounds.grp_tres_mins:
+        if usage.beyond(Comparison(Limited.USED, use.row, place, most)) or (
+            planned is not None and usage.beyond(Comparison(Limited.BOTH, use.row, place, most, planned[place]))
+        ):
+            return reason(f"{prefix}GrpMinutes", place)
+    over = _exceeded(bounds.grp_tres, amounts, use)
+    if over is not None:
+        return reason(f"{prefix}Grp", over)
+    over = _too_long(bounds.grp_tres_run_mins, minutes, use, usage)
+    return reason(f"{prefix}GrpRunMinutes", over) if over is not None else ""
+
+
+def _too_long(limits: Limits, minutes: Vector, use: Use | None, usage: Usage) -> int | None:
+    """The first resource of which running jobs could still use too many minutes, or None."""
+    for place, most in limits:
+        own = int(minutes[place])
+        if use is None or use.row < 0:
+            over = own > most
+        else:
+            over = usage.beyond(Comparison(Limited.RUNNING, use.row, place, most, own))
+        if over:
+            return place
+    return None
+
+
+def _wall_reached(use: Use, bounds: Bounds, usage: Usage) -> bool:
+    """Whether all jobs of an association or a quality of service together have run as long as they may."""
+    most = bounds.grp_wall
+    return most is not None and usage.beyond(Comparison(Limited.WALL, use.row, 0, most))
+
+
+# While a job runs
+
+
+def used_up(account: Account, usage: Usage, seconds: float) -> bool:
+    """Whether a running job must end because minutes are used up (observation E8).
+
+    Args:
+        account: on whose account it is.
+        usage: past usage, as of the last period.
+        seconds: how long it runs.
+    """
+    groups: list[tuple[int, Bounds]] = [(quality.row, bounds) for quality, bounds in account.own]
+    groups += [(share.row, bounds) for share, bounds in account.limits()]
+    for row, bounds in groups:
+        if _reached(usage.wall[row] / MINUTE, bounds.grp_wall):
+            return True
+        if any(whole_minutes(usage.tres, row, place) >= most for place, most in bounds.grp_tres_mins):
+            return True
+    amounts = account.amounts or []
+    minutes = [amount * (seconds // MINUTE) for amount in amounts]
+    own = [bounds.max_tres_mins for _, bounds in account.own] + [next(account.limits())[1].max_tres_mins]
+    return any(_exceeded(limits, minutes) is not None for limits in own) if minutes else False
+
+
+def may_be_used_up(account: Account) -> bool:
+    """Whether there is any limit that :func:`used_up` looks at."""
+    bounds = [*(share.bounds for share in account.line), *(quality.bounds for quality in account.qualities)]
+    return any(one.grp_wall is not None or one.grp_tres_mins or one.max_tres_mins for one in bounds)
+
+
+def counts_minutes(account: Account) -> bool:
+    """Whether minutes of one job are limited, which pass while it runs."""
+    bounds = [own for _, own in account.own]
+    return any(one.max_tres_mins for one in (*bounds, next(account.limits())[1]))
+
+
+def reserves_nothing(job: Job) -> bool:
+    """Whether a job's quality of service says ``NoReserve``, or it has not the priority to keep resources."""
+    if job.account is None:
+        return False
+    quality = job.account.quality
+    return (quality is not None and "NORESERVE" in quality.flags) or below_threshold(job)
+
+
+def below_threshold(job: Job) -> bool:
+    """Whether a job has less priority than what resources are kept for (``MinPrioThreshold``)."""
+    least = 0.0 if job.account is None else job.account.least_priority
+    return bool(least) and job.priority < least
+
+
+# Comparisons
+
+
+_OF_JOBS = ("least_share", "grp_wall", "grp_jobs", "max_jobs_account", "max_jobs", "max_wall")
+_OF_RESOURCES = (
+    *("grp_tres_mins", "grp_tres", "grp_tres_run_mins", "max_tres_mins", "max_tres", "max_tres_node"),
+    *("min_tres", "max_tres_user", "max_tres_account", "max_run_mins_user", "max_run_mins_account"),
+)
+_NO_LIMITS = Bounds()
+_OF_AGEING = ("grp_accrue", "max_accrue", "max_accrue_account")
+
+
+def _any(bounds: Bounds, names: Sequence[str]) -> bool:
+    return any(getattr(bounds, name) not in (None, ()) for name in names)
+
+
+def _own(qualities: Sequence[Quality]) -> list[tuple[Quality, Bounds]]:
+    """Qualities of service with their limits; of the second those that the first has not (observation E10)."""
+    if len(qualities) < 2:
+        return [(quality, quality.bounds) for quality in qualities]
+    first, second = qualities
+    return [(first, first.bounds), (second, _left(first.bounds, second.bounds))]
+
+
+def _left(first: Bounds, second: Bounds) -> Bounds:
+    """Limits of the second where the first has none of the kind (and, of resources, for that resource)."""
+    left = Bounds()
+    for name in Bounds.__slots__:
+        mine, theirs = getattr(second, name), getattr(first, name)
+        if isinstance(mine, tuple):
+            taken = {place for place, _ in theirs}
+            setattr(left, name, tuple(one for one in mine if one[0] not in taken))
+        else:
+            setattr(left, name, mine if theirs is None else None)
+    return left
+
+
+def _beyond(count: float, most: float | None) -> bool:
+    return most is not None and count > most
+
+
+def _reached(count: float, most: float | None) -> bool:
+    return most is not None and count >= most
+
+
+def _reached_by(table: dict[str, Use], name: str, most: float | None) -> bool:
+    if most is None:
+        return False
+    found = table.get(name)
+    return (0 if found is None else found.jobs) >= most
+
+
+def _exceeded(limits: Limits, amounts: Vector, use: Use | None = None) -> int | None:
+    """The first resource of which there would be too much, or None."""
+    for place, most in limits:
+        if amounts[place] + (0.0 if use is None else use.tres[place]) > most:
+            return place
+    return None
+
+
+def _times(limits: Limits, factor: float) -> Limits:
+    return tuple((place, most * factor) for place, most in limits)
+
+
+def _short_of(limits: Limits, amounts: Vector) -> int | None:
+    return next((place for place, least in limits if amounts[place] < least), None)
+
+
+def _of_nodes(limits: Limits, amounts: Vector) -> Limits:
+    """Limits of a node for all nodes of a job: only the average is looked at (observation E7)."""
+    return tuple((place, most * max(amounts[NODE], 1.0)) for place, most in limits)

@@ -1,0 +1,122 @@
+"""Trackable resources (TRES): what jobs are billed for and limits are about, as vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from emulator.config.slurm.model import SlurmConf
+from emulator.state.job import Job, Partition
+from slurm_sim_plugins.nodes import Allocation, Machine, Mask
+
+CPU, MEMORY, NODE, BILLING = range(4)
+"""Places of the resources that there always are."""
+ALWAYS = ("cpu", "mem", "node", "billing")
+ON_NODES = (CPU, MEMORY)
+"""Of these and of generic resources ``MAX_TRES`` bills only the largest."""
+
+Vector = list[float]
+"""An amount of each resource; memory in mebibytes."""
+
+
+class Tres:
+    """The resources that a cluster counts.
+
+    Args:
+        conf: the configuration; ``AccountingStorageTRES`` names further resources.
+        limited: resources that limits name; they are counted too.
+
+    Attributes:
+        names: in their order.
+        index: place by name.
+    """
+
+    def __init__(self, conf: SlurmConf, limited: Iterable[str] = ()) -> None:
+        stated = [name.lower() for name in conf.parameters.words("AccountingStorageTRES")]
+        self.names: Sequence[str] = tuple(dict.fromkeys([*ALWAYS, *stated, *limited]))
+        self.index: Mapping[str, int] = {name: place for place, name in enumerate(self.names)}
+        self._gres = [
+            (place, *name.removeprefix("gres/").partition(":")[::2])
+            for place, name in enumerate(self.names)
+            if name.startswith("gres/")
+        ]
+        self._licenses = [
+            (place, name.removeprefix("license/"))
+            for place, name in enumerate(self.names)
+            if name.startswith("license/")
+        ]
+        flags = {flag.upper() for flag in conf.parameters.words("PriorityFlags")}
+        self._largest = bool(flags & {"MAX_TRES", "MAX_TRES_GRES"})
+        self._gres_added = "MAX_TRES_GRES" in flags
+        self._weights: dict[str, list[tuple[int, float]]] = {}
+
+    def wanted(self, job: Job, partition: Partition, machine: Machine, managed: bool) -> Vector:
+        """What a job asks for before it is placed; memory only where it is managed."""
+        want = job.wants[partition.name]
+        nodes = want.min_nodes
+        threads = int(machine.threads[partition.nodes].max(initial=1))
+        amounts = [0.0] * len(self.names)
+        amounts[CPU] = float(max(job.options.tasks_on(nodes) * want.cpus_per_task, nodes))
+        amounts[NODE] = float(nodes)
+        if managed:
+            units = -(-amounts[CPU] // threads)
+            amounts[MEMORY] = want.memory_per_node * nodes + want.memory_per_unit * units
+        for place, kind, type_ in self._gres:
+            for gres, per in ((want.gres, nodes), (want.gres_total, 1)):
+                amounts[place] += per * sum(
+                    count for name, stated, count in gres if name == kind and type_ in ("", stated)
+                )
+        self._add_licenses(amounts, job)
+        amounts[BILLING] = self.bill(amounts, partition)
+        return amounts
+
+    def allocated(self, job: Job, allocation: Allocation, partition: Partition, machine: Machine) -> Vector:
+        """What a job has."""
+        amounts = [0.0] * len(self.names)
+        threads = machine.threads
+        amounts[CPU] = float(
+            sum(units * int(threads[node]) for node, units in zip(allocation.nodes, allocation.units, strict=True))
+        )
+        amounts[MEMORY] = float(sum(allocation.memory))
+        amounts[NODE] = float(len(allocation.nodes))
+        for place, kind, type_ in self._gres:
+            amounts[place] = float(
+                sum(
+                    sum(counts)
+                    for (name, has), counts in allocation.gres.items()
+                    if name == kind and type_ in ("", has)
+                )
+            )
+        self._add_licenses(amounts, job)
+        amounts[BILLING] = self.bill(amounts, partition)
+        return amounts
+
+    def of_nodes(self, nodes: Mask, machine: Machine) -> Vector:
+        """What some nodes have in all; CPUs are what they bill."""
+        amounts = [0.0] * len(self.names)
+        amounts[CPU] = amounts[BILLING] = float(machine.cpus[nodes].sum())
+        amounts[MEMORY], amounts[NODE] = float(machine.memory[nodes].sum()), float(nodes.sum())
+        for place, kind, type_ in self._gres:
+            amounts[place] = sum(
+                float(counts[nodes].sum())
+                for (name, stated), counts in machine.gres.items()
+                if name == kind and type_ in ("", stated)
+            )
+        return amounts
+
+    def _add_licenses(self, amounts: Vector, job: Job) -> None:
+        for place, name in self._licenses:
+            amounts[place] = float(sum(count for has, count in job.options.licenses if has == name))
+
+    def bill(self, amounts: Vector, partition: Partition) -> float:
+        """What a partition bills: the weighted sum, or the largest with ``MAX_TRES``; CPUs if it states no weights."""
+        weights = self._weights.get(partition.name)
+        if weights is None:
+            stated = partition.billing or {"cpu": 1.0}
+            weights = [(self.index[name], weight) for name, weight in stated.items() if name in self.index]
+            self._weights[partition.name] = weights
+        if not self._largest:
+            return sum(amounts[place] * weight for place, weight in weights)
+        gres = {place for place, *_ in self._gres}
+        single = set(ON_NODES) if self._gres_added else {*ON_NODES, *gres}
+        largest = max((amounts[place] * weight for place, weight in weights if place in single), default=0.0)
+        return largest + sum(amounts[place] * weight for place, weight in weights if place not in single)

@@ -1,0 +1,51 @@
+"""Which plugins can run on which machine, and beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_plugins.manager import Selection
+
+PROCESSORS, NODES = "processors", "nodes"
+REMEDY = {
+    PROCESSORS: "give a slurm.conf, or leave the plugin out",
+    NODES: "leave it out, or take one that knows nodes: a scheduler that asks view.plan(), such as sched/easy",
+}
+"""What to do where a plugin is not for the machine."""
+
+
+def check_machines(selection: Selection, names: Iterable[str], machine: str) -> None:
+    """Refuse plugins whose class says that they are for other machines (``machines``).
+
+    Args:
+        selection: the plugins of a run.
+        names: of those that are looked at.
+        machine: ``processors`` or ``nodes``.
+
+    Raises:
+        ConfigurationError: one is for others.
+    """
+    for name in names:
+        machines = getattr(selection.plugins[name], "machines", (machine,))
+        if machine not in machines:
+            raise ConfigurationError(
+                f"{name} is for machines of {' or '.join(machines)}, and this one is of {machine}; {REMEDY[machine]}"
+            )
+
+
+def check_order(selection: Selection) -> None:
+    """Refuse an order of candidates beside a scheduler that never asks for one.
+
+    Args:
+        selection: the plugins of a run.
+
+    Raises:
+        ConfigurationError: the scheduler leaves the main loop to the emulator.
+    """
+    scheduler, order = selection.slots["SchedulerType"], selection.slots["BackfillType"]
+    if selection.implementations("backfill_candidates") and not selection.implementations("schedule"):
+        raise ConfigurationError(
+            f"BackfillType={order}: {scheduler} tries jobs in the order of the queue; select a scheduler that asks "
+            "view.candidates(), such as sched/easy"
+        )

@@ -1,0 +1,1 @@
+"""What an operator asks for: commands of scontrol, and their times."""

@@ -1,0 +1,396 @@
+"""Operators' commands, as ``scontrol`` takes them: data, parsed and checked, never run by a shell."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from emulator.config.sacctmgr.commands import sacctmgr
+from emulator.config.slurm.duration import limit_seconds
+from emulator.config.slurm.hostlist import expand
+from emulator.state.job import Job
+from emulator.state.reservation import Reservation
+from emulator.workload.sbatch import BatchOptions, Change, after_now, with_option
+from slurm_sim_plugins.errors import InputError
+from slurm_sim_plugins.nodes import Mask
+
+if TYPE_CHECKING:
+    from emulator.engine.controller import Controller
+
+Fields = Mapping[str, str]
+Action = Callable[[list[str], "Controller"], None]
+
+
+def scontrol(command: str, controller: Controller) -> None:
+    """Carry out one command now.
+
+    Args:
+        command: such as ``scontrol update NodeName=n1 State=DRAIN``, or one of ``sacctmgr``.
+        controller: whose cluster it is.
+
+    Raises:
+        InputError: a command that is not known, or that cannot be carried out.
+    """
+    action, words = _parsed(command)
+    try:
+        action(words, controller)
+    except ValueError as error:
+        raise InputError(f"{command!r}: {error}") from error
+
+
+def check(command: str) -> None:
+    """Whether a command is one that is known, whatever it is about.
+
+    Raises:
+        InputError: it is not.
+    """
+    _parsed(command)
+
+
+def _parsed(command: str) -> tuple[Action, list[str]]:
+    """What carries a command out, and the words for it."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise InputError(f"{command!r}: {error}") from error
+    program = words.pop(0) if words and words[0] in ("scontrol", "scancel", "sacctmgr") else "scontrol"
+    if not words:
+        raise InputError(f"{command!r}: name what to do")
+    if program != "scontrol":
+        return (_scancel if program == "scancel" else _change_accounts), words
+    verb, rest = words[0].lower(), words[1:]
+    about = rest[0].lower().partition("=")[0] if rest else ""
+    if about in ("reservation", "reservationname") and verb in ("create", "update", "delete"):
+        verb, rest = f"{verb} reservation", rest[1:] if "=" not in rest[0] else rest
+    if verb not in VERBS:
+        raise InputError(f"{command!r}: the emulator knows scancel, sacctmgr, and of scontrol {', '.join(VERBS)}")
+    return VERBS[verb], rest
+
+
+def _change_accounts(words: list[str], controller: Controller) -> None:
+    accounting = controller.cluster.accounting
+    if accounting is None:
+        raise InputError("there are no accounts that could be changed")
+    sacctmgr(["sacctmgr", *words], accounting.manager.accounts)
+    accounting.changed()
+
+
+def _fields(words: list[str]) -> dict[str, str]:
+    fields = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        fields[key.lower() if equals else ""] = value if equals else word
+    return fields
+
+
+def _jobs(words: list[str], controller: Controller) -> list[Job]:
+    """Jobs by id, list of ids, or name."""
+    found: list[Job] = []
+    for word in words:
+        key, equals, value = word.partition("=")
+        if equals and key.lower() in ("jobname", "name"):
+            found += [job for job in controller.cluster.jobs.values() if job.name == value]
+            continue
+        for text in (value if equals else word).split(","):
+            found += _named(text, controller)
+    return found
+
+
+def _named(text: str, controller: Controller) -> list[Job]:
+    """A job by its id, all tasks of an array by its id, one of them as ``ID_INDEX``, or all jobs of a name."""
+    jobs = controller.cluster.jobs.values()
+    array, underscore, index = text.partition("_")
+    if text.isdigit():
+        found = [job for job in jobs if int(text) in (job.id, job.request.array)]
+    elif underscore and array.isdigit() and index.isdigit():
+        found = [job for job in jobs if (job.request.array, job.request.task) == (int(array), int(index))]
+    else:
+        found = []
+    found = found or [job for job in jobs if job.name == text]
+    if not found:
+        raise InputError(f"there is no job {text!r}")
+    return found
+
+
+def _hold(words: list[str], controller: Controller) -> None:
+    for job in _jobs(words, controller):
+        controller.hold(job, "JobHeldAdmin")
+
+
+def _release(words: list[str], controller: Controller) -> None:
+    for job in _jobs(words, controller):
+        controller.release(job)
+
+
+def _requeue(words: list[str], controller: Controller) -> None:
+    for job in _jobs(words, controller):
+        controller.requeue(job)
+
+
+def _requeue_hold(words: list[str], controller: Controller) -> None:
+    for job in _jobs(words, controller):
+        controller.requeue(job, hold=True)
+
+
+def _suspend(words: list[str], controller: Controller) -> None:
+    for job in _jobs(words, controller):
+        controller.suspend(job)
+
+
+def _resume(words: list[str], controller: Controller) -> None:
+    for job in _jobs(words, controller):
+        controller.resume(job)
+
+
+def _top(words: list[str], controller: Controller) -> None:
+    """Each gets the highest priority of its user's jobs in its partition; these lose as much (observation K3)."""
+    for job in _jobs(words, controller):
+        others = [
+            other
+            for other in controller.cluster.pending()
+            if other.request.user == job.request.user and other.partitions[0] is job.partitions[0]
+            if other is not job and not other.on_hold
+        ]
+        gain = max(0, *(other.priority - job.priority for other in others)) if others else 0
+        _lift(job, gain)
+        for place, other in enumerate(others):
+            share = gain // (len(others) - place)
+            _lift(other, -share)
+            gain -= share
+
+
+def _lift(job: Job, amount: float) -> None:
+    job.lift += amount
+    job.shift(amount)
+
+
+def _update(words: list[str], controller: Controller) -> None:
+    fields = _fields(words)
+    if "nodename" in fields:
+        _update_nodes(fields, controller)
+    elif "partitionname" in fields:
+        _update_partition(fields, controller)
+    else:
+        _update_jobs(words, fields, controller)
+
+
+def _update_nodes(fields: Fields, controller: Controller) -> None:
+    state = fields.get("state", "").upper()
+    for name in expand(fields["nodename"]):
+        if name not in controller.cluster.machine.index:
+            raise InputError(f"there is no node {name!r}")
+        controller.set_node(controller.cluster.machine.index[name], state)
+
+
+def _update_partition(fields: Fields, controller: Controller) -> None:
+    partition = controller.cluster.partitions.get(fields["partitionname"])
+    if partition is None:
+        raise InputError(f"there is no partition {fields['partitionname']!r}")
+    for key, value in fields.items():
+        if key == "state":
+            partition.state = value.upper()
+        elif key == "maxtime":
+            partition.max_time = limit_seconds(value)
+        elif key == "prioritytier":
+            partition.tier = int(value)
+        elif key != "partitionname":
+            raise InputError(f"of a partition the emulator can update State, MaxTime and PriorityTier, not {key!r}")
+
+
+def _update_jobs(words: list[str], fields: Fields, controller: Controller) -> None:
+    who = [word for word in words if "=" not in word or word.lower().startswith(("jobid=", "jobname=", "job="))]
+    for job in _jobs(who, controller):
+        for key, value in fields.items():
+            if key in ("", "jobid", "jobname", "job"):
+                continue
+            _update_job(job, key, value, controller)
+
+
+def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
+    if key == "priority":
+        if value == "0":
+            controller.hold(job, "JobHeldAdmin")
+        else:
+            job.priority, job.held_by, job.fixed_priority = int(value), "", True
+    elif key == "nice":
+        job.shift(job.nice - int(value))
+        job.nice = int(value)
+    elif key == "sitefactor":
+        job.shift(int(value) - job.site)
+        job.site = int(value)
+    elif key == "timelimit":
+        job.limit = limit_seconds(value)
+        if job.run is not None:
+            job.run.limit = job.limit
+    elif key in OF_A_JOB:
+        controller.change(job, OF_A_JOB[key](job.options, value))
+    else:
+        known = ", ".join(("priority", "nice", "sitefactor", "timelimit", *OF_A_JOB))
+        raise InputError(f"of a job the emulator can update {known}, not {key!r}")
+
+
+def _as(option: str) -> Change:
+    """A field that says what an option of ``sbatch`` says."""
+    return lambda options, value: with_option(options, option, value)
+
+
+def _requeues(options: BatchOptions, value: str) -> BatchOptions:
+    if value not in ("0", "1"):
+        raise ValueError(f"Requeue is 0 or 1, not {value!r}")
+    return replace(options, requeue=value == "1")
+
+
+def _throttle(options: BatchOptions, value: str) -> BatchOptions:
+    if options.array is None:
+        raise ValueError("only an array has an ArrayTaskThrottle")
+    return replace(options, array=replace(options.array, limit=int(value)))
+
+
+def _condition(options: BatchOptions, value: str) -> BatchOptions:
+    """Other conditions on other jobs; none where the value is empty."""
+    options = replace(options, dependencies=(), any_dependency=False)
+    return with_option(options, "dependency", value) if value else options
+
+
+OF_A_JOB: dict[str, Change] = {
+    "partition": _as("partition"),
+    "account": _as("account"),
+    "qos": _as("qos"),
+    "numnodes": _as("nodes"),
+    "numtasks": _as("ntasks"),
+    "features": lambda options, value: replace(options, constraint=value),
+    "reqnodelist": _as("nodelist"),
+    "excnodelist": _as("exclude"),
+    "minmemorynode": _as("mem"),
+    "minmemorycpu": _as("mem-per-cpu"),
+    "licenses": _as("licenses"),
+    "timemin": _as("time-min"),
+    "starttime": _as("begin"),
+    "deadline": _as("deadline"),
+    "dependency": _condition,
+    "reservationname": _as("reservation"),
+    "requeue": _requeues,
+    "arraytaskthrottle": _throttle,
+}
+"""Fields of a waiting job that can be updated besides its priority, nice value and limit."""
+
+
+def _create_reservation(words: list[str], controller: Controller) -> None:
+    fields, now = _fields(words), controller.cluster.now
+    start = _time("StartTime", fields.get("starttime", "now"), now)
+    controller.reserve(
+        fields.get("reservationname", ""),
+        start,
+        _end(fields, start, now, float("inf")),
+        nodes=_nodes(fields, controller),
+        count=int(fields["nodecnt"]) if "nodecnt" in fields else None,
+        users=_words(fields.get("users", "")),
+        accounts=_words(fields.get("accounts", "")),
+        flags=frozenset(word.upper() for word in _words(fields.get("flags", ""))),
+    )
+
+
+def _update_reservation(words: list[str], controller: Controller) -> None:
+    fields, now = _fields(words), controller.cluster.now
+    one = _reservation(fields, controller)
+    nodes = _nodes(fields, controller)
+    one.start = _time("StartTime", fields["starttime"], now) if "starttime" in fields else one.start
+    one.end = _end(fields, one.start, now, one.end)
+    one.nodes = one.nodes if nodes is None else nodes
+    one.users = _words(fields["users"]) if "users" in fields else one.users
+    one.accounts = _words(fields["accounts"]) if "accounts" in fields else one.accounts
+    controller.wake_at(one.start, one.end)
+
+
+def _delete_reservation(words: list[str], controller: Controller) -> None:
+    one = _reservation(_fields([f"reservationname={word}" if "=" not in word else word for word in words]), controller)
+    if any(job.options.reservation == one.name for job in controller.cluster.running.values()):
+        raise InputError("Requested reservation is in use")
+    del controller.reservations.by_name[one.name]
+
+
+def _reservation(fields: Fields, controller: Controller) -> Reservation:
+    name = fields.get("reservationname", "")
+    if name not in controller.reservations.by_name:
+        raise InputError(f"there is no reservation {name!r}")
+    return controller.reservations.by_name[name]
+
+
+def _nodes(fields: Fields, controller: Controller) -> Mask | None:
+    names, machine = fields.get("nodes", ""), controller.cluster.machine
+    if names.upper() == "ALL":
+        return machine.mask_of(machine.names)
+    listed = expand(names) if names else []
+    unknown = [name for name in listed if name not in machine.index]
+    if unknown:
+        raise InputError(f"there is no node {unknown[0]!r}")
+    return machine.mask_of(listed) if listed else None
+
+
+def _end(fields: Fields, start: float, now: float, otherwise: float) -> float:
+    if "duration" in fields:
+        return start + limit_seconds(fields["duration"])
+    return _time("EndTime", fields["endtime"], now) if "endtime" in fields else otherwise
+
+
+def _time(name: str, text: str, now: float) -> float:
+    try:
+        return now + after_now(text)
+    except ValueError as error:
+        raise InputError(f"{name}={text}: {error}") from error
+
+
+def _scancel(words: list[str], controller: Controller) -> None:
+    """Jobs by id or list of ids; ``-u``, ``-n`` and ``-p`` for all of a user, a name, a partition."""
+    ids, chosen = _chosen(words)
+    jobs = _jobs(ids, controller) if ids else list(controller.cluster.jobs.values())
+    for job in jobs:
+        if not job.over and all(CHOICES[name](job, value) for name, value in chosen.items()):
+            controller.cancel(job)
+
+
+def _chosen(words: list[str]) -> tuple[list[str], dict[str, str]]:
+    """Words that name jobs, and what else they must be."""
+    ids, chosen, rest = [], {}, list(reversed(words))
+    while rest:
+        word = rest.pop()
+        if not word.startswith("-"):
+            ids.append(word)
+            continue
+        name, equals, value = word.partition("=")
+        if name not in CHOICES or not (equals or rest):
+            raise InputError(f"{word!r}: of scancel the emulator takes job ids and {', '.join(CHOICES)}, with a value")
+        chosen[name] = value if equals else rest.pop()
+    if not ids and not chosen:
+        raise InputError("name the jobs to cancel")
+    return ids, chosen
+
+
+CHOICES: dict[str, Callable[[Job, str], bool]] = {
+    **dict.fromkeys(("-u", "--user"), lambda job, value: job.request.user == value),
+    **dict.fromkeys(("-n", "--name"), lambda job, value: job.name == value),
+    **dict.fromkeys(("-p", "--partition"), lambda job, value: value in [one.name for one in job.partitions]),
+}
+"""What ``scancel`` takes besides ids of jobs."""
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word for word in text.split(",") if word)
+
+
+VERBS: dict[str, Action] = {
+    "hold": _hold,
+    "release": _release,
+    "requeue": _requeue,
+    "requeuehold": _requeue_hold,
+    "suspend": _suspend,
+    "resume": _resume,
+    "top": _top,
+    "update": _update,
+    "create reservation": _create_reservation,
+    "update reservation": _update_reservation,
+    "delete reservation": _delete_reservation,
+}
+"""What the emulator carries out, by verb."""

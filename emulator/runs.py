@@ -1,0 +1,202 @@
+"""A run on each kind of machine, in one form: processors that are counted, and the nodes of a ``slurm.conf``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from emulator.accounting.describe import describe, describe_cluster
+from emulator.accounting.eventlog import EventLog
+from emulator.accounting.records import Records, collect
+from emulator.accounting.runfolder import write_notes, write_run
+from emulator.config.options import Config
+from emulator.config.preemption import Preemption
+from emulator.engine.simulation import Simulation
+from emulator.workload.workload import Workload
+from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_plugins.manager import Catalogue, Selection, select
+
+if TYPE_CHECKING:
+    from emulator.config.sacctmgr.database import Accounts
+    from emulator.config.slurm.controller import Timing
+    from emulator.config.slurm.model import SlurmConf
+    from emulator.engine.controller import Controller
+    from emulator.explain.recording import Explainer
+    from emulator.snapshot.keeper import Keeper
+    from emulator.workload.submissions import Submissions
+    from slurm_sim_plugins.views import Situation
+
+About = dict[str, Any]
+"""The content of ``run.toml``."""
+
+
+class CountedRun:
+    """A run on processors.
+
+    Args:
+        workload: the jobs.
+        config: how to simulate.
+        catalogue: plugins that were found.
+
+    Raises:
+        ConfigurationError: plugins or options that cannot go together; a machine of no known size.
+    """
+
+    def __init__(self, workload: Workload, config: Config, catalogue: Catalogue) -> None:
+        self.config = config
+        self._workload = workload
+        self._processors = _processors(config, workload)
+        self.selection: Selection = select(catalogue, config.slots, config.plugin_options, config.seed)
+        self._log: EventLog | None = None
+
+    def begin(self, log: EventLog | None, report: Callable[[int], None] | None, whole: bool) -> None:
+        """Make the empty machine."""
+        self._log = log
+        self._simulation = Simulation(self._workload, self._processors, self.config, self.selection, log)
+
+    @property
+    def situation(self) -> Situation:
+        """What views show."""
+        return self._simulation.situation
+
+    @property
+    def now(self) -> float:
+        """Simulated time in seconds."""
+        return self._simulation.situation.now
+
+    def run(self, report: Callable[[int], None] | None, keeper: Keeper | None, explainer: Explainer | None) -> None:
+        """Run to the end."""
+        if keeper is None or self._log is None:
+            self._simulation.run(report)
+        else:
+            parts = {"the recording of decisions": explainer}
+            keeper.run(self._simulation, self.selection, self._log, parts, report)
+
+    def ended(self, status: str, error: str) -> tuple[Records, About]:
+        """What became of the jobs, and the description of the run."""
+        simulation = self._simulation
+        records = collect(simulation.table, self._workload, self._processors, simulation.stays)
+        return records, describe(self._workload, self._processors, self.config, self.selection, status, error)
+
+    def write(self, folder: Path, records: Records, about: About) -> None:
+        """Write what a folder of such a run has."""
+        write_run(folder, records, about)
+
+    def close(self) -> None:
+        """Let go of all state."""
+        self._simulation.close()
+
+
+def _processors(config: Config, workload: Workload) -> int:
+    processors = config.processors if config.processors is not None else workload.machine
+    if processors is None:
+        raise ConfigurationError(f"{workload.name} does not say how large the machine is; give the processors")
+    if processors < 1:
+        raise ConfigurationError(f"a machine of {processors} processors cannot run a job; give 1 or more")
+    return processors
+
+
+class ClusterRun:
+    """A run on the nodes and partitions of a ``slurm.conf``.
+
+    Args:
+        submissions: what is submitted.
+        conf: the configuration.
+        config: slots, options of plugins and the clock, by default Slurm's.
+        catalogue: plugins that were found.
+        accounts: associations and qualities of service; None for none.
+        actions: operators' commands.
+        timing: what real daemons take their time for.
+
+    Raises:
+        ConfigurationError: a cluster without nodes; options or plugins that cannot go with it.
+    """
+
+    def __init__(
+        self,
+        submissions: Submissions,
+        conf: SlurmConf,
+        config: Config,
+        catalogue: Catalogue,
+        accounts: Accounts | None,
+        actions: Sequence[tuple[float, Callable[[Controller], None]]],
+        timing: Timing | None,
+    ) -> None:
+        from emulator.slots import plugins_for
+
+        if not conf.nodes:
+            raise ConfigurationError(f"{conf.source}: there is no NodeName line, so there is no machine; add one")
+        self.config = config.on_cluster()
+        self._submissions = submissions
+        self._accounts, self._actions, self._timing = accounts, actions, timing
+        self._file = conf
+        self._conf, self._slots, self.selection = plugins_for(conf, self.config, catalogue, accounts)
+        self._whole = False
+
+    def begin(self, log: EventLog | None, report: Callable[[int], None] | None, whole: bool) -> None:
+        """Make the empty cluster; ``whole`` if all is noted that a folder has."""
+        from emulator.accounting.journal import Journal
+        from emulator.engine.controller import Controller
+
+        config = self.config
+        assert config.clock is not None
+        self._controller = Controller(
+            self._conf,
+            self._submissions.requests,
+            self._actions,
+            self._timing,
+            self.selection,
+            self._accounts,
+            self._submissions.epoch or 0,
+            config.compiled_or_default,
+            config.preemption if config.preemption != Preemption() else None,
+            clock=config.clock,
+            passes=config.passes,
+            log=log,
+            report=report,
+        )
+        self._journal = Journal(self._controller) if whole else None
+
+    @property
+    def situation(self) -> Situation:
+        """What views show."""
+        return self._controller.policies.situation
+
+    @property
+    def now(self) -> float:
+        """Simulated time in seconds."""
+        return self._controller.cluster.now
+
+    def run(self, report: Callable[[int], None] | None, keeper: Keeper | None, explainer: Explainer | None) -> None:
+        """Run to the end."""
+        from emulator.scheduling.policies import calculation_period
+
+        controller, journal = self._controller, self._journal
+        controller.run(observe=journal)
+        if journal is not None and self._accounts is not None:
+            # What the last jobs used is charged at the end of the period.
+            controller.run(
+                controller.cluster.now + calculation_period(self._conf, controller.policies.priority), journal
+            )
+
+    def ended(self, status: str, error: str) -> tuple[Records, About]:
+        """What became of the jobs, and the description of the run."""
+        from emulator.accounting.cluster_records import collect_cluster
+
+        controller = self._controller
+        records = collect_cluster(controller, self._submissions.epoch, whole=self._journal is not None)
+        parts = self._file, self._submissions, records, self.config, self.selection, self._slots
+        return records, describe_cluster(controller, *parts, status, error)
+
+    def write(self, folder: Path, records: Records, about: About) -> None:
+        """Write what a folder of such a run has."""
+        from emulator.accounting.cluster import write_cluster
+
+        assert self._journal is not None
+        write_notes(folder, self._journal.tables())
+        write_cluster(folder, self._conf)
+        write_run(folder, records, about)
+
+    def close(self) -> None:
+        """Nothing is to be let go of by hand."""

@@ -1,0 +1,54 @@
+"""What compiled code keeps of a cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from emulator.scheduling.runs import RunTable
+from emulator.scheduling.select_compiled import Code, Selector, encode
+from emulator.state.job import Job, Partition
+from slurm_sim_plugins.nodes import Allocation, Free, Mask
+
+if TYPE_CHECKING:
+    from emulator.scheduling.windows_compiled import Searches
+    from emulator.state.cluster import Cluster
+
+
+class Compiled:
+    """Requests as numbers, runs as columns, and room for the kernels.
+
+    Args:
+        cluster: the situation.
+
+    Attributes:
+        selector: chooses nodes.
+        runs: running jobs by planned end.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self.selector = Selector(cluster.machine)
+        self.runs = RunTable(cluster)
+        self._searches: Searches | None = None
+        self._codes: dict[tuple[int, str], Code | None] = {}
+
+    def code(self, job: Job, partition: Partition) -> Code | None:
+        """What a job asks of a partition as numbers; None if it is not plain."""
+        key = (job.alike, partition.name)
+        if key not in self._codes:
+            self._codes[key] = encode(job.wants[partition.name], self._cluster.machine)
+        return self._codes[key]
+
+    def searches(self) -> Searches:
+        """The searches of a cycle of backfill."""
+        from emulator.scheduling.windows_compiled import Searches
+
+        if self._searches is None:
+            self._searches = Searches(self._cluster.free.table)
+        return self._searches
+
+    def select(self, job: Job, partition: Partition, usable: Mask, free: Free) -> Allocation | None:
+        """The nodes for a plain job out of what is free, or None if it does not fit; see :meth:`code`."""
+        code = self.code(job, partition)
+        assert code is not None
+        return self.selector.select(job.wants[partition.name], code, free, usable)

@@ -1,0 +1,43 @@
+"""What the loops may ask of the controller."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from emulator.execution.gang import Rows
+from emulator.state.job import Job, Partition
+from emulator.state.reservation import Reservations
+from slurm_sim_plugins.nodes import Allocation, Mask
+
+
+class Controls(Protocol):
+    """The controller, as the loops see it.
+
+    Attributes:
+        rows: jobs that share resources.
+        reservations: nodes that are kept for some.
+    """
+
+    rows: Rows
+    reservations: Reservations
+
+    def start(
+        self,
+        job: Job,
+        partition: Partition,
+        allocation: Allocation,
+        limit: float | None = None,
+        row: int = 0,
+        reason: str = "",
+        backfilled: bool = False,
+    ) -> None:
+        """Start a waiting job now; ``limit`` replaces its limit, ``row`` is that of gang scheduling.
+
+        ``reason`` is the scheduler's, for the event log; ``backfilled`` says that it goes ahead of one that waits.
+        """
+
+    def preempt(self, job: Job, preemptor: Job) -> None:
+        """Make a running job give way."""
+
+    def not_reserved(self, job: Job, at: float | None = None, length: float | None = None) -> Mask:
+        """Nodes that no reservation keeps from a job from ``at`` (now) on, for ``length`` seconds (its limit)."""

@@ -1,0 +1,97 @@
+"""Dependencies: may a job become eligible, not yet, or never?"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from emulator.state.cluster import Cluster
+from emulator.state.job import Job, State
+from emulator.workload.sbatch import Dependency
+
+
+class Met(Enum):
+    """Whether a condition is met."""
+
+    YES = auto()
+    NOT_YET = auto()
+    NEVER = auto()
+
+
+def dependencies_met(job: Job, cluster: Cluster) -> Met:
+    """Whether the dependencies of a job are met: all of them, or with ``?`` one."""
+    found = [_met(dependency, job, cluster) for dependency in job.options.dependencies]
+    if not found:
+        return Met.YES
+    if job.options.any_dependency:
+        if Met.YES in found:
+            return Met.YES
+        return Met.NOT_YET if Met.NOT_YET in found else Met.NEVER
+    if Met.NEVER in found:
+        return Met.NEVER
+    return Met.NOT_YET if Met.NOT_YET in found else Met.YES
+
+
+def is_circular(job: Job, cluster: Cluster) -> bool:
+    """Whether a new job would wait for itself by way of others; so many of these are looked at as may be."""
+    own = {job.id, job.request.array}
+    waits_for, tested = list(job.options.dependencies), set[int]()
+    while waits_for and len(tested) < cluster.parameters.max_depend_depth:
+        dependency = waits_for.pop(0)
+        if dependency.kind == "singleton" or dependency.job in tested:
+            continue
+        if dependency.job in own:
+            return True
+        tested.add(dependency.job)
+        others = [other for other in _jobs_of(dependency.job, cluster) if other.state is State.PENDING]
+        waits_for += [further for other in others[:1] for further in other.options.dependencies]
+    return False
+
+
+def _met(dependency: Dependency, job: Job, cluster: Cluster) -> Met:
+    if dependency.kind == "singleton":
+        return _singleton(job, cluster)
+    others = _jobs_of(dependency.job, cluster)
+    if dependency.kind == "aftercorr":
+        others = _partner(others, job)
+    if not others:
+        return Met.YES  # A job that is not known any more counts as done.
+    found = [_one(dependency, other, cluster.now) for other in others]
+    if Met.NOT_YET in found:
+        return Met.NOT_YET
+    if dependency.kind == "afternotok":
+        return Met.YES if Met.YES in found else Met.NEVER
+    return Met.NEVER if Met.NEVER in found else Met.YES
+
+
+def _one(dependency: Dependency, other: Job, now: float) -> Met:
+    if dependency.kind == "after":
+        started = other.runs[0].start if other.runs else None
+        if other.state is State.CANCELLED and started is None:
+            return Met.YES
+        return Met.YES if started is not None and now >= started + dependency.delay else Met.NOT_YET
+    if not other.over:
+        return Met.NOT_YET
+    done = other.state is State.COMPLETED
+    if dependency.kind == "afterany":
+        return Met.YES
+    wanted = done if dependency.kind in ("afterok", "aftercorr") else not done
+    return Met.YES if wanted else Met.NEVER
+
+
+def _jobs_of(job: int, cluster: Cluster) -> list[Job]:
+    """The job with an id, or all tasks of that array."""
+    if job in cluster.tasks:
+        return cluster.tasks[job]
+    return [cluster.jobs[job]] if job in cluster.jobs else []
+
+
+def _partner(others: list[Job], job: Job) -> list[Job]:
+    """The task of the same index, which is all that ``aftercorr`` waits for."""
+    tasks = [other for other in others if other.request.array is not None]
+    return [other for other in tasks if other.request.task == job.request.task] or others
+
+
+def _singleton(job: Job, cluster: Cluster) -> Met:
+    """No earlier job of the same name and user is still there."""
+    others = cluster.named.get((job.request.user, job.name), [])
+    return Met.NOT_YET if any(other.id < job.id and not other.over for other in others) else Met.YES

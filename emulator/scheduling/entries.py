@@ -1,0 +1,115 @@
+"""The queue: pairs of job and partition in the order in which they are tried."""
+
+from __future__ import annotations
+
+from emulator.scheduling.dependency import Met, dependencies_met
+from emulator.scheduling.job_mgr import partition_reason
+from emulator.scheduling.reasons import reason_of_nodes
+from emulator.state.cluster import Cluster
+from emulator.state.job import RESOURCES, Job, Partition, State
+from emulator.state.reservation import Reservations
+from emulator.state.wants import BAD_CONSTRAINTS, TOO_MUCH_MEMORY
+
+Pair = tuple[Job, Partition]
+
+
+def refresh_eligibility(cluster: Cluster, reservations: Reservations) -> list[Job]:
+    """Say of each waiting job whether it may be scheduled, and why not; returns those that never can be and must go."""
+    doomed, kill = [], cluster.parameters.kill_invalid_depend
+    for job in list(cluster.unsettled.values()):
+        refresh(job, cluster, reservations)
+        cluster.order.settle(job)
+        if job.eligible is not None and job.options.array is None:
+            del cluster.unsettled[job.id]
+        if job.reason == "DependencyNeverSatisfied":
+            asked = job.options.kill_on_invalid_dependency
+            if kill if asked is None else asked:
+                doomed.append(job)
+    return doomed
+
+
+def refresh(job: Job, cluster: Cluster, reservations: Reservations) -> None:
+    """Say of a waiting job whether it may be scheduled, and why not."""
+    reason = _obstacle(job, cluster, reservations)
+    if reason:
+        job.reason = reason
+        job.eligible = job.eligible if reason == "JobArrayTaskLimit" else None
+        return
+    if job.eligible is None:
+        job.eligible = cluster.now
+        if job.accrue is None and (cluster.accounting is None or cluster.accounting.ages(job)):
+            job.accrue = cluster.now
+    bounds = [partition_reason(job, partition) for partition in job.partitions]
+    if bounds[0] is not None and all(bounds):
+        job.reason = bounds[0]
+    elif job.reason in (*OBSTACLES, *BOUNDS):
+        job.reason = "None"
+
+
+def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
+    """What a job shows that was just submitted, before it is tried."""
+    refresh(job, cluster, reservations)
+    if job.reason != "None":
+        return job.reason
+    limited = cluster.accounting.obstacle(job) if cluster.accounting is not None else ""
+    if limited:
+        return limited
+    if reservations.by_name or not cluster.machine.up.all():
+        unreserved = ~reservations.kept_from(job, cluster.now, job.plan_limit)
+        reason = reason_of_nodes(job, job.partitions[0], cluster, unreserved, cluster.no_nodes())
+        if reason != RESOURCES:
+            return reason
+    eligible = (other for other in cluster.waiting.values() if other.eligible is not None)
+    return "Priority" if any(other.priority > job.priority for other in eligible) else "None"
+
+
+OBSTACLES = (
+    "JobHeldUser",
+    "JobHeldAdmin",
+    "BeginTime",
+    "Dependency",
+    "DependencyNeverSatisfied",
+    "JobArrayTaskLimit",
+    "Reservation",
+    "ReservationDeleted",
+)
+BOUNDS = (
+    *("PartitionDown", "PartitionInactive", "PartitionTimeLimit", "PartitionNodeLimit"),
+    *(BAD_CONSTRAINTS, TOO_MUCH_MEMORY),
+)
+
+
+def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
+    if job.held_by:
+        return job.held_by
+    met = dependencies_met(job, cluster)
+    if met is not Met.YES:
+        return "Dependency" if met is Met.NOT_YET else "DependencyNeverSatisfied"
+    if job.begin > cluster.now:
+        return "BeginTime"
+    if reservations.lacks(job):
+        return "ReservationDeleted"
+    own = reservations.of(job)
+    if own is not None and own.start > cluster.now:
+        return "Reservation"
+    if array_full(job, cluster):
+        return "JobArrayTaskLimit"
+    return ""
+
+
+def array_full(job: Job, cluster: Cluster) -> bool:
+    """Whether as many tasks of its array are on the machine as may be (observation Q11)."""
+    array = job.request.options.array
+    return array is not None and 0 < array.limit <= cluster.array_tasks[job.request.array or 0]
+
+
+def queue(cluster: Cluster) -> list[Pair]:
+    """Eligible jobs: by tier of the partition, then priority, then id (observation Q7)."""
+    return [(job, partition) for _, job, partition in cluster.order.pairs()]
+
+
+def still_waits(job: Job, cluster: Cluster) -> bool:
+    """Whether it has not been started since the queue was made, nor as many other tasks of its array as may be."""
+    if job.state is not State.PENDING:
+        return False
+    return job.request.options.array is None or not array_full(job, cluster)

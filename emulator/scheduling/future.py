@@ -1,0 +1,117 @@
+"""What will be free as running jobs end, as they are planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from emulator.state.cluster import Cluster
+from emulator.state.job import Job
+from slurm_sim_plugins.nodes import Allocation, Free, Gres, Ints
+
+FIRST_WINDOW = 30.0
+"""Seconds: runs that end within it of one another are thought away together while a start is sought.
+
+It doubles, or grows by ``bf_window_linear``."""
+
+
+class Future:
+    """The nodes from now on, if nobody else starts.
+
+    Args:
+        cluster: the situation.
+        preemptable: running jobs that are no obstacle to a later start.
+        linear: growth of the windows in seconds; 0: they double.
+    """
+
+    def __init__(self, cluster: Cluster, preemptable: Sequence[Job] = (), linear: float = 0.0) -> None:
+        self._cluster = cluster
+        self._linear = linear
+        gone = {job.id for job in preemptable}
+        ends: list[tuple[float, int, Allocation]] = []
+        spare: list[Allocation] = []
+        for job in cluster.running.values():
+            if job.run is None or job.run.row:
+                continue
+            if job.id in gone:
+                spare.append(job.run.allocation)
+            else:
+                ends.append((cluster.planned_end(job), job.id, job.run.allocation))
+        ends.sort(key=lambda entry: entry[:2])
+        self._ends = [entry[0] for entry in ends]
+        self._released = Releases([entry[2] for entry in ends])
+        self._spare = Releases(spare)
+        self._known: dict[float, tuple[list[tuple[float, Free]], Iterator[tuple[float, Free]]]] = {}
+
+    def from_(self, begin: float) -> Iterator[tuple[float, Free]]:
+        """(time, what is free then): first at ``begin`` itself, then as runs end in windows that grow."""
+        if begin not in self._known:
+            self._known[begin] = ([], self._work_out(begin))
+        known, rest = self._known[begin]
+        place = 0
+        while True:
+            if place == len(known):
+                following = next(rest, None)
+                if following is None:
+                    return
+                known.append(following)
+            yield known[place]
+            place += 1
+
+    def _work_out(self, begin: float) -> Iterator[tuple[float, Free]]:
+        count = len(self._ends)
+        place = 0
+        if begin > self._cluster.now:
+            while place < count and self._ends[place] <= begin:
+                place += 1
+        base = self._cluster.free
+        yield begin, self._released.added(base, place)
+        if self._spare.count:
+            base = self._spare.added(base, self._spare.count)
+            yield begin, self._released.added(base, place)
+        window, more = FIRST_WINDOW, self._linear
+        while place < count:
+            until = self._ends[place] + window
+            while place < count and self._ends[place] <= until:
+                place += 1
+            yield max(self._ends[place - 1], begin), self._released.added(base, place)
+            window += more or window
+
+
+class Releases:
+    """Allocations in the order in which they are given back, as columns."""
+
+    def __init__(self, allocations: Sequence[Allocation]) -> None:
+        self.count = len(allocations)
+        self._offsets = np.cumsum([0, *(len(one.nodes) for one in allocations)])
+        self._nodes = _column([one.nodes for one in allocations])
+        self._units = _column([one.units for one in allocations])
+        self._memory = _column([one.memory for one in allocations])
+        kinds = {kind for one in allocations for kind in one.gres}
+        self._gres: dict[Gres, Ints] = {
+            kind: _column([one.gres.get(kind, (0,) * len(one.nodes)) for one in allocations]) for kind in kinds
+        }
+
+    def added(self, free: Free, count: int) -> Free:
+        """What is free once the first ``count`` are given back."""
+        upto = int(self._offsets[count])
+        if not upto:
+            return free
+        nodes, size = self._nodes[:upto], len(free.units)
+
+        def sums(column: Ints) -> Ints:
+            return np.bincount(nodes, weights=column[:upto], minlength=size).astype(np.int64)
+
+        later = free.copy()
+        if not free.shared:
+            later.units += sums(self._units)
+        later.memory += sums(self._memory)
+        later.jobs -= np.bincount(nodes, minlength=size)
+        for kind, column in self._gres.items():
+            later.gres[kind] += sums(column)
+        return later
+
+
+def _column(parts: Sequence[Sequence[int]]) -> Ints:
+    return np.array([value for part in parts for value in part], dtype=np.int64)

@@ -1,0 +1,221 @@
+"""Submissions: what a job wants of the machine, or why it is refused."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from emulator.state.cluster import Cluster
+from emulator.state.job import NOTHING, Job, Partition
+from emulator.state.wants import BAD_CONSTRAINTS, TOO_MUCH_MEMORY, want_of
+from emulator.workload.request import UNLIMITED, JobRequest, RejectedError
+from emulator.workload.sbatch import BatchOptions
+from slurm_sim_plugins.decisions import Plan
+from slurm_sim_plugins.nodes import Want
+
+MINUTE = 60.0
+NOT_AVAILABLE = "Requested node configuration is not available"
+NOT_ENOUGH_MEMORY = "Memory specification can not be satisfied"
+REFUSALS = {
+    "PartitionTimeLimit": "Requested time limit is invalid (missing or exceeds some limit)",
+    "PartitionNodeLimit": "Node count specification invalid",
+    TOO_MUCH_MEMORY: "Memory required by task is not available",
+}
+"""What a submission beyond a partition's bounds is told, by the reason that it would wait with; the first counts."""
+
+
+def make_job(request: JobRequest, cluster: Cluster) -> Job:
+    """The job of a submission.
+
+    Raises:
+        RejectedError: Slurm would refuse it.
+    """
+    _check_list(request)
+    partitions = _partitions(request, cluster)
+    lifted = NOTHING if cluster.accounting is None else cluster.accounting.lifted(request, partitions[0].name)
+    alike = cluster.classes.setdefault(_alike(request.options, lifted), len(cluster.classes))
+    wants = {partition.name: _known_want(alike, request, partition, cluster, lifted) for partition in partitions}
+    _check_licenses(request, cluster)
+    if cluster.parameters.ignore_constraint_validation and request.options.constraint:
+        _without_nodes(alike, wants, partitions, cluster)
+    elif not any(_fits_empty(alike, wants[partition.name], partition, cluster) for partition in partitions):
+        memory = int(cluster.machine.memory.max(initial=0))
+        too_much = all(want.memory_per_node > memory for want in wants.values())
+        raise RejectedError(f"{NOT_ENOUGH_MEMORY}\n{NOT_AVAILABLE}" if too_much else NOT_AVAILABLE)
+    soft = cluster.parameters.time_min_as_soft_limit
+    time_min = _minutes(request.options.time_min) if request.options.time_min is not None else None
+    partitions = sorted(partitions, key=lambda partition: -partition.tier)
+    place: tuple[int | str, ...] = (alike, *(partition.name for partition in partitions))
+    shared_partitions, shared_wants = cluster.places.setdefault(place, (partitions, wants))
+    job = Job(
+        request=request,
+        partitions=shared_partitions,
+        wants=shared_wants,
+        limit=_limit(request, partitions[0]),
+        time_min=None if soft else time_min,
+        plan=Plan(time_min, time_min, time_min) if soft and time_min is not None else None,
+        nice=request.options.nice,
+        submitted=cluster.now,
+        alike=alike,
+        lifted=lifted,
+    )
+    _check_limits(job, partitions, cluster)
+    if request.options.held:
+        job.held_by = "JobHeldUser"
+    job.begin = cluster.now + (request.options.begin or 0.0)
+    if request.options.deadline is not None:
+        job.deadline = cluster.now + request.options.deadline
+    return job
+
+
+def _alike(options: BatchOptions, lifted: frozenset[str]) -> BatchOptions:
+    """What of some options decides on which nodes a job fits."""
+    return replace(
+        options,
+        name="",
+        account="",
+        qos="PARTITIONMINNODES" if "PARTITIONMINNODES" in lifted else "",
+        time_limit=None,
+        time_min=None,
+        begin=None,
+        deadline=None,
+        held=False,
+        nice=0,
+        priority=None,
+        requeue=None,
+        dependencies=(),
+        any_dependency=False,
+        kill_on_invalid_dependency=None,
+        array=None,
+    )
+
+
+def _fits_empty(alike: int, want: Want, partition: Partition, cluster: Cluster) -> bool:
+    """Whether a job would fit onto all nodes of a partition, the broken ones too, if nobody was there."""
+    key = (alike, partition.name, b"")
+    if key not in cluster.fits_alone:
+        machine = cluster.machine
+        cluster.fits_alone[key] = cluster.choose(want, machine.free(), partition.nodes) is not None
+    return cluster.fits_alone[key]
+
+
+def _without_nodes(alike: int, wants: dict[str, Want], partitions: list[Partition], cluster: Cluster) -> None:
+    """A constraint that no nodes satisfy is taken in; the job waits for ever."""
+    for partition in partitions:
+        want = wants[partition.name]
+        if not want.never and not _fits_empty(alike, want, partition, cluster):
+            wants[partition.name] = cluster.wants[alike, partition.name] = replace(want, never=BAD_CONSTRAINTS)
+
+
+def partition_reason(job: Job, partition: Partition) -> str | None:
+    """Why a partition's own bounds keep a job from it, or None."""
+    want = job.wants[partition.name]
+    if partition.state in ("DOWN", "INACTIVE"):
+        return "PartitionDown" if partition.state == "DOWN" else "PartitionInactive"
+    if want.never:
+        return want.never
+    limit = job.time_min if job.time_min is not None else job.limit
+    lifted = job.lifted
+    if limit > partition.max_time and job.options.time_limit is not None and "PARTITIONTIMELIMIT" not in lifted:
+        return "PartitionTimeLimit"
+    most = partition.max_nodes
+    if most is not None and want.min_nodes > most and "PARTITIONMAXNODES" not in lifted:
+        return "PartitionNodeLimit"
+    most = want.most_nodes
+    if most is not None and most < partition.min_nodes and "PARTITIONMINNODES" not in lifted:
+        return "PartitionNodeLimit"
+    return None
+
+
+def _check_list(request: JobRequest) -> None:
+    """What ``sbatch`` itself refuses: a list of more nodes than are wanted."""
+    listed, most = len(request.options.node_list), request.options.max_nodes
+    if most is not None and listed > most:
+        raise RejectedError(f"invalid number of nodes (-N {listed}-{most})")
+
+
+def check_count(request: JobRequest, cluster: Cluster) -> None:
+    """Arrays have bounds, and so has the number of jobs that are not over.
+
+    Raises:
+        RejectedError: a submission is beyond one of them.
+    """
+    parameters, array = cluster.parameters, request.options.array
+    if array is not None:
+        most = min(parameters.max_array_size, parameters.max_array_tasks)
+        if max(array.indices) >= parameters.max_array_size or len(array.indices) > most:
+            raise RejectedError("Invalid job array specification")
+    tasks = len(array.indices) if array is not None else 1
+    there = len(cluster.waiting) + len(cluster.running) + len(cluster.suspended)
+    if there + tasks > parameters.max_job_count:
+        raise RejectedError("Slurm temporarily unable to accept job: MaxJobCount is reached")
+
+
+def _partitions(request: JobRequest, cluster: Cluster) -> list[Partition]:
+    if not request.options.partitions:
+        if cluster.default is None:
+            raise RejectedError("No partition specified or system default partition")
+        return _reserved([_open(cluster.default, cluster)], request)
+    unknown = [name for name in request.options.partitions if name not in cluster.partitions]
+    if unknown:
+        raise RejectedError("Invalid partition name specified")
+    names = [_open(cluster.partitions[name], cluster).name for name in request.options.partitions]
+    found = _reserved([cluster.partitions[name] for name in dict.fromkeys(names)], request)
+    if not any(partition.takes_jobs for partition in found):
+        raise RejectedError("Required partition not available (inactive or drain)")
+    return found
+
+
+def _open(partition: Partition, cluster: Cluster) -> Partition:
+    """The partition, or the alternate of one that takes no jobs."""
+    seen = [partition.name]
+    while not partition.takes_jobs and partition.alternate and partition.alternate not in seen:
+        partition = cluster.partitions[partition.alternate]
+        seen.append(partition.name)
+    return partition
+
+
+def _reserved(partitions: list[Partition], request: JobRequest) -> list[Partition]:
+    """Those that may be used without a reservation, if a job names none."""
+    found = [partition for partition in partitions if request.options.reservation or not partition.needs_reservation]
+    if not found:
+        raise RejectedError("Access/permission denied")
+    return found
+
+
+def _known_want(
+    alike: int, request: JobRequest, partition: Partition, cluster: Cluster, lifted: frozenset[str]
+) -> Want:
+    """What a job needs in a partition: the same as all that ask for the same."""
+    key = (alike, partition.name)
+    if key not in cluster.wants:
+        fewest = 1 if "PARTITIONMINNODES" in lifted else partition.min_nodes
+        cluster.wants[key] = want_of(request, partition, cluster, fewest)
+    return cluster.wants[key]
+
+
+def _check_licenses(request: JobRequest, cluster: Cluster) -> None:
+    for name, count in request.options.licenses:
+        too_many = name in cluster.licenses and count > cluster.licenses[name][0]
+        if name not in cluster.licenses or (too_many and not cluster.parameters.allow_zero_lic):
+            raise RejectedError("Invalid license specification")
+
+
+def _limit(request: JobRequest, partition: Partition) -> float:
+    if request.options.time_limit is not None:
+        return _minutes(request.options.time_limit)
+    return partition.default_time if partition.default_time is not None else partition.max_time
+
+
+def _minutes(seconds: float) -> float:
+    """Limits are whole minutes, rounded up (observation T1)."""
+    return seconds if seconds == UNLIMITED else math.ceil(seconds / MINUTE) * MINUTE
+
+
+def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> None:
+    """EnforcePartLimits: refuse what no (ANY) or not every (ALL, YES) partition would take."""
+    enforce = cluster.parameters.enforce_part_limits
+    reasons = [partition_reason(job, partition) for partition in partitions]
+    exceeded = [reason for reason in reasons if reason in REFUSALS]
+    if exceeded and (enforce in ("ALL", "YES") or (enforce == "ANY" and len(exceeded) == len(partitions))):
+        raise RejectedError(next(words for reason, words in REFUSALS.items() if reason in exceeded))

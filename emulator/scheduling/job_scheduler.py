@@ -1,0 +1,192 @@
+"""The main loop's pass: start the queue in order; what blocks a partition blocks it for those behind.
+
+A partition is left at its first job that does not fit; its nodes are then kept from jobs
+of other partitions, too. A job that names all nodes that it needs blocks only these; one
+that lacks licences, or whose nodes are not there, blocks nobody. (Observations Q1, Q6,
+Q7, B2, B4, P2.)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from emulator.limits.acct_policy import below_threshold
+from emulator.scheduling.controls import Controls
+from emulator.scheduling.entries import still_waits
+from emulator.scheduling.job_mgr import partition_reason
+from emulator.scheduling.order import Pair, Rank
+from emulator.scheduling.preempt import license_victims, victims
+from emulator.scheduling.reasons import reason_of_nodes
+from emulator.state.cluster import Cluster
+from emulator.state.job import NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job, Partition, State
+from slurm_sim_plugins.nodes import Allocation, Mask
+
+
+def schedule(cluster: Cluster, controls: Controls) -> None:
+    """Make one pass.
+
+    Args:
+        cluster: the situation.
+        controls: starts and preempts.
+    """
+    _Pass(cluster, controls).run()
+
+
+class _Pass:
+    def __init__(self, cluster: Cluster, controls: Controls) -> None:
+        self._cluster = cluster
+        self._controls = controls
+        self._failed: set[tuple[str, str]] = set()
+        self._kept = cluster.no_nodes()
+        self._tried: Counter[str] = Counter()
+        self._started = 0
+        self._licenses: set[str] = set()
+
+    def run(self) -> None:
+        parameters = self._cluster.parameters
+        pairs = self._cluster.order.pairs()[: parameters.default_queue_depth + 1]
+        for rank, job, partition in pairs:
+            if not still_waits(job, self._cluster) or self._over_depth(partition):
+                continue
+            if (partition.name, job.options.reservation) in self._failed:
+                self._behind(job)
+                continue
+            self._try(job, partition)
+            if parameters.sched_max_job_start and self._started_enough(job):
+                return
+            if self._nobody_more():
+                self._tell_those_behind(rank, pairs)
+                return
+
+    def _started_enough(self, tried: Job) -> bool:
+        """Whether no more jobs may be started in this pass."""
+        self._started += tried.state is State.RUNNING
+        return self._started >= self._cluster.parameters.sched_max_job_start
+
+    def _nobody_more(self) -> bool:
+        """Whether all who follow are behind somebody for whom their partition is kept."""
+        return self._cluster.order.kinds.keys() <= self._failed and not self._cluster.parameters.partition_job_depth
+
+    def _tell_those_behind(self, rank: Rank, pairs: Sequence[Pair]) -> None:
+        for job in list(self._cluster.untold.values()):
+            behind = any(rank < other <= pairs[-1][0] for other in self._cluster.order.ranks(job))
+            if behind and still_waits(job, self._cluster):
+                self._behind(job)
+
+    def _over_depth(self, partition: Partition) -> bool:
+        depth = self._cluster.parameters.partition_job_depth
+        if depth and self._tried[partition.name] >= depth:
+            return True
+        self._tried[partition.name] += 1
+        return False
+
+    @staticmethod
+    def _behind(job: Job) -> None:
+        if job.reason in NOT_YET_TRIED:
+            job.reason = "Priority"
+
+    def _try(self, job: Job, partition: Partition) -> None:
+        cluster = self._cluster
+        reason = partition_reason(job, partition)
+        if reason is not None:
+            job.reason = reason
+            return
+        if self._at_limit(job, partition):
+            return
+        if job.options.licenses and self._lacks_licenses(job):
+            job.reason = "Licenses"
+            self._reclaim(job, partition)
+            return
+        usable = cluster.usable(job, partition) & self._controls.not_reserved(job)
+        # Who runs in a reservation is not held up by who waits outside.
+        allowed = usable if job.options.reservation else usable & ~self._kept
+        found = cluster.select(job, partition, allowed)
+        if self._over_limit(job, partition, found):
+            return
+        if found is not None:
+            self._controls.start(job, partition, found)
+            return
+        shared = self._controls.rows.select(job, partition, allowed)
+        if shared is not None:
+            self._controls.start(job, partition, shared[1], row=shared[0])
+            return
+        chosen = victims(job, partition, allowed, cluster)
+        for victim in chosen:
+            self._controls.preempt(victim, job)
+        if chosen and self._start_at_once(job, partition, allowed):
+            return
+        self._fail(job, partition)
+
+    def _at_limit(self, job: Job, partition: Partition) -> bool:
+        """Whether a limit keeps a job from starting whatever nodes there are."""
+        accounting = self._cluster.accounting
+        if accounting is None:
+            return False
+        reason = accounting.obstacle(job)
+        if not reason:
+            accounting.forget(job)
+        return self._limited(job, partition, reason)
+
+    def _reclaim(self, job: Job, partition: Partition) -> None:
+        """Preempt who has licences that a job wants, if that may be."""
+        cluster = self._cluster
+        if not cluster.parameters.preempt_reclaim_licenses or cluster.nodes_for.whole_nodes:
+            return
+        usable = cluster.usable(job, partition) & self._controls.not_reserved(job) & ~self._kept
+        for victim in license_victims(job, partition, usable, cluster):
+            self._controls.preempt(victim, job)
+
+    def _lacks_licenses(self, job: Job) -> bool:
+        """Whether licences are in use, or if they are planned, kept for a job before this one (observation L1)."""
+        names = {name for name, _ in job.options.licenses}
+        if self._cluster.licenses_free(job) and self._licenses.isdisjoint(names):
+            return False
+        if self._cluster.parameters.bf_licenses:
+            self._licenses |= names
+        return True
+
+    def _over_limit(self, job: Job, partition: Partition, found: Allocation | None) -> bool:
+        """Whether what a job would have is beyond a limit; also where it would not fit anyway."""
+        accounting = self._cluster.accounting
+        return accounting is not None and self._limited(job, partition, accounting.refusal(job, partition, found))
+
+    def _limited(self, job: Job, partition: Partition, reason: str) -> bool:
+        """Note the reason, if any; such a job blocks nobody unless the configuration says so (observation E4)."""
+        if not reason:
+            return False
+        job.reason = reason
+        if self._cluster.accounting is not None and self._cluster.accounting.stops:
+            self._failed.add((partition.name, job.options.reservation))
+        return True
+
+    def _start_at_once(self, job: Job, partition: Partition, allowed: Mask) -> bool:
+        """A suspended victim gives way at once."""
+        found = self._cluster.select(job, partition, allowed)
+        if found is None:
+            return False
+        self._controls.start(job, partition, found)
+        return True
+
+    def _fail(self, job: Job, partition: Partition) -> None:
+        """Say why it waits, and keep others off the nodes that it waits for."""
+        cluster, required = self._cluster, job.wants[partition.name].required
+        kept = cluster.no_nodes() if job.options.reservation else self._kept
+        job.reason = reason_of_nodes(job, partition, cluster, self._controls.not_reserved(job), kept)
+        enough = required is not None and int(required.sum()) >= job.wants[partition.name].min_nodes
+        if required is not None and enough:
+            self._kept |= required
+        elif job.reason in (RESOURCES, RESERVED_FOR_HIGHER) and reserves(job, cluster):
+            job.blocked = True
+            self._failed.add((partition.name, job.options.reservation))
+            if not job.options.reservation:
+                self._kept |= partition.nodes
+
+
+def reserves(job: Job, cluster: Cluster) -> bool:
+    """Whether nodes are kept for a waiting job at all: not below some priority or age (observation B2)."""
+    parameters = cluster.parameters
+    waited = cluster.now - (job.submitted if job.eligible is None else job.eligible)
+    if below_threshold(job) or waited < parameters.bf_min_age_reserve:
+        return False
+    return job.priority >= parameters.bf_min_prio_reserve

@@ -1,0 +1,52 @@
+"""Licences in the plan of backfill, with ``bf_licenses``: when a job has those that it wants for as long as it runs.
+
+Without that option a job whose licences are in use is passed over, and others take them again
+and again (slurm.conf, ``bf_licenses``; observation L1).
+"""
+
+from __future__ import annotations
+
+from emulator.state.cluster import Cluster
+from emulator.state.job import Job
+
+Use = tuple[float, float, int]
+"""From when, to when (seconds), and how many."""
+
+
+class LicensePlan:
+    """Who has how many licences until when: running jobs as they are planned to end, and jobs with a reservation.
+
+    Args:
+        cluster: the situation.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._total = {name: total for name, (total, _) in cluster.licenses.items()}
+        self._uses: dict[str, list[Use]] = {name: [] for name in self._total}
+        for job in cluster.running.values():
+            if job.options.licenses:
+                # One that should be over has them still.
+                self.keep(job, cluster.now, max(cluster.planned_end(job), cluster.now + 1))
+
+    def keep(self, job: Job, begin: float, end: float) -> None:
+        """A job has its licences from ``begin`` to ``end``."""
+        for name, count in job.options.licenses:
+            self._uses[name].append((begin, end, count))
+
+    def first(self, job: Job, at: float, length: float) -> float | None:
+        """From when on, at ``at`` at the earliest, its licences are there for so long; None if they never are."""
+        if any(count > self._total[name] for name, count in job.options.licenses):
+            return None
+        # What ends at an instant is free from it on: only ends of uses can be starts.
+        ends = {end for name, _ in job.options.licenses for _, end, _ in self._uses[name] if end > at}
+        for begin in (at, *sorted(ends)):
+            if all(self._room(name, begin, begin + length) >= count for name, count in job.options.licenses):
+                return begin
+        return None
+
+    def _room(self, name: str, begin: float, end: float) -> int:
+        """How many are free at all times between."""
+        uses = [use for use in self._uses[name] if use[0] < end and use[1] > begin]
+        instants = [begin, *(use[0] for use in uses if use[0] > begin)]
+        used = (sum(count for since, until, count in uses if since <= at < until) for at in instants)
+        return self._total[name] - max(used)

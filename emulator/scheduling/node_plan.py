@@ -1,0 +1,399 @@
+"""The plan of a cluster: what can start now on its nodes, and what was promised.
+
+Holds, begin times, dependencies, limits, licences, reservations and the bounds of partitions are
+asked here, so that a scheduler does not have to know of them.
+
+Planned ends are those of :meth:`Cluster.planned_end`. Suspended jobs hold what they have now,
+and are left out of the future.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from emulator.scheduling.controls import Controls
+from emulator.scheduling.counted_nodes import CountedNodes, Pool
+from emulator.scheduling.entries import still_waits
+from emulator.scheduling.future import Releases
+from emulator.scheduling.job_mgr import partition_reason
+from emulator.scheduling.licenses import LicensePlan
+from emulator.scheduling.reasons import reason_of_nodes
+from emulator.state.cluster import Cluster
+from emulator.state.job import RESERVED_FOR_HIGHER, RESOURCES, Job, Partition
+from slurm_sim_plugins.nodes import Allocation, Free, Mask
+from slurm_sim_plugins.plan import Answer, Entry, Place, SchedulePlan
+from slurm_sim_plugins.views import HALF_A_MICROSECOND, Run
+
+NEVER = float("inf")
+GONE = Answer(None, "None")
+"""It does not wait any more: it was started, perhaps in another partition."""
+BEHIND = "Priority"
+
+
+@dataclass(slots=True)
+class Promise:
+    """What was promised.
+
+    Attributes:
+        job, partition: to what.
+        time: when it starts, in seconds.
+        length: for how long it is planned.
+        free: what is free then, as planned.
+        allocation: nodes with which the promise can be kept; others may do as well.
+    """
+
+    job: Job
+    partition: Partition
+    time: float
+    length: float
+    free: Free
+    allocation: Allocation
+
+    @property
+    def end(self) -> float:
+        """When it is planned to end."""
+        return self.time + self.length
+
+
+class NodePlan(SchedulePlan):
+    """The plan of one pass over a cluster.
+
+    Args:
+        cluster: the situation.
+        controls: reservations, and sharing.
+        counts: knows which nodes can be counted.
+        entries: the entries of the queue, in its order, as they are when they are asked for.
+        kept: nodes that are kept for jobs, by id of the job.
+
+    Attributes:
+        promised: entries that were promised a start, or barred.
+        last_place: the last place that was given; None once something has started or made room.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        controls: Controls,
+        counts: CountedNodes,
+        entries: Callable[[], Iterable[Entry]],
+        kept: Mapping[int, Mask],
+    ) -> None:
+        self._cluster = cluster
+        self._controls = controls
+        self._entries = entries
+        self._counts = counts
+        self._kept = kept
+        self._pools = {} if kept else counts.pools()
+        self._waits: dict[str, Job] = {}
+        self._promises: list[Promise] = []
+        self._closed: set[str] = set()
+        self._barred: Mask = cluster.no_nodes()
+        self._refused: dict[Hashable, Answer] = {}
+        self._ends: list[float] | None = None
+        self._releases: Releases | None = None
+        self._licenses: LicensePlan | None = None
+        self._gone: Collection[int] = ()
+        self.promised: set[Entry] = set()
+        self.last_place: Place | None = None
+
+    def heads(self) -> Iterator[Entry]:
+        """The queue, each partition up to the first entry that was promised a start, or barred."""
+        for entry in self._entries():
+            if entry.partition not in self._closed:
+                yield entry
+
+    def fitting(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+        """Those of whose request class none was refused in this pass for want of resources."""
+        for entry in entries:
+            job, partition = entry._pair  # type: ignore[attr-defined]
+            pool = self._pools.get(partition.name)
+            if pool is not None:
+                if self._counts.need(job, partition) <= pool.view.free:
+                    yield entry
+            elif self._class(job, partition) not in self._refused:
+                yield entry
+
+    def now(self, entry: Entry) -> Answer:
+        """Where an entry can start now, or why it cannot."""
+        job, partition = entry._pair  # type: ignore[attr-defined]
+        if not still_waits(job, self._cluster):
+            return GONE
+        gate = self._gate(job, partition)
+        if gate:
+            return self._refuse(job, partition, Answer(None, gate))
+        pool = self._pools.get(partition.name)
+        if pool is not None:
+            found, answer = self._find_counted(pool, job, partition)
+        else:
+            known = self._refused.get(self._class(job, partition))
+            if known is not None:
+                return self._refuse(job, partition, known)
+            found, answer = self._find(job, partition)
+        limit = self._limit(job, partition, found)
+        if limit:
+            return self._refuse(job, partition, Answer(None, limit))
+        if found is None:
+            if pool is None:
+                self._refused[self._class(job, partition)] = answer
+            return self._refuse(job, partition, answer)
+        self.last_place = Place(self, entry, found)
+        return Answer(self.last_place)
+
+    def promise(self, entry: Entry, not_before: float = 0.0) -> float:
+        """Promise an entry the earliest start that it can have if nothing else were started."""
+        job, partition = entry._pair  # type: ignore[attr-defined]
+        self._closed.add(entry.partition)
+        self.promised.add(entry)
+        not_before = max(not_before, self._cluster.now)
+        pool = self._pools.get(partition.name)
+        if pool is not None:
+            return pool.promise(self._counts.counted(job, partition), not_before)
+        found = self._earliest(job, partition, not_before)
+        if found is None:
+            job.planned_start = None
+            return NEVER
+        self._promises.append(found)
+        return found.time
+
+    def earliest(self, entry: Entry, without: Iterable[Run] = ()) -> float:
+        """The earliest start that an entry could have if these runs were over; promises nothing."""
+        job, partition = entry._pair  # type: ignore[attr-defined]
+        gone = {run.job.id for run in without}
+        pool = self._pools.get(partition.name)
+        if pool is not None:
+            return pool.earliest(self._counts.counted(job, partition), gone)
+        other = NodePlan(self._cluster, self._controls, self._counts, self._entries, self._kept)
+        other._pools, other._promises, other._gone = {}, self._promises, gone
+        found = other._earliest(job, partition, self._cluster.now)
+        return NEVER if found is None else found.time
+
+    def alone(self, entry: Entry) -> float:
+        """When so many of the running jobs will have ended that an entry fits (observation Q6)."""
+        job, partition = entry._pair  # type: ignore[attr-defined]
+        if partition_reason(job, partition) is not None:
+            return NEVER
+        cluster, want = self._cluster, job.wants[partition.name]
+        usable, free = cluster.usable(job, partition), cluster.free.copy()
+        if cluster.choose(want, free, usable) is not None:
+            return cluster.now
+        runs = [(cluster.planned_end(other), other.id, other.run) for other in cluster.running.values()]
+        for end, _, run in sorted(runs):
+            assert run is not None
+            free.release(run.allocation)
+            if cluster.choose(want, free, usable) is not None:
+                return end
+        return NEVER
+
+    def again(self, entry: Entry, place: Place | None = None) -> Answer:
+        """Whether an entry can start now, wherever that is."""
+        return self.now(entry)
+
+    def names_of(self, allocation: Allocation) -> list[str]:
+        """Names of its nodes."""
+        return [self._cluster.machine.names[node] for node in allocation.nodes]
+
+    def bar(self, entry: Entry) -> None:
+        """Keep the nodes of an entry's partition from those behind it."""
+        _, partition = entry._pair  # type: ignore[attr-defined]
+        self._closed.add(entry.partition)
+        self.promised.add(entry)
+        self._barred = self._barred | partition.nodes
+        self._refused.clear()
+        if partition.name in self._pools:
+            self._pools[partition.name].plan.bar(entry.job)
+
+    def overtakes(self, job: Job, partition: Partition) -> bool:
+        """Whether another job of a partition was found to wait for resources in this pass."""
+        return self._waits.get(partition.name, job) is not job
+
+    def counts(self, partition: Partition) -> bool:
+        """Whether the nodes of a partition are counted."""
+        return partition.name in self._pools
+
+    def started(self, job: Job) -> None:
+        """A job has started: what runs past a promised start is not free then."""
+        assert job.run is not None
+        self._ends = self._licenses = self.last_place = None
+        end = self._cluster.planned_end(job)
+        pool = self._pools.get(job.run.partition)
+        if pool is not None:
+            pool.started(self._counts.counted(job, self._cluster.partitions[job.run.partition]), end, job)
+        self._promises = [promise for promise in self._promises if promise.job is not job]
+        self._waits = {name: other for name, other in self._waits.items() if other is not job}
+        for promise in self._promises:
+            if end > promise.time + HALF_A_MICROSECOND:
+                promise.free.take(job.run.allocation)
+
+    def preempted(self, kept: Mapping[int, Mask]) -> None:
+        """Jobs gave way: what was refused may fit now, runs end at other times, and nodes are kept."""
+        self._kept = kept
+        self._refused.clear()
+        self._ends = self._licenses = self.last_place = None
+        before, self._pools = self._pools, self._counts.pools()
+        if any(job.vacating for job in self._cluster.running.values()):
+            self._pools = {}
+        for name, pool in self._pools.items():
+            if name in before:
+                pool.promise_again(before[name])
+
+    # Gates
+
+    def _gate(self, job: Job, partition: Partition) -> str:
+        """Why a job cannot start whatever nodes there are; empty if it may."""
+        cluster = self._cluster
+        reason = partition_reason(job, partition)
+        if reason is not None:
+            return reason
+        if cluster.accounting is not None:
+            limit = cluster.accounting.obstacle(job)
+            if limit:
+                return limit
+            cluster.accounting.forget(job)
+        return "" if cluster.licenses_free(job) else "Licenses"
+
+    def _limit(self, job: Job, partition: Partition, found: Allocation | None) -> str:
+        """Why a job cannot start on these nodes, or on any; empty if it may."""
+        accounting = self._cluster.accounting
+        return accounting.refusal(job, partition, found) if accounting is not None else ""
+
+    def _refuse(self, job: Job, partition: Partition, answer: Answer) -> Answer:
+        """A job shows why it waits."""
+        job.reason = answer.reason
+        if answer.blocks and partition.name not in self._waits:
+            self._waits[partition.name] = job
+            job.blocked = True
+        return answer
+
+    def _class(self, job: Job, partition: Partition) -> Hashable:
+        """Equal for jobs that get the same answer about nodes."""
+        user = job.request.user if self._cluster.exclusive_user else ""
+        return job.alike, partition.name, job.options.reservation, job.plan_limit, user, bool(job.options.licenses)
+
+    # Nodes now
+
+    def _find_counted(self, pool: Pool, job: Job, partition: Partition) -> tuple[Allocation | None, Answer]:
+        """As :meth:`_find`, where nodes are counted."""
+        answer = pool.plan.now(self._counts.counted(job, partition))  # type: ignore[arg-type]
+        if answer.place is None:
+            return None, answer
+        found = self._cluster.select(job, partition, partition.nodes)
+        assert found is not None, f"job {job.id} fits by the count of nodes, and none are found for it"
+        return found, answer
+
+    def _find(self, job: Job, partition: Partition) -> tuple[Allocation | None, Answer]:
+        """Nodes on which a job can start now and breaks no promise; or None, and what to answer."""
+        cluster = self._cluster
+        usable = cluster.usable(job, partition) & self._controls.not_reserved(job)
+        for number, nodes in self._kept.items():
+            usable = usable if number == job.id else usable & ~nodes
+        found = cluster.select(job, partition, usable & ~self._barred)
+        if found is None:
+            reason = reason_of_nodes(job, partition, cluster, self._controls.not_reserved(job), self._barred)
+            return None, Answer(None, reason, blocks=reason in (RESOURCES, RESERVED_FOR_HIGHER))
+        if self._stand(job, found):
+            return found, Answer(None)
+        # The nodes that the selection likes best may be those that a promise needs; others may do.
+        kept = self._barred
+        for promise in self._promises:
+            kept = kept | promise.allocation.mask(len(cluster.machine))
+        found = cluster.select(job, partition, usable & ~kept)
+        if found is not None and self._stand(job, found):
+            return found, Answer(None)
+        return None, Answer(None, BEHIND, overtakes=True)
+
+    def _stand(self, job: Job, allocation: Allocation) -> bool:
+        """Whether all promises can be kept if a job starts now on these nodes."""
+        end = self._cluster.now + job.plan_limit
+        placed: list[tuple[Promise, Allocation]] = []
+        for promise in self._promises:
+            if promise.job is job:
+                continue
+            others = [allocation] if end > promise.time + HALF_A_MICROSECOND else []
+            others += [of for other, of in placed if other.time <= promise.time < other.end]
+            found = self._kept_by(promise, others) if others else promise.allocation
+            if found is None or not self._licensed(promise, job, end):
+                return False
+            placed.append((promise, found))
+        return True
+
+    def _kept_by(self, promise: Promise, others: list[Allocation]) -> Allocation | None:
+        """Nodes with which a promise can be kept although others have some; or None."""
+        free = promise.free.copy()
+        for allocation in others:
+            free.take(allocation)
+        return self._select(promise.job, promise.partition, _no_less_than_nothing(free), promise.time)
+
+    def _licensed(self, promise: Promise, job: Job, end: float) -> bool:
+        """Whether the licences of a promise are there at its time although a job has some from now on."""
+        if not job.options.licenses or not promise.job.options.licenses:
+            return True
+        licenses = LicensePlan(self._cluster)
+        licenses.keep(job, self._cluster.now, end)
+        return licenses.first(promise.job, promise.time, promise.length) == promise.time
+
+    # Nodes later
+
+    def _earliest(self, job: Job, partition: Partition, begin: float) -> Promise | None:
+        """The earliest start from a time on, with nodes for it; or None if there is none."""
+        times = [begin, *self._times(begin)]
+        if not self._promises and not self._controls.reservations.by_name and not job.options.licenses:
+            # Only ends of runs change what is free: it grows with each of them.
+            first = bisect_right(times, False, key=lambda time: self._fits(job, partition, time) is not None)
+            return self._fits(job, partition, times[first]) if first < len(times) else None
+        for time in times:
+            found = self._fits(job, partition, time)
+            if found is not None:
+                return found
+        return None
+
+    def _times(self, begin: float) -> list[float]:
+        """Times after ``begin`` at which more may be free, ascending."""
+        self._look_ahead()
+        assert self._ends is not None
+        times = {end for end in self._ends if end > begin}
+        times |= {promise.end for promise in self._promises if promise.end > begin}
+        times |= {bound for bound in self._controls.reservations.bounds() if begin < bound < NEVER}
+        return sorted(times)
+
+    def _look_ahead(self) -> None:
+        """Note when running jobs are planned to end."""
+        if self._ends is not None:
+            return
+        cluster = self._cluster
+        runs = [job for job in cluster.running.values() if job.run is not None and not job.run.row]
+        ends = sorted((cluster.now if job.id in self._gone else cluster.planned_end(job), job.id, job) for job in runs)
+        self._ends = [end for end, _, _ in ends]
+        self._releases = Releases([job.run.allocation for _, _, job in ends if job.run is not None])
+
+    def _fits(self, job: Job, partition: Partition, time: float) -> Promise | None:
+        """What can be promised for a time, if the job fits then."""
+        self._look_ahead()
+        assert self._ends is not None
+        assert self._releases is not None
+        cluster, length = self._cluster, job.plan_limit
+        if job.options.licenses:
+            self._licenses = self._licenses or LicensePlan(cluster)
+            if self._licenses.first(job, time, length) != time:
+                return None
+        ended = bisect_right(self._ends, time + HALF_A_MICROSECOND) if time > cluster.now or self._gone else 0
+        free = self._releases.added(cluster.free, ended)
+        free = free.copy() if free is cluster.free else free
+        promised = free.copy()
+        for other in self._promises:
+            if other.time < time + length and time < other.end:
+                promised.take(other.allocation)
+        found = self._select(job, partition, _no_less_than_nothing(promised), time)
+        return None if found is None else Promise(job, partition, time, length, free, found)
+
+    def _select(self, job: Job, partition: Partition, free: Free, time: float) -> Allocation | None:
+        cluster = self._cluster
+        usable = cluster.usable(job, partition, planned=True) & self._controls.not_reserved(job, time)
+        return cluster.select(job, partition, usable, free)
+
+
+def _no_less_than_nothing(free: Free) -> Free:
+    """What is free, without debts: two plans may count on the same node at different times."""
+    free.table.clip(0, out=free.table)
+    return free

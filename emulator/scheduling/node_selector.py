@@ -1,0 +1,80 @@
+"""Asks the plugin in the SelectType slot for the nodes of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from emulator.hooks import FAILURES, Hooks
+from slurm_sim_plugins.manager import Catalogue, Selection, select
+from slurm_sim_plugins.nodes import Allocation, Free, Machine, Mask, NodeView, Want
+from slurm_sim_plugins.select.cons_tres import ConsTres
+from slurm_sim_plugins.select.linear import Linear
+
+COMPILED = (ConsTres, Linear)
+"""Those whose answers compiled code gives, too."""
+SLURMS_OWN = tuple(plugin.name for plugin in COMPILED)
+"""The plugins of Slurm's own."""
+
+
+class NodeSelector:
+    """Which nodes a job gets.
+
+    Args:
+        machine: the nodes.
+        selection: the plugins.
+        now: says the time, for messages.
+
+    Attributes:
+        whole_nodes: whether jobs always take whole nodes.
+        compiled: whether compiled code gives the same answers.
+    """
+
+    def __init__(self, machine: Machine, selection: Selection, now: Callable[[], float]) -> None:
+        plugin = selection.plugins[selection.slots["SelectType"]]
+        self.whole_nodes: bool = getattr(plugin, "whole_nodes", False)
+        self.compiled = type(plugin) in COMPILED
+        self._hooks = Hooks(selection)
+        self._bundled = self.compiled and len(selection.implementations("select_nodes")) == 1
+        self._machine = machine
+        self._now = now
+
+    @classmethod
+    def named(cls, name: str, machine: Machine) -> NodeSelector:
+        """The one of a bundled plugin."""
+        return cls(machine, select(Catalogue(), {"SelectType": name}), lambda: 0.0)
+
+    def choose(self, want: Want, free: Free, usable: Mask) -> Allocation | None:
+        """The nodes for what a job needs, out of what is free, or None if it does not fit.
+
+        Raises:
+            PluginError: the plugin failed, or answered what cannot be.
+        """
+        view = NodeView(want, self._machine, free, usable)
+        try:
+            found: Allocation | None = self._hooks.select_nodes(view)  # type: ignore[misc]
+        except FAILURES as error:
+            self._hooks.fail("select_nodes", error, time=self._now())
+        if found is not None and not self._bundled:
+            wrong = self._wrong(found, view)
+            if wrong:
+                self._hooks.refuse("select_nodes", wrong, time=self._now())
+        return found
+
+    def _wrong(self, answer: object, view: NodeView) -> str:
+        """Why an answer cannot be; empty if it can."""
+        if not isinstance(answer, Allocation):
+            return f"it answered {answer!r}; answer an Allocation, or None where the request does not fit"
+        names, nodes = self._machine.names, list(answer.nodes)
+        if nodes != sorted(set(nodes)) or not nodes or not 0 <= nodes[0] <= nodes[-1] < len(names):
+            return f"its nodes are {nodes[:5]}; answer indices of the machine's nodes, each once, in ascending order"
+        for node in nodes:
+            if not view.usable[node]:
+                return f"node {names[node]} is not among view.usable"
+        left = view.free.copy()
+        left.take(answer)
+        short = np.flatnonzero((left.table[:2] < 0).any(axis=0) | (left.table[3:] < 0).any(axis=0))
+        if len(short):
+            return f"node {names[int(short[0])]} has less than it gives out; take no more than view.free has"
+        return ""

@@ -1,0 +1,481 @@
+"""The plugin in the SchedulerType slot, on a cluster: runs its loops, checks and carries out its decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import GeneratorType
+from typing import Any, NoReturn
+
+from emulator.hooks import FAILURES, Hooks, line_of
+from emulator.limits.acct_policy import reserves_nothing
+from emulator.livelock import IdleWakes
+from emulator.scheduling.controls import Controls
+from emulator.scheduling.counted_nodes import CountedNodes
+from emulator.scheduling.entries import still_waits
+from emulator.scheduling.job_scheduler import schedule
+from emulator.scheduling.node_plan import NodePlan
+from emulator.scheduling.policies import Policies
+from emulator.scheduling.preempt import candidates
+from emulator.scheduling.windows import Habits, Slots, Windows, windows
+from emulator.state.cluster import Cluster
+from emulator.state.job import YEAR, Job, Partition, State
+from slurm_sim_plugins import answers
+from slurm_sim_plugins.cluster import ReadOnly
+from slurm_sim_plugins.decisions import FIRST_TIER, MakeRoom, Move, Preempt, Reserve, Start, Wake
+from slurm_sim_plugins.nodes import Mask
+from slurm_sim_plugins.plan import Entry, Place
+from slurm_sim_plugins.views import HALF_A_MICROSECOND, Jobs, Runs
+from slurm_sim_plugins.views import Job as SeenJob
+
+COUNTED = frozenset({"free", "head", "earliest_start", "free_at", "fair_start", "profile", "tiers", "places"})
+"""What a view of counted processors has, and one of a cluster has not."""
+PATIENCE = 10_000
+"""Decisions other than starts, over two for each entry of the queue, before a pass counts as stuck."""
+
+
+NOTHING_KEPT = Slots(0)
+
+
+class ClusterEntry(Entry):
+    """An entry of the controller's queue.
+
+    Args:
+        job: the job.
+        partition: one of its partitions.
+        policies: jobs as plugins see them.
+    """
+
+    __slots__ = ("_pair", "_policies")
+
+    def __init__(self, job: Job, partition: Partition, policies: Policies) -> None:
+        self._pair = job, partition
+        self._policies = policies
+        self.id, self.partition = job.id, partition.name
+        self.user, self.account = job.request.user, job.options.account
+        self.array = job.request.array
+        self.submit = job.submitted
+
+    @property
+    def job(self) -> SeenJob:
+        """The job."""
+        return self._policies.seen_as(self._pair[0])
+
+    @property
+    def priority(self) -> float:
+        """The number that orders the queue; higher goes first."""
+        return self._pair[0].priority
+
+    @property
+    def planned(self) -> float:
+        """Seconds for which its run is planned."""
+        return self._pair[0].plan_limit
+
+    @property
+    def shortest(self) -> float:
+        """Seconds that its run has at least."""
+        job = self._pair[0]
+        return job.plan_limit if job.time_min is None else job.time_min
+
+    @property
+    def reserves(self) -> bool:
+        """Whether resources may be kept for it."""
+        return not reserves_nothing(self._pair[0])
+
+
+class ClusterView(ReadOnly):
+    """What a scheduler sees of a cluster with nodes and partitions; always current.
+
+    Free resources are not a number there: ``view.plan()`` says what can start.
+    """
+
+    __slots__ = ("_scheduler",)
+
+    _scheduler: PluginScheduler
+
+    counted = False
+    """Processors are not only counted here."""
+    changed = True
+    """Whether more than submissions have happened since the last pass; not followed here."""
+    newcomers: Sequence[Any] = ()
+    """Not followed here."""
+
+    def __init__(self, scheduler: PluginScheduler) -> None:
+        object.__setattr__(self, "_scheduler", scheduler)
+
+    @property
+    def now(self) -> float:
+        """Simulated time in seconds."""
+        return self._scheduler.cluster.now
+
+    @property
+    def total(self) -> int:
+        """CPUs of the cluster."""
+        return int(self._scheduler.cluster.machine.cpus.sum())
+
+    @property
+    def queue(self) -> list[Entry]:
+        """Entries of the waiting jobs that may be scheduled: by tier of the partition, then by priority."""
+        return self._scheduler.queue()
+
+    @property
+    def running(self) -> Runs:
+        """Runs of now, by planned end."""
+        return self._scheduler.policies.running
+
+    @property
+    def waiting(self) -> Jobs:
+        """Waiting jobs, also those that may not be scheduled yet."""
+        return self._scheduler.policies.waiting
+
+    def until(self, time: float) -> float:
+        """Seconds from now to ``time`` and half a microsecond: what is planned for no more ends by then."""
+        return time - self.now + HALF_A_MICROSECOND
+
+    def plan(self) -> NodePlan:
+        """The plan of this pass; see :class:`~slurm_sim_plugins.plan.SchedulePlan`."""
+        return self._scheduler.plan()
+
+    def window_plan(
+        self,
+        resolution: float = 60.0,
+        window: float = 86_400.0,
+        size: int = 500,
+        linear: float = 0.0,
+        licenses: bool = False,
+    ) -> Windows:
+        """A plan that keeps nodes; see :meth:`~slurm_sim_plugins.views.SchedulingView.window_plan`."""
+        return self._scheduler.windows(Habits(resolution, window, size, linear, licenses))
+
+    def candidates(self, retry: bool = True) -> list[Entry]:
+        """The entries that were promised nothing, in the order of the plugin in the BackfillType slot."""
+        return self._scheduler.candidates()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in COUNTED:
+            raise AttributeError(
+                f"view.{name} is for machines whose processors are only counted; on a cluster with nodes and "
+                "partitions ask view.plan(): plan.now(entry), plan.promise(entry)"
+            )
+        raise AttributeError(f"a view of a cluster has no {name!r}")
+
+
+@dataclass(slots=True)
+class Room:
+    """Nodes that are being cleared for a job.
+
+    Attributes:
+        job: for which.
+        nodes: which it is to have.
+        victims: jobs that leave them.
+        hook: which loop asked for it.
+    """
+
+    job: Job
+    nodes: Mask
+    victims: list[Job]
+    hook: str
+
+
+class PluginScheduler:
+    """Runs a scheduler plugin on a cluster.
+
+    Args:
+        cluster: the situation.
+        controls: the controller.
+        hooks: the scheduler's hooks among them.
+        policies: jobs as plugins see them.
+        wake_at: has another pass made at a time.
+        to_come: says whether submissions or commands are to come.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        controls: Controls,
+        hooks: Hooks,
+        policies: Policies,
+        wake_at: Callable[..., None],
+        to_come: Callable[[], bool],
+    ) -> None:
+        self.cluster = cluster
+        self.policies = policies
+        self._controls = controls
+        self._hooks = hooks
+        self._wake_at = wake_at
+        self._to_come = to_come
+        self._idle = IdleWakes()
+        self._view = ClusterView(self)
+        self._counts = CountedNodes(cluster, controls)
+        self._rooms: dict[int, Room] = {}
+        self._hook = ""
+        self._plan: NodePlan | None = None
+        self._plans: list[NodePlan | Windows] = []
+        self._decisions: Any = None
+
+    @property
+    def has_main_loop(self) -> bool:
+        """Whether the plugin makes the passes of the main loop."""
+        return self._hooks.schedule is not None
+
+    def run(self) -> None:
+        """Make a pass of the main loop: the plugin's, or Slurm's if it has none."""
+        if self._hooks.schedule is None:
+            schedule(self.cluster, self._controls)
+            return
+        if not self.cluster.order.pairs():
+            return
+        self._make_pass("schedule", self._hooks.schedule)
+        for job in list(self.cluster.untold.values()):
+            if job.reason == "None" and job.eligible is not None:
+                job.reason = "Priority"
+
+    def backfill(self) -> None:
+        """Make a cycle of the plugin's backfill."""
+        assert self._hooks.backfill is not None
+        kept = NOTHING_KEPT if self.cluster.planned is not None else None
+        if self.cluster.order.pairs():
+            kept = self._make_pass("backfill", self._hooks.backfill) or kept
+        self.cluster.planned = kept
+
+    def _make_pass(self, name: str, hook: Callable[[Any], Any]) -> Slots | None:
+        """Carry out what a loop decides; what it kept for jobs, if it kept anything."""
+        self._hook, self._plan, self._plans = name, None, []
+        cleared = self._cleared()
+        answer: bool | None = None
+        fruitless, patience = 0, PATIENCE + 2 * len(self.cluster.waiting)
+        try:
+            self._decisions = decisions = self._generator(hook)
+            while True:
+                decision = decisions.send(answer)
+                answer = self._carry_out(decision)
+                fruitless = 0 if isinstance(decision, Start) else fruitless + 1
+                if fruitless > patience:
+                    self._refuse(f"the pass makes no progress: {fruitless} decisions that start nothing, and no end")
+        except StopIteration:
+            pass
+        except FAILURES as error:
+            self._hooks.fail(name, error, time=self.cluster.now)
+        kept = [plan.slots for plan in self._plans if isinstance(plan, Windows)]
+        self._plan, self._plans = None, []
+        for room in cleared:
+            # It was cleared, and the scheduler did not use it.
+            self._rooms.pop(room.job.id, None)
+        return kept[-1] if kept else None
+
+    def queue(self) -> list[Entry]:
+        """Entries of the queue, in Slurm's order."""
+        return [(job.entries or self._entries_of(job))[rank[-1]] for rank, job, _ in self.cluster.order.pairs()]
+
+    def entries(self) -> Iterator[Entry]:
+        """Those that still wait, each looked at when its turn comes."""
+        for entry in self.queue():
+            if still_waits(entry._pair[0], self.cluster):  # type: ignore[attr-defined]
+                yield entry
+
+    def _entries_of(self, job: Job) -> tuple[Entry, ...]:
+        job.entries = tuple(ClusterEntry(job, partition, self.policies) for partition in job.partitions)
+        return job.entries
+
+    def plan(self) -> NodePlan:
+        """The plan of this pass: one, however often it is asked for."""
+        if self._plan is None:
+            self._plan = NodePlan(self.cluster, self._controls, self._counts, self.entries, self._kept())
+            self._plans.append(self._plan)
+        return self._plan
+
+    def windows(self, habits: Habits) -> Windows:
+        """A plan that keeps nodes, without anything kept."""
+        plan = windows(self.cluster, self._controls, habits)
+        for nodes in self._kept().values():
+            plan.slots.add(self.cluster.now, self.cluster.now + YEAR, nodes.nonzero()[0].tolist())
+        self._plans.append(plan)
+        return plan
+
+    def candidates(self) -> list[Entry]:
+        """Entries without a promise, as the plugin in the BackfillType slot orders them."""
+        promised = self.plan().promised
+        found = [entry for entry in self.entries() if entry not in promised]
+        return self.policies.in_backfill_order(found) if found else found
+
+    def started(self, job: Job) -> None:
+        """A job has started."""
+        self._rooms.pop(job.id, None)
+        job.entries = ()
+        for plan in self._plans:
+            plan.started(job)
+
+    # Decisions
+
+    def _generator(self, hook: Callable[[Any], Any]) -> Any:
+        decisions = hook(self._view)
+        if decisions is None:
+            return _nothing()
+        if type(decisions) is not GeneratorType:
+            self._refuse(answers.no_generator(decisions).message)
+        return decisions
+
+    def _carry_out(self, decision: object) -> bool | None:
+        if isinstance(decision, Reserve):
+            self._reserve(decision)
+        elif isinstance(decision, Start):
+            self._start(decision)
+        elif isinstance(decision, MakeRoom):
+            return self._make_room(decision)
+        elif isinstance(decision, Wake):
+            self._wake(decision)
+        elif isinstance(decision, Preempt):
+            self._preempt(decision)
+        elif isinstance(decision, Move):
+            self._refuse("Move: there are no tiers here; tiers are for counted processors", decision.job)
+        else:
+            self._refuse(answers.no_decision(decision).message)
+        return None
+
+    def _start(self, decision: Start) -> None:
+        job, partition = self._waiting(decision.job, "Start")
+        where: Any = decision.where
+        if decision.tier != FIRST_TIER or decision.setup:
+            self._refuse("Start: tier and setup are for an ExecutionType with tiers; this one has none", job)
+        if where is None or where is not self._known(where, decision.job, "Start").last_place:
+            plan: NodePlan | Windows = self.plan() if where is None else where._plan
+            answer = plan.again(decision.job, where)  # type: ignore[arg-type]
+            where = answer.place
+            if where is None:
+                self._refuse(
+                    f"Start: it cannot start in partition {partition.name} now: {answer.reason}; "
+                    "start what plan.now(entry) gives a place",
+                    job,
+                )
+        limit, ahead = where._limit, False
+        if self._hook == "schedule":
+            ahead = self.plan().overtakes(job, partition)
+        elif limit is None:
+            limit = decision.job.shortest
+        self._controls.start(job, partition, where._allocation, limit, where._row, decision.reason, ahead)
+
+    def _known(self, where: Any, entry: object, what: str) -> NodePlan | Windows:
+        """The plan of this pass that gave a place to an entry."""
+        if not isinstance(where, Place):
+            self._refuse(f"{what}: where={where!r} is no place; give what plan.now(entry) answered", entry)
+        mine = any(where._plan is plan for plan in self._plans)
+        if not mine or where._entry is not entry:
+            whose = "another entry" if mine else "an earlier pass"
+            self._refuse(f"{what}: its place is that of {whose}; ask plan.now(entry) for one in this pass", entry)
+        return where._plan  # type: ignore[no-any-return]
+
+    def _reserve(self, decision: Reserve) -> None:
+        if isinstance(decision.job, Sequence):
+            for entry, time in zip(decision.job, decision.time, strict=True):
+                self._reserve_one(entry, time)
+        else:
+            self._reserve_one(decision.job, decision.time)
+
+    def _reserve_one(self, entry: object, time: float) -> None:
+        # A task of an array at its limit waits, too; that it is planned for a time is a note.
+        job, _ = self._waiting(entry, "Reserve", startable=False)
+        if not time >= self.cluster.now:
+            self._refuse(f"Reserve: the time {time!r} is not now ({self.cluster.now:g}) or later", job)
+        job.planned_start = None if time == float("inf") else float(time)
+
+    def _make_room(self, decision: MakeRoom) -> bool:
+        """Preempt those that have to go for a job, all or none; whether it fits now.
+
+        What they leave is kept for it; until they are gone no more are asked to go. The runs in
+        a hole of a plan are known, and it is the plan that keeps the hole.
+        """
+        job, partition = self._waiting(decision.job, "MakeRoom")
+        where: Any = decision.where
+        if where is not None:
+            self._known(where, decision.job, "MakeRoom")
+            usable, chosen = where._allocation.mask(len(self.cluster.machine)), where._victims
+        elif job.id in self._rooms:
+            return False
+        else:
+            usable = self.cluster.usable(job, partition) & self._controls.not_reserved(job)
+            if self.cluster.select(job, partition, usable) is not None:
+                return True
+            chosen, nodes = self._victims(job, partition, usable)
+        if not chosen:
+            return False
+        for victim in chosen:
+            self._controls.preempt(victim, job)
+        if where is None:
+            self._rooms[job.id] = Room(job, nodes, chosen, self._hook)
+        self._gave_way()
+        return self.cluster.select(job, partition, usable) is not None
+
+    def _gave_way(self) -> None:
+        """Jobs were preempted: plans know of other runs."""
+        for plan in self._plans:
+            plan.preempted(self._kept())
+
+    def _victims(self, job: Job, partition: Partition, usable: Mask) -> tuple[list[Job], Mask]:
+        """The first of the candidates without which a job fits, and the nodes for it.
+
+        Of nodes that are counted it does not matter which they are; else those candidates stay
+        whose nodes are of no use.
+        """
+        cluster, removed = self.cluster, []
+        free = cluster.free_without([other for other in cluster.running.values() if other.vacating])
+        for candidate in candidates(job, partition, cluster):
+            assert candidate.run is not None
+            if not usable[list(candidate.run.allocation.nodes)].any():
+                continue
+            free.release(candidate.run.allocation)
+            removed.append(candidate)
+            found = cluster.select(job, partition, usable, free)
+            if found is not None:
+                nodes = found.mask(len(cluster.machine))
+                if not self.plan().counts(partition):
+                    removed = [
+                        other for other in removed if other.run and nodes[list(other.run.allocation.nodes)].any()
+                    ]
+                return removed, nodes
+        return [], cluster.no_nodes()
+
+    def _kept(self) -> dict[int, Mask]:
+        """Nodes that are kept for jobs, by id of the job."""
+        return {number: room.nodes for number, room in self._rooms.items()}
+
+    def _cleared(self) -> list[Room]:
+        """Forget the rooms of jobs that do not wait; those of this loop that all victims have left."""
+        self._rooms = {number: room for number, room in self._rooms.items() if still_waits(room.job, self.cluster)}
+        mine = [room for room in self._rooms.values() if room.hook == self._hook]
+        return [room for room in mine if not any(victim.vacating for victim in room.victims)]
+
+    def _preempt(self, decision: Preempt) -> None:
+        job = self.policies.controlled(decision.job)
+        if job is None or job.state is not State.RUNNING or job.vacating:
+            self._refuse("Preempt: it does not run", decision.job)
+        by = self.policies.controlled(decision.by) if decision.by is not None else job
+        self._controls.preempt(job, by or job)
+        self._gave_way()
+
+    def _wake(self, decision: Wake) -> None:
+        waiting = self.policies.waiting
+        refusal = self._idle.too_many(len(waiting), bool(self.cluster.running) or self._to_come())
+        if refusal:
+            self._refuse(refusal, waiting[0] if waiting else None)
+        try:
+            self._wake_at(answers.wake(decision, self.cluster.now))
+        except answers.Refused as refused:
+            self._refuse(refused.message)
+
+    def _waiting(self, entry: object, what: str, startable: bool = True) -> tuple[Job, Partition]:
+        """The job and the partition of an entry that waits."""
+        if not isinstance(entry, ClusterEntry):
+            self._refuse(f"{what}: {answers.short(entry)} is no entry of view.queue", entry)
+        job, partition = entry._pair
+        waits = still_waits(job, self.cluster) if startable else job.state is State.PENDING
+        if entry not in job.entries or not waits:
+            self._refuse(f"{what}: it does not wait; it is {job.state.value}", job)
+        return job, partition
+
+    def _refuse(self, message: str, job: object = None) -> NoReturn:
+        number = getattr(job, "id", None) or getattr(getattr(job, "job", None), "id", None)
+        self._hooks.refuse(self._hook, message, time=self.cluster.now, job=number, where=line_of(self._decisions))
+
+
+def _nothing() -> Iterator[Any]:
+    yield from ()

@@ -1,0 +1,400 @@
+"""Plugins on a cluster: what they are asked, and what becomes of their answers.
+
+A priority is asked for when a job is submitted or released, at the end of each period of the
+plugin, and before each pass if that is 0. Candidates for preemption are asked for whenever a job
+does not fit; of those that are named, those go that Slurm's selection needs. Planned times are
+what backfill plans with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from emulator.config.slurm.emulated import options_of, slots_of
+from emulator.config.slurm.model import SlurmConf
+from emulator.hooks import FAILURES, Hooks
+from emulator.scheduling.requests import request_of, tres_totals
+from emulator.scheduling.seen import (
+    ClusterPreemptView,
+    ClusterPriorityView,
+    ClusterSituation,
+    SeenAssociation,
+    SeenJob,
+    SeenJobs,
+)
+from emulator.state.job import EMPTY, Partition
+from emulator.state.job import Job as ControlledJob
+from slurm_sim_plugins import answers
+from slurm_sim_plugins.cluster import Association, Qos, Request
+from slurm_sim_plugins.cluster import Partition as SeenPartition
+from slurm_sim_plugins.decisions import Plan
+from slurm_sim_plugins.manager import Catalogue, Selection, select
+from slurm_sim_plugins.plan import Entry
+from slurm_sim_plugins.views import (
+    FIRST_PRIORITY,
+    BackfillView,
+    Job,
+    Jobs,
+    PendingView,
+    Runs,
+    VictimView,
+    WalltimeView,
+)
+
+if TYPE_CHECKING:
+    from emulator.limits.assoc_mgr import Quality, Share
+    from emulator.state.cluster import Cluster
+
+_set = object.__setattr__
+PLAIN = (int, float)
+
+
+class Policies:
+    """Asks plugins, and shows them the cluster.
+
+    Args:
+        selection: the plugins.
+        cluster: the controller's.
+
+    Attributes:
+        priority, preempt: the plugins of these slots.
+        names_victims, plans: whether the plugins of these slots answer.
+        period: after how many seconds the priority plugin gives new numbers; None for never, 0 before each pass.
+    """
+
+    def __init__(self, selection: Selection, cluster: Cluster) -> None:
+        self._hooks = Hooks(selection)
+        self._cluster = cluster
+        self._situation = situation = ClusterSituation(cluster, self.seen_as)
+        self._jobs = SeenJobs()
+        self._next = FIRST_PRIORITY
+        self._requests: dict[tuple[int, str, int], Request] = {}
+        self._associations: dict[Share, Association] = {}
+        self._qualities: dict[Quality, Qos] = {}
+        self._priority_view = ClusterPriorityView(situation)
+        self._preempt_view = ClusterPreemptView(situation)
+        self._victim_view = VictimView(situation)
+        self._pending_view = PendingView(situation)
+        self._walltime_view = WalltimeView(situation)
+        self._backfill_view = BackfillView(situation)
+        _set(self._walltime_view, "oracle", None)
+        _set(self._priority_view, "whole", cluster.whole)
+        self._renewed = float("-inf")
+        self._ranking: list[ControlledJob] = []
+        self.priority = selection.plugins[selection.slots["PriorityType"]]
+        self.preempt = selection.plugins[selection.slots["PreemptType"]]
+        self.names_victims = self._hooks.preempt_candidates is not None
+        self.plans = self._hooks.walltime_submit is not None
+        self.period = self._hooks.priority_period
+        for partition in cluster.partitions.values():
+            partition.seen, partition.tres = SeenPartition(partition), tres_totals(partition, cluster)
+
+    @property
+    def hooks(self) -> Hooks:
+        """The plugins' hooks."""
+        return self._hooks
+
+    @property
+    def situation(self) -> ClusterSituation:
+        """What views show."""
+        return self._situation
+
+    @property
+    def running(self) -> Runs:
+        """Runs of now, by planned end."""
+        return self._situation.running
+
+    @property
+    def waiting(self) -> Jobs:
+        """Waiting jobs by priority."""
+        return self._situation.queue
+
+    # Jobs as plugins see them
+
+    def seen_as(self, job: ControlledJob) -> SeenJob:
+        """A job as plugins see it: CPUs as processors, and user, account, QOS and partition as facts."""
+        seen: SeenJob | None = job.seen
+        if seen is None:
+            seen = job.seen = SeenJob(job, self._jobs, self._cluster)
+            self.changed(job)
+        return seen
+
+    def changed(self, job: ControlledJob) -> None:
+        """A job asks for something else, or is on another account: what was worked out for it counts no more."""
+        seen: SeenJob | None = job.seen
+        if seen is not None:
+            _set(seen, "requests", tuple(self._request(job, partition) for partition in job.partitions))
+            account = job.account
+            _set(seen, "association", None if account is None else self._association(account.share))
+            _set(seen, "qos", None if account is None or account.quality is None else self._qos(account.quality))
+            _set(seen, "answered", ())
+            self._situation.moved()
+
+    def controlled(self, seen: Job) -> ControlledJob | None:
+        """The controller's job for one that plugins see; None for a job of another simulation."""
+        job = self._cluster.jobs.get(seen.id)
+        return job if job is not None and job.seen is seen else None
+
+    def _request(self, job: ControlledJob, partition: Partition) -> Request:
+        key = (job.alike, partition.name, job.wants[partition.name].min_nodes)
+        known = self._requests.get(key)
+        if known is None:
+            known = self._requests[key] = request_of(job, partition)
+        return known
+
+    def _association(self, share: Share) -> Association:
+        if share not in self._associations:
+            assert self._cluster.accounting is not None
+            self._associations[share] = SeenAssociation(share, self._cluster.accounting)
+        return self._associations[share]
+
+    def _qos(self, quality: Quality) -> Qos:
+        if quality not in self._qualities:
+            self._qualities[quality] = Qos(quality)
+        return self._qualities[quality]
+
+    # What happens
+
+    def save(self, unsaved: Callable[[ControlledJob], float]) -> None:
+        """Let views say how many seconds of a run would be lost."""
+        self._situation._unsaved = lambda run: unsaved(_of(run.job))
+
+    def arriving(self, job: ControlledJob) -> None:
+        """A job is about to wait for the first time: it is planned, if a plugin says so."""
+        if self.plans:
+            job.plan = self._plan(self.seen_as(job))
+
+    def over(self, job: ControlledJob) -> None:
+        """A job has left for good."""
+        self._situation.moved()
+        job.seen = None
+
+    def reordered(self) -> None:
+        """What orders the jobs may have changed: priorities, tiers, limits."""
+        self._situation.moved()
+
+    def before_pass(self) -> bool:
+        """Let plugins plan the jobs that wait and give them numbers, before a pass; whether it may find more then."""
+        if not self._cluster.waiting:
+            return False
+        planned = self._plan_pending()
+        return (self.period == 0 and self._renew()) or planned
+
+    def _plan_pending(self) -> bool:
+        """Let the walltime plugin plan the waiting jobs again; whether any plan changed."""
+        hook = self._hooks.walltime_pending
+        if hook is None:
+            return False
+        waiting = self._situation.queue
+        _set(self._pending_view, "waiting", waiting)
+        answer = self._asked("walltime_pending", hook, self._pending_view, waiting[0])
+        if answer is None:
+            return False
+        changed = False
+        plans = self._checked("walltime_pending", waiting[0], answers.plans, answer, waiting)
+        for job, plan in zip(map(_of, waiting), plans, strict=True):
+            changed |= plan != job.plan
+            job.plan = plan
+        return changed
+
+    # Priorities
+
+    def set_priorities(self, jobs: Sequence[ControlledJob], anew: bool = False) -> bool:
+        """Give jobs the numbers that the priority plugin answers; whether any has another than before.
+
+        If it answers none, those that have no number yet (``anew``) get the next lower one: first come, first
+        served (observation Q8).
+        """
+        answer = None if self._hooks.priority_set is None else self._numbered(jobs)
+        if answer is None:
+            for job in jobs if anew else ():
+                job.priority = self._next
+                self._next -= 1
+            return anew
+        before = [job.priority for job in jobs]
+        for job, each in zip(jobs, answer, strict=True):
+            assert job.seen is not None
+            known = job.seen.answered
+            if known and known[0] is each:
+                continue
+            if isinstance(each, list):
+                _set(job.seen, "answered", each)
+                numbers = [_lifted(job, answers.number(one)) for one in each]
+                job.priorities = {part.name: number for part, number in zip(job.partitions, numbers, strict=True)}
+                job.priority = max(numbers)
+            else:
+                _set(job.seen, "answered", (each,))
+                number = each if each.__class__ in PLAIN else each.number
+                job.priority, job.priorities = (_lifted(job, number) if job.lift else number), EMPTY
+        self._situation.moved()
+        return before != [job.priority for job in jobs]
+
+    def _numbered(self, jobs: Sequence[ControlledJob]) -> Sequence[Any] | None:
+        seen = [job.seen or self.seen_as(job) for job in jobs]
+        _set(self._priority_view, "to_set", seen)
+        answer = self._asked("priority_set", self._hooks.priority_set, self._priority_view, seen[0])
+        return None if answer is None else self._checked("priority_set", seen[0], answers.priorities, answer, seen)
+
+    def priced(self, job: ControlledJob) -> Sequence[Any]:
+        """What the priority of a job was worked out from, in each of its partitions; asked for if it was not."""
+        seen = self.seen_as(job)
+        if not seen.answered and self._hooks.priority_set is not None:
+            answer = self._numbered([job])
+            return () if answer is None else answer[0] if isinstance(answer[0], list) else answer
+        return seen.answered
+
+    def _renew(self) -> bool:
+        """Ask for the numbers of all waiting jobs before a pass; whether their order changed.
+
+        It is looked at by number alone: what is tried within a partition goes by that.
+        """
+        now = self._cluster.now
+        if now == self._renewed:
+            return False
+        self._renewed = now
+        waiting = sorted(self._cluster.waiting.values(), key=lambda job: (job.request.submit, job.id))
+        free = [job for job in waiting if not (job.on_hold or job.fixed_priority)]
+        if free:
+            self.set_priorities(free)
+        self._cluster.order.changed()
+        self._situation.moved()
+        before = self._ranking
+        self._ranking = sorted(waiting, key=lambda job: (-job.number_in(job.partitions[0].name), *job.place))
+        return before != self._ranking
+
+    def renew(self) -> bool:
+        """A period of the priority plugin has ended: jobs get new numbers; whether that of any has changed.
+
+        Jobs on hold, and those that were given a priority, keep theirs.
+        """
+        cluster = self._cluster
+        jobs = [*cluster.waiting.values()]
+        if getattr(self.priority, "of_running", False):
+            jobs += cluster.running.values()
+        jobs = [job for job in jobs if not (job.fixed_priority or job.on_hold)]
+        if not (jobs and self.set_priorities(jobs)):
+            return False
+        cluster.order.changed()
+        return True
+
+    # Preemption
+
+    def candidates(self, preemptor: ControlledJob, partition: Partition) -> list[ControlledJob]:
+        """Running jobs that the plugin would preempt for a job in a partition, first to go first."""
+        seen, view = preemptor.seen or self.seen_as(preemptor), self._preempt_view
+        _set(view, "preemptor", seen)
+        _set(view, "partition", partition.seen)
+        answer = self._asked("preempt_candidates", self._hooks.preempt_candidates, view, seen)
+        if not answer:
+            return []
+        runs = self._checked("preempt_candidates", seen, answers.victims, answer, seen, view.running, False)
+        return [_of(run.job) for run in runs]
+
+    def mode(self, victim: ControlledJob) -> str | None:
+        """What becomes of a victim, as the plugin says; None if it does not."""
+        mode: str | None = self._of_victim("preempt_mode", self._hooks.preempt_mode, answers.preempt_mode, victim)
+        return mode
+
+    def grace(self, victim: ControlledJob) -> float | None:
+        """Seconds between the choice of a victim and its end, as the plugin says; None if it does not."""
+        grace: float | None = self._of_victim("preempt_grace", self._hooks.preempt_grace, answers.preempt_grace, victim)
+        return grace
+
+    def _of_victim(self, name: str, hook: Any, check: Any, victim: ControlledJob) -> Any:
+        if hook is None:
+            return None
+        seen = self.seen_as(victim)
+        _set(self._victim_view, "victim", seen)
+        answer = self._asked(name, hook, self._victim_view, seen)
+        return None if answer is None else self._checked(name, seen, check, answer, seen)
+
+    # Asking
+
+    def in_backfill_order(self, entries: list[Entry]) -> list[Entry]:
+        """Entries in the order in which the plugin in the BackfillType slot would try their jobs."""
+        if self._hooks.backfill_candidates is None:
+            return entries
+        jobs = list(dict.fromkeys(entry.job for entry in entries))
+        _set(self._backfill_view, "to_try", tuple(jobs))
+        answer = self._asked("backfill_candidates", self._hooks.backfill_candidates, self._backfill_view, jobs[0])
+        if answer is None:
+            return entries
+        of_job: dict[Job, list[Entry]] = {}
+        for entry in entries:
+            of_job.setdefault(entry.job, []).append(entry)
+        chosen = self._checked("backfill_candidates", jobs[0], answers.order, answer, jobs)
+        return [entry for job in chosen for entry in of_job[job]]
+
+    def _plan(self, seen: Job) -> Plan | None:
+        _set(self._walltime_view, "job", seen)
+        answer = self._asked("walltime_submit", self._hooks.walltime_submit, self._walltime_view, seen)
+        if answer is None:
+            return None
+        planned: Plan = self._checked("walltime_submit", seen, answers.plan, answer, seen)
+        return planned
+
+    def _asked(self, name: str, hook: Any, view: object, job: Job) -> Any:
+        try:
+            return hook(view)
+        except FAILURES as error:
+            self._hooks.fail(name, error, time=self._cluster.now, job=job.id)
+
+    def _checked(self, hook: str, job: Job, check: Any, *values: Any) -> Any:
+        try:
+            return check(*values)
+        except answers.Refused as refused:
+            self._hooks.refuse(hook, refused.message, time=self._cluster.now, job=refused.job or job.id)
+
+
+def plugins_of(
+    conf: SlurmConf,
+    slots: Mapping[str, str] | None = None,
+    *,
+    catalogue: Catalogue | None = None,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    seed: int = 0,
+) -> Selection:
+    """The plugins of a simulation: those given, else those of the file, with the options that it states for them.
+
+    Args:
+        conf: the configuration.
+        slots: plugins in the place of those of the file.
+        catalogue: what was found; by default the bundled plugins.
+        options: options by name of the plugin, which go before those of the file.
+        seed: of the random numbers that plugins draw.
+
+    Raises:
+        ConfigurationError: a plugin or option that there is not.
+        PluginError: a plugin that cannot be made.
+    """
+    catalogue = catalogue or Catalogue()
+    chosen = {**slots_of(conf), **(slots or {})}
+    stated = {name: options_of(info, conf) for name in chosen.values() if (info := catalogue.get(name)) is not None}
+    given = {name: {**stated.get(name, {}), **own} for name, own in (options or {}).items()}
+    return select(catalogue, chosen, {**stated, **given}, seed)
+
+
+def calculation_period(conf: SlurmConf, priority: Any = None) -> float:
+    """Seconds between two calculations of past usage; 0 where there is no accounting, and so none (observation M2).
+
+    Args:
+        conf: the configuration.
+        priority: the priority plugin; by default that of the file.
+    """
+    plugin = priority or plugins_of(conf).plugins[conf.parameters.text("PriorityType").lower()]
+    tracked = getattr(plugin, "tracks_usage", True)
+    if not tracked or "slurmdbd" not in conf.parameters.text("AccountingStorageType").lower():
+        return 0.0
+    return conf.parameters.amount("PriorityCalcPeriod") or 300.0
+
+
+def _of(seen: Job) -> ControlledJob:
+    """The controller's job for one that plugins see."""
+    job: ControlledJob = seen._of  # type: ignore[attr-defined]
+    return job
+
+
+def _lifted(job: ControlledJob, number: float) -> float:
+    """A number with what operators gave to the job, but not less than 1."""
+    return max(1, number + job.lift) if job.lift else number

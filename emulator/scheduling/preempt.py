@@ -1,0 +1,145 @@
+"""Who has to make room for a job, in which order, and which of them in the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from emulator.state.cluster import Cluster
+from emulator.state.job import Job, Partition, State
+from slurm_sim_plugins.cluster import mode_of
+from slurm_sim_plugins.nodes import Mask
+
+
+def grace_time(job: Job, cluster: Cluster) -> float:
+    """Seconds between the choice of a victim and its end: as the plugin says, else its QOS, else its partition."""
+    assert job.run is not None
+    by_plugin = cluster.policies.grace(job)
+    if by_plugin is not None:
+        return by_plugin
+    quality = job.account.quality if job.account is not None else None
+    of_quality = quality.grace_time if quality is not None else 0.0
+    return of_quality or cluster.partitions[job.run.partition].grace_time
+
+
+def preempt_mode(job: Job, cluster: Cluster) -> str:
+    """What becomes of a victim: as the plugin says, else the configuration (observation P1)."""
+    return cluster.policies.mode(job) or configured_mode(job, cluster)
+
+
+def configured_mode(job: Job, cluster: Cluster) -> str:
+    """What becomes of a victim by its QOS, else its partition, else the cluster."""
+    assert job.run is not None
+    quality = job.account.quality if job.account is not None else None
+    of_quality = mode_of(quality.preempt_mode - {"CLUSTER"}) if quality is not None else None
+    of_partition = mode_of(cluster.partitions[job.run.partition].preempt_mode)
+    return of_quality or of_partition or mode_of(cluster.parameters.preempt_mode) or "OFF"
+
+
+def candidates(job: Job, partition: Partition, cluster: Cluster) -> list[Job]:
+    """Running jobs that may be preempted for a job in a partition, first to go first (P1 to P3).
+
+    Those that the plugin names, but for what the configuration exempts. With ``PreemptMode=PRIORITY`` that is
+    whatever has no lower priority (a public description of Slurm's code; not recorded).
+    """
+    if not cluster.policies.names_victims:
+        return []
+    named = cluster.policies.candidates(job, partition)
+    if "PRIORITY" in cluster.parameters.preempt_mode:
+        number = job.number_in(partition.name)
+        named = [other for other in named if other.run is not None and other.number_in(other.run.partition) < number]
+    return [other for other in named if _can_go(other, cluster)]
+
+
+def _can_go(job: Job, cluster: Cluster) -> bool:
+    """Whether the configuration lets a run go that a plugin names."""
+    if job.state is not State.RUNNING or job.run is None or job.vacating:
+        return False
+    exempt, quality = cluster.parameters.preempt_exempt_time, job.account.quality if job.account is not None else None
+    if quality is not None and quality.exempt_time is not None:
+        exempt = quality.exempt_time
+    if cluster.now - job.run.start < exempt or job.priority >= cluster.parameters.preempt_min_exempt_priority:
+        return False
+    return preempt_mode(job, cluster) != "OFF"
+
+
+def victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> list[Job]:
+    """Whom to preempt so that a job fits; nobody if it would not fit anyway, or soon fits without that (P4, P5)."""
+    order = [other for other in candidates(job, partition, cluster) if _overlaps(other, usable)]
+    if not order:
+        return []
+    want, machine = job.wants[partition.name], cluster.machine
+    soon = cluster.free_without([other for other in cluster.running.values() if other.vacating])
+    if cluster.choose(want, soon, usable) is not None:
+        return []
+    needed: list[Job] = []
+    for _ in range(cluster.parameters.preempt_reorder_count + 1):
+        free, removed, found = soon.copy(), [], None
+        for candidate in order:
+            assert candidate.run is not None
+            free.release(candidate.run.allocation)
+            removed.append(candidate)
+            found = cluster.choose(want, free, usable)
+            if found is not None:
+                break
+        if found is None:
+            return []
+        needed = [other for other in removed if _overlaps(other, found.mask(len(machine)))]
+        last = removed[-1]
+        if order[0] is last:
+            break
+        order = _reordered(order, removed, usable, cluster)
+    return needed
+
+
+def license_victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> list[Job]:
+    """Whom to preempt so that a job has its licences, and nodes; nobody if it would not have them anyway or soon.
+
+    Tried are those who have such licences, in their order; then the others too, for their nodes.
+    """
+    machine, want = cluster.machine, job.wants[partition.name]
+    gone = [other for other in cluster.running.values() if other.vacating]
+    lacking = Counter({name: count + cluster.licenses[name][1] for name, count in job.options.licenses})
+    lacking.subtract({name: cluster.licenses[name][0] for name in lacking})
+    for other in gone:
+        lacking.subtract({name: count for name, count in other.options.licenses if name in lacking})
+    chosen: list[Job] = []
+    order = candidates(job, partition, cluster)
+    for other in order:
+        has = {name: count for name, count in other.options.licenses if name in lacking}
+        if any(lacking[name] > 0 for name in has):
+            lacking.subtract(has)
+            chosen.append(other)
+    if max(lacking.values()) > 0 or not chosen:
+        return []
+    found = cluster.choose(want, cluster.free_without([*gone, *chosen]), usable)
+    if found is not None:
+        return chosen
+    more = [other for other in order if other not in chosen and _overlaps(other, usable)]
+    for count in range(1, len(more) + 1):
+        found = cluster.choose(want, cluster.free_without([*gone, *chosen, *more[:count]]), usable)
+        if found is not None:
+            nodes = found.mask(len(machine))
+            return [*chosen, *(other for other in more[:count] if _overlaps(other, nodes))]
+    return []
+
+
+def _reordered(order: list[Job], removed: list[Job], usable: Mask, cluster: Cluster) -> list[Job]:
+    """The order of another attempt: the one first that made it fit.
+
+    Of those that were removed before it who has most nodes that are of use comes next, unless
+    the order is to be kept, or the plugin that made it says nothing of that.
+    """
+    *before, last = removed
+    if getattr(cluster.policies.preempt, "reorders", False) and not cluster.parameters.preempt_strict_order:
+        before.sort(key=lambda other: -_shared(other, usable))
+    return [last, *before, *order[len(removed) :]]
+
+
+def _shared(job: Job, nodes: Mask) -> int:
+    assert job.run is not None
+    return int(nodes[list(job.run.allocation.nodes)].sum())
+
+
+def _overlaps(job: Job, nodes: Mask) -> bool:
+    assert job.run is not None
+    return bool(nodes[list(job.run.allocation.nodes)].any())

@@ -1,0 +1,50 @@
+"""Why a job waits for nodes, in Slurm's words (observations Q7, Q12, N2, P2 of partitions)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from emulator.config.slurm.hostlist import compress
+from emulator.state.cluster import Cluster
+from emulator.state.job import RESERVED_FOR_HIGHER, RESOURCES, Job, Partition
+from slurm_sim_plugins.nodes import Mask
+
+MAY_BE_RESERVED = "ReqNodeNotAvail,_May_be_reserved_for_other_job"
+UNAVAILABLE = "ReqNodeNotAvail,_UnavailableNodes:"
+
+
+def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved: Mask, kept: Mask) -> str:
+    """Why the nodes of a partition do not do for a job now.
+
+    Args:
+        job: who waits.
+        partition: where.
+        cluster: the situation.
+        unreserved: nodes that no reservation keeps from it.
+        kept: nodes that are kept for jobs before it.
+    """
+    up = partition.nodes & cluster.machine.up
+    if fits_alone(job, partition, cluster, up & unreserved & ~kept):
+        return RESOURCES
+    reserved = not fits_alone(job, partition, cluster, up & unreserved) and fits_alone(job, partition, cluster, up)
+    wanted = job.wants[partition.name].required
+    if wanted is None and not reserved and not job.options.exclude:
+        return RESERVED_FOR_HIGHER
+    if wanted is None:
+        choices = job.wants[partition.name].choices
+        wanted = partition.nodes & np.logical_or.reduce([choice.mask for choice in choices])
+    away = np.flatnonzero(wanted & (~cluster.machine.up | kept))
+    return UNAVAILABLE + compress([cluster.machine.names[node] for node in away]) if len(away) else MAY_BE_RESERVED
+
+
+def fits_alone(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) -> bool:
+    """Whether a job would fit onto these nodes if nobody else was there."""
+    if not nodes.any():
+        return False
+    key = (job.alike, partition.name, nodes.tobytes())
+    known = cluster.fits_alone.get(key)
+    if known is None:
+        machine = cluster.machine
+        known = cluster.choose(job.wants[partition.name], machine.free(), nodes) is not None
+        cluster.fits_alone[key] = known
+    return known

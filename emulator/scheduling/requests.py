@@ -1,0 +1,84 @@
+"""What a job asks for in a partition, and what the partition has: resources as plugins see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from emulator.state.job import Job, Partition
+from slurm_sim_plugins.cluster import Request
+from slurm_sim_plugins.nodes import Want
+
+if TYPE_CHECKING:
+    from emulator.state.cluster import Cluster
+
+
+def request_of(job: Job, partition: Partition) -> Request:
+    """What a job asks for in a partition; the same for all that ask for the same."""
+    tres = tres_amounts(job, partition)
+    return Request(partition.seen, job.wants[partition.name].min_nodes, tres["CPU"], tres)
+
+
+def tres_totals(partition: Partition, cluster: Cluster) -> Mapping[str, float]:
+    """What a partition has of each resource, by upper-case name."""
+    machine, nodes = cluster.machine, partition.nodes
+    total = {
+        "CPU": float(machine.cpus[nodes].sum()),
+        "MEM": float(machine.memory[nodes].sum()),
+        "NODE": float(np.count_nonzero(nodes)),
+    }
+    for kind, counts in machine.gres.items():
+        for called in _called(kind):
+            total[called] = total.get(called, 0.0) + float(counts[nodes].sum())
+    total["BILLING"] = _bill(total, partition)
+    return total
+
+
+def tres_amounts(job: Job, partition: Partition) -> dict[str, float]:
+    """What a job wants of each resource, by upper-case name; memory in mebibytes."""
+    want = job.wants[partition.name]
+    wanted = {
+        "CPU": _cpus(job, partition),
+        "MEM": _memory(job, partition),
+        "NODE": float(want.min_nodes),
+    }
+    for gres, per in ((want.gres, want.min_nodes), (want.gres_total, 1)):
+        for name, kind, count in gres:
+            for called in _called((name, kind)):
+                wanted[called] = wanted.get(called, 0.0) + count * per
+    wanted["BILLING"] = _bill(wanted, partition)
+    return wanted
+
+
+def _bill(amounts: Mapping[str, float], partition: Partition) -> float:
+    """A bill is a whole number."""
+    weights = {name.upper(): weight for name, weight in partition.billing.items()} or {"CPU": 1.0}
+    return float(int(sum(weight * amounts.get(name, 0.0) for name, weight in weights.items())))
+
+
+def _called(kind: tuple[str, str]) -> list[str]:
+    """How a generic resource is called: by its name, and by name and type if it has one."""
+    name, type_ = kind[0].upper(), kind[1].upper()
+    return [f"GRES/{name}", f"GRES/{name}:{type_}"] if type_ else [f"GRES/{name}"]
+
+
+def _memory(job: Job, partition: Partition) -> float:
+    """Mebibytes that a job asks for, or is given by default; whether memory is managed does not matter."""
+    request, want = job.request, job.wants[partition.name]
+    if request.options.memory_per_node is not None:
+        return float(request.options.memory_per_node * want.min_nodes)
+    per_cpu = request.options.memory_per_cpu or partition.default_memory_per_cpu
+    if per_cpu:
+        return float(per_cpu) * _tasks(job, want) * request.cpus_per_task
+    return float(partition.default_memory_per_node or 0.0) * want.min_nodes
+
+
+def _cpus(job: Job, partition: Partition) -> float:
+    want = job.wants[partition.name]
+    return float(_tasks(job, want) * want.cpus_per_task)
+
+
+def _tasks(job: Job, want: Want) -> int:
+    return job.options.tasks_on(want.min_nodes)

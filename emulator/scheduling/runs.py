@@ -1,0 +1,142 @@
+"""Running jobs by planned end, as columns for compiled code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.state.job import YEAR, Job
+from slurm_sim_plugins.nodes import Allocation, Ints
+
+if TYPE_CHECKING:
+    from emulator.state.cluster import Cluster
+
+Reals = NDArray[np.float64]
+FIRST, MANY, ID = range(3)
+"""Columns of the index: where its entries begin, how many there are, whose they are."""
+NODE = 0
+"""Row of the entries; behind it those of :attr:`slurm_sim_plugins.nodes.Free.table`."""
+
+
+class RunTable:
+    """Runs in the order of (planned end, job id), and what each gives back on which node.
+
+    The order is kept as runs come and go. While the planned end of some run depends on more
+    than its limit, the table is made anew whenever it is wanted.
+
+    Args:
+        cluster: the situation.
+
+    Attributes:
+        count: how many there are.
+        ends: when each is planned to end, in seconds.
+        index: a row for each; see ``FIRST``.
+        entries: a column for each node of each.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._kinds = list(cluster.machine.gres)
+        self.count = self._used = self._wasted = 0
+        self.ends: Reals = np.empty(256)
+        self.index: Ints = np.zeros((256, 3), dtype=np.int64)
+        self.entries: Ints = np.zeros((4 + len(self._kinds), 1024), dtype=np.int64)
+        self._raw: dict[int, float] = {}
+        self._odd: set[int] = set()
+        self._stale = True
+
+    def changed(self) -> None:
+        """Limits of runs may have changed."""
+        self._stale = True
+
+    def odd(self, job: Job) -> None:
+        """The planned end of a run depends on more than its limit, from now on."""
+        self._odd.add(job.id)
+        self._stale = True
+
+    def add(self, job: Job) -> None:
+        """A run begins."""
+        assert job.run is not None
+        if job.plan is not None or job.run.suspensions:
+            self.odd(job)
+        if not self._stale:
+            self._insert(job, job.run.start + min(job.run.limit, YEAR))
+
+    def remove(self, job: Job) -> None:
+        """A run ends."""
+        self._odd.discard(job.id)
+        if self._stale:
+            return
+        place = int(np.searchsorted(self.ends[: self.count], self._raw.pop(job.id)))
+        while self.index[place, ID] != job.id:
+            place += 1
+        self._wasted += int(self.index[place, MANY])
+        self.ends[place : self.count - 1] = self.ends[place + 1 : self.count]
+        self.index[place : self.count - 1] = self.index[place + 1 : self.count]
+        self.count -= 1
+        if self._wasted > 4096 and 2 * self._wasted > self._used:
+            self._stale = True
+
+    def planned(self) -> tuple[Reals, Ints]:
+        """Planned ends as of now, ascending, and the index in that order.
+
+        A run past its limit ends later than it was to end (observation T5).
+        """
+        now = self._cluster.now
+        if self._stale or self._odd:
+            self._make()
+        ends, index = self.ends[: self.count], self.index[: self.count]
+        late = int(np.searchsorted(ends, now, side="right"))
+        if late:
+            ends = ends.copy()
+            ends[:late] = [self._cluster.planned_end(self._cluster.running[job]) for job in index[:late, ID].tolist()]
+            order = np.lexsort((index[:, ID], ends))
+            ends, index = ends[order], index[order]
+        return ends, index
+
+    def _make(self) -> None:
+        self.count = self._used = self._wasted = 0
+        self._raw.clear()
+        self._stale = bool(self._odd)
+        runs = [job for job in self._cluster.running.values() if job.run is not None and not job.run.row]
+        for end, _, job in sorted((self._end(job), job.id, job) for job in runs):
+            self._insert(job, end)
+
+    def _end(self, job: Job) -> float:
+        if self._odd:
+            return self._cluster.planned_end(job)
+        assert job.run is not None
+        return job.run.start + min(job.run.limit, YEAR)
+
+    def _insert(self, job: Job, end: float) -> None:
+        assert job.run is not None
+        if self.count == len(self.ends):
+            self.ends = np.resize(self.ends, 2 * self.count)
+            self.index = np.concatenate([self.index, np.zeros_like(self.index)])
+        place = int(np.searchsorted(self.ends[: self.count], end))
+        while place < self.count and self.ends[place] == end and self.index[place, ID] < job.id:
+            place += 1
+        self.ends[place + 1 : self.count + 1] = self.ends[place : self.count]
+        self.index[place + 1 : self.count + 1] = self.index[place : self.count]
+        self.ends[place] = end
+        self.index[place] = self._used, len(job.run.allocation.nodes), job.id
+        self.count += 1
+        self._raw[job.id] = end
+        self._write(job.run.allocation)
+
+    def _write(self, allocation: Allocation) -> None:
+        upto = self._used + len(allocation.nodes)
+        while upto > self.entries.shape[1]:
+            self.entries = _wider(self.entries)
+        rows = [allocation.nodes, allocation.units, allocation.memory, (-1,) * len(allocation.nodes)]
+        for row, values in enumerate(rows):
+            self.entries[row, self._used : upto] = values
+        for row, kind in enumerate(self._kinds, len(rows)):
+            self.entries[row, self._used : upto] = allocation.gres.get(kind, 0)
+        self._used = upto
+
+
+def _wider(table: Ints) -> Ints:
+    return np.concatenate([table, np.zeros_like(table)], axis=1)

@@ -1,0 +1,326 @@
+"""A cluster as plugins see it: its jobs, its runs, its queue; live, CPUs as processors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from emulator.state.job import YEAR
+from emulator.state.job import Job as ControlledJob
+from slurm_sim_plugins.cluster import Association, Partition, Qos, Request, shown
+from slurm_sim_plugins.decisions import Plan
+from slurm_sim_plugins.profile import RunEntry
+from slurm_sim_plugins.views import Job, PreemptView, PriorityView, Run, Situation
+
+if TYPE_CHECKING:
+    from emulator.limits.accounting import Accounting
+    from emulator.limits.assoc_mgr import Share
+    from emulator.state.cluster import Cluster
+
+_set = object.__setattr__
+
+
+def _derived(value: Callable[[Any], Any]) -> Any:
+    """A read-only attribute in the place of a stored one."""
+    return property(value, doc=value.__doc__)
+
+
+class SeenJobs(Mapping[str, Sequence[Any] | None]):
+    """All jobs that were seen; their facts as columns, by name, in the order of their indices."""
+
+    def __init__(self) -> None:
+        self.jobs: list[SeenJob] = []
+
+    def __getitem__(self, name: str) -> Sequence[Any] | None:
+        return Column(self.jobs, name) if name in FACTS else None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(FACTS)
+
+    def __len__(self) -> int:
+        return len(FACTS)
+
+
+class Column(Sequence[Any]):
+    """One fact of all jobs.
+
+    Args:
+        jobs: the jobs; the column grows with them.
+        name: of the fact.
+    """
+
+    def __init__(self, jobs: Sequence[Job], name: str) -> None:
+        self._jobs = jobs
+        self._name = name
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._jobs[index].fact(self._name)
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+
+FACTS = ("user", "account", "group", "project", "qos", "partition", "requeue")
+"""What is known of a job on a cluster."""
+
+
+class SeenJob(Job):
+    """A job of the controller.
+
+    Args:
+        of: the job.
+        jobs: those that were seen before it; it is one more.
+        cluster: where it runs.
+    """
+
+    __slots__ = ("_cluster", "_of", "answered", "association", "qos", "requests")
+
+    _of: ControlledJob
+    _cluster: Cluster
+    requests: Sequence[Request]
+    qos: Qos | None
+    association: Association | None
+    answered: Sequence[Any]
+
+    def __init__(self, of: ControlledJob, jobs: SeenJobs, cluster: Cluster) -> None:
+        _set(self, "_of", of)
+        _set(self, "_cluster", cluster)
+        _set(self, "id", of.id)
+        _set(self, "index", len(jobs.jobs))
+        _set(self, "_facts", jobs)
+        jobs.jobs.append(self)
+        _set(self, "submit", of.request.submit)
+        _set(self, "processors", of.options.cpus)
+        _set(self, "answered", ())
+
+    def fact(self, name: str) -> Any:
+        """What it asked for, by name; None where it is unknown."""
+        of, options = self._of, self._of.options
+        facts = {
+            "user": of.request.user,
+            "account": options.account,
+            "group": options.account,
+            "project": options.account,
+            "qos": options.qos,
+            "partition": of.partitions[0].name,
+        }
+        return int(options.requeue is not False) if name == "requeue" else facts.get(name) or None
+
+    queued = shown("submitted", Job.queued.__doc__ or "")
+    eligible = shown("eligible", Job.eligible.__doc__ or "")
+    accrued = shown("accrue", Job.accrued.__doc__ or "")
+    held = shown("on_hold", Job.held.__doc__ or "")
+    nice = shown("nice", Job.nice.__doc__ or "")
+    site = shown("site", Job.site.__doc__ or "")
+    licenses = shown("options.licenses", Job.licenses.__doc__ or "")
+    array = shown("request.array", Job.array.__doc__ or "")
+    requeues = shown("restarts", "How often it was sent back to the queue.")
+    priority = shown("priority", "Its priority; of one in several partitions the highest.")
+
+    @property
+    def dependencies(self) -> Sequence[int]:
+        """Ids of the jobs that it depends on."""
+        return [each.job for each in self._of.options.dependencies]
+
+    @property
+    def runs_in(self) -> Partition | None:
+        """The partition in which it runs, or None."""
+        run = self._of.run
+        return None if run is None else self._cluster.partitions[run.partition].seen
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes it runs on; 0 while it does not."""
+        return 0 if self._of.run is None else len(self._of.run.allocation.nodes)
+
+    @_derived
+    def time_limit(self) -> float:
+        """Its limit in seconds; that of a year if it has none."""
+        return min(self._of.limit, YEAR)
+
+    longest = time_limit
+
+    @property
+    def _plan(self) -> Plan:
+        limit = self.time_limit
+        return self._of.plan or Plan(limit, limit, limit)
+
+    @_derived
+    def planned_queue(self) -> float:
+        """Seconds for which it is planned in the order of the queue."""
+        return self._plan.queue
+
+    @_derived
+    def planned(self) -> float:
+        """Seconds for which its next run is planned."""
+        return self._of.plan_limit
+
+    @_derived
+    def planned_running(self) -> float:
+        """Seconds after which its run is planned to end."""
+        return self._plan.running
+
+    @_derived
+    def backfilled(self) -> bool:
+        """Whether its last start was one of backfill."""
+        return bool(self._of.runs) and self._of.runs[-1].backfilled
+
+    @_derived
+    def _order(self) -> tuple[float, ...]:
+        """Its place in the queue: by tier of the partition, priority, and id."""
+        first = self._of.partitions[0]
+        return (-first.tier, -self._of.number_in(first.name), *self._of.place)
+
+
+class SeenAssociation(Association):
+    """An association of the books.
+
+    Args:
+        share: the association.
+        books: who keeps it.
+    """
+
+    __slots__ = ("_books",)
+
+    def __init__(self, share: Share, books: Accounting) -> None:
+        super().__init__(share)
+        _set(self, "_books", books)
+
+    fair_share = _derived(lambda self: self._books.factor(self._of))
+
+
+class ClusterSituation(Situation):
+    """The state of a cluster; what of it is sorted is so when it is looked at.
+
+    Args:
+        cluster: the controller's.
+        seen_as: a job as plugins see it.
+    """
+
+    __slots__ = ("_cluster", "_entries", "_queued", "_seen_as", "_sequence", "_sorted", "_suspended")
+
+    def __init__(self, cluster: Cluster, seen_as: Callable[[ControlledJob], SeenJob]) -> None:
+        self._cluster = cluster
+        self._seen_as = seen_as
+        self._total = int(cluster.machine.cpus.sum())
+        self._entries: dict[int, RunEntry] = {}
+        self._suspended: dict[int, tuple[float, RunEntry]] = {}
+        self._sequence = 0
+        self._unsaved = None
+        self._arrived = []
+        self._backfill_order = None
+        self._compiled = False
+        self.tiers = self.places = None
+        self.changed = True
+        self.moved()
+
+    def moved(self) -> None:
+        """Jobs have come, gone or changed their places."""
+        self._queued: list[Job] | None = None
+        self._sorted: list[RunEntry] | None = None
+
+    def begun(self, job: ControlledJob, cpus: int) -> RunEntry:
+        """A run has begun."""
+        now = self._cluster.now
+        self._sequence += 1
+        length = job.plan.running if job.plan is not None else job.plan_limit
+        entry = self._entries[job.id] = (now + length, self._sequence, cpus, now, self._seen_as(job))
+        self.moved()
+        return entry
+
+    def over(self, job: ControlledJob) -> None:
+        """A run is over."""
+        self._entries.pop(job.id, None)
+        self._suspended.pop(job.id, None)
+        self.moved()
+
+    def suspended(self, job: ControlledJob) -> None:
+        """A run has given up its CPUs."""
+        self._suspended[job.id] = self._cluster.now, self._entries.pop(job.id)
+        self.moved()
+
+    def resumed(self, job: ControlledJob) -> None:
+        """A run has its CPUs again; it is planned to end as much later as it was suspended."""
+        since, (planned_end, *rest) = self._suspended.pop(job.id)
+        self._entries[job.id] = (planned_end + self._cluster.now - since, *rest)
+        self.moved()
+
+    def run_of(self, job: ControlledJob) -> Run:
+        """The run of a job that runs or is suspended."""
+        return Run._make(self._entries.get(job.id) or self._suspended[job.id][1])
+
+    @_derived
+    def now(self) -> float:
+        """Simulated time in seconds."""
+        return self._cluster.now
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the cluster."""
+        return len(self._cluster.machine)
+
+    @_derived
+    def free(self) -> int:
+        """CPUs on which no job runs."""
+        return self._total - sum(entry[2] for entry in self._entries.values())
+
+    @_derived
+    def head(self) -> Job | None:
+        """The first of the queue, or None."""
+        return self._waiting[0] if self._waiting else None
+
+    @_derived
+    def _waiting(self) -> list[Job]:
+        """Waiting jobs in their order."""
+        if self._queued is None:
+            self._queued = sorted(map(self._seen_as, self._cluster.waiting.values()), key=lambda seen: seen._order)
+        return self._queued
+
+    @_derived
+    def _runs(self) -> list[RunEntry]:
+        """Runs of now by planned end."""
+        if self._sorted is None:
+            self._sorted = sorted(self._entries.values())
+        return self._sorted
+
+
+class ClusterPriorityView(PriorityView):
+    """What ``priority_set`` sees of a cluster."""
+
+    __slots__ = ("whole",)
+
+    whole: Callable[[float], float]  # type: ignore[assignment]
+
+
+class ClusterPreemptView(PreemptView):
+    """What ``preempt_candidates`` sees of a cluster; the preemptor's tier is that of the partition where it is tried.
+
+    A job outranks those of a lower tier; then those of a QOS of lower priority; then those behind it.
+    """
+
+    __slots__ = ("partition",)
+
+    counted = False
+    partition: Partition
+
+    def shares_nodes(self, run: Run) -> bool:
+        """Whether a run has nodes of the preemptor's partition."""
+        allocation = run.job._of.run.allocation  # type: ignore[attr-defined]
+        return bool(self.partition._of.nodes[list(allocation.nodes)].any())
+
+    def outranked(self, pinned: bool = False) -> list[Run]:
+        """The runs of jobs that the preemptor outranks, lowest first."""
+        return [Run._make(entry) for entry in sorted(self._outranked(pinned), key=lambda entry: _rank(entry[4]))]
+
+    def _outranked(self, pinned: bool) -> list[RunEntry]:
+        own = _rank(self.preemptor, self.partition)
+        runs = self._situation._runs
+        return [entry for entry in runs if _rank(entry[4]) < own and (entry[4].backfilled or not pinned)]
+
+
+def _rank(seen: Job, partition: Partition | None = None) -> tuple[float, ...]:
+    of: ControlledJob = seen._of  # type: ignore[attr-defined]
+    within: Partition = seen.runs_in or of.partitions[0].seen
+    worth = 0.0 if seen.qos is None else seen.qos.priority
+    tier = within.tier if partition is None else partition.tier
+    return tier, worth, of.number_in(within.name), -of.place[0], -of.place[1]

@@ -1,0 +1,465 @@
+"""Which nodes a job gets, compiled by numba: as :mod:`slurm_sim_plugins.select.cons_tres`, for plain requests.
+
+The answers are the same, node by node. A request is plain if it names no nodes, takes any
+node that its constraint allows, wants resources on each node and not in all, and no more
+nodes than needed. The first use compiles the kernels; numba keeps them on disk. It looks at a
+kernel's own file only to see whether it has changed: who changes functions here that are called
+from another file removes what is kept (``find . -name '*.nb[ic]' -delete``).
+
+numba counts who holds an array, which costs more than most of what is done here with one.
+Functions that make no arrays do without; those that are called for each node take numbers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, ParamSpec, TypeVar
+
+import numpy as np
+
+try:
+    from numba import njit
+    from numba.core.cpu import CPUTargetOptions
+except ImportError as error:
+    raise ImportError(
+        "compiled node selection needs numba, which cannot be imported: python -m pip install numba"
+    ) from error
+
+from slurm_sim_plugins.nodes import FAR, Allocation, Free, Ints, Machine, Mask, Want
+from slurm_sim_plugins.select.cons_tres import allocate
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+FREE_UNITS, FREE_MEMORY, FREE_JOBS, FREE_GRES = range(4)
+"""Rows of what is free; kinds of generic resources follow."""
+MACHINE_UNITS, MACHINE_MEMORY, MACHINE_WEIGHT = range(3)
+"""Rows of the machine."""
+FIRST, BEHIND, SUM, LARGE = range(4)
+"""Rows of sets of neighbours: the first node, the one behind the last, units; and room for the larger nodes."""
+MOST_KINDS = 62
+"""Kinds of generic resources of which a request can be put as numbers."""
+
+
+def compiled(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """A function that makes no arrays, as a kernel that is kept on disk."""
+    return _kernel(function, counts=False)
+
+
+def compiled_with_arrays(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """A function that makes arrays, as a kernel that is kept on disk."""
+    return _kernel(function, counts=True)
+
+
+def _kernel(function: Callable[_P, _T], counts: bool) -> Callable[_P, _T]:
+    # The switch is not in numba's manual; where it is missing the kernels do the same, several times slower.
+    switch = {"_nrt": counts} if hasattr(CPUTargetOptions, "_nrt") else {}
+    kernel: Callable[_P, _T] = njit(cache=True, **switch)(function)  # type: ignore[call-overload]
+    return kernel
+
+
+class Code(NamedTuple):
+    """A request as numbers; see :class:`slurm_sim_plugins.nodes.Want`.
+
+    Attributes:
+        gres: how many of a generic resource on each node.
+        gres_kinds: a bit for each kind that will do.
+        big, many_big: so many nodes must each give ``big`` units, or it cannot fit.
+        highest: more units than this no node gives.
+        rows: how many rows of what is free it depends on.
+        steady: whether it fits wherever it fits with fewer nodes. Where only so many may be
+            taken, the wrong ones can be taken first.
+    """
+
+    min_nodes: int
+    most_nodes: int
+    units: int
+    per_task: int
+    per_node: int
+    whole: int
+    memory_per_node: int
+    memory_per_unit: int
+    all_memory: int
+    gres: int
+    gres_kinds: int
+    last_first: int
+    big: int
+    many_big: int
+    highest: int
+    steady: int
+    rows: int
+
+
+class Counts(NamedTuple):
+    """What is counted of the nodes.
+
+    Attributes:
+        units: that a job could have.
+        nodes: with some of them.
+        big: nodes with many.
+    """
+
+    units: int
+    nodes: int
+    big: int
+
+
+def encode(want: Want, machine: Machine) -> Code | None:
+    """A request as numbers, or None if it is not plain."""
+    others = want.required is not None or want.least_loaded or want.gres_total or len(want.gres) > 1
+    if others or len(want.choices) != 1 or want.choices[0].counts or want.target_nodes > want.min_nodes:
+        return None
+    if want.pool or len(machine.gres) > MOST_KINDS:
+        return None
+    name, kind, count = want.gres[0] if want.gres else ("", "", 0)
+    kinds = sum(1 << place for place, (other, of) in enumerate(machine.gres) if other == name and kind in ("", of))
+    most_nodes = FAR if want.most_nodes is None else want.most_nodes
+    highest = max(min(int(machine.units.max()), want.per_node), 1)
+    others_give = FAR if most_nodes == FAR else (most_nodes - 1) * highest
+    return Code(
+        min_nodes=want.least_nodes,
+        most_nodes=most_nodes,
+        units=want.units,
+        per_task=want.per_task,
+        per_node=want.per_node,
+        whole=int(want.whole),
+        memory_per_node=want.memory_per_node,
+        memory_per_unit=want.memory_per_unit,
+        all_memory=int(want.all_memory),
+        gres=count,
+        gres_kinds=kinds,
+        last_first=int(want.last_first),
+        big=max(want.units - others_give, 1),
+        many_big=-(-want.units // highest),
+        highest=highest,
+        rows=_rows(want, machine),
+        steady=int(most_nodes in (1, FAR) or want.units >= most_nodes * highest),
+    )
+
+
+def _rows(want: Want, machine: Machine) -> int:
+    if want.gres:
+        return FREE_GRES + len(machine.gres)
+    if want.whole:
+        return FREE_JOBS + 1
+    return FREE_MEMORY + 1 if want.memory_per_node or want.memory_per_unit or want.all_memory else FREE_UNITS + 1
+
+
+def machine_table(machine: Machine) -> Ints:
+    """The machine as rows."""
+    return np.array([machine.units, machine.memory, machine.weight], dtype=np.int64)
+
+
+class Selector:
+    """Chooses nodes on a machine; keeps the room that the kernels work in.
+
+    Args:
+        machine: the nodes.
+
+    Attributes:
+        rows: the machine as rows.
+        weights: all weights, ascending.
+        capacity: room for the units that a job could have on each node.
+        sets: room for sets of neighbours.
+        taken: room for nodes, and the units of each.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        size = len(machine)
+        self.rows = machine_table(machine)
+        self.weights = machine.weights
+        self.capacity: Ints = np.empty(size, dtype=np.int64)
+        self.sets: Ints = np.empty((4, size), dtype=np.int64)
+        self.taken: Ints = np.empty((2, size), dtype=np.int64)
+
+    def select(self, want: Want, code: Code, free: Free, usable: Mask) -> Allocation | None:
+        """As :func:`slurm_sim_plugins.select.cons_tres.best_fit`."""
+        allowed = usable & want.choices[0].mask
+        taken = choose(code, allowed, self.rows, self.weights, free.table, self.capacity, self.sets, self.taken)
+        return self.allocation(want, code, free, self.capacity, self.taken[:, :taken]) if taken else None
+
+    def allocation(self, want: Want, code: Code, free: Free, capacity: Ints, taken: Ints) -> Allocation | None:
+        """What a job gets of the nodes that were taken, of which it could have so many units."""
+        deal(code, capacity, taken.shape[1], taken)
+        return allocate(want, self._machine, free, *taken)
+
+
+@compiled
+def choose(
+    code: Code, usable: Mask, machine: Ints, weights: Ints, free: Ints, capacity: Ints, sets: Ints, taken: Ints
+) -> int:
+    """Fill in the nodes that are taken, and the units of each that are counted on; how many they are, or 0."""
+    fill(code, usable, machine, free, capacity)
+    counts = Counts(0, 0, 0)
+    for node in range(len(capacity)):
+        counts = counted(code, counts, capacity[node], 1)
+    return pick(code, machine, weights, capacity, sets, taken) if enough(code, counts) else 0
+
+
+@compiled
+def fill(code: Code, usable: Mask, machine: Ints, free: Ints, capacity: Ints) -> None:
+    """Fill in the units that a job could have on each node."""
+    units, memory, jobs = free[FREE_UNITS], free[FREE_MEMORY], free[FREE_JOBS]
+    all_units, all_memory = machine[MACHINE_UNITS], machine[MACHINE_MEMORY]
+    for node in range(len(usable)):
+        there = room(code, units[node], memory[node], jobs[node], all_units[node], all_memory[node])
+        capacity[node] = there if usable[node] else 0
+    if code.gres:
+        for node in range(len(usable)):
+            if capacity[node] and gres_of(code, free, node) < code.gres:
+                capacity[node] = 0
+
+
+@compiled
+def room(code: Code, units: int, memory: int, jobs: int, all_units: int, all_memory: int) -> int:
+    """Free units that a job can use of a node where so much is free, but for generic resources."""
+    if code.whole:
+        units = all_units if jobs == 0 else 0
+    if code.memory_per_node and memory < code.memory_per_node:
+        return 0
+    if code.all_memory and memory < all_memory:
+        return 0
+    if code.memory_per_unit:
+        units = min(units, memory // code.memory_per_unit)
+    # A node that does not hold one task is of no use.
+    return int(units) if units >= code.per_task else 0
+
+
+@compiled
+def gres_of(code: Code, free: Ints, node: int) -> int:
+    """How many of the generic resource that is wanted are free on a node."""
+    there = 0
+    for kind in range(len(free) - FREE_GRES):
+        if code.gres_kinds >> kind & 1:
+            there += free[FREE_GRES + kind, node]
+    return there
+
+
+@compiled
+def counted(code: Code, counts: Counts, units: int, sign: int) -> Counts:
+    """The counts with a node of so many units more, or less."""
+    if units == 0:
+        return counts
+    big = sign if units >= code.big else 0
+    return Counts(counts.units + sign * units, counts.nodes + sign, counts.big + big)
+
+
+@compiled
+def enough(code: Code, counts: Counts) -> bool:
+    """Whether the nodes could do at all."""
+    return counts.units >= code.units and counts.nodes >= code.min_nodes and counts.big >= code.many_big
+
+
+@compiled
+def pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, taken: Ints) -> int:
+    """Fill in the nodes that are taken, and the units of each; how many they are, or 0 if they do not do.
+
+    Where only so many nodes may be taken, those with least are left out, more and more, till it fits.
+
+    Args:
+        code: the request.
+        machine: the machine as rows.
+        weights: all weights, ascending.
+        capacity: units that it could have on each node.
+        sets: room for sets of neighbours.
+        taken: room for the answer.
+    """
+    found = _pick(code, machine, weights, capacity, sets, taken)
+    if found or code.most_nodes == FAR:
+        return found
+    rest = sets[LARGE]
+    for node in range(len(rest)):
+        rest[node] = capacity[node]
+    while not found:
+        lowest, left = FAR, 0
+        for node in range(len(rest)):
+            if rest[node] > 0:
+                lowest = min(lowest, rest[node])
+        for node in range(len(rest)):
+            rest[node] = rest[node] if rest[node] > lowest else 0
+            left += rest[node] > 0
+        if left == 0 or left < code.min_nodes:
+            return 0
+        found = _pick(code, machine, weights, rest, sets, taken)
+    return found
+
+
+@compiled
+def _pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, taken: Ints) -> int:
+    missing, found = code.units, 0
+    if code.last_first and missing <= 1:
+        for node in range(len(capacity) - 1, -1, -1):
+            if capacity[node] > 0:
+                taken[0, 0], taken[1, 0] = node, _share(code, capacity[node], 0, missing)
+                return 1 if _done(code, 1, missing - taken[1, 0]) else 0
+        return 0
+    for level in weights:
+        if _done(code, found, missing) or found >= code.most_nodes:
+            break
+        many = _sets(capacity, sets) if len(weights) == 1 else _sets_of(level, capacity, machine, sets)
+        found, missing = _from_sets(code, capacity, sets, many, taken, found, missing)
+    return found if _done(code, found, missing) else 0
+
+
+@compiled_with_arrays
+def _from_sets(
+    code: Code, capacity: Ints, sets: Ints, many: int, taken: Ints, found: int, missing: int
+) -> tuple[int, int]:
+    """Take sets one after the other until it is enough.
+
+    The first that is sought is mostly enough; only if it is not, the sets are put in order.
+    """
+    best = _best(code, sets, many, found, missing)
+    if many:
+        found, missing = _from_set(code, capacity, sets[FIRST, best], sets[BEHIND, best], taken, found, missing)
+        sets[SUM, best] = 0
+    if many < 2 or _done(code, found, missing) or found >= code.most_nodes:
+        return found, missing
+    order = np.argsort(-sets[SUM, :many], kind="mergesort")
+    largest = 0
+    while largest < many and not _done(code, found, missing) and found < code.most_nodes:
+        if sets[SUM, order[largest]] == 0:
+            largest += 1
+            continue
+        best = _tightest(code, sets, order[largest:], found, missing)
+        found, missing = _from_set(code, capacity, sets[FIRST, best], sets[BEHIND, best], taken, found, missing)
+        sets[SUM, best] = 0
+    return found, missing
+
+
+@compiled
+def _tightest(code: Code, sets: Ints, order: Ints, found: int, missing: int) -> int:
+    """As :func:`_best`, of sets of which the larger come first."""
+    best = order[0]
+    fits = False
+    for place in order:
+        units = sets[SUM, place]
+        if units < missing:
+            break
+        suffices = sets[BEHIND, place] - sets[FIRST, place] >= code.min_nodes - found
+        if suffices and (not fits or units < sets[SUM, best]):
+            best, fits = place, True
+    return int(best)
+
+
+@compiled
+def _from_set(
+    code: Code, capacity: Ints, first: int, behind: int, taken: Ints, found: int, missing: int
+) -> tuple[int, int]:
+    if code.min_nodes - found <= 1 and 0 < missing <= code.highest:
+        alone = _least_sufficient(capacity, first, behind, missing)
+        if alone >= 0:
+            first, behind = alone, alone + 1
+    for node in range(first, behind):
+        if _done(code, found, missing) or found >= code.most_nodes:
+            break
+        units = _share(code, capacity[node], found, missing)
+        taken[0, found], taken[1, found] = node, units
+        found += 1
+        missing -= units
+    return found, missing
+
+
+@compiled
+def _done(code: Code, found: int, missing: int) -> bool:
+    return missing <= 0 and found >= code.min_nodes
+
+
+@compiled
+def _share(code: Code, units: int, found: int, missing: int) -> int:
+    """What is taken of a node with so many units; a task is left for each other node that is still wanted."""
+    others = max(0, code.min_nodes - found - 1)
+    return min(units, code.per_node, max(missing - others * code.per_task, code.per_task))
+
+
+@compiled
+def _sets(capacity: Ints, sets: Ints) -> int:
+    """Fill in the sets of neighbours; how many they are.
+
+    On large machines most of the time would go here: eight nodes are looked at together, for mostly all or none
+    of them can be used.
+    """
+    many, first, units, size = 0, -1, 0, len(capacity)
+    for begin in range(0, size, 8):
+        if begin + 8 <= size:
+            some, least, total = 0, capacity[begin], 0
+            for node in range(begin, begin + 8):
+                some |= capacity[node]
+                least = min(least, capacity[node])
+                total += capacity[node]
+            if first < 0 and some == 0:
+                continue
+            if first >= 0 and least > 0:
+                units += total
+                continue
+        for node in range(begin, min(begin + 8, size)):
+            if capacity[node] > 0:
+                first, units = (node, 0) if first < 0 else (first, units)
+                units += capacity[node]
+            elif first >= 0:
+                sets[FIRST, many], sets[BEHIND, many], sets[SUM, many] = first, node, units
+                many, first = many + 1, -1
+    if first >= 0:
+        sets[FIRST, many], sets[BEHIND, many], sets[SUM, many] = first, size, units
+        many += 1
+    return many
+
+
+@compiled
+def _sets_of(level: int, capacity: Ints, machine: Ints, sets: Ints) -> int:
+    """Fill in the sets of neighbours of a weight; how many they are."""
+    many, first, units, size = 0, -1, 0, len(capacity)
+    for node in range(size + 1):
+        if node < size and capacity[node] > 0 and machine[MACHINE_WEIGHT, node] == level:
+            if first < 0:
+                first, units = node, 0
+            units += capacity[node]
+        elif first >= 0:
+            sets[FIRST, many], sets[BEHIND, many], sets[SUM, many] = first, node, units
+            many, first = many + 1, -1
+    return many
+
+
+@compiled
+def _best(code: Code, sets: Ints, many: int, found: int, missing: int) -> int:
+    """The tightest set that suffices, else the largest; of equal ones the first."""
+    best, lowest = 0, FAR
+    for place in range(many):
+        units = sets[SUM, place]
+        if units < 0:
+            continue
+        suffices = units >= missing and sets[BEHIND, place] - sets[FIRST, place] >= code.min_nodes - found
+        rank = units - FAR if suffices else -units
+        if rank < lowest:
+            best, lowest = place, rank
+    return best
+
+
+@compiled
+def _least_sufficient(capacity: Ints, first: int, behind: int, missing: int) -> int:
+    """The node that suffices with least to spare, or -1."""
+    best = -1
+    for node in range(first, behind):
+        if capacity[node] >= missing and (best < 0 or capacity[node] < capacity[best]):
+            best = node
+    return best
+
+
+@compiled
+def deal(code: Code, capacity: Ints, found: int, taken: Ints) -> None:
+    """Put whole tasks onto the nodes that were taken, one at least onto each (observation C4).
+
+    Tasks that find no room are put onto the first nodes, whose tails they then take.
+    """
+    tasks = -(-code.units // code.per_task)
+    for place in range(found):
+        others = found - place - 1
+        dealt = max(1, min(taken[1, place] // code.per_task, tasks - others))
+        tasks -= dealt
+        taken[1, place] = dealt * code.per_task
+    for place in range(found):
+        tail = min(capacity[taken[0, place]], code.per_node) - taken[1, place]
+        if tasks > 0 and tail > 0:
+            taken[1, place] += tail
+            tasks -= 1

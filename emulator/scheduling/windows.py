@@ -1,0 +1,370 @@
+"""The plan of Slurm's backfill on nodes: the first hole that a job fits into, beside the nodes that are kept.
+
+Whole nodes are kept, from and to whole steps of the resolution. (Observations Q2 to Q5, T5, T8,
+C8, B1 to B3.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.scheduling.controls import Controls
+from emulator.scheduling.entries import still_waits
+from emulator.scheduling.future import Future
+from emulator.scheduling.job_mgr import partition_reason
+from emulator.scheduling.licenses import LicensePlan
+from emulator.scheduling.preempt import candidates, victims
+from emulator.state.cluster import Cluster
+from emulator.state.job import RESOURCES, Job, Partition
+from slurm_sim_plugins.nodes import Allocation, Mask
+from slurm_sim_plugins.plan import Answer, Entry, Hole, Place, WindowPlan
+
+Ints = NDArray[np.int64]
+
+
+class Slots:
+    """Nodes that are kept for jobs, each for a while.
+
+    Args:
+        nodes: how many there are.
+
+    """
+
+    def __init__(self, nodes: int) -> None:
+        self._bounds: set[float] = set()
+        self._count = 0
+        self._times = np.empty((2, 64))
+        self._masks: Mask = np.zeros((64, nodes), dtype=bool)
+
+    @property
+    def bounds(self) -> set[float]:
+        """Times at which one begins or ends."""
+        return self._bounds
+
+    def nodes(self) -> Ints:
+        """Nodes that are kept at any time, ascending."""
+        return np.flatnonzero(self._masks[: self._count].any(axis=0))
+
+    def __len__(self) -> int:
+        """How many bounds there are."""
+        return len(self.bounds)
+
+    def add(self, begin: float, end: float, nodes: Sequence[int]) -> None:
+        """Keep nodes from ``begin`` to ``end`` (seconds)."""
+        if self._count == self._times.shape[1]:
+            self._times = np.concatenate([self._times, self._times], axis=1)
+            self._masks = np.concatenate([self._masks, np.zeros_like(self._masks)])
+        self._times[:, self._count] = begin, end
+        self._masks[self._count, np.asarray(nodes, dtype=np.intp)] = True
+        self._count += 1
+        self._bounds |= {begin, end}
+
+    def kept(self, begin: float, end: float) -> Mask:
+        """Nodes that are kept at some time between."""
+        return np.asarray(self._masks[self._between(begin, end)].any(axis=0), dtype=bool)
+
+    def first_end(self, begin: float, end: float, nodes: Sequence[int]) -> float | None:
+        """When the first slot ends that keeps one of these nodes at some time between."""
+        those = self._between(begin, end)
+        those = those[self._masks[np.ix_(those, np.asarray(nodes, dtype=np.intp))].any(axis=1)]
+        return float(self._times[1, those].min()) if len(those) else None
+
+    def _between(self, begin: float, end: float) -> NDArray[np.intp]:
+        begins, ends = self._times[:, : self._count]
+        return np.flatnonzero((begins < end) & (ends > begin))
+
+
+@dataclass(frozen=True)
+class Habits:
+    """What a scheduler asks of a plan that keeps nodes.
+
+    Attributes:
+        resolution: nodes are kept in whole steps of so many seconds.
+        window: holes later than so many seconds from now are not kept.
+        size: bounds of what is kept, at most.
+        linear: the growth, in seconds, of the windows in which ends of runs are taken together; 0: they double.
+        licenses: whether licences are planned.
+    """
+
+    resolution: float = 60.0
+    window: float = 86_400.0
+    size: int = 500
+    linear: float = 0.0
+    licenses: bool = False
+
+
+def windows(cluster: Cluster, controls: Controls, habits: Habits) -> Windows:
+    """A plan without anything kept.
+
+    Args:
+        cluster: the situation.
+        controls: reservations, and sharing.
+        habits: of the scheduler.
+    """
+    # Compiled code knows only windows that double.
+    if cluster.compiled is None or habits.linear:
+        return Windows(cluster, controls, habits)
+    from emulator.scheduling.windows_compiled import CompiledWindows
+
+    return CompiledWindows(cluster, controls, habits)
+
+
+class Windows(WindowPlan):
+    """The plan of one cycle, in plain Python.
+
+    Args:
+        cluster: the situation.
+        controls: reservations, and sharing.
+        habits: of the scheduler.
+
+    Attributes:
+        slots: what is kept for jobs.
+        last_place: the last place at which an entry can start now; None once something has started or given way.
+    """
+
+    def __init__(self, cluster: Cluster, controls: Controls, habits: Habits) -> None:
+        self._cluster = cluster
+        self._controls = controls
+        self._habits = habits
+        self.slots: Slots = self._no_slots()
+        self.last_place: Place | None = None
+        self._licensed: list[tuple[Job, float, float]] = []
+        self._licenses: LicensePlan | None = None
+        self._victims: list[Job] = []
+        self._alike: dict[Hashable, float] = {}
+        self._futures: dict[int, Future] = {}
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no room for another slot."""
+        return len(self.slots) + 1 >= self._habits.size
+
+    def takes(self, entry: Entry) -> bool:
+        """Whether it waits still, and its partition takes it."""
+        job, partition = entry._pair  # type: ignore[attr-defined]
+        return still_waits(job, self._cluster) and partition_reason(job, partition) is None
+
+    def alike(self, entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+        """Each by itself: compiled code takes them together."""
+        for entry in entries:
+            yield [entry]
+
+    def place(self, entries: Sequence[Entry], keep: bool) -> tuple[list[float], Hole | None]:
+        """The hole of the first; none is kept."""
+        return [], self._first(entries[0])
+
+    def beside(self, entry: Entry) -> Place | None:
+        """Where it can start now on resources that it shares."""
+        job, partition = entry._pair  # type: ignore[attr-defined]
+        if self._controls.rows.depth(job, partition) < 2:
+            return None
+        cluster, limit = self._cluster, entry.shortest
+        usable = cluster.usable(job, partition) & self._controls.not_reserved(job) & ~self._kept(cluster.now, limit)
+        shared = self._controls.rows.select(job, partition, usable)
+        if shared is None:
+            return None
+        self.last_place = place = self._place_of(entry, shared[1], row=shared[0])
+        return place
+
+    def keep(self, hole: Hole) -> None:
+        """Keep its nodes, and licences if they are planned; of a hole that is now the nodes alone, to the second."""
+        start, place = hole.start, hole.place
+        job, limit, nodes = place._entry._pair[0], place._entry.shortest, place._allocation.nodes
+        if start <= self._cluster.now:
+            self.slots.add(self._cluster.now, self._cluster.now + limit, nodes)
+            return
+        grain = self._habits.resolution
+        begin = math.floor(start / grain) * grain
+        end = math.floor((start + limit) / grain) * grain
+        self.slots.add(begin, max(end, begin + grain), nodes)
+        if self._habits.licenses and job.options.licenses:
+            self._licenses_planned().keep(job, start, start + limit)
+            self._licensed.append((job, start, start + limit))
+
+    def again(self, entry: Entry, place: Place) -> Answer:
+        """Whether an entry can start on the nodes of a place as they are now."""
+        job, partition = entry._pair  # type: ignore[attr-defined]
+        nodes = place._allocation.mask(len(self._cluster.machine))
+        found = self._cluster.select(job, partition, nodes)
+        if found is None:
+            return Answer(None, RESOURCES)
+        self.last_place = self._place_of(entry, found)
+        return Answer(self.last_place)
+
+    def names_of(self, allocation: Allocation) -> list[str]:
+        """Names of its nodes."""
+        return [self._cluster.machine.names[node] for node in allocation.nodes]
+
+    def started(self, job: Job) -> None:
+        """A run has begun; if on resources of its own, then other runs end now."""
+        self.last_place = None
+        if job.run is not None and not job.run.row:
+            self.preempted()
+
+    def preempted(self, kept: Mapping[int, Mask] | None = None) -> None:
+        """Runs end at other times, and other licences are in use."""
+        self._licenses = self.last_place = None
+        self._futures = {}
+
+    # The first hole
+
+    def _first(self, entry: Entry) -> Hole | None:
+        """The first hole; None if there is none, or limits or licences keep the job from it."""
+        job, partition = entry._pair  # type: ignore[attr-defined]
+        self._victims = []
+        planned = bool(job.options.licenses) and self._habits.licenses
+        if self._at_limit(job) or not (planned or self._cluster.licenses_free(job)):
+            return None
+        limit = entry.shortest
+        found = self._licensed_hole(job, partition, limit) if planned else self._hole(job, partition, limit)
+        if found is None or self._over_limit(job, partition, found[1]):
+            return None
+        return self._as_hole(entry, *found)
+
+    def _as_hole(self, entry: Entry, start: float, allocation: Allocation) -> Hole:
+        place = self._place_of(entry, allocation, self._victims)
+        now = self.again(entry, place).place if start <= self._cluster.now and not self._victims else None
+        return Hole(start, now or place, now is not None)
+
+    def _place_of(self, entry: Entry, allocation: Allocation, victims: Sequence[Job] = (), row: int = 0) -> Place:
+        return Place(self, entry, allocation, entry.shortest, row, victims)
+
+    def _at_limit(self, job: Job) -> bool:
+        """Whether a limit keeps a job from starting whatever nodes there are."""
+        accounting = self._cluster.accounting
+        if accounting is None:
+            return False
+        reason = accounting.obstacle(job)
+        if reason:
+            job.reason = reason
+        else:
+            accounting.forget(job, "Priority")
+        return bool(reason)
+
+    def _over_limit(self, job: Job, partition: Partition, allocation: Allocation) -> bool:
+        """Whether what a job would have is beyond a limit: nothing is kept for it then (observation E4)."""
+        accounting = self._cluster.accounting
+        reason = accounting.refusal(job, partition, allocation) if accounting is not None else ""
+        if reason:
+            job.reason = reason
+        return bool(reason)
+
+    def _hole(self, job: Job, partition: Partition, limit: float) -> tuple[float, Allocation] | None:
+        """The first start of a run that takes no nodes that are kept for others, and the nodes; or None."""
+        return self._hole_from(job, partition, limit, self._cluster.now)
+
+    def _hole_from(self, job: Job, partition: Partition, limit: float, at: float) -> tuple[float, Allocation] | None:
+        while True:
+            planned = self._earliest(job, partition, at, limit)
+            if planned is None:
+                return None
+            start, allocation = planned
+            clash = self._clash(job, start, start + limit, allocation.nodes)
+            if clash is None:
+                return planned
+            at = clash
+
+    def _clash(self, job: Job, begin: float, end: float, nodes: Sequence[int]) -> float | None:
+        """When the first slot or reservation ends that keeps one of these nodes from a run between."""
+        found = [self.slots.first_end(begin, end, nodes)]
+        if begin > self._cluster.now and self._controls.reservations.by_name:
+            found.append(self._controls.reservations.first_end(job, begin, end, nodes))
+        return min((one for one in found if one is not None), default=None)
+
+    def _licensed_hole(self, job: Job, partition: Partition, limit: float) -> tuple[float, Allocation] | None:
+        """The first start at which nodes and licences are there, and the nodes; or None."""
+        at, licenses = self._cluster.now, self._licenses_planned()
+        while True:
+            free_from = licenses.first(job, at, limit)
+            found = None if free_from is None else self._hole_from(job, partition, limit, free_from)
+            if found is None or licenses.first(job, found[0], limit) == found[0]:
+                return found
+            at = found[0]
+
+    def _licenses_planned(self) -> LicensePlan:
+        """What is planned of licences."""
+        if self._licenses is None:
+            self._licenses = LicensePlan(self._cluster)
+            for job, begin, end in self._licensed:
+                self._licenses.keep(job, begin, end)
+        return self._licenses
+
+    def _kept(self, begin: float, limit: float) -> Mask:
+        """Nodes that slots keep from a run."""
+        return self.slots.kept(begin, begin + limit)
+
+    def _earliest(self, job: Job, partition: Partition, at: float, limit: float) -> tuple[float, Allocation] | None:
+        """The first start from ``at`` on, and the nodes, with the nodes that no slot keeps.
+
+        Tried are ``at`` and each time at which a slot begins or ends. What would start when
+        the next of them has come is tried from there again: there may be more nodes then.
+        """
+        bounds = [*self.slots.bounds, *self._controls.reservations.bounds()]
+        alike = (job.alike, partition.name, limit)
+        at = max(at, self._alike.get(alike, at))
+        times = [at, *sorted({bound for bound in bounds if bound > at}), math.inf]
+        future = self._future(job, partition)
+        for begin, later in pairwise(times):
+            free = self._controls.not_reserved(job, begin, limit) & ~self._kept(begin, limit)
+            found = self._will_run(job, partition, begin, later, free, future)
+            if found is not None:
+                self._note(alike, begin, job, partition)
+                return found
+        self._note(alike, math.inf, job, partition)
+        return None
+
+    def _note(self, alike: Hashable, begin: float, job: Job, partition: Partition) -> None:
+        """Jobs that ask for the same need not be tried before this: what is free only shrinks in a cycle.
+
+        That is, but for ends of runs that were thought away together with later ones, and might
+        be looked at by themselves now that other slots begin and end; this is passed over. And
+        unless somebody can be preempted, or is suspended, or has a node to himself.
+        """
+        if not self._candidates(partition, job) and not self._cluster.suspended and not self._cluster.exclusive_user:
+            self._alike[alike] = begin
+
+    def _will_run(
+        self, job: Job, partition: Partition, begin: float, later: float, unkept: Mask, future: Future
+    ) -> tuple[float, Allocation] | None:
+        """When the job fits on these nodes as running jobs end, from ``begin`` on and before ``later``.
+
+        Suspended jobs keep their nodes now, but are left out of plans (observation P11).
+        """
+        cluster, want = self._cluster, job.wants[partition.name]
+        usable = cluster.usable(job, partition) & unkept
+        planned = usable if not cluster.suspended else cluster.usable(job, partition, planned=True) & unkept
+        preempting = begin <= cluster.now and bool(self._candidates(partition, job))
+        for place, (time, free) in enumerate(future.from_(begin)):
+            if time >= later:
+                return None
+            if place == 1 and preempting:
+                chosen = victims(job, partition, usable, cluster)
+                now = cluster.choose(want, cluster.free_without(chosen), usable) if chosen else None
+                if now is not None:
+                    self._victims = chosen
+                    return begin, now
+                continue  # Who could be preempted is no obstacle later on, but nobody is preempted in vain.
+            found = cluster.choose(want, free, usable if time <= cluster.now else planned)
+            if found is not None:
+                return time, found
+        return None
+
+    def _future(self, job: Job, partition: Partition) -> Future:
+        """What will be free, for jobs of a partition."""
+        found = self._candidates(partition, job)
+        key = partition.tier if found else -1
+        if key not in self._futures:
+            self._futures[key] = Future(self._cluster, found, self._habits.linear)
+        return self._futures[key]
+
+    def _candidates(self, partition: Partition, job: Job) -> list[Job]:
+        return candidates(job, partition, self._cluster)
+
+    def _no_slots(self) -> Slots:
+        return Slots(len(self._cluster.machine))

@@ -1,0 +1,274 @@
+"""The cluster at one instant: nodes, partitions, jobs."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from emulator.config.slurm.controller import Parameters
+from emulator.config.slurm.emulated import slots_of
+from emulator.config.slurm.model import Partition as ConfiguredPartition
+from emulator.config.slurm.model import SlurmConf
+from emulator.scheduling.node_selector import NodeSelector
+from emulator.scheduling.order import Order
+from emulator.state.job import NOT_YET_TRIED, Job, Partition, State
+from emulator.state.machine import machine_of
+from emulator.workload.sbatch import BatchOptions
+from slurm_sim_plugins.manager import Selection
+from slurm_sim_plugins.nodes import Allocation, Free, Mask, Want
+
+if TYPE_CHECKING:
+    from emulator.limits.accounting import Accounting
+    from emulator.scheduling.compiled import Compiled
+    from emulator.scheduling.policies import Policies
+    from emulator.scheduling.windows import Slots
+
+
+class Cluster:
+    """What the controller keeps in mind.
+
+    Args:
+        conf: the configuration.
+        parameters: its parameters.
+        selection: plugins in the place of those that the configuration names.
+
+    Attributes:
+        now: seconds.
+        machine: the nodes.
+        free: what is free of them; what suspended jobs have is not taken from it.
+        partitions: by name, in the order of the configuration.
+        exclusive_user: whether a partition gives nodes to one user at a time.
+        default: the partition of jobs that name none.
+        jobs: by id, all that were submitted.
+        tasks: tasks of each array, by its id.
+        named: jobs of each user and name.
+        waiting: waiting jobs by id.
+        order: those that may be scheduled, in order.
+        unsettled: waiting jobs of which it must be looked at again and again whether they may be.
+        untold: waiting jobs whose reason gives way to ``Priority``.
+        running: running jobs by id, those that are ending included.
+        suspended: suspended jobs by id.
+        policies: the plugins.
+        accounting: accounts, usage and limits, or None.
+        array_tasks: how many tasks of each array are on the machine, by its id.
+        licenses: (total, in use) by name.
+        compiled: what chooses nodes in compiled code, or None.
+        planned: what backfill kept for jobs in its last cycle, or None.
+        told: what operators have made of nodes: ``DOWN``, ``DRAIN`` or ``UP``.
+        classes: a number for what jobs ask of the machine.
+        wants: what jobs of a class need of a partition's nodes.
+        places: partitions of jobs of a class in their order, with what they need there; for jobs alike to share.
+        nodes_for: the plugin in the SelectType slot.
+        fits_alone: whether jobs of a class fit onto nodes of a partition if nobody else is there.
+    """
+
+    def __init__(self, conf: SlurmConf, parameters: Parameters, selection: Selection | None = None) -> None:
+        self.now = 0.0
+        self.conf = conf
+        self.parameters = parameters
+        self.machine = machine_of(conf)
+        self.free = self.machine.free()
+        self.nodes_for = self._selector(selection)
+        self.partitions = {
+            partition.name: self._partition(place, partition) for place, partition in enumerate(conf.partitions)
+        }
+        highest = max((partition.job_factor for partition in self.partitions.values()), default=0)
+        for partition in self.partitions.values():
+            partition.norm_priority = partition.job_factor / highest if highest else 0.0
+        self._compare_tiers()
+        self.exclusive_user = any(partition.exclusive_user for partition in conf.partitions)
+        stated = [partition.name for partition in conf.partitions if partition.default]
+        self.default = self.partitions[stated[-1]] if stated else None
+        self.jobs: dict[int, Job] = {}
+        self.tasks: dict[int, list[Job]] = {}
+        self.named: dict[tuple[str, str], list[Job]] = {}
+        self.waiting: dict[int, Job] = {}
+        self.order = Order(self.waiting)
+        self.unsettled: dict[int, Job] = {}
+        self.untold: dict[int, Job] = {}
+        self.running: dict[int, Job] = {}
+        self.suspended: dict[int, Job] = {}
+        self.policies: Policies
+        self.accounting: Accounting | None = None
+        self.array_tasks: Counter[int] = Counter()
+        self.compiled: Compiled | None = None
+        self.planned: Slots | None = None
+        self.told: dict[int, str] = {}
+        self.classes: dict[BatchOptions, int] = {}
+        self.wants: dict[tuple[int, str], Want] = {}
+        self.places: dict[tuple[int | str, ...], tuple[Sequence[Partition], Mapping[str, Want]]] = {}
+        self.fits_alone: dict[tuple[int, str, bytes], bool] = {}
+        self.licenses = {name: [int(count), 0] for name, count in conf.parameters.numbers("Licenses").items()}
+
+    def _selector(self, selection: Selection | None) -> NodeSelector:
+        """What the plugins say of nodes; that of the configuration, if there are none."""
+        if selection is not None:
+            return NodeSelector(self.machine, selection, lambda: self.now)
+        return NodeSelector.named(slots_of(self.conf)["SelectType"], self.machine)
+
+    def _partition(self, place: int, given: ConfiguredPartition) -> Partition:
+        def own(stated: float | None, of_cluster: float) -> float:
+            return of_cluster if stated is None else stated
+
+        return Partition(
+            name=given.name,
+            place=place,
+            tier=given.priority_tier,
+            job_factor=given.priority_job_factor,
+            nodes=self.machine.mask_of(given.nodes),
+            max_time=given.max_time,
+            default_time=given.default_time,
+            min_nodes=given.min_nodes,
+            max_nodes=given.max_nodes,
+            state=given.state,
+            oversubscribe=given.oversubscribe,
+            oversubscribe_jobs=given.oversubscribe_jobs,
+            exclusive_user=given.exclusive_user,
+            preempt_mode=given.preempt_mode,
+            grace_time=given.grace_time,
+            over_time_limit=own(given.over_time_limit, self.parameters.over_time_limit),
+            least_loaded=given.lln or self.parameters.least_loaded,
+            default_memory_per_cpu=given.def_mem_per_cpu or self.parameters.def_mem_per_cpu,
+            default_memory_per_node=given.def_mem_per_node or self.parameters.def_mem_per_node,
+            default_memory_per_gpu=given.def_mem_per_gpu or self.parameters.def_mem_per_gpu,
+            default_cpus_per_gpu=given.def_cpu_per_gpu or self.parameters.def_cpu_per_gpu,
+            max_memory_per_cpu=_bound(given.max_mem_per_cpu, self.parameters.max_mem_per_cpu),
+            max_memory_per_node=_bound(given.max_mem_per_node, self.parameters.max_mem_per_node),
+            needs_reservation=given.requires_reservation,
+            alternate=given.alternate,
+            billing=given.tres_billing_weights,
+        )
+
+    def pending(self) -> Iterator[Job]:
+        """Jobs that wait."""
+        return (job for job in list(self.waiting.values()) if job.state is State.PENDING)
+
+    def submit(self, job: Job) -> None:
+        """A job is submitted."""
+        self.jobs[job.id] = job
+        self.named.setdefault((job.request.user, job.name), []).append(job)
+        if job.request.array is not None:
+            self.tasks.setdefault(job.request.array, []).append(job)
+        self.enqueue(job)
+
+    def enqueue(self, job: Job) -> None:
+        """A job waits, from now on."""
+        self.waiting[job.id] = self.unsettled[job.id] = job
+        job.untold = self.untold
+        if job.reason in NOT_YET_TRIED:
+            self.untold[job.id] = job
+
+    def dequeue(self, job: Job) -> None:
+        """A job waits no longer."""
+        del self.waiting[job.id]
+        self.unsettled.pop(job.id, None)
+        self.untold.pop(job.id, None)
+        job.untold = None
+        self.order.discard(job)
+
+    def look_again(self) -> None:
+        """What holds for jobs may have been changed, by an operator or a clock: all are looked at again."""
+        self.order.changed()
+        self._compare_tiers()
+        if self.compiled is not None:
+            self.compiled.runs.changed()
+        self.unsettled |= self.waiting
+
+    def usable(self, job: Job, partition: Partition, *, planned: bool = False) -> Mask:
+        """Nodes on which a job may start at all: up, and nobody else's; ``planned`` if not now but some time."""
+        usable = partition.nodes & self.machine.up
+        for other in self.running.values() if self.exclusive_user else ():
+            if other.run is None or other.request.user == job.request.user:
+                continue
+            if partition.exclusive_user or self.partitions[other.run.partition].exclusive_user:
+                usable = usable & ~other.run.allocation.mask(len(self.machine))
+        for other in () if planned else self.suspended.values():
+            # A suspended job keeps its nodes from its own tier and those below.
+            if other.run is None or other.suspended_by_operator:
+                continue
+            if self.partitions[other.run.partition].tier >= partition.tier:
+                usable = usable & ~other.run.allocation.mask(len(self.machine))
+        return usable
+
+    def select(self, job: Job, partition: Partition, usable: Mask, free: Free | None = None) -> Allocation | None:
+        """The nodes for a job out of what is free (now), or None if it does not fit onto those that it may use."""
+        free = self.free if free is None else free
+        if self.compiled is not None and self.compiled.code(job, partition) is not None:
+            return self.compiled.select(job, partition, usable, free)
+        return self.choose(job.wants[partition.name], free, usable)
+
+    def choose(self, want: Want, free: Free, usable: Mask) -> Allocation | None:
+        """The nodes for what a job needs, out of what is free, or None if it does not fit."""
+        return self.nodes_for.choose(want, free, usable)
+
+    def take(self, job: Job, allocation: Allocation) -> None:
+        """A job comes to the machine."""
+        self.free.take(allocation)
+        if self.compiled is not None:
+            self.compiled.runs.add(job)
+        for name, count in job.options.licenses:
+            self.licenses[name][1] += count
+
+    def release(self, job: Job, allocation: Allocation) -> None:
+        """A job leaves the machine."""
+        self.free.release(allocation)
+        if self.compiled is not None:
+            self.compiled.runs.remove(job)
+        for name, count in job.options.licenses:
+            self.licenses[name][1] -= count
+
+    def licenses_free(self, job: Job) -> bool:
+        """Whether the licences that a job wants are free."""
+        return all(self.licenses[name][1] + count <= self.licenses[name][0] for name, count in job.options.licenses)
+
+    def _compare_tiers(self) -> None:
+        """Note which partitions share nodes with others of a higher tier."""
+        for partition in self.partitions.values():
+            sharing = [other for other in self.partitions.values() if (other.nodes & partition.nodes).any()]
+            partition.lower = [other for other in sharing if other.tier < partition.tier]
+            partition.below_another = any(other.tier > partition.tier for other in sharing)
+
+    def whole(self, time: float) -> float:
+        """A time in whole seconds of the cluster's clock."""
+        return self.accounting.whole(time) if self.accounting is not None else math.floor(time)
+
+    def planned_end(self, job: Job) -> float:
+        """When a running job is planned to end; of one past its limit see observation T5."""
+        assert job.run is not None
+        if job.vacating and job.end_limit == float("inf"):
+            return self.now
+        length = min(job.run.limit, 365 * 86_400.0)
+        if job.plan is not None and job.run.start + job.plan.running > self.now:
+            length = min(length, job.plan.running)
+        end = job.run.start + length
+        if job.run.suspensions:
+            end += job.run.suspended(self.now)
+        if end > job.end_limit:
+            end = job.end_limit
+        if end > self.now:
+            return end
+        over = self.partitions[job.run.partition].over_time_limit
+        return max(end + over + self.parameters.kill_wait, self.now)
+
+    def free_without(self, jobs: list[Job]) -> Free:
+        """What would be free if some running jobs were gone."""
+        free = self.free.copy()
+        for job in jobs:
+            assert job.run is not None
+            if not job.run.row:
+                free.release(job.run.allocation)
+        return free
+
+    def no_nodes(self) -> Mask:
+        """A mask of no nodes."""
+        return np.zeros(len(self.machine), dtype=bool)
+
+
+def _bound(own: float | None, of_cluster: float | None) -> float | None:
+    """A bound of a partition, or else of the cluster; 0 and infinite are none."""
+    bound = of_cluster if own is None else own
+    return bound if bound and bound < float("inf") else None

@@ -1,0 +1,125 @@
+"""Constraints: expressions over the features of nodes.
+
+``a&b`` and ``a|b`` choose nodes; ``[a|b]`` wants all nodes of a job to share one of the
+features; ``a*2&b*1``, with or without brackets, wants counts of nodes of each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from slurm_sim_plugins.errors import InputError
+from slurm_sim_plugins.nodes import Choice, Mask
+
+TOKEN = re.compile(r"\s*([&|()\[\]]|[^&|()\[\]\s]+)")
+
+
+def choices(constraint: str, features: Sequence[frozenset[str]], *, unknown: bool = False) -> list[Choice]:
+    """The ways to satisfy a constraint, in the order in which they are tried.
+
+    Args:
+        constraint: as for ``sbatch --constraint``; empty for none.
+        features: of each node.
+        unknown: whether features may be named that no node has.
+
+    Raises:
+        InputError: it is not an expression, or names a feature that no node has.
+    """
+    if not constraint:
+        return [Choice(np.ones(len(features), dtype=bool))]
+    return _Parser(constraint, features, unknown).parse()
+
+
+class _Parser:
+    """Reads an expression from left to right; Slurm gives ``&`` and ``|`` the same rank."""
+
+    def __init__(self, text: str, features: Sequence[frozenset[str]], unknown: bool) -> None:
+        self._unknown = unknown
+        self._text = text
+        self._tokens = TOKEN.findall(text)
+        self._place = 0
+        self._features = features
+        self._known = frozenset().union(*features)
+        self._counts: list[tuple[Mask, int]] = []
+        self._alternatives: list[Mask] = []
+
+    def parse(self) -> list[Choice]:
+        mask = self._expression()
+        if self._place < len(self._tokens):
+            raise self._wrong()
+        if self._alternatives:
+            return [Choice(mask & alternative) for alternative in self._alternatives]
+        return [Choice(mask, tuple(self._counts))]
+
+    def _expression(self) -> Mask:
+        mask = self._term()
+        while self._next() in ("&", "|"):
+            operator = self._take()
+            before = len(self._counts)
+            other = self._term()
+            if len(self._counts) > before and before:
+                mask = mask | other  # counts of several features: any node that helps with one of them
+            else:
+                mask = mask & other if operator == "&" else mask | other
+        return mask
+
+    def _term(self) -> Mask:
+        word = self._take()
+        if word == "(":
+            mask = self._expression()
+            self._expect(")")
+            return mask
+        if word == "[":
+            return self._brackets()
+        if word in ("&", "|", ")", "]"):
+            raise self._wrong()
+        return self._feature(word)
+
+    def _brackets(self) -> Mask:
+        end = self._tokens.index("]", self._place) if "]" in self._tokens[self._place :] else -1
+        if end < 0:
+            raise self._wrong()
+        inner = self._tokens[self._place : end]
+        if "|" in inner and not any("*" in token for token in inner):
+            alternatives = []
+            while self._next() != "]":
+                alternatives.append(self._term())
+                if self._next() == "|":
+                    self._take()
+            self._expect("]")
+            self._alternatives = alternatives
+            return np.asarray(np.logical_or.reduce(alternatives), dtype=bool)
+        mask = self._expression()
+        self._expect("]")
+        return mask
+
+    def _feature(self, token: str) -> Mask:
+        name, star, count = token.partition("*")
+        if name not in self._known and not self._unknown:
+            raise InputError("Invalid feature specification")
+        mask: Mask = np.array([name in of for of in self._features], dtype=bool)
+        if star:
+            if not count.isdigit() or not int(count):
+                raise self._wrong()
+            self._counts.append((mask, int(count)))
+        return mask
+
+    def _next(self) -> str:
+        return self._tokens[self._place] if self._place < len(self._tokens) else ""
+
+    def _take(self) -> str:
+        token = self._next()
+        if not token:
+            raise self._wrong()
+        self._place += 1
+        return token
+
+    def _expect(self, token: str) -> None:
+        if self._take() != token:
+            raise self._wrong()
+
+    def _wrong(self) -> InputError:
+        return InputError(f"Invalid feature specification: {self._text!r} is not an expression of features")

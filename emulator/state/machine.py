@@ -1,0 +1,79 @@
+"""The machine that a ``slurm.conf`` describes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from emulator.config.slurm.model import Node, Partition, SlurmConf
+from slurm_sim_plugins.nodes import Gres, Ints, Machine
+
+
+def machine_of(conf: SlurmConf) -> Machine:
+    """The nodes of a configuration, with what jobs can have of them."""
+    nodes = conf.nodes
+    counted = {word.upper() for word in conf.parameters.words("SelectTypeParameters")}
+    sockets = any("SOCKET" in word for word in counted)
+    threads = _column([_threads(node, sockets) for node in nodes])
+    cpus = _column([node.cpus - node.system_cores * node.threads_per_core for node in nodes])
+    bounded = [partition for partition in conf.partitions if _bounded(partition)]
+    gres = _gres(nodes)
+    index = {node.name: place for place, node in enumerate(nodes)}
+    gres.update({("", partition.name): _pool(partition, nodes, threads, index) for partition in bounded})
+    return Machine(
+        names=[node.name for node in nodes],
+        units=np.maximum(cpus // threads, 1),
+        memory=_column([node.real_memory - node.system_memory for node in nodes]),
+        cpus=cpus,
+        threads=threads,
+        cores=_column([node.cores_per_socket if sockets else 1 for node in nodes]),
+        weight=_column([node.weight for node in nodes]),
+        up=np.array([_takes_jobs(node.state) for node in nodes], dtype=bool),
+        features=[frozenset(node.features) for node in nodes],
+        gres=gres,
+        pools=[partition.name for partition in bounded],
+        shared="CR_MEMORY" in counted,
+    )
+
+
+def _column(values: Sequence[float]) -> Ints:
+    return np.array(values, dtype=np.int64)
+
+
+def _gres(nodes: Sequence[Node]) -> dict[Gres, Ints]:
+    """Count of each kind on each node."""
+    found: dict[Gres, Ints] = {}
+    for place, node in enumerate(nodes):
+        for gres in node.gres:
+            found.setdefault((gres.name, gres.type), np.zeros(len(nodes), dtype=np.int64))[place] += gres.count
+    return found
+
+
+def _pool(partition: Partition, nodes: Sequence[Node], threads: Ints, index: Mapping[str, int]) -> Ints:
+    """Units of each node that the jobs of a partition may have together."""
+    most = np.zeros(len(nodes), dtype=np.int64)
+    for name in partition.nodes:
+        node, place = nodes[index[name]], index[name]
+        bounds = [node.cpus]
+        if partition.max_cpus_per_node is not None:
+            bounds.append(partition.max_cpus_per_node)
+        if partition.max_cpus_per_socket is not None:
+            bounds.append(partition.max_cpus_per_socket * node.sockets)
+        most[place] = min(bounds) // threads[place]
+    return most
+
+
+def _bounded(partition: Partition) -> bool:
+    return partition.max_cpus_per_node is not None or partition.max_cpus_per_socket is not None
+
+
+def _threads(node: Node, sockets: bool) -> int:
+    if sockets:
+        return max(node.cpus // node.sockets, 1)
+    stated = {setting.lower() for setting in node.settings}
+    return node.threads_per_core if stated & {"corespersocket", "sockets", "socketsperboard"} else 1
+
+
+def _takes_jobs(state: str) -> bool:
+    return not any(word in state.upper() for word in ("DOWN", "DRAIN", "FAIL", "FUTURE"))

@@ -1,0 +1,164 @@
+"""Reservations: nodes that are kept for some users or accounts for a while (observations Q12, R1 to R3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from emulator.state.cluster import Cluster
+from emulator.state.job import Job
+from slurm_sim_plugins.errors import InputError
+from slurm_sim_plugins.nodes import Mask
+
+
+@dataclass(slots=True, eq=False)
+class Reservation:
+    """A reservation; times in seconds.
+
+    Attributes:
+        name: its name.
+        start, end: when it holds.
+        nodes: which nodes.
+        users, accounts: who may use it; empty for any.
+        flags: upper-case words, such as ``MAINT``, ``IGNORE_JOBS``, ``FLEX``, ``REPLACE``.
+    """
+
+    name: str
+    start: float
+    end: float
+    nodes: Mask
+    users: tuple[str, ...] = ()
+    accounts: tuple[str, ...] = ()
+    flags: frozenset[str] = frozenset()
+
+    def admits(self, job: Job) -> bool:
+        """Whether a job is of a user and an account that may use it."""
+        return _named(job.request.user, self.users) and _named(job.options.account, self.accounts)
+
+    def active(self, now: float) -> bool:
+        """Whether it holds now."""
+        return self.start <= now < self.end
+
+
+def _named(name: str, names: tuple[str, ...]) -> bool:
+    """Whether a name is in a list, or not in one of those that are left out (with a minus)."""
+    if names and all(other.startswith("-") for other in names):
+        return f"-{name}".lower() not in (other.lower() for other in names)
+    return not names or name.lower() in (other.lower() for other in names)
+
+
+class Reservations:
+    """All reservations of a cluster.
+
+    Args:
+        cluster: the situation.
+        made: whether operators make any. Where they do not, as in most logs, jobs that name one do without.
+    """
+
+    def __init__(self, cluster: Cluster, made: bool = True) -> None:
+        self._cluster = cluster
+        self._made = made
+        self.by_name: dict[str, Reservation] = {}
+
+    def create(
+        self,
+        name: str,
+        start: float,
+        end: float,
+        *,
+        nodes: Mask | None = None,
+        count: int | None = None,
+        users: tuple[str, ...] = (),
+        accounts: tuple[str, ...] = (),
+        flags: frozenset[str] = frozenset(),
+    ) -> Reservation:
+        """Make a reservation of particular nodes, or of so many.
+
+        Raises:
+            InputError: nodes are in use then, and the flags do not say IGNORE_JOBS.
+        """
+        busy = self._busy(start, end)
+        if nodes is None:
+            nodes = self._first_free(count or 0, busy)
+        elif "IGNORE_JOBS" not in flags and bool((nodes & busy).any()):
+            raise InputError("Requested nodes are busy")
+        made = Reservation(name, start, end, nodes, users, accounts, flags)
+        self.by_name[name] = made
+        return made
+
+    def of(self, job: Job) -> Reservation | None:
+        """The reservation that a job asked for, or None."""
+        return self.by_name.get(job.options.reservation)
+
+    def lacks(self, job: Job) -> bool:
+        """Whether a job asked for a reservation that there is not, or not any more."""
+        return bool(self._made and job.options.reservation and job.options.reservation not in self.by_name)
+
+    def standing(self, now: float) -> list[Reservation]:
+        """Those that hold now or will hold."""
+        return [one for one in self.by_name.values() if one.end > now]
+
+    def kept_from(self, job: Job, at: float, length: float) -> Mask:
+        """Nodes that reservations keep from a job that runs from ``at`` on, for ``length`` seconds."""
+        kept = self._cluster.no_nodes()
+        if not self.by_name:
+            return kept
+        own = self.of(job)
+        for reservation in self.by_name.values():
+            if reservation is not own and reservation.start < at + length and reservation.end > at:
+                kept |= reservation.nodes
+        if own is not None and "FLEX" not in own.flags and own.end > at:
+            kept |= ~own.nodes
+        return kept
+
+    def first_end(self, job: Job, begin: float, end: float, nodes: Sequence[int]) -> float | None:
+        """When the first reservation ends that keeps one of these nodes from a job at some time between."""
+        own, listed = self.of(job), list(nodes)
+        ends = [
+            one.end
+            for one in self.by_name.values()
+            if one is not own and one.start < end and one.end > begin and bool(one.nodes[listed].any())
+        ]
+        return min(ends, default=None)
+
+    def bounds(self) -> list[float]:
+        """When reservations begin and end."""
+        return [bound for one in self.by_name.values() for bound in (one.start, one.end)]
+
+    def refresh(self) -> None:
+        """Give reservations with REPLACE other nodes for those that jobs have taken."""
+        for reservation in self.by_name.values():
+            if "REPLACE" in reservation.flags and reservation.end > self._cluster.now:
+                taken = reservation.nodes & (self._cluster.free.jobs > 0)
+                if taken.any():
+                    self._replace(reservation, taken)
+
+    def _replace(self, reservation: Reservation, taken: Mask) -> None:
+        others = self._cluster.no_nodes()
+        for other in self.by_name.values():
+            others |= other.nodes
+        idle = np.flatnonzero((self._cluster.free.jobs == 0) & self._cluster.machine.up & ~others)
+        gone = np.flatnonzero(taken)
+        for old, new in zip(gone.tolist(), idle.tolist(), strict=False):
+            reservation.nodes[old] = False
+            reservation.nodes[new] = True
+
+    def _busy(self, start: float, end: float) -> Mask:
+        busy = self._cluster.no_nodes()
+        for job in self._cluster.running.values():
+            if job.run is not None and self._cluster.planned_end(job) > start:
+                busy |= job.run.allocation.mask(len(busy))
+        for other in self.by_name.values():
+            if other.start < end and other.end > start:
+                busy |= other.nodes
+        return busy
+
+    def _first_free(self, count: int, busy: Mask) -> Mask:
+        free = np.flatnonzero(~busy & self._cluster.machine.up)
+        if len(free) < count:
+            raise InputError("Requested nodes are busy")
+        chosen = self._cluster.no_nodes()
+        chosen[free[:count]] = True
+        return chosen

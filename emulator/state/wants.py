@@ -1,0 +1,184 @@
+"""What a job needs of the nodes of a partition: what it asks for, the defaults, and what bounds make of both.
+
+Defaults for GPUs and bounds of memory are those of Slurm's documentation (slurm.conf,
+``DefCpuPerGPU``, ``DefMemPerGPU``, ``MaxMemPerCPU``, ``MaxMemPerNode``).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from emulator.config.slurm.model import GresCount
+from emulator.state.cluster import Cluster
+from emulator.state.features import choices
+from emulator.state.job import Partition
+from emulator.workload.request import JobRequest, RejectedError
+from slurm_sim_plugins.errors import InputError
+from slurm_sim_plugins.nodes import FAR, Choice, Mask, Want
+
+GPU = "gpu"
+TOO_MUCH_MEMORY = "MaxMemPerLimit"
+BAD_CONSTRAINTS = "BadConstraints"
+
+
+@dataclass(slots=True)
+class _Demand:
+    """CPUs and memory that a job asks for; memory in mebibytes, 0 if it is not stated so.
+
+    Attributes:
+        cpus_per_task: CPUs of each task.
+        cpus_on_node: CPUs on each node, at least.
+        cpus_in_all: CPUs in all, at least.
+        on_node, per_cpu, in_all: memory on each node, for each CPU, on all nodes together.
+        whole_memory: whether it wants all memory of its nodes.
+        too_much: whether it wants more than the partition gives.
+    """
+
+    cpus_per_task: int
+    cpus_on_node: int = 0
+    cpus_in_all: int = 0
+    on_node: float = 0.0
+    per_cpu: float = 0.0
+    in_all: float = 0.0
+    whole_memory: bool = False
+    too_much: bool = False
+
+
+def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest: int) -> Want:
+    """What a job needs in a partition.
+
+    Args:
+        request: what it asks for.
+        partition: where.
+        cluster: the situation.
+        fewest: nodes that a job must have there.
+
+    Raises:
+        RejectedError: it names what there is not.
+    """
+    parameters, options = cluster.parameters, request.options
+    threads = _threads(request, partition, cluster)
+    nodes = options.min_nodes or max(1, len(options.node_list) if options.tasks is None else 1)
+    most = options.max_nodes if options.max_nodes is not None else options.min_nodes
+    tasks = options.tasks_on(nodes)
+    if options.tasks is not None and options.tasks < nodes:
+        nodes = options.tasks if options.max_nodes != options.min_nodes else nodes
+    target = max(nodes, min(most or nodes, max(tasks, nodes)))
+    demand = _demand(request, partition)
+    per_task = max(1, math.ceil(demand.cpus_per_task / threads))
+    apart = parameters.one_task_per_core and options.tasks_per_core is None
+    units = tasks * per_task if apart else math.ceil(tasks * demand.cpus_per_task / threads)
+    units = max(units, nodes, math.ceil(demand.cpus_in_all / threads))
+    nodes = max(nodes, fewest)
+    on_node = math.ceil(demand.cpus_on_node / threads)
+    if units < nodes * on_node:
+        units, per_task = nodes * on_node, on_node
+    return Want(
+        min_nodes=nodes,
+        most_nodes=most,
+        target_nodes=max(target, fewest),
+        units=units,
+        per_task=per_task,
+        choices=_choices(request, cluster),
+        per_node=_per_node(request, demand, threads),
+        whole=cluster.nodes_for.whole_nodes or options.exclusive or partition.oversubscribe == "EXCLUSIVE",
+        memory_per_node=math.ceil(demand.on_node) if parameters.memory else 0,
+        memory_per_unit=_memory_per_unit(demand, units, threads) if parameters.memory else 0,
+        all_memory=demand.whole_memory and parameters.memory,
+        gres=_counts(options.gres),
+        gres_total=_counts(options.gpus),
+        required=known_nodes(options.node_list, cluster) if options.node_list else None,
+        least_loaded=partition.least_loaded,
+        last_first=parameters.pack_serial_at_end,
+        cpus_per_task=demand.cpus_per_task,
+        pool=partition.name if partition.name in cluster.machine.pools else "",
+        never=TOO_MUCH_MEMORY if demand.too_much else "",
+    )
+
+
+def _threads(request: JobRequest, partition: Partition, cluster: Cluster) -> int:
+    """CPUs of a unit that tasks may share: those of the partition's first node stand for all."""
+    machine = cluster.machine
+    if not partition.nodes.any():
+        return 1
+    first = int(np.argmax(partition.nodes))
+    return int(machine.cores[first] if request.one_thread else machine.threads[first])
+
+
+def _demand(request: JobRequest, partition: Partition) -> _Demand:
+    options = request.options
+    demand = _Demand(request.cpus_per_task)
+    on_node = sum(one.count for one in options.gres if one.name == GPU)
+    in_all = sum(one.count for one in options.gpus)
+    if options.cpus_per_task is None and partition.default_cpus_per_gpu:
+        demand.cpus_on_node = on_node * partition.default_cpus_per_gpu
+        demand.cpus_in_all = in_all * partition.default_cpus_per_gpu
+    per_gpu = partition.default_memory_per_gpu
+    if options.memory_per_node is not None:
+        demand.on_node, demand.whole_memory = float(options.memory_per_node), options.memory_per_node == 0
+    elif options.memory_per_cpu:
+        demand.per_cpu = float(options.memory_per_cpu)
+    elif per_gpu and (on_node or in_all):
+        demand.on_node, demand.in_all = on_node * per_gpu, in_all * per_gpu
+    elif partition.default_memory_per_cpu:
+        demand.per_cpu = partition.default_memory_per_cpu
+    elif partition.default_memory_per_node:
+        demand.on_node = partition.default_memory_per_node
+    else:
+        demand.whole_memory = True
+    _bound(demand, partition)
+    return demand
+
+
+def _bound(demand: _Demand, partition: Partition) -> None:
+    """Who wants more memory for each CPU than there may be gets more CPUs for it; more on each node there cannot be."""
+    most = partition.max_memory_per_cpu
+    if most and demand.per_cpu > most:
+        times = math.ceil(demand.per_cpu / most)
+        demand.cpus_per_task *= times
+        demand.per_cpu = math.ceil(demand.per_cpu / times)
+    elif most and demand.on_node:
+        demand.cpus_on_node = max(demand.cpus_on_node, math.ceil(demand.on_node / most))
+    most = partition.max_memory_per_node
+    if most:
+        demand.too_much = max(demand.on_node, demand.per_cpu * demand.cpus_per_task) > most
+
+
+def _memory_per_unit(demand: _Demand, units: int, threads: int) -> int:
+    return math.ceil(demand.in_all / units) if demand.in_all else math.ceil(demand.per_cpu * threads)
+
+
+def _counts(gres: tuple[GresCount, ...]) -> tuple[tuple[str, str, int], ...]:
+    return tuple((one.name, one.type, one.count) for one in gres)
+
+
+def _per_node(request: JobRequest, demand: _Demand, threads: int) -> int:
+    if request.options.tasks_per_node is None:
+        return FAR
+    return math.ceil(max(request.options.tasks_per_node * demand.cpus_per_task, demand.cpus_on_node) / threads)
+
+
+def _choices(request: JobRequest, cluster: Cluster) -> tuple[Choice, ...]:
+    unknown = cluster.parameters.ignore_constraint_validation
+    try:
+        found = choices(request.options.constraint, cluster.machine.features, unknown=unknown)
+    except InputError as error:
+        raise RejectedError(str(error)) from error
+    if not request.options.exclude:
+        return tuple(found)
+    allowed = ~known_nodes(request.options.exclude, cluster)
+    return tuple(Choice(choice.mask & allowed, choice.counts) for choice in found)
+
+
+def known_nodes(names: tuple[str, ...], cluster: Cluster) -> Mask:
+    """Nodes by name.
+
+    Raises:
+        RejectedError: one of them does not exist.
+    """
+    if any(name not in cluster.machine.index for name in names):
+        raise RejectedError("Invalid node name specified")
+    return cluster.machine.mask_of(names)

@@ -1,0 +1,249 @@
+"""A machine of nodes: what each node has, what of it is free, and what a job wants of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Gres = tuple[str, str]
+"""(name, type) of a generic resource; without a name, units that the jobs of a partition may have, with its name."""
+
+
+NO_GRES: Mapping[Gres, tuple[int, ...]] = {}
+"""Of a job that has none; never to be changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """What a job has of the machine.
+
+    Attributes:
+        nodes: indices, ascending.
+        units: cores (or CPUs, where threads do not count) on each.
+        memory: mebibytes on each.
+        gres: count of each kind, on each.
+        whole: whether it has the nodes for itself.
+    """
+
+    nodes: tuple[int, ...]
+    units: tuple[int, ...]
+    memory: tuple[int, ...]
+    gres: Mapping[Gres, tuple[int, ...]] = field(default_factory=lambda: NO_GRES)
+    whole: bool = False
+
+    def mask(self, count: int) -> Mask:
+        """Its nodes among ``count``."""
+        mask = np.zeros(count, dtype=bool)
+        mask[list(self.nodes)] = True
+        return mask
+
+
+def compact(values: Sequence[int]) -> tuple[int, ...]:
+    """Numbers as a tuple: if all are equal, one that allocations share, for a log of months has millions of them."""
+    first = values[0] if values else 0
+    return _equal(first, len(values)) if values.count(first) == len(values) else tuple(values)
+
+
+@lru_cache(maxsize=512)
+def _equal(value: int, count: int) -> tuple[int, ...]:
+    return (value,) * count
+
+
+@dataclass(eq=False)
+class Machine:
+    """The nodes of a cluster, as columns in the order of the configuration.
+
+    What can be given to jobs are *units*: sockets where these are counted, cores where a node
+    has several threads a core, else CPUs. What is kept for the system is left out.
+
+    Attributes:
+        names: of the nodes.
+        units, memory: of each node.
+        cpus: of each node.
+        threads: CPUs of a unit.
+        cores: cores of a unit.
+        weight: low ones are taken first.
+        up: whether a node takes new jobs.
+        features: of each node.
+        gres: count of each kind on each node.
+        pools: partitions whose jobs may have only so many units of a node together.
+        shared: whether any number of jobs may have the same units, for only memory is counted.
+        index: index by name.
+        numbers: all indices, for allocations to share: a log of months has millions of nodes in them.
+        weights: all weights, ascending.
+    """
+
+    names: list[str]
+    units: Ints
+    memory: Ints
+    cpus: Ints
+    threads: Ints
+    cores: Ints
+    weight: Ints
+    up: Mask
+    features: Sequence[frozenset[str]]
+    gres: dict[Gres, Ints] = field(default_factory=dict)
+    pools: Sequence[str] = ()
+    shared: bool = False
+
+    def __post_init__(self) -> None:
+        self.index = {name: place for place, name in enumerate(self.names)}
+        self.numbers: NDArray[np.object_] = np.arange(len(self.names)).astype(object)
+        self.weights: Ints = np.unique(self.weight)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def cpus_of(self, allocation: Allocation) -> int:
+        """How many CPUs an allocation has."""
+        return int((self.threads[list(allocation.nodes)] * list(allocation.units)).sum())
+
+    def mask_of(self, names: Sequence[str]) -> Mask:
+        """Which nodes are named."""
+        mask = np.zeros(len(self), dtype=bool)
+        mask[[self.index[name] for name in names]] = True
+        return mask
+
+    def free(self) -> Free:
+        """All of it free."""
+        return Free.of(
+            np.array([self.units, self.memory, np.zeros_like(self.units), *self.gres.values()]),
+            tuple(self.gres),
+            self.shared,
+        )
+
+
+@dataclass(slots=True)
+class Free:
+    """What is free on each node.
+
+    Attributes:
+        units, memory: of each node.
+        gres: count of each kind.
+        jobs: how many jobs are on each node.
+        table: all that as rows: units, memory, jobs, then the kinds.
+        shared: whether units are not counted: any number of jobs may have them.
+    """
+
+    units: Ints
+    memory: Ints
+    gres: dict[Gres, Ints]
+    jobs: Ints
+    table: Ints
+    shared: bool = False
+
+    @classmethod
+    def of(cls, table: Ints, kinds: Sequence[Gres], shared: bool = False) -> Free:
+        """What the rows of a table say; changes of one are changes of the other."""
+        return cls(table[0], table[1], dict(zip(kinds, table[3:], strict=True)), table[2], table, shared)
+
+    def copy(self) -> Free:
+        """A copy that can be changed."""
+        return Free.of(self.table.copy(), tuple(self.gres), self.shared)
+
+    def take(self, allocation: Allocation) -> None:
+        """A job comes."""
+        self._change(allocation, -1)
+
+    def release(self, allocation: Allocation) -> None:
+        """A job goes."""
+        self._change(allocation, 1)
+
+    def _change(self, allocation: Allocation, sign: int) -> None:
+        nodes = list(allocation.nodes)
+        if not self.shared:
+            self.units[nodes] += sign * np.array(allocation.units, dtype=np.int64)
+        self.memory[nodes] += sign * np.array(allocation.memory, dtype=np.int64)
+        for kind, counts in allocation.gres.items():
+            self.gres[kind][nodes] += sign * np.array(counts, dtype=np.int64)
+        self.jobs[nodes] -= sign
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One way to satisfy a constraint.
+
+    Attributes:
+        mask: nodes that may be used.
+        counts: (nodes, how many of them are wanted at least).
+    """
+
+    mask: Mask
+    counts: tuple[tuple[Mask, int], ...] = ()
+
+
+FAR = 2**40
+"""More units than there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """What a job needs of the machine, in units.
+
+    Attributes:
+        min_nodes, most_nodes: bounds; ``most_nodes`` is None for no bound.
+        target_nodes: as many are taken if there are so many.
+        units: in all.
+        per_task: of one task.
+        per_node: most on a node.
+        whole: whether it takes whole idle nodes.
+        memory_per_node, memory_per_unit: mebibytes; both 0 where memory is not managed.
+        all_memory: whether it takes all memory of its nodes.
+        gres: of each kind on each node; a kind without type takes any.
+        gres_total: of each kind in all.
+        required: nodes that it must have, as a mask, or None.
+        choices: ways to satisfy its constraint.
+        least_loaded: whether nodes with the most free units go first.
+        last_first: whether the last nodes go first, for a single unit.
+        cpus_per_task: CPUs of one task.
+        pool: the partition whose jobs may have only so many units of a node together, or empty.
+        never: why it can never start in the partition, or empty.
+    """
+
+    min_nodes: int
+    most_nodes: int | None
+    target_nodes: int
+    units: int
+    per_task: int
+    choices: tuple[Choice, ...]
+    per_node: int = FAR
+    whole: bool = False
+    memory_per_node: int = 0
+    memory_per_unit: int = 0
+    all_memory: bool = False
+    gres: tuple[tuple[str, str, int], ...] = ()
+    gres_total: tuple[tuple[str, str, int], ...] = ()
+    required: Mask | None = None
+    least_loaded: bool = False
+    last_first: bool = False
+    cpus_per_task: int = 1
+    pool: str = ""
+    never: str = ""
+
+    @property
+    def least_nodes(self) -> int:
+        """Nodes that it needs at least: as many as it wants, or as ``per_node`` makes of its units."""
+        return max(self.min_nodes, -(-self.units // self.per_node))
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """What ``select_nodes`` sees on a cluster with nodes. The columns belong to the emulator: copy what you change.
+
+    Attributes:
+        want: what a job needs.
+        machine: the nodes.
+        free: what is free of them, now or as planned for a later time.
+        usable: which of them the job may use: those of its partition that are up, not reserved, and not kept.
+    """
+
+    want: Want
+    machine: Machine
+    free: Free
+    usable: Mask

@@ -1,0 +1,241 @@
+"""The plan of a scheduling pass: what can start now, and what was promised.
+
+A scheduler asks ``view.plan()`` once in a pass, and asks the plan about one entry of the
+queue after the other. The plan knows the machine (processors, or nodes with partitions,
+memory, GRES and licences), the limits and the reservations; a scheduler does not have to.
+
+The plan follows the starts of its pass. It ends with the pass.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from slurm_sim_plugins.views import Job, Run
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """Where an entry can start; valid in the pass that gave it."""
+
+    _plan: Any = None
+    _entry: Any = None
+    _allocation: Any = None
+    _limit: float | None = None
+    _row: int = 0
+    _victims: Sequence[Any] = ()
+
+    @property
+    def nodes(self) -> Sequence[str]:
+        """Names of the nodes, in the order of the configuration; empty where processors are only counted."""
+        return () if self._plan is None else self._plan.names_of(self._allocation)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """Whether an entry can start now: where, or why not.
+
+    Attributes:
+        place: where it can start; None if it cannot.
+        reason: why it cannot, in the words of ``squeue``, such as ``Resources`` or
+            ``AssocMaxJobsLimit``; empty if it can.
+        blocks: whether entries behind it have to wait for it, or must not delay it. What lacks
+            resources blocks. What is held, depends on another job, lacks a licence or is at
+            a limit does not: nothing that the entries behind it leave free helps it.
+        overtakes: whether it fits, but would make a promise of this pass late.
+    """
+
+    place: Place | None
+    reason: str = ""
+    blocks: bool = False
+    overtakes: bool = False
+
+
+ANYWHERE = Place()
+"""Where processors are only counted: on which of them a job runs does not matter."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hole:
+    """The first time and place at which an entry fits beside all that is kept.
+
+    Attributes:
+        start: when, in seconds.
+        place: where; an entry that starts there has the length of the hole as its limit.
+        vacant: whether it can start there now. It cannot if the start is later, or if runs have to leave first.
+    """
+
+    start: float
+    place: Place
+    vacant: bool
+
+
+class Entry:
+    """A place in the queue of a machine with partitions: a job in one of its partitions.
+
+    A job that names several partitions has an entry for each of them. When one is started the
+    others are gone.
+
+    Attributes:
+        partition: the name of the partition.
+        id: the id of the job.
+        user, account: on whose behalf; empty if that is not known.
+        array: the id of the array that the job is a task of; None for none.
+        submit: when it was submitted, or requeued last, in seconds.
+    """
+
+    __slots__ = ("account", "array", "id", "partition", "submit", "user")
+
+    id: int
+    partition: str
+    user: str
+    account: str
+    array: int | None
+    submit: float
+
+    @property
+    def job(self) -> Job:
+        """The job."""
+        raise NotImplementedError
+
+    @property
+    def priority(self) -> float:
+        """The number that orders the queue of the partition; higher goes first."""
+        raise NotImplementedError
+
+    @property
+    def planned(self) -> float:
+        """Seconds for which its run is planned."""
+        raise NotImplementedError
+
+    @property
+    def shortest(self) -> float:
+        """Seconds that its run has at least: ``--time-min``, or for as long as it is planned."""
+        raise NotImplementedError
+
+    @property
+    def reserves(self) -> bool:
+        """Whether resources may be kept for it; not with the flag ``NoReserve`` of its QOS, or too low a priority."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<Entry of {self.job!r} in partition {self.partition}>"
+
+
+class SchedulePlan(ABC):
+    """What can start now without breaking a promise, and when something can start at the earliest."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def heads(self) -> Iterator[Any]:
+        """The queue in its order, each partition up to the first entry that was promised a start, or barred.
+
+        A machine without partitions has one head at a time.
+        """
+
+    @abstractmethod
+    def now(self, entry: Any) -> Answer:
+        """Where an entry can start now without breaking a promise of this pass, or why it cannot.
+
+        Args:
+            entry: an entry of ``view.queue``.
+        """
+
+    @abstractmethod
+    def promise(self, entry: Any, not_before: float = 0.0) -> float:
+        """Promise an entry the earliest start that it can have if nothing else were started.
+
+        A promise is a time, and not particular nodes. From now on, :meth:`now` refuses
+        exactly what would make that start later, as planned.
+
+        Args:
+            entry: an entry of ``view.queue``.
+            not_before: seconds; the promise is not earlier.
+
+        Returns:
+            The time in seconds; infinite if the entry can never start, which promises nothing.
+        """
+
+    @abstractmethod
+    def earliest(self, entry: Any, without: Iterable[Run] = ()) -> float:
+        """The earliest start that an entry can have if nothing else were started; promises nothing.
+
+        Args:
+            entry: an entry of ``view.queue``.
+            without: runs that count as over.
+
+        Returns:
+            The time in seconds; infinite if the entry can never start.
+        """
+
+    @abstractmethod
+    def alone(self, entry: Any) -> float:
+        """When so much of what runs has ended, as planned, that an entry fits.
+
+        Reservations, licences, limits, and what was promised are left aside.
+
+        Returns:
+            The time in seconds; infinite if it does not fit then either.
+        """
+
+    @abstractmethod
+    def bar(self, entry: Any) -> None:
+        """Keep all that an entry could use from the entries behind it, whatever their length."""
+
+    @abstractmethod
+    def fitting(self, entries: Iterable[Any]) -> Iterable[Any]:
+        """Those entries that may fit now; leaves out, cheaply, what is certain to be refused for want of resources.
+
+        Args:
+            entries: entries of ``view.queue``, in any order.
+        """
+
+
+class WindowPlan(ABC):
+    """A plan in which each entry gets the first hole that it fits into, and keeps it from those behind it.
+
+    What is kept is kept as it was found: particular nodes, where the machine has nodes. Limits,
+    licences and reservations are asked when a hole is sought.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def full(self) -> bool:
+        """Whether there are as many times at which something kept begins or ends as there may be."""
+
+    @abstractmethod
+    def takes(self, entry: Any) -> bool:
+        """Whether an entry waits still, and is within the bounds of its partition and the limit of its array."""
+
+    @abstractmethod
+    def alike(self, entries: Iterable[Any]) -> Iterator[list[Any]]:
+        """The same entries in the same order; together those next to one another that ask for the same."""
+
+    @abstractmethod
+    def place(self, entries: Sequence[Any], keep: bool) -> tuple[list[float], Hole | None]:
+        """Seek holes for entries alike, one after the other, each for as long as the entry's shortest run.
+
+        Args:
+            entries: as :meth:`alike` gave them.
+            keep: whether a hole in the future may be kept at once, so that the next entry is
+                looked at; else only the first entry is. An entry that can start now, or for
+                which there is no room left in the plan, is the last that is looked at.
+
+        Returns:
+            The starts of those whose holes are kept, and the hole of the next. It is None if
+            there is none within the window, nor for the entries behind it.
+        """
+
+    @abstractmethod
+    def beside(self, entry: Any) -> Place | None:
+        """Where an entry can start now on resources that it shares with runs (``OverSubscribe``); None if nowhere."""
+
+    @abstractmethod
+    def keep(self, hole: Hole) -> None:
+        """Keep a hole from the entries behind: from its start, in whole steps of the plan's resolution."""

@@ -1,0 +1,132 @@
+"""Fair Tree: users ranked by walking the tree, at each level by shares over usage. Used by priority/multifactor.
+
+Source: Slurm's documentation, fair_tree ("Algorithm", "Ties"); observations F3, M4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, Protocol
+
+UNUSED = float("inf")
+"""Shares over usage of those who have used nothing: they come first."""
+
+
+class Share(Protocol):
+    """An association in the tree, and what is worked out of it; the books of the simulation keep it.
+
+    Attributes:
+        row: where its usage is counted.
+        shares: its own, or None for its parent's.
+        level_shares: of all its siblings together.
+        norm_shares: its part of that; with classic fair share of all.
+        above: the nearest above that has shares of its own; None for root.
+        counts_as: itself, or with its parent's shares the nearest above that has its own.
+        children: with whom it shares out.
+        norm_usage, effective, level_fs, factor: are written here.
+    """
+
+    row: int
+    shares: int | None
+    level_shares: int
+    norm_shares: float
+    above: Any
+    counts_as: Any
+    children: list[Any]
+    norm_usage: float
+    effective: float | None
+    level_fs: float
+    factor: float
+
+    @property
+    def is_user(self) -> bool:
+        """Whether it is a user's, not an account."""
+
+
+class FairTree:
+    """Factors of users by their rank."""
+
+    by_level = True
+
+    def begin_period(self, root: Share, raw: Any) -> None:
+        """Work out all factors, once usage was charged and has decayed."""
+        rank(root, raw)
+
+    def factor(self, share: Share, root: Share, raw: Any) -> float:
+        """The factor of an association."""
+        return share.factor
+
+
+def rank(root: Share, raw: Any) -> None:
+    """Work out factors of all users below root, and what ``sshare`` shows of all associations.
+
+    Args:
+        root: the account root.
+        raw: billed usage by row.
+    """
+    root.norm_usage, root.effective = 1.0, 1.0
+    used, users = raw.tolist(), 0
+    for share in _below(root):
+        _weigh(share, used[share.row], used[(share.above or root).row], used[root.row])
+        users += share.is_user
+    _Walk(users).level(root.children, tied=False)
+
+
+def _below(root: Share) -> Iterator[Share]:
+    """All that are below; of accounts that have their parent's shares the children, but not they."""
+    waiting = list(reversed(root.children))
+    while waiting:
+        share = waiting.pop()
+        yield share
+        waiting += reversed(share.children)
+
+
+def _weigh(share: Share, used: float, used_above: float, used_by_all: float) -> None:
+    share.norm_usage = min(used / used_by_all, 1.0) if used_by_all else 0.0
+    share.effective = used / used_above if used_above else 0.0
+    if share.shares is None:
+        # A user who has his parent's shares is the first of his account.
+        share.level_fs = UNUSED
+    elif not share.norm_shares:
+        share.level_fs = 0.0
+    else:
+        share.level_fs = share.norm_shares / share.effective if share.effective else UNUSED
+
+
+class _Walk:
+    """One walk through the tree: the first user gets the highest rank.
+
+    Args:
+        users: how many there are.
+    """
+
+    def __init__(self, users: int) -> None:
+        self._users = users
+        self._next = users
+        self._rank = users
+
+    def level(self, siblings: Sequence[Share], *, tied: bool) -> None:
+        """Rank those below one account, or below several that are tied.
+
+        Args:
+            siblings: who is there.
+            tied: whether the first of them has the rank of the user before.
+        """
+        # Of equals users come first, and accounts are taken together.
+        ordered = sorted(siblings, key=lambda share: (-share.level_fs, not share.is_user))
+        before: float | None = None
+        for (weight, is_user), group in groupby(ordered, key=lambda share: (share.level_fs, share.is_user)):
+            together = tied if before is None else before == weight
+            if is_user:
+                self._users_of(list(group), tied=together)
+            else:
+                self.level([child for account in group for child in account.children], tied=together)
+            before = weight
+
+    def _users_of(self, users: Sequence[Share], *, tied: bool) -> None:
+        if not tied:
+            self._rank = self._next
+        for user in users:
+            user.factor = self._rank / self._users
+        self._next -= len(users)

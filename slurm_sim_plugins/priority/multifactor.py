@@ -1,0 +1,239 @@
+"""A weighted sum of age, fair share, size, partition, QOS, association and resources: Slurm's priority/multifactor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from slurm_sim_plugins.cluster import Association, Partition, Qos, Request
+from slurm_sim_plugins.hookspecs import hookimpl
+from slurm_sim_plugins.priority.fair_share import fair_share_of
+from slurm_sim_plugins.views import Job, PriorityView
+
+MINUTE = 60.0
+DAY = 86_400.0
+
+
+class Lasting(NamedTuple):
+    """What of a priority does not change with time; jobs that ask for the same share it."""
+
+    size: float
+    partition: float
+    size_points: float
+    partition_points: float
+    resources: Mapping[str, float]
+    resource_points: float
+
+
+class Standing(NamedTuple):
+    """What of a priority goes by association and QOS; jobs with the same of both share it."""
+
+    association: float
+    fair_share: float
+    qos: float
+    association_points: float
+    share_points: float
+    qos_points: float
+
+
+NOBODY = Standing(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+"""Of a job without an account."""
+
+
+class Priced(NamedTuple):
+    """A priority, and what it was worked out from; see :class:`~slurm_sim_plugins.decisions.Priority`."""
+
+    number: int
+    total: int
+    offset: int
+    age: float
+    standing: Standing
+    lasting: Lasting
+
+    @property
+    def factors(self) -> Mapping[str, float]:
+        """Factors without weights."""
+        standing, lasting = self.standing, self.lasting
+        shares = standing.association, standing.fair_share
+        values = (self.age, *shares, lasting.size, lasting.partition, standing.qos)
+        return dict(zip(Multifactor.factors, values, strict=True))
+
+    @property
+    def resources(self) -> Mapping[str, float]:
+        """Factors of the resources that have a weight."""
+        return self.lasting.resources
+
+
+class Multifactor:
+    """Job priority = site factor - nice + the sum of weights times factors, at least 1; a factor is from 0 to 1.
+
+    * Age: the time since the job became eligible, as a share of ``max_age``; at most 1.
+    * Assoc, Partition, QOS: their priority as a share of the highest of their kind.
+    * Fairshare: what Fair Tree (or classic fair share) makes of shares and usage.
+    * JobSize: the mean of the shares of nodes and CPUs of the machine that the job asks for.
+    * TRES: what it asks for as a share of what its partition has, for each resource.
+
+    Numbers are worked out at the submission and every ``calc_period``. Without accounting storage
+    Slurm does the latter not, and age counts for nothing. Where processors are only counted, a job
+    asks for so many nodes of one CPU, has aged since its submission, and all that a trace does not
+    know counts 0: association, fair share, partition, QOS, memory and GRES.
+
+    Args:
+        weight_age, weight_assoc, weight_fairshare, weight_jobsize, weight_partition, weight_qos: PriorityWeight...
+        weight_tres: PriorityWeightTRES, such as ``CPU=1000,GRES/gpu=3000``.
+        max_age: PriorityMaxAge, in seconds.
+        favor_small: PriorityFavorSmall: the smaller a job, the larger its size factor.
+        calc_period: PriorityCalcPeriod, in seconds.
+        flags: PriorityFlags: ACCRUE_ALWAYS, CALCULATE_RUNNING, DEPTH_OBLIVIOUS, INCR_ONLY, NO_FAIR_TREE,
+            NO_NORMAL_ALL, NO_NORMAL_ASSOC, NO_NORMAL_PART, NO_NORMAL_QOS, NO_NORMAL_TRES, SMALL_RELATIVE_TO_TIME.
+        dampening: FairShareDampeningFactor.
+        accounting_storage: AccountingStorageType.
+
+    Source: Slurm's documentation, priority_multifactor; recorded from Slurm 22.05 (observations M1 to M4, F3 to F6,
+    J1, J2).
+    """
+
+    name: ClassVar[str] = "priority/multifactor"
+    factors: ClassVar[tuple[str, ...]] = ("Age", "Assoc", "Fairshare", "JobSize", "Partition", "QOS")
+    slurm_conf: ClassVar[Mapping[str, str]] = {
+        **{f"weight_{factor.lower()}": f"PriorityWeight{factor}" for factor in (*factors, "TRES")},
+        "max_age": "PriorityMaxAge",
+        "favor_small": "PriorityFavorSmall",
+        "calc_period": "PriorityCalcPeriod",
+        "flags": "PriorityFlags",
+        "dampening": "FairShareDampeningFactor",
+        "accounting_storage": "AccountingStorageType",
+    }
+
+    def __init__(
+        self,
+        weight_age: float = 0.0,
+        weight_assoc: float = 0.0,
+        weight_fairshare: float = 0.0,
+        weight_jobsize: float = 0.0,
+        weight_partition: float = 0.0,
+        weight_qos: float = 0.0,
+        weight_tres: str = "",
+        max_age: float = 7 * DAY,
+        favor_small: bool = False,
+        calc_period: float = 300.0,
+        flags: str = "",
+        dampening: float = 1.0,
+        accounting_storage: str = "accounting_storage/slurmdbd",
+    ) -> None:
+        values = weight_age, weight_assoc, weight_fairshare, weight_jobsize, weight_partition, weight_qos
+        self.weights = dict(zip(self.factors, map(float, values), strict=True))
+        self.tres_weights = _amounts(weight_tres)
+        self.max_age = max_age or 7 * DAY
+        words = {flag.upper() for flag in flags.split(",")}
+        self.accrues_always = "ACCRUE_ALWAYS" in words
+        self.of_running = "CALCULATE_RUNNING" in words
+        self.never_falls = "INCR_ONLY" in words
+        self._relative_to_time = "SMALL_RELATIVE_TO_TIME" in words
+        self._raw = {
+            kind for kind in ("ASSOC", "PART", "QOS", "TRES") if words & {f"NO_NORMAL_{kind}", "NO_NORMAL_ALL"}
+        }
+        self._favor_small = favor_small
+        self.fair_share = fair_share_of(words, dampening or 1.0)
+        calculates = "slurmdbd" in accounting_storage.lower()
+        self.period = (calc_period or 300.0) if calculates else None
+        self._age_weight = self.weights["Age"] if calculates else 0.0
+        self._lastings: dict[Request, Lasting] = {}
+
+    @hookimpl
+    def priority_set(self, view: PriorityView) -> Sequence[Any]:
+        # Called for each waiting job at each period: millions of times in a log of a week.
+        now, answer = view.whole(view.now), list[Any]()
+        standings: dict[tuple[Association | None, Qos | None], Standing] = {}
+        for job in view.to_set:
+            age = self._age(job, now, view) if self._age_weight else 0.0
+            whose = job.association, job.qos
+            standing = standings.get(whose)
+            if standing is None:
+                standing = standings[whose] = self._standing(*whose)
+            requests = job.requests
+            if len(requests) == 1:
+                answer.append(self._price(job, 0, requests[0], age, standing, view))
+                continue
+            answer.append([self._price(job, place, each, age, standing, view) for place, each in enumerate(requests)])
+        return answer
+
+    def _price(
+        self, job: Job, place: int, request: Request, age: float, standing: Standing, view: PriorityView
+    ) -> Priced:
+        """The priority of a job in one of its partitions; the one that is known, if nothing has changed."""
+        known, offset = job.answered, job.site - job.nice
+        before: Priced | None = known[place] if known else None
+        if before is None or self._relative_to_time:
+            lasting = self._lasting(job, request, view)
+        elif before.age == age and before.standing == standing and before.offset == offset:
+            return before
+        else:
+            lasting = before.lasting
+        # In the order of the names: on that depends what floats add up to.
+        points = self._age_weight * age + standing.association_points + standing.share_points
+        points = points + lasting.size_points + lasting.partition_points + standing.qos_points
+        total = int(points + lasting.resource_points)
+        number = max(1, total + offset)
+        if self.never_falls and before is not None:
+            number = max(number, before.number)
+        return Priced(number, total, offset, age, standing, lasting)
+
+    # Factors
+
+    def _age(self, job: Job, now: float, view: PriorityView) -> float:
+        since = job.queued if self.accrues_always and not job.held else job.accrued
+        waited = 0.0 if since is None else now - view.whole(since)
+        if waited <= 0:
+            return 0.0
+        return waited / self.max_age if waited < self.max_age else 1.0
+
+    def _standing(self, association: Association | None, qos: Qos | None) -> Standing:
+        if association is None:
+            return NOBODY
+        weights = self.weights
+        assoc = self._normalised("ASSOC", association)
+        share = association.fair_share if weights["Fairshare"] else 0.0
+        of_qos = 0.0 if qos is None else self._normalised("QOS", qos)
+        points = weights["Assoc"] * assoc, weights["Fairshare"] * share, weights["QOS"] * of_qos
+        return Standing(assoc, share, of_qos, *points)
+
+    def _normalised(self, kind: str, of: Association | Qos) -> float:
+        return float(of.priority if kind in self._raw else of.norm_priority)
+
+    def _lasting(self, job: Job, request: Request, view: PriorityView) -> Lasting:
+        known = None if self._relative_to_time else self._lastings.get(request)
+        if known is not None:
+            return known
+        size = self._size(job, request, view) if self.weights["JobSize"] else 0.0
+        partition = self._partition(request.partition)
+        resources = self._resources(request, view)
+        bill = sum(self.tres_weights[name] * share for name, share in resources.items())
+        points = self.weights["JobSize"] * size, self.weights["Partition"] * partition
+        found = self._lastings[request] = Lasting(size, partition, *points, resources, bill)
+        return found
+
+    def _size(self, job: Job, request: Request, view: PriorityView) -> float:
+        nodes, cpus = request.nodes / view.nodes, request.cpus / float(view.total)
+        minutes = max(job.planned / MINUTE, 1.0)
+        size = max(nodes, cpus) / minutes if self._relative_to_time else (nodes + cpus) / 2
+        return 1 - size if self._favor_small else size
+
+    def _partition(self, partition: Partition | None) -> float:
+        if partition is None:
+            return 0.0
+        return float(partition.job_factor if "PART" in self._raw else partition.norm_priority)
+
+    def _resources(self, request: Request, view: PriorityView) -> Mapping[str, float]:
+        """Shares of the resources that have a weight; amounts where they are not to be normalised."""
+        wanted = {name: amount for name, amount in request.tres.items() if name in self.tres_weights}
+        if not wanted or "TRES" in self._raw:
+            return wanted
+        total = view.tres(request.partition)
+        return {name: amount / total[name] if total.get(name) else 0.0 for name, amount in wanted.items()}
+
+
+def _amounts(text: str) -> dict[str, float]:
+    """``CPU=1000,GRES/gpu=3000`` as numbers, by upper-case name."""
+    pairs = [part.partition("=") for part in text.split(",") if part]
+    return {name.strip().upper(): float(number) for name, _, number in pairs}

@@ -1,0 +1,152 @@
+"""Slurm's backfill: each job in turn keeps the first hole that it fits into; those whose hole is now start."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Generator, Hashable, Iterator
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, ClassVar
+
+from slurm_sim_plugins.decisions import Decision, MakeRoom, Reserve, Start
+from slurm_sim_plugins.hookspecs import hookimpl
+from slurm_sim_plugins.plan import Hole, WindowPlan
+from slurm_sim_plugins.views import SchedulingView
+
+
+@dataclass
+class Backfill:
+    """Try the queue in its order: start what fits now, and keep for the others the first hole that they fit into.
+
+    No job is delayed by one behind it, as far as the plan goes: it ends after so many jobs,
+    times and minutes. Slurm's main loop makes its own passes before and between these cycles. The
+    options have the names, units and defaults of ``SchedulerParameters``, which states them
+    where there is a ``slurm.conf``.
+
+    Args:
+        bf_interval: seconds between two cycles under Slurm's clock; -1 for no cycles.
+        bf_window: minutes; no hole is kept that begins later from now.
+        bf_resolution: seconds; holes are kept in whole steps of them.
+        bf_node_space_size: times at which a kept hole begins or ends, at most; 0 for ``bf_max_job_test``.
+        bf_window_linear: seconds by which the windows grow in which ends of runs are taken together; 0: they double.
+        bf_max_job_test: jobs that a cycle tries.
+        bf_max_job_part: of those, jobs of a partition; 0 for all.
+        bf_max_job_user: of those, jobs of a user; 0 for all.
+        bf_max_job_user_part: of those, jobs of a user in a partition; 0 for all.
+        bf_max_job_assoc: of those, jobs of a user and account; 0 for all.
+        bf_max_job_start: jobs that a cycle starts; 0 for all.
+        bf_max_job_array_resv: tasks of an array that keep a hole in a partition.
+        bf_job_part_count_reserve: jobs of a partition that keep a hole; 0 for all.
+        bf_min_prio_reserve: the priority from which on a job keeps a hole.
+        bf_min_age_reserve: seconds that a job has to wait before it keeps a hole.
+        bf_one_resv_per_job: whether a job in several partitions keeps one hole only.
+        bf_licenses: whether licences are planned, too.
+
+    Source: slurm.conf(5); recorded from Slurm 22.05 (observations Q2 to Q5, T5, T8, C8, B1 to B3).
+    """
+
+    name: ClassVar[str] = "sched/backfill"
+    bf_interval: float = 30
+    bf_window: float = 1440
+    bf_resolution: float = 60
+    bf_node_space_size: int = 0
+    bf_window_linear: float = 0
+    bf_max_job_test: int = 500
+    bf_max_job_part: int = 0
+    bf_max_job_user: int = 0
+    bf_max_job_user_part: int = 0
+    bf_max_job_assoc: int = 0
+    bf_max_job_start: int = 0
+    bf_max_job_array_resv: int = 20
+    bf_job_part_count_reserve: int = 0
+    bf_min_prio_reserve: int = 0
+    bf_min_age_reserve: float = 0
+    bf_one_resv_per_job: bool = False
+    bf_licenses: bool = False
+
+    @hookimpl
+    def backfill(self, view: SchedulingView) -> Generator[Decision, bool, None]:
+        self._started = 0
+        self._kept: Counter[Hashable] = Counter()
+        plan = view.window_plan(
+            resolution=self.bf_resolution,
+            window=60 * self.bf_window,
+            size=self.bf_node_space_size or self.bf_max_job_test,
+            linear=self.bf_window_linear,
+            licenses=self.bf_licenses,
+        )
+        in_turn, all_keep = self._in_turn(view, plan), self._all_keep()
+        for entries in plan.alike(in_turn) if all_keep else ([entry] for entry in in_turn):
+            while entries:
+                starts, hole = plan.place(entries, keep=all_keep)
+                if starts:
+                    yield Reserve(entries[: len(starts)], starts)
+                if hole is None:
+                    break  # Neither do the others find one that ask for the same.
+                entry = entries[len(starts)]
+                if hole.start <= view.now:
+                    yield from self._start(entry, hole, plan)
+                elif place := plan.beside(entry):
+                    yield Start(entry, where=place)
+                elif hole.start <= view.now + 60 * self.bf_window:
+                    goes_on = yield from self._reserve(entry, hole, plan, view.now)
+                    if not goes_on:
+                        return
+                entries = entries[len(starts) + 1 :]
+
+    def _in_turn(self, view: SchedulingView, plan: WindowPlan) -> Iterator[Any]:
+        """The entries of the queue that are to be tried."""
+        tested, bounds = 0, self._bounds()
+        for entry in list(view.queue):
+            for most, key, tried in bounds:
+                if tried[key(entry)] >= most:
+                    break
+            else:
+                if tested >= self.bf_max_job_test or (self.bf_max_job_start and self._started >= self.bf_max_job_start):
+                    return
+                if plan.takes(entry):
+                    tested += 1
+                    for _, key, tried in bounds:
+                        tried[key(entry)] += 1
+                    yield entry
+
+    def _bounds(self) -> list[tuple[int, Callable[[Any], Hashable], dict[Hashable, int]]]:
+        """How many jobs are tried of the same kind, what makes the kind, and how many of each have been tried."""
+        bounds = {
+            ("partition",): self.bf_max_job_part,
+            ("user",): self.bf_max_job_user,
+            ("user", "partition"): self.bf_max_job_user_part,
+            ("user", "account"): self.bf_max_job_assoc,
+        }
+        return [(most, attrgetter(*names), defaultdict(int)) for names, most in bounds.items() if most]
+
+    def _start(self, entry: Any, hole: Hole, plan: WindowPlan) -> Generator[Decision, bool, None]:
+        """Start a job in a hole that is now; where runs have to leave first, keep it until they have."""
+        self._started += 1
+        if hole.vacant or (yield MakeRoom(entry, where=hole.place)):
+            yield Start(entry, where=hole.place)
+        else:
+            plan.keep(hole)
+
+    def _reserve(self, entry: Any, hole: Hole, plan: WindowPlan, now: float) -> Generator[Decision, bool, bool]:
+        """Note when a job is to start, and keep its hole unless it may keep none; False if the plan is full."""
+        of_array, in_partition, of_job = (entry.array, entry.partition), entry.partition, entry.id
+        if entry.array is not None and self._kept[of_array] >= self.bf_max_job_array_resv:
+            return True
+        yield Reserve(entry, hole.start)
+        if self.bf_job_part_count_reserve and self._kept[in_partition] >= self.bf_job_part_count_reserve:
+            return True
+        if (self.bf_min_prio_reserve and entry.priority < self.bf_min_prio_reserve) or not entry.reserves:
+            return True
+        if now - entry.submit < self.bf_min_age_reserve or (self.bf_one_resv_per_job and self._kept[of_job]):
+            return True
+        if plan.full:
+            return False
+        self._kept.update((of_array, in_partition, of_job))
+        plan.keep(hole)
+        return True
+
+    def _all_keep(self) -> bool:
+        """Whether each job with a hole keeps it, and any number may start: then jobs alike can be tried together."""
+        some_only = self.bf_job_part_count_reserve, self.bf_min_prio_reserve, self.bf_min_age_reserve
+        return not (any(some_only) or self.bf_max_job_start)

@@ -1,0 +1,333 @@
+"""Consumable resources: a job gets cores, memory and generic resources of nodes that others may use, too.
+
+Nodes form sets of consecutive usable nodes of equal weight; a node that cannot be used
+ends a set. Low weights first; of them the tightest set that suffices; if none does, the
+largest, and on. Within a set, if one node may do, the one that suffices with least to
+spare; else from the lowest index up. (Observations C1 to C6.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from slurm_sim_plugins.hookspecs import hookimpl
+from slurm_sim_plugins.nodes import (
+    NO_GRES,
+    Allocation,
+    Choice,
+    Free,
+    Gres,
+    Ints,
+    Machine,
+    Mask,
+    NodeView,
+    Want,
+    compact,
+)
+
+
+class ConsTres:
+    """Best fit: the tightest set of neighbouring nodes that suffices, and on it no more than the job wants."""
+
+    name: ClassVar[str] = "select/cons_tres"
+    machines: ClassVar[tuple[str, ...]] = ("nodes",)
+    whole_nodes: ClassVar[bool] = False
+
+    @hookimpl
+    def select_nodes(self, view: NodeView) -> Allocation | None:
+        return best_fit(view.want, view.machine, view.free, view.usable)
+
+
+def best_fit(want: Want, machine: Machine, free: Free, usable: Mask) -> Allocation | None:
+    """The nodes for a job, or None if it does not fit.
+
+    Args:
+        want: what it needs.
+        machine: the nodes.
+        free: what is free of them.
+        usable: which of them it may use.
+    """
+    for choice in want.choices:
+        found = _with_choice(want, machine, free, usable & choice.mask, choice)
+        if found is not None:
+            return found
+    return None
+
+
+def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice: Choice) -> Allocation | None:
+    capacity = _capacity(want, machine, free, usable)
+    if want.required is not None and not capacity[want.required].all():
+        return None
+    if np.count_nonzero(capacity) < want.min_nodes:
+        return None
+    for room in _rooms(want, machine, free, capacity):
+        picked = _pick(want, machine, room, choice)
+        if picked is None:
+            continue
+        dealt = np.array(list(_deal(want, room, picked).items()), dtype=np.int64)
+        found = allocate(want, machine, free, dealt[:, 0], dealt[:, 1])
+        if found is not None:
+            return found
+    return None
+
+
+def _pick(want: Want, machine: Machine, capacity: Ints, choice: Choice) -> dict[int, int] | None:
+    """Units by node; where only so many nodes may be taken, those with least are left out, more and more, till it fits.
+
+    Without that a set of small nodes could be preferred to the one node that is large enough.
+    """
+    picked = _Picker(want, machine.weight, capacity, choice).pick()
+    if picked is not None or want.most_nodes is None or want.required is not None:
+        return picked
+    for level in np.unique(capacity[capacity > 0]).tolist():
+        capacity = np.where(capacity > level, capacity, 0)
+        if np.count_nonzero(capacity) < want.min_nodes:
+            return None
+        picked = _Picker(want, machine.weight, capacity, choice).pick()
+        if picked is not None:
+            return picked
+    return None
+
+
+def _rooms(want: Want, machine: Machine, free: Free, capacity: Ints) -> Iterator[Ints]:
+    """Capacities to try: all nodes; then, for resources wanted in all, the nodes with most of them, few at first."""
+    yield capacity
+    if not want.gres_total:
+        return
+    counts = np.sum([_gres_free(free, name, kind, len(machine)) for name, kind, _ in want.gres_total], axis=0)
+    richest = np.lexsort((np.arange(len(machine)), -counts))
+    richest = richest[(capacity[richest] > 0) & (counts[richest] > 0)]
+    most = len(richest) if want.most_nodes is None else min(want.most_nodes, len(richest))
+    for size in range(want.min_nodes, most + 1):
+        room = np.zeros_like(capacity)
+        room[richest[:size]] = capacity[richest[:size]]
+        yield room
+
+
+def _deal(want: Want, capacity: Ints, picked: dict[int, int]) -> dict[int, int]:
+    """Units by node: whole tasks, node after node, but one at least on each (observation C4).
+
+    Tasks that find no room are put onto the first nodes, whose tails they then take.
+    """
+    tasks, nodes = -(-want.units // want.per_task), list(picked)
+    dealt = {}
+    for place, node in enumerate(nodes):
+        others = len(nodes) - place - 1
+        dealt[node] = max(1, min(picked[node] // want.per_task, tasks - others))
+        tasks -= dealt[node]
+    units = {node: count * want.per_task for node, count in dealt.items()}
+    for node in nodes:
+        if tasks <= 0:
+            break
+        tail = min(int(capacity[node]), want.per_node) - units[node]
+        if tail > 0:
+            units[node] += tail
+            tasks -= 1
+    _spread(want, capacity, units)
+    return units
+
+
+def _spread(want: Want, capacity: Ints, units: dict[int, int]) -> None:
+    """Where more nodes are welcome than needed, take tasks of the first node to further ones (observation C4)."""
+    others = [node for node in np.flatnonzero(capacity > 0).tolist() if node not in units]
+    while len(units) < want.target_nodes and others:
+        giving = next((node for node, count in units.items() if count > want.per_task), None)
+        if giving is None:
+            return
+        units[giving] -= want.per_task
+        units[others.pop(0)] = want.per_task
+
+
+def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
+    """Free units of each node that the job can use: it may take fewer, but they say how good a fit the node is."""
+    capacity = np.where(usable, free.units, 0)
+    if want.whole:
+        capacity = np.where(free.jobs == 0, np.where(usable, machine.units, 0), 0)
+    if want.pool:
+        capacity = np.minimum(capacity, free.gres["", want.pool])
+    if want.memory_per_unit:
+        capacity = np.minimum(capacity, free.memory // want.memory_per_unit)
+    if want.memory_per_node:
+        capacity = np.where(free.memory >= want.memory_per_node, capacity, 0)
+    if want.all_memory:
+        capacity = np.where(free.memory >= machine.memory, capacity, 0)
+    for name, kind, count in want.gres:
+        capacity = np.where(_gres_free(free, name, kind, len(machine)) >= count, capacity, 0)
+    if want.gres_total:
+        has_any = np.zeros(len(machine), dtype=bool)
+        for name, kind, _ in want.gres_total:
+            has_any |= _gres_free(free, name, kind, len(machine)) > 0
+        capacity = np.where(has_any, capacity, 0)
+    # A node that does not hold one task is of no use.
+    return np.where(capacity >= want.per_task, np.maximum(capacity, 0), 0)
+
+
+def _gres_free(free: Free, name: str, kind: str, nodes: int) -> Ints:
+    counts = [count for (other, of), count in free.gres.items() if other == name and kind in ("", of)]
+    return np.sum(counts, axis=0) if counts else np.zeros(nodes, dtype=np.int64)
+
+
+class _Picker:
+    """Picks nodes."""
+
+    def __init__(self, want: Want, weight: Ints, capacity: Ints, choice: Choice) -> None:
+        self._want = want
+        self._weight = weight
+        self._capacity = capacity
+        self._nodes = want.least_nodes
+        self._missing = want.units
+        self._taken: dict[int, int] = {}
+        self._counts = choice.counts
+
+    def pick(self) -> dict[int, int] | None:
+        """Units that are counted on, by node in the order in which they are taken; or None."""
+        want, left = self._want, self._capacity.copy()
+        if want.required is not None:
+            for node in np.flatnonzero(want.required).tolist():
+                self._take(node)
+                left[node] = 0
+        for mask, count in self._counts:
+            self._take_some(mask, count, left)
+        order = self._by_load if want.least_loaded else self._by_sets
+        order(left)
+        return self._taken if self._done() and self._counts_met() else None
+
+    def _take_some(self, mask: Mask, count: int, left: Ints) -> None:
+        """Take ``count`` nodes of a feature, out of the tightest sets that suffice."""
+        while count > 0:
+            sets = _consecutive(np.flatnonzero((left > 0) & mask), left > 0)
+            if not sets:
+                return
+            best = min(sets, key=lambda members: (len(members) < count, abs(len(members) - count), int(members[0])))
+            for node in best[:count].tolist():
+                self._take(node)
+                left[node] = 0
+                count -= 1
+
+    def _counts_met(self) -> bool:
+        return all(sum(mask[node] for node in self._taken) >= count for mask, count in self._counts)
+
+    def _done(self) -> bool:
+        return self._missing <= 0 and len(self._taken) >= self._nodes
+
+    def _full(self) -> bool:
+        return self._want.most_nodes is not None and len(self._taken) >= self._want.most_nodes
+
+    def _take(self, node: int) -> None:
+        """Take what the node has, but leave a task for each other node that is still wanted."""
+        others = max(0, self._nodes - len(self._taken) - 1)
+        wanted = max(self._missing - others * self._want.per_task, self._want.per_task)
+        self._taken[node] = min(int(self._capacity[node]), self._want.per_node, wanted)
+        self._missing -= self._taken[node]
+
+    def _by_load(self, left: Ints) -> None:
+        nodes, left = np.flatnonzero(left > 0), np.minimum(left, self._want.per_node)
+        for node in nodes[np.lexsort((nodes, -left[nodes], self._weight[nodes]))].tolist():
+            if self._done() or self._full():
+                return
+            self._take(node)
+
+    def _by_sets(self, left: Ints) -> None:
+        nodes = np.flatnonzero(left > 0)
+        if self._want.last_first and self._missing <= 1 and len(nodes):
+            self._take(int(nodes[-1]))
+            return
+        for weight in np.unique(self._weight[nodes]).tolist():
+            sets = _consecutive(np.flatnonzero((left > 0) & (self._weight == weight)), left > 0)
+            while sets and not self._done() and not self._full():
+                best = min(range(len(sets)), key=lambda place: self._rank(sets[place], left))
+                self._take_from(sets.pop(best), left)
+
+    def _rank(self, members: Ints, left: Ints) -> tuple[int, int, int]:
+        """Sets with required nodes first, then the tightest that suffices, then the largest."""
+        total = int(left[members].sum())
+        suffices = total >= self._missing and len(members) >= self._nodes - len(self._taken)
+        return (self._beside_required(members), total - 2**40 if suffices else -total, int(members[0]))
+
+    def _beside_required(self, members: Ints) -> int:
+        """0 for the nodes right after a required one, 1 for those right before, 2 for others."""
+        required = self._want.required
+        if required is None:
+            return 2
+        if members[0] and required[members[0] - 1]:
+            return 0
+        return 1 if members[-1] + 1 < len(required) and required[members[-1] + 1] else 2
+
+    def _take_from(self, members: Ints, left: Ints) -> None:
+        if self._nodes - len(self._taken) <= 1 and self._beside_required(members) == 2:
+            enough = [node for node in members.tolist() if left[node] >= self._missing]
+            if enough and 0 < self._missing <= self._want.per_node:
+                self._take(min(enough, key=lambda node: (int(left[node]), node)))
+                return
+        for node in self._from_required(members.tolist()):
+            if self._done() or self._full():
+                return
+            self._take(node)
+
+    def _from_required(self, members: list[int]) -> list[int]:
+        """Upward from the last required node, then downward; without one, upward."""
+        required = self._want.required
+        if required is None or not required.any():
+            return members
+        last = int(np.flatnonzero(required)[-1])
+        return [node for node in members if node > last] + [node for node in reversed(members) if node < last]
+
+
+def _consecutive(nodes: Ints, usable: Mask) -> list[Ints]:
+    """Nodes in sets between which there is a node that cannot be used, or that has another weight."""
+    if not len(nodes):
+        return []
+    return list(np.split(nodes, np.flatnonzero(np.diff(nodes) > 1) + 1))
+
+
+def allocate(want: Want, machine: Machine, free: Free, taken: Ints, units: Ints) -> Allocation | None:
+    """What a job gets of the nodes that it takes, given the units there; None if the nodes lack other resources."""
+    order = np.argsort(taken)
+    taken, units = taken[order], units[order]
+    nodes: list[int] = machine.numbers[taken].tolist()
+    if want.all_memory:
+        memory = machine.memory[taken]
+    else:
+        memory = np.full_like(units, want.memory_per_node) if want.memory_per_node else want.memory_per_unit * units
+    gres: dict[Gres, list[int]] = {}
+    for name, kind, count in want.gres:
+        for place, node in enumerate(nodes):
+            if not _give(gres, free, name, kind, node, place, len(nodes), count):
+                return None
+    for name, kind, count in want.gres_total:
+        missing = count
+        for place, node in enumerate(nodes):
+            have = int(_gres_free(free, name, kind, len(machine))[node])
+            share = min(have, missing - (len(nodes) - place - 1))
+            if share > 0:
+                _give(gres, free, name, kind, node, place, len(nodes), share)
+                missing -= share
+        if missing > 0:
+            return None
+    had: list[int] = (machine.units[taken] if want.whole else units).tolist()
+    if want.pool:
+        gres["", want.pool] = had
+    return Allocation(
+        tuple(nodes),
+        compact(had),
+        compact(memory.tolist()),
+        {kind: compact(counts) for kind, counts in gres.items()} or NO_GRES,
+        want.whole,
+    )
+
+
+def _give(
+    gres: dict[Gres, list[int]], free: Free, name: str, kind: str, node: int, place: int, nodes: int, count: int
+) -> bool:
+    """Note ``count`` of a resource on a node; one without type may be mixed from several types."""
+    for (other, of), counts in free.gres.items():
+        if other != name or kind not in ("", of):
+            continue
+        share = min(count, int(counts[node]))
+        if share > 0:
+            gres.setdefault((other, of), [0] * nodes)[place] += share
+            count -= share
+    return count <= 0

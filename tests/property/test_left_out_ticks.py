@@ -1,0 +1,103 @@
+"""Ticks that are left out would have found nothing: random clusters with accounts, with all ticks and without.
+
+``LEFT_OUT_TICKS=1000 pytest tests/property/test_left_out_ticks.py`` plays so many instead of a few.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from emulator.engine.controller import Controller
+from emulator.limits.usage import Usage
+from tests.property.test_every_run_ends import prepared
+
+MANY = int(os.environ.get("LEFT_OUT_TICKS", "40"))
+LOOKED_AT = (200.0, 905.0, 4000.0, 20_000.0, 70_000.0, 200_000.0)
+"""Seconds at which two runs are compared."""
+
+AFTER = 200_000.0
+"""Seconds for which a run that has ended is played on."""
+
+
+class LooksAlways(Controller):
+    """Makes a pass at each tick, whether it would find anything or not."""
+
+    def _news(self, loop: str) -> bool:
+        return True
+
+
+def situation(made: Controller, *, reasons: bool = True) -> dict[str, object]:
+    """What a user sees of jobs, and the usage to the last bit; reasons are those of the loop that looked last."""
+    cluster, books = made.cluster, made.cluster.accounting
+    found: dict[str, object] = {
+        str(job.id): (
+            *(job.state, job.priority, job.eligible, job.accrue, job.reason if reasons else None),
+            [(run.start, run.end, run.outcome, run.limit, tuple(run.allocation.nodes)) for run in job.runs],
+        )
+        for job in cluster.jobs.values()
+    }
+    if books is not None:
+        usage = books.usage
+        found["usage"] = [part.tolist() for part in (usage.tres, usage.wall, usage.remaining, usage.total)]
+        found["shares"] = [(key, share.factor) for key, share in books.manager.shares.items()]
+    return found
+
+
+def pass_by() -> None:
+    """Observe nothing: an observer sees each tick, so that none is left out."""
+
+
+@pytest.mark.parametrize("seed", range(MANY))
+def test_what_is_left_out_changes_nothing(seed: int) -> None:
+    leaping, ticking = prepared(seed), prepared(seed)
+    for second in LOOKED_AT:
+        leaping.run(until=second)
+        ticking.run(until=second, observe=pass_by)
+        assert situation(leaping) == situation(ticking), f"at {second:g} s"
+
+
+@pytest.mark.parametrize("seed", range(MANY))
+def test_a_pass_without_news_finds_nothing(seed: int) -> None:
+    leaping, looking = prepared(seed), prepared(seed, LooksAlways)
+    for second in LOOKED_AT[:-1]:
+        leaping.run(until=second)
+        looking.run(until=second, observe=pass_by)
+        assert situation(leaping, reasons=False) == situation(looking, reasons=False), f"at {second:g} s"
+
+
+@pytest.mark.parametrize("seed", range(MANY))
+def test_nothing_happens_after_the_end(seed: int) -> None:
+    ended, going_on = prepared(seed), prepared(seed)
+    ended.run()
+    if ended.cluster.now < 10 * AFTER:
+        going_on.run(until=ended.cluster.now + AFTER)
+        assert runs_of(going_on) == runs_of(ended)
+
+
+def runs_of(made: Controller) -> list[list[tuple[float, float | None]]]:
+    return [[(run.start, run.end) for run in job.runs] for job in made.cluster.jobs.values()]
+
+
+@pytest.mark.parametrize("half_life", [0.0, 3600.0, 7 * 86_400.0])
+def test_periods_at_once_come_to_the_same_as_one_after_the_other(half_life: float) -> None:
+    def usage() -> Usage:
+        made = Usage(2, 4, half_life, tracked=True, last=0.0, period=300.0)
+        made.keep(1, kept=True)
+        made.start(np.array([0, 1]), [4.0, 0.0, 1.0, 4.0], 0.3, 130.0, 1e9)
+        made.period(300.0)
+        return made
+
+    at_once, by_turns = usage(), usage()
+    at_once.period(300.0 * 5000)
+    for number in range(2, 5001):
+        by_turns.period(300.0 * number)
+    assert [*at_once.tres.flat, *at_once.remaining.flat] == [*by_turns.tres.flat, *by_turns.remaining.flat]
+    left, expected = (1 - 0.693 / half_life) ** 300 if half_life else 1.0, 170 * 1.2
+    expected *= (1 - 0.693 / half_life) ** 170 if half_life else 1.0
+    for _ in range(4999):
+        expected = expected * left + 300 * left * 1.2
+    assert at_once.tres[0, 0] == pytest.approx(expected)
+    assert at_once.tres[1, 0] == pytest.approx((300 * 5000 - 130) * 1.2)

@@ -1,0 +1,139 @@
+"""Schedulers that are plugins, on random clusters, under both clocks."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from emulator.config.slurm import parse_slurm_conf
+from emulator.engine.controller import Controller
+from emulator.operator.scontrol import scontrol
+from emulator.scheduling.plugin_scheduler import PluginScheduler
+from emulator.scheduling.policies import plugins_of
+from emulator.state.job import Job
+from slurm_sim_plugins.decisions import Reserve
+from slurm_sim_plugins.nodes import Free, Machine, Mask, Want
+from slurm_sim_plugins.select.cons_tres import best_fit
+from tests.random_clusters import COMMANDS, configuration, submission
+
+SOON = 40_000.0
+EPSILON = 1e-6
+ORDERS = [command for command in COMMANDS if "suspend" not in command and "resume" not in command]
+"""An operator may resume a job on nodes that others have by then; that is left out."""
+
+
+def fits(want: Want, machine: Machine, free: Free, usable: Mask) -> bool:
+    """Whether enough is free on these nodes, however they are chosen.
+
+    Slurm's choice may find nothing although a choice among fewer nodes does.
+    """
+    if best_fit(want, machine, free, usable) is not None:
+        return True
+    units = np.where(usable, np.where(want.whole, machine.units * (free.jobs == 0), free.units), 0)
+    if want.memory_per_unit:
+        units = np.minimum(units, free.memory // want.memory_per_unit)
+    units[free.memory < want.memory_per_node] = 0
+    units[[not mask for mask in np.logical_or.reduce([choice.mask for choice in want.choices])]] = 0
+    units = np.sort(np.where(units >= want.per_task, np.minimum(units, want.per_node or units), 0))[::-1]
+    most = want.most_nodes or len(units)
+    return bool(units[:most].sum() >= want.units and np.count_nonzero(units[:most]) >= want.min_nodes)
+
+
+class Watched:
+    """A run of which each instant is looked at by plain means."""
+
+    def __init__(self, seed: int, scheduler: str, clock: str, compiled: bool, jobs: int = 30) -> None:
+        draws = np.random.default_rng(seed)
+        conf = parse_slurm_conf(configuration(draws))
+        requests = [submission(number, draws) for number in range(1, jobs + 1)]
+        actions = [
+            (float(draws.integers(50, 900)), lambda controller, command=str(command): scontrol(command, controller))
+            for command in draws.choice(ORDERS, size=int(draws.choice([0, 0, 3, 6])))
+        ]
+        slots = {"SchedulerType": scheduler}
+        if scheduler == "sched/venture":
+            slots["PreemptType"] = "preempt/shadow_load"
+        self.binding = scheduler != "sched/venture"
+        selection = plugins_of(conf, slots)
+        self.controller = Controller(conf, requests, actions, selection=selection, compiled=compiled, clock=clock)
+        self.promises: list[tuple[Job, str, float]] = []
+        self.checked = 0
+        self._listen(self.controller._scheduler)
+
+    def _listen(self, scheduler: PluginScheduler | None) -> None:
+        assert scheduler is not None
+        carry_out, run = scheduler._carry_out, scheduler.run
+
+        def noting(decision: object) -> bool | None:
+            if isinstance(decision, Reserve) and self.binding:
+                self.promises.append((decision.job._pair[0], decision.job.partition, decision.time))
+            return carry_out(decision)
+
+        def looking() -> None:
+            self.promises.clear()
+            run()
+            self.look_at_promises()
+
+        scheduler._carry_out, scheduler.run = noting, looking  # type: ignore[method-assign]
+
+    def look_at_promises(self) -> None:
+        """What was promised in a pass can be kept after it, as planned."""
+        cluster = self.controller.cluster
+        for job, partition, time in self.promises:
+            if time == float("inf") or job.run is not None:
+                continue
+            free = cluster.free.copy()
+            for other in cluster.running.values():
+                if other.run is not None and not other.run.row and cluster.planned_end(other) <= time + EPSILON:
+                    free.release(other.run.allocation)
+            usable = cluster.usable(job, cluster.partitions[partition], planned=True)
+            usable = usable & self.controller.not_reserved(job, time)
+            assert fits(job.wants[partition], cluster.machine, free, usable), (job.id, time)
+            self.checked += 1
+
+    def look(self) -> None:
+        """Nothing has more of the machine, or of licences, than there is."""
+        cluster = self.controller.cluster
+        used = cluster.machine.free()
+        licenses: Counter[str] = Counter()
+        for job in cluster.running.values():
+            assert job.run is not None
+            used.take(job.run.allocation)
+            licenses.update(dict(job.options.licenses))
+        assert (used.table[[0, 1]] >= 0).all()
+        assert all((counts >= 0).all() for counts in used.gres.values())
+        assert all(count <= cluster.licenses[name][0] for name, count in licenses.items())
+
+    def run(self) -> list[tuple[object, ...]]:
+        self.controller.run(until=SOON, observe=self.look)
+        jobs = self.controller.cluster.jobs.values()
+        for job in jobs:
+            assert job.over or job.reason != "None", (job.id, job.state)
+        runs = [(job.id, run.start, run.end, run.allocation) for job in jobs for run in job.runs]
+        return [*runs, *((job.id, job.state, job.reason) for job in jobs)]
+
+
+@pytest.mark.parametrize("clock", ["ideal", "slurm"])
+@pytest.mark.parametrize("scheduler", ["sched/fcfs", "sched/easy", "sched/conservative", "sched/venture"])
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 2**32))
+def test_no_promise_is_broken_and_nothing_is_given_out_twice(scheduler: str, clock: str, seed: int) -> None:
+    assert Watched(seed, scheduler, clock, compiled=False).run()
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 2**32))
+def test_compiled_selection_gives_the_same_schedule(seed: int) -> None:
+    plain, compiled = (Watched(seed, "sched/easy", "slurm", compiled).run() for compiled in (False, True))
+    assert plain == compiled
+
+
+def test_promises_are_looked_at() -> None:
+    watched = [Watched(seed, "sched/easy", "ideal", compiled=False) for seed in range(6)]
+    for one in watched:
+        one.run()
+    assert sum(one.checked for one in watched) > 20

@@ -1,0 +1,29 @@
+"""Small scenarios with what a real Slurm is known to do, judged as recordings are, plain and compiled."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from emulator.engine import controller
+from emulator.truth import judge
+from emulator.workload.scenario import read_scenario
+
+pytest.importorskip("yaml")
+
+OWN = sorted(Path(__file__).with_name("facts").glob("*.yaml"))
+RECORDED = Path(__file__).resolve().parents[2].parent / "shared" / "slurm-truth" / "minimal"
+FACTS = [*OWN, *(path for name in ("m_9002", "m_9005") if (path := RECORDED / f"{name}.yaml").is_file())]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("path", FACTS, ids=lambda path: path.stem)
+def test_the_emulator_does_what_slurm_does(path: Path, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if compiled and importlib.util.find_spec("numba") is None:
+        pytest.skip("numba is not installed: the extra [compiled]")
+    if not compiled:
+        monkeypatch.setattr(controller, "have_numba", lambda what: False)
+    differences = judge(read_scenario(path)).differences
+    assert not [f"{one.job} {one.what}: {one.recorded} | {one.emulated}" for one in differences]
