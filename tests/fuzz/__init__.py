@@ -1,0 +1,1 @@
+"""Readers of files that may come from anywhere, with damaged files."""
