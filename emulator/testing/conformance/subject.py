@@ -117,6 +117,9 @@ class Subject:
         """All with which it is tried."""
         tiers = ("execution/two_tier",) if getattr(self.factory, "needs_tiers", ()) else ()
         companions = [(*names, *tiers) for names in COMPANIONS.get(self.info.type, [()])]
+        if self.info.type == "sched" and not hasattr(self.factory, "schedule"):
+            # The main loop is the emulator's, which asks for no order of candidates.
+            companions = [tuple(name for name in names if not name.startswith("backfill/")) for names in companions]
         if getattr(self.factory, "knows_places", False):
             companions.insert(1, ("select/blocks", "preempt/realtime"))
         return [
