@@ -10,9 +10,10 @@ from typing import Any
 from slurm_sim_plugins.decisions import FIRST_TIER, Move
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.places import Places
-from slurm_sim_plugins.processors import Processors
+from slurm_sim_plugins.processors import Processors, in_words
 from slurm_sim_plugins.profile import RunEntry
 from slurm_sim_plugins.testing.builders import Cluster, JobSpec
+from slurm_sim_plugins.testing.chart import Bar, Row, chart
 from slurm_sim_plugins.tiers import StayFields, Tiers, seal, work_at
 from slurm_sim_plugins.views import FIRST_PRIORITY, Job, JobFields, Oracle, Run, SchedulingView, new_jobs
 
@@ -254,10 +255,31 @@ class Scene:
         """Who orders the candidates behind the head; None for the order of the queue."""
         self.view._backfill_order = order
 
-    def __repr__(self) -> str:
-        from slurm_sim_plugins.testing.drawing import draw
+    def rows(self) -> list[Row]:
+        """What is drawn of each job; those that wait last, in the order of the queue."""
+        rows = {
+            job.id: Row(job.id, job.processors, job.submit) for job in self.jobs.values() if self.state(job) != "FUTURE"
+        }
+        for run, end, outcome in self.ended:
+            rows[run.job.id].bars.append(Bar(run.start, end, end, outcome == "PREEMPTED"))
+        now, tiers = self.now, self.view.tiers
+        for run in self.view.running:
+            stay = tiers.stay(run.job) if tiers is not None else None
+            since, place = (stay.since, in_words(stay.where)) if stay is not None else (run.start, "")
+            rows[run.job.id].bars.append(Bar(since, max(run.planned_end, now), now, place=place))
+        for tier in tiers.names[1:] if tiers is not None else ():
+            for stay in tiers.stays(tier) if tiers is not None else ():
+                place = f"{tier}:{in_words(stay.where)}"
+                rows[stay.job.id].bars.append(Bar(stay.since, now, now, place=place, behind=True))
+        for job in self.view.queue:
+            rows[job.id].waits_until = now
+            rows[job.id].reserved = self.reserved.get(job.id)
+        waiting = [rows[job.id] for job in self.view.queue]
+        others = [row for row in rows.values() if row.waits_until is None]
+        return sorted(others, key=lambda row: (row.first, row.job)) + waiting
 
-        return draw(self)
+    def __repr__(self) -> str:
+        return chart(self.rows(), self.view.total, self.now)
 
     def _take_in(self, job: Job, spec: JobSpec) -> None:
         first_come = 0.0 if self._prioritised else float(FIRST_PRIORITY - job.index)

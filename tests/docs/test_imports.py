@@ -1,0 +1,93 @@
+"""Who imports whom: no large circles of files, and arrows that run one way between packages.
+
+An import counts wherever it stands: at the head of a file, inside a function, and under
+``TYPE_CHECKING``, since whoever reads a file must know what its types are. What Python imports by
+itself, the ``__init__`` of a module's packages, does not count.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LARGEST = 28
+"""Files in the largest circle that is borne; it may only shrink."""
+
+
+def modules() -> dict[str, Path]:
+    """Each module of both packages by its dotted name."""
+    paths = [path for package in ("emulator", "slurm_sim_plugins") for path in (ROOT / package).rglob("*.py")]
+    return {dotted(path.relative_to(ROOT)): path for path in paths}
+
+
+def dotted(path: Path) -> str:
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(source: str, known: set[str]) -> set[str]:
+    """The modules among those known that a source imports, anywhere in it."""
+
+    def names() -> Iterator[str]:
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                assert not node.level, "imports are absolute here"
+                whole = f"{node.module}"
+                yield from (
+                    f"{whole}.{alias.name}" if f"{whole}.{alias.name}" in known else whole for alias in node.names
+                )
+
+    return set(names()) & known
+
+
+def arrows() -> dict[str, set[str]]:
+    files = modules()
+    return {name: imported(path.read_text(encoding="utf-8"), set(files)) - {name} for name, path in files.items()}
+
+
+def circles(graph: dict[str, set[str]]) -> list[set[str]]:
+    """Modules that reach each other, the largest circle first."""
+
+    def reached(start: str) -> set[str]:
+        seen, ahead = set(), [start]
+        while ahead:
+            for name in graph[ahead.pop()] - seen:
+                seen.add(name)
+                ahead.append(name)
+        return seen
+
+    reach = {name: reached(name) for name in graph}
+    found = {frozenset(other for other in reach[name] if name in reach[other]) for name in graph if name in reach[name]}
+    return sorted(map(set, found), key=len, reverse=True)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import emulator.api",
+        "from emulator import api",
+        "from emulator.api import simulate",
+        "if TYPE_CHECKING:\n    from emulator.api import simulate",
+        "def run():\n    from emulator.api import simulate",
+    ],
+)
+def test_an_import_counts_wherever_it_stands(source):
+    assert imported(source, {"emulator.api", "emulator"}) == {"emulator.api"}
+
+
+def test_a_circle_is_what_reaches_itself():
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": {"d"}, "f": {"a"}}
+    assert circles(graph) == [{"a", "b", "c"}, {"d", "e"}]
+
+
+def test_no_large_circle_of_imports():
+    graph = arrows()
+    for circle in circles(graph):
+        inside = [f"{name} -> {other}" for name in sorted(circle) for other in sorted(graph[name] & circle)]
+        assert len(circle) <= LARGEST, "\n".join(["these files import each other in a circle:", *inside])
