@@ -16,10 +16,11 @@ from emulator.state.jobs import FUTURE, JobState, JobTable
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.answers import Refused
 from slurm_sim_plugins.decisions import MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake
+from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.processors import Processors
 from slurm_sim_plugins.tiers import Stay, Tiers
-from slurm_sim_plugins.views import Job, Run, Situation
+from slurm_sim_plugins.views import Situation
 
 
 class Validator:

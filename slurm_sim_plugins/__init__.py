@@ -5,17 +5,17 @@ from slurm_sim_plugins.cluster import Association, Partition, Qos, Request
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Move, Plan, Preempt, Priority, Reserve, Start, Wake
 from slurm_sim_plugins.errors import ConfigurationError, InputError, OutputError, PluginError, SlurmSimError
 from slurm_sim_plugins.hookspecs import hookimpl
+from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.profile import Profile, earliest_start
-from slurm_sim_plugins.tiers import RateView, Stay, Tiers
+from slurm_sim_plugins.tiers import Stay, Tiers
 from slurm_sim_plugins.views import (
     BackfillView,
-    Job,
     Oracle,
     PendingView,
     PreemptView,
     PriorityView,
-    Run,
+    RateView,
     SchedulingView,
     SelectView,
     Situation,

@@ -12,10 +12,10 @@ from typing import Any
 
 from slurm_sim_plugins.cluster import PREEMPT_MODES
 from slurm_sim_plugins.decisions import FIRST_TIER, Decision, MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake
+from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.processors import Processors, all_processors, highest, in_words
 from slurm_sim_plugins.tiers import Stay, Tiers
-from slurm_sim_plugins.views import Job, Run
 
 State = Callable[[Job], str | None]
 """From a job to the word for its state, PENDING if it waits; None if it is no job of this simulation."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from slurm_sim_plugins.counts import HALF_A_MICROSECOND, Counts
+from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.plan import ANYWHERE, Answer, SchedulePlan
 from slurm_sim_plugins.profile import Profile, earliest_start
-from slurm_sim_plugins.views import HALF_A_MICROSECOND, Job, Run, SchedulingView
 
 STARTS = Answer(ANYWHERE)
 RESOURCES = Answer(None, "Resources", blocks=True)
@@ -26,7 +27,7 @@ class CountPlan(SchedulePlan):
 
     __slots__ = ("_barred", "_extra", "_in_time", "_profile", "_promise", "_view")
 
-    def __init__(self, view: SchedulingView) -> None:
+    def __init__(self, view: Counts) -> None:
         self._view = view
         self._promise: tuple[Job, float] | None = None
         self._in_time = 0.0

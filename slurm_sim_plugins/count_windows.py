@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
+from slurm_sim_plugins.counts import Counts
+from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.plan import ANYWHERE, Hole, Place, WindowPlan
 from slurm_sim_plugins.profile import Profile
-from slurm_sim_plugins.views import Job, SchedulingView
 
 
 class CountWindows(WindowPlan):
@@ -22,7 +23,7 @@ class CountWindows(WindowPlan):
 
     __slots__ = ("_bounds", "_profile", "_resolution", "_size", "_sought", "_view", "_window")
 
-    def __init__(self, view: SchedulingView, resolution: float, window: float, size: int) -> None:
+    def __init__(self, view: Counts, resolution: float, window: float, size: int) -> None:
         self._view = view
         self._resolution = resolution
         self._window = window

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.plan import ANYWHERE, Entry, Place
 from slurm_sim_plugins.processors import Processors
-from slurm_sim_plugins.views import Job
 
 FIRST_TIER = "fg"
 """Name of the first tier, wherever there are tiers."""

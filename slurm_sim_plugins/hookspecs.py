@@ -25,15 +25,14 @@ import pluggy
 
 if TYPE_CHECKING:
     from slurm_sim_plugins.decisions import Decision, Plan
+    from slurm_sim_plugins.jobs import Job, Run
     from slurm_sim_plugins.nodes import Allocation, NodeView
-    from slurm_sim_plugins.tiers import RateView
     from slurm_sim_plugins.views import (
         BackfillView,
-        Job,
         PendingView,
         PreemptView,
         PriorityView,
-        Run,
+        RateView,
         SchedulingView,
         SelectView,
         VictimView,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from typing import Any, TypeVar
 
 from slurm_sim_plugins.hookspecs import LOOPS, SPECS, hookimpl
-from slurm_sim_plugins.views import Job
+from slurm_sim_plugins.jobs import Job
 
 Factory = TypeVar("Factory", bound=type)
 Around = Generator[None, Any, Any]

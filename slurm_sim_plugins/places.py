@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from slurm_sim_plugins.blocks import Blocks
+from slurm_sim_plugins.counts import Counts
+from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.processors import Processors, processors
 from slurm_sim_plugins.profile import RunEntry
-from slurm_sim_plugins.views import Job, Run, Situation
 
 Find = Callable[[Job, int | None], int | None]
 
@@ -33,7 +34,7 @@ class Places:
 
     __slots__ = ("_all", "_by_size", "_entries", "_find", "_free", "_of", "_situation", "blocks")
 
-    def __init__(self, situation: Situation, blocks: Blocks) -> None:
+    def __init__(self, situation: Counts, blocks: Blocks) -> None:
         self.blocks = blocks
         self._situation = situation
         self._all: Processors = (1 << len(blocks)) - 1

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from slurm_sim_plugins.views import Job, Run
+from slurm_sim_plugins.jobs import Job, Run
 
 
 @dataclass(frozen=True, slots=True, eq=False)

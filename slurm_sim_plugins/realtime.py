@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from slurm_sim_plugins.errors import ConfigurationError
-from slurm_sim_plugins.views import Job, Run
+from slurm_sim_plugins.jobs import Job, Run
 
 FACT = "realtime"
 """The fact of a job that says it: 1 for a real-time job."""

@@ -12,8 +12,9 @@ from collections.abc import Collection, Sequence, Set
 from math import ldexp
 
 from slurm_sim_plugins.cluster import ReadOnly
+from slurm_sim_plugins.counts import Counts
+from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.processors import Processors, all_processors
-from slurm_sim_plugins.views import Job, Situation, View
 
 _MICROSECONDS = 1_000_000
 PARTS = 114
@@ -86,7 +87,7 @@ class Tiers:
 
     __slots__ = ("_behind", "_idle", "_left", "_of", "_situation", "_stays", "names")
 
-    def __init__(self, situation: Situation, names: Sequence[str]) -> None:
+    def __init__(self, situation: Counts, names: Sequence[str]) -> None:
         self.names = tuple(names)
         self._left: set[str] = set()
         self._situation = situation
@@ -140,15 +141,6 @@ class Tiers:
         self._idle[tier] |= stay.where
         del self._stays[tier][job], self._of[job]
         self._behind.pop(job, None)
-
-
-class RateView(View):
-    """What ``progress_rate`` sees."""
-
-    __slots__ = ("changed",)
-
-    changed: Sequence[Stay]
-    """The runs that want a rate: they began a stay, or their neighbours have changed."""
 
 
 def seal(stay: StayFields) -> Stay:

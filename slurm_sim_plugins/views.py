@@ -11,446 +11,49 @@ hooks: the emulator, or a test.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import repeat
-from math import floor
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
+from typing import Any, ClassVar
 
-from slurm_sim_plugins.cluster import Association, Partition, Qos, ReadOnly, Request
+from slurm_sim_plugins.cluster import Partition, ReadOnly
+from slurm_sim_plugins.count_plan import CountPlan
+from slurm_sim_plugins.count_windows import CountWindows
+from slurm_sim_plugins.counts import Counts
+from slurm_sim_plugins.jobs import Job, Jobs, Run, Runs
 from slurm_sim_plugins.kernels import have_numba
+from slurm_sim_plugins.places import Places
+from slurm_sim_plugins.plan import SchedulePlan, WindowPlan
 from slurm_sim_plugins.profile import Profile, RunEntry, earliest_start
-
-if TYPE_CHECKING:
-    from slurm_sim_plugins.count_plan import CountPlan
-    from slurm_sim_plugins.count_windows import CountWindows
-    from slurm_sim_plugins.places import Places
-    from slurm_sim_plugins.plan import SchedulePlan, WindowPlan
-    from slurm_sim_plugins.tiers import Tiers
+from slurm_sim_plugins.tiers import Stay, Tiers
 
 _ORDER = attrgetter("_order")
-HALF_A_MICROSECOND = 5e-7
-_LAST = float("inf")
-"""Comes after every number of a start."""
 
-JobFacts = Mapping[str, Sequence[Any] | None]
-"""Columns of the workload by name, one value a job, in the order of (submit, id); None for
-a column that the workload does not have."""
 
-
-FIRST_PRIORITY = 4294901759
-"""Slurm's priority/basic counts down from here, one for each submission (observation Q8)."""
-
-
-class JobFields:
-    """Storage of :class:`Job`; only whoever owns the situation writes to it.
-
-    A job's order is what the queue is sorted by: the position in (submit, id), or, once a
-    priority plugin gave a number, (-number, position).
-    """
-
-    __slots__ = (
-        "_facts",
-        "_order",
-        "backfilled",
-        "id",
-        "index",
-        "longest",
-        "planned",
-        "planned_queue",
-        "planned_running",
-        "processors",
-        "requeues",
-        "submit",
-        "time_limit",
-    )
-
-    def __init__(self, facts: JobFacts, index: int, id: int, submit: float, processors: int, time_limit: float) -> None:
-        self._facts = facts
-        self._order: Any = index
-        self.index = index
-        self.id = id
-        self.submit = submit
-        self.processors = processors
-        self.time_limit = time_limit
-        self.planned = self.planned_queue = self.planned_running = self.longest = time_limit
-        self.requeues = 0
-        self.backfilled = False
-
-
-class Job(JobFields, ReadOnly):
-    """A job as a plugin may know it.
-
-    Attributes:
-        id: the trace's job id.
-        index: position in the simulation's order of (submit, id), from 0.
-        submit: when it was submitted first; a requeue does not change it.
-        processors: how many it wants.
-        time_limit: requested seconds; it is killed there if the run kills at the limit.
-        planned: seconds for which schedulers plan its next run, as the walltime plugin
-            answered; the limit if there is none. A planned time never kills. Of a job that
-            kept progress when it was preempted it is what is left, and with checkpoints or
-            suspension their overhead is in it; so it is with the next three.
-        planned_queue: the same, for the order of the queue.
-        planned_running: the same, for the planned end of its run.
-        longest: seconds that its next run can last at most.
-        requeues: how often it was sent back to the queue.
-        backfilled: whether its last start went ahead of the head of the queue.
-    """
-
-    __slots__ = ()
-
-    @property
-    def job(self) -> Job:
-        """Itself: where a machine has no partitions, the entries of the queue are the jobs."""
-        return self
-
-    @property
-    def priority(self) -> float:
-        """The number that the priority plugin gave last; higher goes first."""
-        order = self._order
-        return -order[0] if isinstance(order, tuple) else float(FIRST_PRIORITY - order)
-
-    def fact(self, name: str) -> Any:
-        """A further column of the workload, such as ``"user"``; None where it is unknown."""
-        column = self._facts[name]
-        return None if column is None else column[self.index]
-
-    @property
-    def user(self) -> Any:
-        """Who submitted it, or None."""
-        return self.fact("user")
-
-    @property
-    def group(self) -> Any:
-        """The submitter's group, or None."""
-        return self.fact("group")
-
-    @property
-    def account(self) -> Any:
-        """The account on whose behalf, or the group where none is known."""
-        column = self._facts.get("account")
-        return self.group if column is None else column[self.index]
-
-    @property
-    def shortest(self) -> float:
-        """Seconds that its run has at least: for as long as it is planned."""
-        return self.planned
-
-    @property
-    def reserves(self) -> bool:
-        """Whether resources may be kept for it."""
-        return True
-
-    @property
-    def queue(self) -> Any:
-        """The queue that the trace names, or None."""
-        return self.fact("queue")
-
-    @property
-    def partition(self) -> Any:
-        """The partition that the trace names, or None."""
-        return self.fact("partition")
-
-    @property
-    def predicted(self) -> float | None:
-        """A prediction of the run time, in seconds, that came with the workload, or None."""
-        value: float | None = self.fact("predicted")
-        return value
-
-    @property
-    def may_requeue(self) -> bool:
-        """Whether it may be sent back to the queue: False where the workload's ``requeue`` is 0."""
-        return bool(self.fact("requeue") != 0)
-
-    # What a cluster with partitions and accounts knows further. On a flat machine: nothing, or what follows.
-
-    @property
-    def requests(self) -> Sequence[Request]:
-        """What it asks for in each of its partitions, in their order; one without a partition where there are none."""
-        return (_request(self.processors, self._stated("partition", Partition)),)
-
-    def _stated(self, name: str, kind: type) -> Any:
-        """A fact, if it is of a kind: a unit test may give a job a partition, a QOS and an association."""
-        found = self._facts[name]
-        return found[self.index] if found is not None and isinstance(found[self.index], kind) else None
-
-    @property
-    def qos(self) -> Qos | None:
-        """Its quality of service, or None."""
-        found: Qos | None = self._stated("qos", Qos)
-        return found
-
-    @property
-    def association(self) -> Association | None:
-        """On whose account it is, or None."""
-        found: Association | None = self._stated("association", Association)
-        return found
-
-    @property
-    def queued(self) -> float:
-        """When it was submitted or requeued last, in seconds; the first submission where that is not followed."""
-        return self.submit
-
-    @property
-    def eligible(self) -> float | None:
-        """Since when it may be scheduled, in seconds; None while it is held or waits for another job or its time."""
-        return self.submit
-
-    @property
-    def accrued(self) -> float | None:
-        """Since when its age counts (AccrueTime), in seconds; None while it does not."""
-        return self.submit
-
-    @property
-    def held(self) -> bool:
-        """Whether it is on hold."""
-        return False
-
-    @property
-    def nice(self) -> int:
-        """Its nice value, which its priority is lowered by."""
-        return 0
-
-    @property
-    def site(self) -> int:
-        """What an operator adds to its priority (SiteFactor)."""
-        return 0
-
-    @property
-    def licenses(self) -> Sequence[tuple[str, int]]:
-        """Names and counts of the licences that it asks for."""
-        return ()
-
-    @property
-    def dependencies(self) -> Sequence[int]:
-        """Ids of the jobs that it depends on."""
-        return ()
-
-    @property
-    def array(self) -> int | None:
-        """The id of the array that it is a task of, or None."""
-        return None
-
-    @property
-    def answered(self) -> Sequence[Any]:
-        """What the priority plugin answered for it last, one for each of ``requests``; empty where that is not kept."""
-        return ()
-
-    @property
-    def runs_in(self) -> Partition | None:
-        """The partition in which it runs, or None."""
-        return self.requests[0].partition
-
-    @property
-    def nodes(self) -> int:
-        """How many nodes it runs on; its processors where they are only counted."""
-        return self.processors
-
-    def outranks(self, other: Job) -> bool:
-        """Whether this job goes before ``other``: priority first, then (submit, id)."""
-        return bool(self._order < other._order)
-
-    def __repr__(self) -> str:
-        return f"<Job {self.id}: {self.processors} processors, limit {self.time_limit:g} s, submitted {self.submit:g}>"
-
-
-@lru_cache(maxsize=4096)
-def _request(processors: int, partition: Partition | None) -> Request:
-    """What is asked for where processors are only counted: so many nodes of one CPU."""
-    return Request(partition, processors, float(processors), {"CPU": float(processors), "NODE": float(processors)})
-
-
-def new_jobs(
-    facts: JobFacts,
-    ids: Sequence[int],
-    submit: Sequence[float],
-    processors: Sequence[int],
-    time_limit: Sequence[float],
-) -> list[Job]:
-    """Make jobs, in the order of (submit, id). Their storage is filled first and sealed afterwards."""
-    jobs = list(map(JobFields, repeat(facts), range(len(ids)), ids, submit, processors, time_limit))
-    for job in jobs:
-        job.__class__ = Job
-    return jobs  # type: ignore[return-value]
-
-
-class Run(NamedTuple):
-    """One run of a job on the machine."""
-
-    planned_end: float
-    """When it is planned to end, in seconds; may have passed."""
-    sequence: int
-    """Starts are numbered through a simulation."""
-    processors: int
-    start: float
-    job: Job
-
-    @property
-    def partition(self) -> Partition | None:
-        """Its partition, or None."""
-        return self.job.runs_in
-
-    @property
-    def nodes(self) -> int:
-        """How many nodes it has; its processors where they are only counted."""
-        return self.job.nodes
-
-
-class Jobs(Sequence[Job]):
-    """A sequence that follows the situation and cannot be changed."""
-
-    __slots__ = ("_items",)
-
-    def __init__(self, items: list[Job]) -> None:
-        self._items = items
-
-    @overload
-    def __getitem__(self, index: int) -> Job: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Job]: ...
-    def __getitem__(self, index: int | slice) -> Job | list[Job]:
-        return self._items[index]
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __iter__(self) -> Iterator[Job]:
-        return iter(self._items)
-
-    def __repr__(self) -> str:
-        return repr(self._items)
-
-
-class Runs(Sequence[Run]):
-    """The runs of now, by planned end; follows the situation and cannot be changed."""
-
-    __slots__ = ("_entries",)
-
-    def __init__(self, entries: list[RunEntry]) -> None:
-        self._entries = entries
-
-    @overload
-    def __getitem__(self, index: int) -> Run: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Run]: ...
-    def __getitem__(self, index: int | slice) -> Run | list[Run]:
-        if isinstance(index, slice):
-            return [Run._make(entry) for entry in self._entries[index]]
-        return Run._make(self._entries[index])
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __iter__(self) -> Iterator[Run]:
-        return map(Run._make, self._entries)
-
-    def __contains__(self, run: object) -> bool:
-        entries = self._entries
-        place = bisect_left(entries, run[:2]) if isinstance(run, Run) else len(entries)
-        return place < len(entries) and entries[place] == run
-
-    def __repr__(self) -> str:
-        return repr(list(self))
-
-
-class Situation:
+class Situation(Counts):
     """The cluster at one instant, and what a scheduler sees of it.
 
     Attributes:
-        now: simulated time in seconds.
-        total: processors of the machine.
-        free: processors that are idle now.
-        head: the waiting job of the highest priority, or None.
-        queue: waiting jobs, highest priority first.
-        running: runs of now, ascending by (planned end, sequence).
-        changed: False if, since the last pass, jobs were only submitted, behind the head,
-            and every run that started in it is planned for as long as its job was while it
-            waited. Then every reservation stands where it stood, and a job that was refused
-            for want of processors or time would be refused again.
-        newcomers: the jobs queued since the last pass, in the order of their arrival.
         tiers: who is where, if the ExecutionType has tiers; then ``free`` and ``running``
             are those of the first tier. Else None.
         places: who is on which block, if the SelectType gives out blocks; then ``free`` counts
             the processors of no block that is in use. Else None.
 
-    What begins with an underscore is for the owner of the situation: the lists behind
-    the three sequences; the answers of the plugin in the BackfillType slot, or None for
-    the order of the queue; whether to use the compiled profile; the last question to
-    :meth:`SchedulingView.earliest_start` and its answer, None as soon as ``running`` or
-    ``free`` has changed; the plan that has to follow starts, or None, and what makes a
-    plan; seconds of a run that would be lost, or None if that is all of it.
+    What begins with an underscore is for the owner of the situation: the answers of the
+    plugin in the BackfillType slot, or None for the order of the queue; whether to use the
+    compiled profile; what makes a plan; seconds of a run that would be lost, or None if that
+    is all of it.
     """
 
-    __slots__ = (
-        "_arrived",
-        "_backfill_order",
-        "_compiled",
-        "_new_plan",
-        "_plan",
-        "_reservation",
-        "_runs",
-        "_total",
-        "_unsaved",
-        "_waiting",
-        "changed",
-        "free",
-        "head",
-        "now",
-        "places",
-        "tiers",
-    )
+    __slots__ = ("_backfill_order", "_compiled", "_new_plan", "_unsaved", "places", "tiers")
 
     def __init__(self, total: int, *, now: float = 0.0, compiled: bool = False) -> None:
-        self.now = now
-        self.free = total
-        self.head: Job | None = None
-        self.changed = True
+        super().__init__(total, now)
         self.tiers: Tiers | None = None
         self.places: Places | None = None
         self._unsaved: Callable[[Run], float] | None = None
-        self._total = total
-        self._waiting: list[Job] = []
-        self._runs: list[RunEntry] = []
-        self._arrived: list[Job] = []
         self._backfill_order: Callable[[list[Job]], list[Job]] | None = None
         self._compiled = compiled
-        self._reservation: tuple[Job, tuple[float, int]] | None = None
-        self._plan: CountPlan | CountWindows | None = None
-        from slurm_sim_plugins.count_plan import CountPlan
-
         self._new_plan: Callable[[Any], SchedulePlan] = CountPlan
-
-    @property
-    def total(self) -> int:
-        """Processors of the machine."""
-        return self._total
-
-    @property
-    def nodes(self) -> int:
-        """Nodes of the machine; its processors where they are only counted."""
-        return self.total
-
-    def whole(self, time: float) -> float:
-        """A time in whole seconds of the cluster's clock."""
-        return float(floor(time))
-
-    @property
-    def queue(self) -> Jobs:
-        """Waiting jobs, highest priority first."""
-        return Jobs(self._waiting)
-
-    @property
-    def running(self) -> Runs:
-        """Runs of now, ascending by (planned end, sequence)."""
-        return Runs(self._runs)
-
-    @property
-    def newcomers(self) -> Jobs:
-        """The jobs queued since the last pass, in the order of their arrival."""
-        return Jobs(self._arrived)
 
 
 class SchedulingView(Situation):
@@ -484,36 +87,7 @@ class SchedulingView(Situation):
                 runs are taken together; 0: they double. Counted processors know no such windows.
             licenses: on a cluster with nodes, whether licences are planned.
         """
-        from slurm_sim_plugins.count_windows import CountWindows
-
         return CountWindows(self, resolution, window, size)
-
-    def earliest_start(self, job: Job) -> tuple[float, int]:
-        """When ``job`` fits if nothing else starts, and the extra processors then.
-
-        Returns:
-            ``(time, extra)``: the first planned time at which enough processors are
-            free, and how many of them the job leaves over. It is now for a job that
-            waits for nothing but runs which have outlived their planned ends.
-        """
-        kept = self._reservation
-        if kept is not None and kept[0] is job and kept[1][0] > self.now:
-            return kept[1]
-        answer = earliest_start(job.processors, self.free, self._runs, self.now)
-        self._reservation = (job, answer)
-        return answer
-
-    def until(self, time: float) -> float:
-        """Seconds from now to ``time`` and half a microsecond: who is planned for no more ends by then.
-
-        Simulated time has whole microseconds, which few floats hold exactly: a sum such as
-        ``now + job.planned`` can come out later than the time that it is equal to.
-        """
-        return time - self.now + HALF_A_MICROSECOND
-
-    def free_at(self, time: float) -> int:
-        """Processors that are free at ``time`` if nothing else starts, as planned."""
-        return self.free + sum([entry[2] for entry in self._runs[: bisect_right(self._runs, (time, _LAST))]])
 
     def fair_start(self, job: Job, pinned: bool = False) -> tuple[float, int]:
         """As :meth:`earliest_start`, if all runs that ``job`` outranks, and that may be requeued, made room for it.
@@ -760,3 +334,12 @@ class PendingView(View):
 
     waiting: Sequence[Job]
     """The waiting jobs, highest priority first."""
+
+
+class RateView(View):
+    """What ``progress_rate`` sees."""
+
+    __slots__ = ("changed",)
+
+    changed: Sequence[Stay]
+    """The runs that want a rate: they began a stay, or their neighbours have changed."""

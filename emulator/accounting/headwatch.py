@@ -6,7 +6,8 @@ from typing import Any
 
 from emulator.engine.clock import NEVER
 from emulator.state.jobs import JobTable
-from slurm_sim_plugins.views import Job, Situation
+from slurm_sim_plugins.jobs import Job
+from slurm_sim_plugins.views import Situation
 
 
 class HeadWatch:

@@ -7,7 +7,8 @@ from typing import Any, Protocol
 from emulator.accounting.eventlog import EventLog, Nodes, Place
 from emulator.engine.clock import MICROSECONDS
 from emulator.hooks import FAILURES, Hooks
-from slurm_sim_plugins.views import Job, Run, Situation, View
+from slurm_sim_plugins.jobs import Job, Run
+from slurm_sim_plugins.views import Situation, View
 
 HEARD = (
     *("job_submitted", "job_started", "job_requeued", "job_suspended", "job_resumed", "job_ended"),

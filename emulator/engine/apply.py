@@ -22,8 +22,9 @@ from emulator.livelock import Livelock, standstill
 from emulator.scheduling.queue import JobQueue
 from emulator.state.jobs import CANCELLED, COMPLETED, FUTURE, PENDING, REJECTED, REQUEUED, RUNNING, TIMEOUT, JobTable
 from slurm_sim_plugins.errors import StandstillError
+from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.profile import RunEntry
-from slurm_sim_plugins.views import Job, Run, Situation
+from slurm_sim_plugins.views import Situation
 
 _set = object.__setattr__
 """Writes to a job, which refuses plain assignment."""

@@ -14,8 +14,8 @@ from emulator.engine.clock import MICROSECONDS, NEVER, instant
 from emulator.execution.handover import PlacedHandover
 from emulator.scheduling.selector import Selector
 from emulator.state.jobs import RUNNING
+from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.profile import RunEntry
-from slurm_sim_plugins.views import Job, Run
 
 _set = object.__setattr__
 """Writes to a job, which refuses plain assignment."""

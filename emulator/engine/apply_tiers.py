@@ -16,10 +16,10 @@ from emulator.execution.rates import Rates
 from emulator.execution.tiers import Came, PastStay, Seat, end_of, settle
 from emulator.state.jobs import RUNNING
 from slurm_sim_plugins.decisions import FIRST_TIER, Move
+from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.processors import Processors, highest
 from slurm_sim_plugins.profile import RunEntry
 from slurm_sim_plugins.tiers import Stay, StayFields, seal
-from slurm_sim_plugins.views import Job, Run
 
 _set = object.__setattr__
 UNPLANNED = float("inf")

@@ -43,11 +43,11 @@ from emulator.state.job import YEAR, Job, Partition, Run, State
 from emulator.state.reservation import Reservations
 from emulator.workload.request import UNLIMITED, JobRequest, RejectedError
 from emulator.workload.sbatch import BatchOptions, Dependency
+from slurm_sim_plugins.counts import HALF_A_MICROSECOND
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.kernels import have_numba
 from slurm_sim_plugins.manager import Selection
 from slurm_sim_plugins.nodes import Allocation, Mask
-from slurm_sim_plugins.views import HALF_A_MICROSECOND
 
 SWEEP = 30.0
 """Seconds between two sweeps for exceeded limits (observation T2)."""

@@ -24,8 +24,9 @@ from emulator.state.jobs import COMPLETED, FUTURE, REJECTED, RUNNING, TIMEOUT, J
 from emulator.validate import Validator
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.manager import Selection
-from slurm_sim_plugins.views import BackfillView, Job, SchedulingView
+from slurm_sim_plugins.views import BackfillView, SchedulingView
 
 if TYPE_CHECKING:
     from emulator.execution.tiers import PastStay

@@ -12,7 +12,8 @@ from emulator.scheduling.policies import Policies
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job, State
 from emulator.workload.request import JobRequest
-from slurm_sim_plugins.views import Run, View
+from slurm_sim_plugins.jobs import Run
+from slurm_sim_plugins.views import View
 
 MINUTE = 60.0
 """Seconds by which a planned start must move to be told: plans change with every pass."""

@@ -18,8 +18,9 @@ from emulator.execution.checkpoint import NEVER_WRITTEN, IntervalCheckpoint, Jus
 from emulator.execution.requeue import Requeue
 from emulator.execution.suspend import Suspend
 from emulator.state.jobs import JobTable
+from slurm_sim_plugins.jobs import Run
 from slurm_sim_plugins.realtime import is_realtime
-from slurm_sim_plugins.views import Run, Situation
+from slurm_sim_plugins.views import Situation
 
 LEAST_PLANNED = MICROSECONDS
 """A job that has outlived its prediction is planned to need this long still, as the papers' floor is."""

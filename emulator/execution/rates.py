@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from emulator.engine.clock import instant
 from emulator.hooks import FAILURES, Hooks
 from emulator.validate import Validator
-from slurm_sim_plugins.tiers import RateView, Stay
-from slurm_sim_plugins.views import Situation
+from slurm_sim_plugins.tiers import Stay
+from slurm_sim_plugins.views import RateView, Situation
 
 
 class Rates:

@@ -8,7 +8,8 @@ from emulator.hooks import FAILURES, Hooks
 from emulator.scheduling.priorities import Priorities
 from emulator.state.jobs import JobTable
 from emulator.validate import Validator
-from slurm_sim_plugins.views import Job, Oracle, Situation, WalltimeView
+from slurm_sim_plugins.jobs import Job
+from slurm_sim_plugins.views import Oracle, Situation, WalltimeView
 
 _set = object.__setattr__
 """Writes to a view, which refuses plain assignment."""

@@ -15,8 +15,9 @@ from emulator.scheduling.controls import Controls
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job, Partition
 from slurm_sim_plugins.count_plan import CountPlan
+from slurm_sim_plugins.jobs import Run
 from slurm_sim_plugins.profile import RunEntry
-from slurm_sim_plugins.views import Run, SchedulingView
+from slurm_sim_plugins.views import SchedulingView
 
 
 @dataclass(slots=True, eq=False)

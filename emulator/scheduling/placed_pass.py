@@ -9,7 +9,7 @@ from emulator.scheduling.room import RoomMaker
 from emulator.scheduling.scheduling_pass import SchedulingPass
 from emulator.scheduling.selector import Selector
 from slurm_sim_plugins.decisions import Decision, Start
-from slurm_sim_plugins.views import Job
+from slurm_sim_plugins.jobs import Job
 
 
 class PlacedPass(SchedulingPass):

@@ -22,11 +22,12 @@ from emulator.state.cluster import Cluster
 from emulator.state.job import YEAR, Job, Partition, State
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.cluster import ReadOnly
+from slurm_sim_plugins.counts import HALF_A_MICROSECOND
 from slurm_sim_plugins.decisions import FIRST_TIER, MakeRoom, Move, Preempt, Reserve, Start, Wake
+from slurm_sim_plugins.jobs import Job as SeenJob
+from slurm_sim_plugins.jobs import Jobs, Runs
 from slurm_sim_plugins.nodes import Mask
 from slurm_sim_plugins.plan import Entry, Place
-from slurm_sim_plugins.views import HALF_A_MICROSECOND, Jobs, Runs
-from slurm_sim_plugins.views import Job as SeenJob
 
 COUNTED = frozenset({"free", "head", "earliest_start", "free_at", "fair_start", "profile", "tiers", "places"})
 """What a view of counted processors has, and one of a cluster has not."""

@@ -29,18 +29,10 @@ from slurm_sim_plugins import answers
 from slurm_sim_plugins.cluster import Association, Qos, Request
 from slurm_sim_plugins.cluster import Partition as SeenPartition
 from slurm_sim_plugins.decisions import Plan
+from slurm_sim_plugins.jobs import FIRST_PRIORITY, Job, Jobs, Runs
 from slurm_sim_plugins.manager import Catalogue, Selection, select
 from slurm_sim_plugins.plan import Entry
-from slurm_sim_plugins.views import (
-    FIRST_PRIORITY,
-    BackfillView,
-    Job,
-    Jobs,
-    PendingView,
-    Runs,
-    VictimView,
-    WalltimeView,
-)
+from slurm_sim_plugins.views import BackfillView, PendingView, VictimView, WalltimeView
 
 if TYPE_CHECKING:
     from emulator.limits.assoc_mgr import Quality, Share

@@ -8,7 +8,8 @@ from operator import attrgetter
 from emulator.engine.apply import Apply
 from emulator.hooks import FAILURES, Hooks
 from emulator.validate import Validator
-from slurm_sim_plugins.views import FIRST_PRIORITY, Job, PriorityView, Situation
+from slurm_sim_plugins.jobs import FIRST_PRIORITY, Job
+from slurm_sim_plugins.views import PriorityView, Situation
 
 _INDEX = attrgetter("index")
 

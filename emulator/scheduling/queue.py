@@ -6,7 +6,8 @@ from bisect import bisect_left
 from operator import attrgetter
 from typing import Any
 
-from slurm_sim_plugins.views import Job, Situation
+from slurm_sim_plugins.jobs import Job
+from slurm_sim_plugins.views import Situation
 
 _ORDER = attrgetter("_order")
 

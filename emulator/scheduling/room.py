@@ -5,7 +5,8 @@ from __future__ import annotations
 from emulator.engine.apply import Apply
 from emulator.hooks import FAILURES, Hooks
 from emulator.validate import Validator
-from slurm_sim_plugins.views import Job, PreemptView, Run, Situation
+from slurm_sim_plugins.jobs import Job, Run
+from slurm_sim_plugins.views import PreemptView, Situation
 
 
 class RoomMaker:

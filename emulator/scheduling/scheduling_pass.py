@@ -15,8 +15,9 @@ from emulator.scheduling.room import RoomMaker
 from emulator.state.jobs import PENDING
 from emulator.validate import Validator
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Move, Preempt, Reserve, Start, Wake
+from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.main_loop import in_order
-from slurm_sim_plugins.views import Job, PendingView, SchedulingView
+from slurm_sim_plugins.views import PendingView, SchedulingView
 
 PATIENCE = 10_000
 """Decisions other than starts, over two for each job of the workload, before a pass counts as stuck."""

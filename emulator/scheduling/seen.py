@@ -9,8 +9,9 @@ from emulator.state.job import YEAR
 from emulator.state.job import Job as ControlledJob
 from slurm_sim_plugins.cluster import Association, Partition, Qos, Request, shown
 from slurm_sim_plugins.decisions import Plan
+from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.profile import RunEntry
-from slurm_sim_plugins.views import Job, PreemptView, PriorityView, Run, Situation
+from slurm_sim_plugins.views import PreemptView, PriorityView, Situation
 
 if TYPE_CHECKING:
     from emulator.limits.accounting import Accounting

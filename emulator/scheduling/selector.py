@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from emulator.hooks import FAILURES, Hooks
 from emulator.validate import Validator
+from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.places import Places
-from slurm_sim_plugins.views import Job, Run, SelectView, Situation
+from slurm_sim_plugins.views import SelectView, Situation
 
 _set = object.__setattr__
 """Writes to a view, which refuses plain assignment."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from emulator.engine.clock import NEVER, instants
 from emulator.workload.workload import Workload
-from slurm_sim_plugins.views import new_jobs
+from slurm_sim_plugins.jobs import new_jobs
 
 
 class JobState(IntEnum):

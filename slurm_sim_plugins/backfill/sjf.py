@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from slurm_sim_plugins.hookspecs import hookimpl
-from slurm_sim_plugins.views import BackfillView, Job
+from slurm_sim_plugins.jobs import Job
+from slurm_sim_plugins.views import BackfillView
 
 
 class Sjf:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.hookspecs import hookimpl
+from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.processors import Processors, numbers
-from slurm_sim_plugins.tiers import RateView, Stay, Tiers
-from slurm_sim_plugins.views import Job
+from slurm_sim_plugins.tiers import Stay, Tiers
+from slurm_sim_plugins.views import RateView
 
 if TYPE_CHECKING:
     from numpy.random import Generator

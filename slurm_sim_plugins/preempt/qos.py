@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from slurm_sim_plugins.cluster import Qos, mode_of
 from slurm_sim_plugins.hookspecs import hookimpl
-from slurm_sim_plugins.views import Job, PreemptView, Run, VictimView
+from slurm_sim_plugins.jobs import Job, Run
+from slurm_sim_plugins.views import PreemptView, VictimView
 
 
 class QosPreemption:

@@ -8,10 +8,11 @@ from typing import ClassVar, Literal
 
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.hookspecs import hookimpl
+from slurm_sim_plugins.jobs import Run
 from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.processors import numbers
 from slurm_sim_plugins.realtime import NARROW, SHORT, Thresholds, is_realtime, running_slowdown
-from slurm_sim_plugins.views import PreemptView, Run
+from slurm_sim_plugins.views import PreemptView
 
 
 class Realtime:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from slurm_sim_plugins.hookspecs import hookimpl
-from slurm_sim_plugins.views import PreemptView, Run
+from slurm_sim_plugins.jobs import Run
+from slurm_sim_plugins.views import PreemptView
 
 
 class ShadowLoad:

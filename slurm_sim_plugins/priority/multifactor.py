@@ -7,8 +7,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from slurm_sim_plugins.cluster import Association, Partition, Qos, Request
 from slurm_sim_plugins.hookspecs import hookimpl
+from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.priority.fair_share import fair_share_of
-from slurm_sim_plugins.views import Job, PriorityView
+from slurm_sim_plugins.views import PriorityView
 
 MINUTE = 60.0
 DAY = 86_400.0

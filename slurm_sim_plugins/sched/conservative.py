@@ -10,8 +10,9 @@ from typing import ClassVar, Literal
 from slurm_sim_plugins.decisions import Decision, Reserve, Start
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.hookspecs import hookimpl
+from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.profile import Profile
-from slurm_sim_plugins.views import Job, SchedulingView
+from slurm_sim_plugins.views import SchedulingView
 
 
 @dataclass

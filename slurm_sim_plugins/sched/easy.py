@@ -7,8 +7,9 @@ from typing import ClassVar, Literal
 
 from slurm_sim_plugins.decisions import Decision, Reserve, Start
 from slurm_sim_plugins.hookspecs import hookimpl
+from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.plan import Entry
-from slurm_sim_plugins.views import Job, SchedulingView
+from slurm_sim_plugins.views import SchedulingView
 
 
 class Easy:

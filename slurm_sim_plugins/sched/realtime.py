@@ -7,8 +7,9 @@ from typing import ClassVar, Literal
 
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Reserve, Start, Wake
 from slurm_sim_plugins.hookspecs import hookimpl
+from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.realtime import NARROW, SHORT, Thresholds, is_realtime, waiting_slowdown
-from slurm_sim_plugins.views import Job, SchedulingView
+from slurm_sim_plugins.views import SchedulingView
 
 INSTANT = 1e-6
 """Seconds; the clock knows nothing shorter."""

@@ -9,9 +9,10 @@ from typing import ClassVar, Literal
 from slurm_sim_plugins.decisions import Decision, Move, Preempt, Reserve, Start
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.hookspecs import hookimpl
+from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.processors import Processors, highest
 from slurm_sim_plugins.tiers import Stay, Tiers
-from slurm_sim_plugins.views import Job, SchedulingView
+from slurm_sim_plugins.views import SchedulingView
 
 UNKNOWN = 2.0
 """Stands for a CPU use that is not known: more than any that is."""

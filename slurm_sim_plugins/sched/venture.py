@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Reserve, Start
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.hookspecs import hookimpl
+from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.plan import Answer, Entry, SchedulePlan
-from slurm_sim_plugins.views import Job, Run, SchedulingView
+from slurm_sim_plugins.views import SchedulingView
 
 NOT_ASKED = Answer(None)
 """Of what stands behind a head that waits."""

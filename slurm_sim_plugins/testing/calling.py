@@ -10,16 +10,16 @@ from slurm_sim_plugins import answers
 from slurm_sim_plugins.answers import Refused
 from slurm_sim_plugins.errors import ConfigurationError, PluginError
 from slurm_sim_plugins.hookspecs import LOOPS
+from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.manager import PluginInfo, check_hooks
 from slurm_sim_plugins.testing.builders import Cluster, JobSpec
 from slurm_sim_plugins.testing.scene import PENDING, Scene
-from slurm_sim_plugins.tiers import RateView
 from slurm_sim_plugins.views import (
     BackfillView,
-    Job,
     PendingView,
     PreemptView,
     PriorityView,
+    RateView,
     SelectView,
     VictimView,
     View,

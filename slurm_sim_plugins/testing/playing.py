@@ -9,13 +9,13 @@ from slurm_sim_plugins import answers
 from slurm_sim_plugins.answers import Refused
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Move, Preempt, Reserve, Start, Wake
 from slurm_sim_plugins.hookspecs import LOOPS
+from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.main_loop import in_order
 from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.select.blocks import InBlocks
 from slurm_sim_plugins.testing.builders import Cluster
 from slurm_sim_plugins.testing.calling import as_scene, ask, call, fresh, implementation, refuse
 from slurm_sim_plugins.testing.scene import Scene
-from slurm_sim_plugins.views import Job, Run
 
 PATIENCE = 10_000
 """Decisions, over two for each job, before a pass counts as stuck; as in the emulator."""

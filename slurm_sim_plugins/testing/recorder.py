@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from slurm_sim_plugins.decisions import Plan
 from slurm_sim_plugins.hookspecs import LOOPS, PROJECT
 from slurm_sim_plugins.interposing import Around, around_every_hook, hooks, jobs_of, steps, time_of
-from slurm_sim_plugins.views import Job, Run
+from slurm_sim_plugins.jobs import Job, Run
 
 ANSWERED = frozenset(name for name, hook in hooks() if getattr(hook, f"{PROJECT}_spec")["firstresult"])
 """Hooks whose answers count; the others are only told."""

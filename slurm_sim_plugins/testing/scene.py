@@ -9,13 +9,14 @@ from typing import Any
 
 from slurm_sim_plugins.decisions import FIRST_TIER, Move
 from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_plugins.jobs import FIRST_PRIORITY, Job, JobFields, Run, new_jobs
 from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.processors import Processors, in_words
 from slurm_sim_plugins.profile import RunEntry
 from slurm_sim_plugins.testing.builders import Cluster, JobSpec
 from slurm_sim_plugins.testing.chart import Bar, Row, chart
 from slurm_sim_plugins.tiers import StayFields, Tiers, seal, work_at
-from slurm_sim_plugins.views import FIRST_PRIORITY, Job, JobFields, Oracle, Run, SchedulingView, new_jobs
+from slurm_sim_plugins.views import Oracle, SchedulingView
 
 MICROSECONDS = 1_000_000
 PENDING, RUNNING, COMPLETED = "PENDING", "RUNNING", "COMPLETED"

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Literal
 from slurm_sim_plugins.decisions import Plan
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.hookspecs import hookimpl
-from slurm_sim_plugins.views import Job, WalltimeView
+from slurm_sim_plugins.jobs import Job
+from slurm_sim_plugins.views import WalltimeView
 from slurm_sim_plugins.windows import DEFINITIONS, Windows
 
 Key = Literal["triple", "double", "user", "project"]

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Literal
 
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.hookspecs import hookimpl
-from slurm_sim_plugins.views import Job, PendingView, Run, WalltimeView
+from slurm_sim_plugins.jobs import Job, Run
+from slurm_sim_plugins.views import PendingView, WalltimeView
 
 FLOOR = 1.0
 """Seconds; no prediction is shorter, unless the limit is."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from slurm_sim_plugins.hookspecs import hookimpl
-from slurm_sim_plugins.views import Job, WalltimeView
+from slurm_sim_plugins.jobs import Job
+from slurm_sim_plugins.views import WalltimeView
 
 LEAST_PLANNED = 1.0
 """Seconds that any job is planned with at least, unless its limit is shorter."""

@@ -6,7 +6,8 @@ from collections import deque
 from typing import ClassVar
 
 from slurm_sim_plugins.hookspecs import hookimpl
-from slurm_sim_plugins.views import Job, WalltimeView
+from slurm_sim_plugins.jobs import Job
+from slurm_sim_plugins.views import WalltimeView
 from slurm_sim_plugins.walltime.history import adjusted
 
 

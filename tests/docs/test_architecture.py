@@ -21,7 +21,7 @@ WRITERS = {
     "emulator/engine/apply_places.py",
     "emulator/engine/apply_tiers.py",
     "emulator/scheduling/queue.py",
-    "slurm_sim_plugins/views.py",
+    "slurm_sim_plugins/counts.py",
     # The situations of unit tests, which no simulation has a part in.
     "slurm_sim_plugins/testing/scene.py",
     # The counts of nodes that a plan goes by, made for one pass.

@@ -9,8 +9,8 @@ import pytest
 
 from slurm_sim_plugins import ConfigurationError, Plan
 from slurm_sim_plugins import testing as kit
+from slurm_sim_plugins.jobs import FIRST_PRIORITY
 from slurm_sim_plugins.testing import Cluster, builders, cluster, job
-from slurm_sim_plugins.views import FIRST_PRIORITY
 
 HERE = cluster(10).running(job(4, planned=100), since=-20).waiting(job(6), job(2, limit=5))
 

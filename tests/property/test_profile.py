@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from slurm_sim_plugins.jobs import new_jobs
 from slurm_sim_plugins.profile import Profile, RunEntry, earliest_start
-from slurm_sim_plugins.views import new_jobs
 
 NEEDS_NUMBA = pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="numba is not installed")
 JOB = new_jobs({}, [1], [0.0], [1], [1.0])[0]

@@ -20,7 +20,8 @@ from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins import MakeRoom, Start, Wake, hookimpl
 from slurm_sim_plugins.errors import InputError, PluginError, StandstillError
-from slurm_sim_plugins.views import PreemptView, Run, SchedulingView
+from slurm_sim_plugins.jobs import Run
+from slurm_sim_plugins.views import PreemptView, SchedulingView
 from tests.helpers import JobRow, two_tiers, workload
 
 CONF = """\

@@ -22,8 +22,9 @@ from emulator.testing.conformance.source import (
     line_of_keeping,
 )
 from emulator.testing.conformance.subject import Subject, Trial
+from slurm_sim_plugins.jobs import Job, Jobs, Runs
 from slurm_sim_plugins.testing import HookRecorder
-from slurm_sim_plugins.views import Job, Jobs, Oracle, Runs, Situation, View
+from slurm_sim_plugins.views import Oracle, Situation, View
 
 SLICES = 40
 """Two simulations side by side take turns so often."""

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from slurm_sim_plugins.hookspecs import LOOPS, hookimpl
 from slurm_sim_plugins.interposing import Around, around_every_hook, jobs_of, steps
-from slurm_sim_plugins.views import Job, JobFields, Situation, View
+from slurm_sim_plugins.jobs import Job, JobFields
+from slurm_sim_plugins.views import Situation, View
 
 Snapshot = dict[Any, Any]
 """What is seen, by the name of it; of a job all fields, by the job."""

@@ -1,0 +1,124 @@
+"""Processors, runs and the queue at one instant, as numbers."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from math import floor
+from typing import Protocol
+
+from slurm_sim_plugins.jobs import Job, Jobs, Runs
+from slurm_sim_plugins.profile import RunEntry, earliest_start
+
+HALF_A_MICROSECOND = 5e-7
+_LAST = float("inf")
+"""Comes after every number of a start."""
+
+
+class Follower(Protocol):
+    """A plan that has to follow the starts of its pass."""
+
+    def started(self, job: Job) -> None:
+        """A job has started."""
+
+
+class Counts:
+    """What is free, who runs and who waits at one instant.
+
+    Attributes:
+        now: simulated time in seconds.
+        total: processors of the machine.
+        free: processors that are idle now.
+        head: the waiting job of the highest priority, or None.
+        queue: waiting jobs, highest priority first.
+        running: runs of now, ascending by (planned end, sequence).
+        changed: False if, since the last pass, jobs were only submitted, behind the head,
+            and every run that started in it is planned for as long as its job was while it
+            waited. Then every reservation stands where it stood, and a job that was refused
+            for want of processors or time would be refused again.
+        newcomers: the jobs queued since the last pass, in the order of their arrival.
+
+    What begins with an underscore is for the owner of the situation: the lists behind
+    the three sequences; the last question to :meth:`earliest_start` and its answer, None as
+    soon as ``running`` or ``free`` has changed; the plan that has to follow starts, or None.
+    """
+
+    __slots__ = (
+        "_arrived",
+        "_plan",
+        "_reservation",
+        "_runs",
+        "_total",
+        "_waiting",
+        "changed",
+        "free",
+        "head",
+        "now",
+    )
+
+    def __init__(self, total: int, now: float = 0.0) -> None:
+        self.now = now
+        self.free = total
+        self.head: Job | None = None
+        self.changed = True
+        self._total = total
+        self._waiting: list[Job] = []
+        self._runs: list[RunEntry] = []
+        self._arrived: list[Job] = []
+        self._reservation: tuple[Job, tuple[float, int]] | None = None
+        self._plan: Follower | None = None
+
+    @property
+    def total(self) -> int:
+        """Processors of the machine."""
+        return self._total
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the machine; its processors where they are only counted."""
+        return self.total
+
+    def whole(self, time: float) -> float:
+        """A time in whole seconds of the cluster's clock."""
+        return float(floor(time))
+
+    @property
+    def queue(self) -> Jobs:
+        """Waiting jobs, highest priority first."""
+        return Jobs(self._waiting)
+
+    @property
+    def running(self) -> Runs:
+        """Runs of now, ascending by (planned end, sequence)."""
+        return Runs(self._runs)
+
+    @property
+    def newcomers(self) -> Jobs:
+        """The jobs queued since the last pass, in the order of their arrival."""
+        return Jobs(self._arrived)
+
+    def earliest_start(self, job: Job) -> tuple[float, int]:
+        """When ``job`` fits if nothing else starts, and the extra processors then.
+
+        Returns:
+            ``(time, extra)``: the first planned time at which enough processors are
+            free, and how many of them the job leaves over. It is now for a job that
+            waits for nothing but runs which have outlived their planned ends.
+        """
+        kept = self._reservation
+        if kept is not None and kept[0] is job and kept[1][0] > self.now:
+            return kept[1]
+        answer = earliest_start(job.processors, self.free, self._runs, self.now)
+        self._reservation = (job, answer)
+        return answer
+
+    def until(self, time: float) -> float:
+        """Seconds from now to ``time`` and half a microsecond: who is planned for no more ends by then.
+
+        Simulated time has whole microseconds, which few floats hold exactly: a sum such as
+        ``now + job.planned`` can come out later than the time that it is equal to.
+        """
+        return time - self.now + HALF_A_MICROSECOND
+
+    def free_at(self, time: float) -> int:
+        """Processors that are free at ``time`` if nothing else starts, as planned."""
+        return self.free + sum([entry[2] for entry in self._runs[: bisect_right(self._runs, (time, _LAST))]])
