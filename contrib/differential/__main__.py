@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
+from itertools import starmap
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -32,16 +33,19 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "slur
 
 @dataclass
 class Known:
-    """An entry of the list of known differences: cases and columns as patterns, and the fault that was mended."""
+    """An entry of the known differences: patterns of cases, columns and values, and the fault that was mended."""
 
     case: str
     columns: list[str]
     fault: str
+    base: str = "*"
+    new: str = "*"
     seen: list[Difference] = field(default_factory=list)
 
     def covers(self, one: Difference) -> bool:
         """Whether it is about this difference."""
-        return fnmatchcase(one.case, self.case) and any(fnmatchcase(one.column, column) for column in self.columns)
+        patterns = (one.case, self.case), (one.base, self.base), (one.new, self.new)
+        return all(starmap(fnmatchcase, patterns)) and any(fnmatchcase(one.column, column) for column in self.columns)
 
 
 @dataclass

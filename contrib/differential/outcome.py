@@ -30,6 +30,8 @@ WHEN = ("time", "start", "submit")
 """Where the instant of a row is, else."""
 OWN = re.compile(r"run\.version|plugins\..*\.(sha256|origin)")
 """Printed data that may differ between commits: versions and hashes of sources."""
+FINISHED = {0, 6}
+"""Exit codes of runs that left all results: 6 leaves jobs over."""
 
 
 @dataclass
@@ -62,7 +64,9 @@ class Difference:
         return f"{self.case}: {self.column} ({self.count:,}x), first{at}{job}: {self.base} -> {self.new}"
 
 
-def compare(case: str, base: Path, new: Path, steps: tuple[Any, Any], own: Mapping[Path, str]) -> list[Difference]:
+def compare(
+    case: str, base: Path, new: Path, steps: tuple[Any, Any], own: Mapping[Path | str, str]
+) -> list[Difference]:
     """All columns that differ between two folders of one case.
 
     Args:
@@ -74,12 +78,16 @@ def compare(case: str, base: Path, new: Path, steps: tuple[Any, Any], own: Mappi
     """
     found = []
     codes = [[step["code"] for step in side] for side in steps]
+    left = any(code < 0 for code in codes[0])  # What was ended leaves parts.
     for number, (was, now) in enumerate(zip_longest(*codes)):
         if was != now:
-            found.append(Difference(case, f"exit.{number}", 1, math.inf, 0, str(was), f"{now} {_last(new, number)}"))
-    if found or any(code < 0 for code in codes[0]):  # What was ended leaves parts.
-        return found
-    return [*_files(case, base, new), *_printed(case, base, new, own)]
+            told = _last(new, number)
+            found.append(
+                Difference(case, f"exit.{number}", 1, math.inf, 0, str(was), f"{now} ({told})" if told else str(now))
+            )
+            left = left or not {was, now} <= FINISHED
+            own = {**own, f"{told}\n": ""}
+    return found if left else [*found, *_files(case, base, new), *_printed(case, base, new, own)]
 
 
 def filled(folder: Path) -> set[str]:
@@ -185,7 +193,7 @@ def events(case: str, name: str, base: bytes, new: bytes) -> Iterator[Difference
     yield Difference(case, name, len(places), instant, job, was.decode(), now.decode())
 
 
-def _printed(case: str, base: Path, new: Path, own: Mapping[Path, str]) -> Iterator[Difference]:
+def _printed(case: str, base: Path, new: Path, own: Mapping[Path | str, str]) -> Iterator[Difference]:
     """What was printed: data value by value, text line by line; messages without the sides' own paths."""
     for file in sorted([*base.glob("*.out"), *base.glob("*.err")]):
         texts = [(folder / file.name).read_text(errors="replace") for folder in (base, new)]
@@ -227,4 +235,4 @@ def _last(folder: Path, number: int) -> str:
     """The last line that a step said on standard error."""
     file = folder / f"{number}.err"
     lines = file.read_text(errors="replace").strip().splitlines() if file.exists() else []
-    return f"({lines[-1]})" if lines else ""
+    return lines[-1] if lines else ""

@@ -94,6 +94,15 @@ def test_an_exit_code_stands_alone(base, tmp_path):
     assert (column, was, now) == ("exit.0", "0", "2 (slurm-sim: no such plugin)")
 
 
+def test_what_a_run_left_is_held_though_it_left_jobs_over(base, tmp_path):
+    told = "nothing can happen any more"
+    new = folder(tmp_path / "new", records={**RECORDS, "end": [1.0, 2.0, 3.0]}, said=f"{told}\n")
+    found = held(base, new, (0, 6))
+    assert [one.column for one in found] == ["exit.0", "records.end"]
+    assert differential.Known("*", ["exit.*"], "f", new=f"6 ({told}*").covers(found[0])
+    assert not differential.Known("*", ["exit.*"], "f", new="3*").covers(found[0])
+
+
 def one_case(name: str, base: Path, differences: list[Difference]) -> differential.Held:
     return differential.Held(Case(name, "ideal", lambda _: []), base, differences, (OK, OK))
 
