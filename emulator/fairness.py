@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from emulator.accounting.records import collect
 from emulator.accounting.replay import config_of, same_starts, workload_of
-from emulator.engine.clock import MICROSECONDS
 from emulator.engine.simulation import Simulation
 from emulator.fork import Forks
 from emulator.metrics.fairness import unfair_delay
+from emulator.state.instants import MICROSECONDS
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.manager import Catalogue, discover, select
 

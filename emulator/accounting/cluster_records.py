@@ -11,7 +11,8 @@ from emulator.accounting.notes import Notes
 from emulator.accounting.records import JOB_COLUMNS, RUN_COLUMNS, Columns, Records
 from emulator.config.slurm.hostlist import compress
 from emulator.engine.controller import Controller
-from emulator.state.job import Job, Run, State
+from emulator.state.job import Job
+from emulator.state.run import Run, State
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch_line import submit_line
 

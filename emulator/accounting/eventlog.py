@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any
 
-from emulator.engine.clock import MICROSECONDS
+from emulator.state.instants import MICROSECONDS
 from slurm_sim_plugins.errors import OutputError
 from slurm_sim_plugins.processors import Processors, in_words
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from emulator.engine.clock import NEVER
+from emulator.state.instants import NEVER
 from emulator.state.jobs import JobTable
 from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.views import Situation

@@ -13,7 +13,8 @@ from emulator.accounting.notes import Notes
 from emulator.accounting.records import Columns
 from emulator.engine.controller import Controller
 from emulator.limits.shares import ChangedShares
-from emulator.state.job import Job, State
+from emulator.state.job import Job
+from emulator.state.run import State
 from slurm_sim_plugins.decisions import Priority
 from slurm_sim_plugins.priority.multifactor import Multifactor
 
@@ -83,7 +84,7 @@ class Journal:
         self._changed_shares = ChangedShares(accounting) if accounting is not None else None
         self._note_nodes = NodeNotes(controller)
         self._period: float | None = None
-        self._prices = hasattr(controller.cluster.policies.priority, "factors")
+        self._prices = hasattr(controller.policies.priority, "factors")
 
     def __call__(self) -> None:
         """Note what has changed."""

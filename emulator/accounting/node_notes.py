@@ -9,7 +9,7 @@ import numpy as np
 from emulator.accounting.notes import Notes
 from emulator.accounting.records import Columns
 from emulator.engine.controller import Controller
-from emulator.scheduling.windows import Ints
+from slurm_sim_plugins.nodes import Ints
 
 NODE_COLUMNS: dict[str, str] = {
     "time": "seconds, from when on this holds",

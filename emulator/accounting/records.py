@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from emulator.accounting.schema import SCHEMAS, check
 from emulator.accounting.stays import stay_columns, to_words
-from emulator.engine.clock import MICROSECONDS, NEVER
 from emulator.files import open_kept
+from emulator.state.instants import MICROSECONDS, NEVER
 from emulator.state.jobs import JobState, JobTable
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import InputError

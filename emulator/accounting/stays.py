@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.engine.clock import MICROSECONDS
+from emulator.state.instants import MICROSECONDS
 from slurm_sim_plugins.processors import from_words, in_words
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from emulator.accounting.eventlog import EventLog, Nodes, Place
-from emulator.engine.clock import MICROSECONDS
 from emulator.hooks import FAILURES, Hooks
+from emulator.state.instants import MICROSECONDS
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.views import Situation, View
 

@@ -13,13 +13,13 @@ from heapq import heappush
 
 from emulator.accounting.headwatch import HeadWatch
 from emulator.accounting.witness import Witness
-from emulator.engine.clock import MICROSECONDS, NEVER, instant
-from emulator.engine.events import FINISH, RETURN, WAKE, Event
 from emulator.execution.handover import Handover
 from emulator.execution.overdue import Overdue
 from emulator.execution.progress import Progress
 from emulator.livelock import Livelock, standstill
 from emulator.scheduling.queue import JobQueue
+from emulator.state.events import FINISH, RETURN, WAKE, Event
+from emulator.state.instants import MICROSECONDS, NEVER, instant
 from emulator.state.jobs import CANCELLED, COMPLETED, FUTURE, PENDING, REJECTED, REQUEUED, RUNNING, TIMEOUT, JobTable
 from slurm_sim_plugins.errors import StandstillError
 from slurm_sim_plugins.jobs import Job, Run

@@ -10,9 +10,9 @@ from heapq import heappush
 from typing import Any
 
 from emulator.engine.apply import Apply
-from emulator.engine.clock import MICROSECONDS, NEVER, instant
 from emulator.execution.handover import PlacedHandover
 from emulator.scheduling.selector import Selector
+from emulator.state.instants import MICROSECONDS, NEVER, instant
 from emulator.state.jobs import RUNNING
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.profile import RunEntry

@@ -10,10 +10,10 @@ from heapq import heappush
 from typing import Any
 
 from emulator.engine.apply import Apply
-from emulator.engine.clock import MICROSECONDS, NEVER, instant
-from emulator.engine.events import WAKE
 from emulator.execution.rates import Rates
 from emulator.execution.tiers import Came, PastStay, Seat, end_of, settle
+from emulator.state.events import WAKE
+from emulator.state.instants import MICROSECONDS, NEVER, instant
 from emulator.state.jobs import RUNNING
 from slurm_sim_plugins.decisions import FIRST_TIER, Move
 from slurm_sim_plugins.jobs import Job, Run

@@ -39,8 +39,10 @@ from emulator.scheduling.policies import Policies, calculation_period, plugins_o
 from emulator.scheduling.preempt import configured_mode, grace_time, preempt_mode
 from emulator.state.changes import Changes
 from emulator.state.cluster import Cluster
-from emulator.state.job import YEAR, Job, Partition, Run, State
+from emulator.state.job import Job
+from emulator.state.partition import Partition
 from emulator.state.reservation import Reservations
+from emulator.state.run import YEAR, Run, State
 from emulator.workload.request import UNLIMITED, JobRequest, RejectedError
 from emulator.workload.sbatch import BatchOptions, Dependency
 from slurm_sim_plugins.counts import HALF_A_MICROSECOND
@@ -172,7 +174,7 @@ class Controller:
             self.cluster, self, self.policies.hooks, self.policies, self.wake_at, self._expects
         )
         self._bf_interval = self.policies.hooks.backfill_interval
-        self._telling = telling(self.cluster, log, report)
+        self._telling = telling(self.cluster, self.policies, log, report)
         # Compiled code counts units, which are not counted where only memory is.
         if (
             self.cluster.nodes_for.compiled
@@ -831,8 +833,8 @@ class Controller:
 
     def _sweep(self) -> None:
         """Kill what has exceeded its limit."""
-        for job in self.cluster.accounting.used_up() if self.cluster.accounting is not None else ():
-            self._terminate(job, State.TIMEOUT)
+        for job_id in self.cluster.accounting.used_up() if self.cluster.accounting is not None else ():
+            self._terminate(self.cluster.jobs[job_id], State.TIMEOUT)
         if self.cluster.now < self._sweep_due and not self.reservations.by_name:
             return
         self._sweep_limits()

@@ -19,10 +19,10 @@ from heapq import heappop, heappush
 from operator import itemgetter
 
 from emulator.engine.apply import Apply
-from emulator.engine.clock import MICROSECONDS
-from emulator.engine.events import RETURN, TIMEOUT, WAKE, Event
 from emulator.scheduling.admission import Admission
 from emulator.scheduling.scheduling_pass import SchedulingPass
+from emulator.state.events import RETURN, TIMEOUT, WAKE, Event
+from emulator.state.instants import MICROSECONDS
 from emulator.state.jobs import JobTable
 from slurm_sim_plugins.views import Situation
 

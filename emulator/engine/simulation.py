@@ -8,7 +8,6 @@ from emulator.accounting.eventlog import EventLog
 from emulator.accounting.witness import Witness
 from emulator.config.options import Config
 from emulator.engine.apply import Apply
-from emulator.engine.events import Event
 from emulator.engine.loop import NO_MORE, Loop, Progress
 from emulator.execution.overdue import OVERDUE
 from emulator.execution.progress import Progress as Execution
@@ -20,6 +19,7 @@ from emulator.scheduling.admission import Admission
 from emulator.scheduling.priorities import Priorities
 from emulator.scheduling.room import RoomMaker
 from emulator.scheduling.scheduling_pass import SchedulingPass
+from emulator.state.events import Event
 from emulator.state.jobs import COMPLETED, FUTURE, REJECTED, RUNNING, TIMEOUT, JobTable
 from emulator.validate import Validator
 from emulator.workload.workload import Workload

@@ -22,7 +22,8 @@ from emulator.scheduling.controls import Controls
 from emulator.scheduling.job_mgr import partition_reason
 from emulator.scheduling.preempt import victims
 from emulator.state.cluster import Cluster
-from emulator.state.job import YEAR, Job, State
+from emulator.state.job import Job
+from emulator.state.run import YEAR, State
 from emulator.state.wants import BAD_CONSTRAINTS, TOO_MUCH_MEMORY
 
 NEVER = ("PartitionTimeLimit", "PartitionNodeLimit", "PartitionDown", BAD_CONSTRAINTS, TOO_MUCH_MEMORY)

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from emulator.accounting.eventlog import EventLog
 from emulator.accounting.witness import Witness
 from emulator.config.slurm.hostlist import compress
-from emulator.engine.clock import instant
 from emulator.scheduling.policies import Policies
 from emulator.state.cluster import Cluster
-from emulator.state.job import Job, State
+from emulator.state.instants import instant
+from emulator.state.job import Job
+from emulator.state.run import State
 from emulator.workload.request import JobRequest
 from slurm_sim_plugins.jobs import Run
 from slurm_sim_plugins.views import View
@@ -152,8 +153,10 @@ class Telling:
             self._report(self._over)
 
 
-def telling(cluster: Cluster, log: EventLog | None, report: Callable[[int], None] | None) -> Telling:
+def telling(
+    cluster: Cluster, policies: Policies, log: EventLog | None, report: Callable[[int], None] | None
+) -> Telling:
     """What tells of a run; there is a witness only if somebody listens to it."""
-    hooks = cluster.policies.hooks
+    hooks = policies.hooks
     witness = Witness(log, hooks) if Witness.needed(log, hooks) else None
-    return Telling(cluster, cluster.policies, witness, report, plans=log is not None)
+    return Telling(cluster, policies, witness, report, plans=log is not None)

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from emulator.config.preemption import Preemption
 from emulator.config.sacctmgr.database import Accounts
 from emulator.config.slurm.model import SlurmConf
-from emulator.engine.clock import MICROSECONDS, instant
 from emulator.execution.checkpoint import NEVER_WRITTEN, IntervalCheckpoint, JustInTimeCheckpoint
 from emulator.execution.progress import intervals
 from emulator.scheduling.preempt import preempt_mode
 from emulator.state.cluster import Cluster
-from emulator.state.job import YEAR, Job, Run, State
+from emulator.state.instants import MICROSECONDS, instant
+from emulator.state.job import Job
+from emulator.state.run import YEAR, Run, State
 from slurm_sim_plugins.errors import ConfigurationError
 
 CHECKPOINT = "CHECKPOINT"
@@ -82,6 +83,7 @@ class Checkpoints:
             _check(preemption, stated, conf.source)
         self.preemption = (preemption or Preemption(mode="CHECKPOINT")) if stated else None
         self._cluster = cluster
+        self._savings: dict[int, Saving] = {}
 
     def begin(self, job: Job, processors: int, may_requeue: bool) -> float:
         """A run begins.
@@ -90,6 +92,7 @@ class Checkpoints:
             How long it lasts undisturbed, in seconds.
         """
         assert job.run is not None
+        self._savings.pop(job.id, None)
         if self.preemption is None:
             return job.request.run
         # What need not fear to be preempted saves nothing.
@@ -101,8 +104,8 @@ class Checkpoints:
         read = instant(self.preemption.read_cost(processors))
         left = instant(min(job.request.run, LONGEST)) - job.saved
         mode = _mode(self.preemption, job.run, write, read) if saves else _reading_only(write, read)
-        job.run.saving = Saving(mode, left, bool(job.saved))
-        return job.run.saving.span
+        saving = self._savings[job.id] = Saving(mode, left, bool(job.saved))
+        return saving.span
 
     def stop(self, job: Job) -> float:
         """A run stops to work, for it was preempted and is requeued.
@@ -110,36 +113,37 @@ class Checkpoints:
         Returns:
             For how long it writes, in seconds.
         """
-        run = job.run
+        run, saving = job.run, self._savings.get(job.id)
         assert run is not None
-        if run.saving is None:
+        if saving is None:
             return 0.0
         run.stopped = self._cluster.now
-        kept = run.saving.kept(_elapsed(run, run.stopped))
-        return run.saving.mode.away(0) / MICROSECONDS if kept else 0.0
+        kept = saving.kept(_elapsed(run, run.stopped))
+        return saving.mode.away(0) / MICROSECONDS if kept else 0.0
 
     def unsaved(self, job: Job) -> float:
         """How much of a run would be lost if it had to go now, in seconds."""
-        run, now = job.run, self._cluster.now
-        if run is None or run.saving is None:
+        run, now, saving = job.run, self._cluster.now, self._savings.get(job.id)
+        if run is None or saving is None:
             return 0.0 if run is None else now - run.start
         elapsed = _elapsed(run, now if run.stopped is None else run.stopped)
-        return run.saving.mode.unsaved(0, elapsed, run.saving.resumed) / MICROSECONDS
+        return saving.mode.unsaved(0, elapsed, saving.resumed) / MICROSECONDS
 
     def settle(self, job: Job, run: Run, outcome: State) -> None:
         """A run is over: what it did, and what of that its job has not to do again."""
-        if run.saving is None:
+        saving = self._savings.pop(job.id, None)
+        if saving is None:
             return
         assert run.end is not None
         elapsed = _elapsed(run, run.end if run.stopped is None else run.stopped)
-        run.checkpoints = run.saving.written(elapsed)
+        run.checkpoints = saving.written(elapsed)
         if not job.requeue_after:
-            work = run.saving.left if outcome in (State.COMPLETED, State.FAILED) else run.saving.done(elapsed)
-        elif isinstance(run.saving.mode, IntervalCheckpoint):
-            work = run.saving.kept(elapsed)
+            work = saving.left if outcome in (State.COMPLETED, State.FAILED) else saving.done(elapsed)
+        elif isinstance(saving.mode, IntervalCheckpoint):
+            work = saving.kept(elapsed)
         else:
             # Just in time: only who stopped to write one, and had the time to.
-            work = run.saving.kept(elapsed) if run.stopped is not None and outcome is State.PREEMPTED else 0
+            work = saving.kept(elapsed) if run.stopped is not None and outcome is State.PREEMPTED else 0
             run.checkpoints = int(work > 0)
         run.work = work / MICROSECONDS
         job.worked = (job.saved + work) / MICROSECONDS

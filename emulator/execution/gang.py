@@ -9,7 +9,9 @@ time slice each, on a tick that is common to all; without it all of them run.
 from __future__ import annotations
 
 from emulator.state.cluster import Cluster
-from emulator.state.job import Job, Partition, Run
+from emulator.state.job import Job
+from emulator.state.partition import Partition
+from emulator.state.run import Run
 from slurm_sim_plugins.nodes import Allocation, Free, Mask
 
 

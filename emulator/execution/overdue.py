@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import accumulate
 from typing import Literal
 
-from emulator.engine.clock import MICROSECONDS
+from emulator.state.instants import MICROSECONDS
 
 Expired = Literal["limit", "now", "tsafrir", "again"]
 Overdue = Callable[[int, int, int, int], int]

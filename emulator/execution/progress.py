@@ -12,11 +12,11 @@ from typing import Protocol
 import numpy as np
 
 from emulator.config.preemption import Preemption
-from emulator.engine.clock import MICROSECONDS, instant, nearest
-from emulator.engine.events import FINISH, TIMEOUT
 from emulator.execution.checkpoint import NEVER_WRITTEN, IntervalCheckpoint, JustInTimeCheckpoint, spread_over_limit
 from emulator.execution.requeue import Requeue
 from emulator.execution.suspend import Suspend
+from emulator.state.events import FINISH, TIMEOUT
+from emulator.state.instants import MICROSECONDS, instant, nearest
 from emulator.state.jobs import JobTable
 from slurm_sim_plugins.jobs import Run
 from slurm_sim_plugins.realtime import is_realtime

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from emulator.engine.clock import instant
 from emulator.hooks import FAILURES, Hooks
+from emulator.state.instants import instant
 from emulator.validate import Validator
 from slurm_sim_plugins.tiers import Stay
 from slurm_sim_plugins.views import RateView, Situation

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from emulator.engine.clock import nearest
+from emulator.state.instants import nearest
 
 
 class Suspend:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from emulator.config.preemption import Preemption
-from emulator.engine.clock import MICROSECONDS, nearest
+from emulator.state.instants import MICROSECONDS, nearest
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.decisions import FIRST_TIER
 from slurm_sim_plugins.errors import ConfigurationError, InputError, PluginError

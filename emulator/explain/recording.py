@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 from emulator.accounting.eventlog import EventLog
-from emulator.engine.clock import instant
+from emulator.state.instants import instant
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.answers import Refused
 from slurm_sim_plugins.decisions import MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake

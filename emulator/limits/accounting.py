@@ -14,13 +14,14 @@ from emulator.config.sacctmgr.database import Accounts
 from emulator.config.slurm.model import SlurmConf
 from emulator.limits import acct_policy
 from emulator.limits.acct_policy import Account
+from emulator.limits.asked import LimitedCluster, LimitedJob
 from emulator.limits.assoc_mgr import AssocMgr, Quality, Share, resources_of
 from emulator.limits.limit_reasons import FADING, REASONS
 from emulator.limits.resets import next_reset
 from emulator.limits.tres import Tres, Vector
 from emulator.limits.usage import Usage
-from emulator.state.cluster import Cluster
-from emulator.state.job import NOTHING, YEAR, Job, Partition, State
+from emulator.state.partition import Partition
+from emulator.state.run import YEAR, State
 from emulator.workload.request import JobRequest, RejectedError
 from slurm_sim_plugins.nodes import Allocation
 from slurm_sim_plugins.priority.fair_share import ClassicShares, fair_share_of
@@ -64,7 +65,7 @@ class Accounting:
         self,
         conf: SlurmConf,
         accounts: Accounts,
-        cluster: Cluster,
+        cluster: LimitedCluster,
         began: float,
         phase: float = 0.0,
         epoch: int = 0,
@@ -98,7 +99,7 @@ class Accounting:
         self.steady_after = HALF_LIVES * half_life if half_life else YEAR
         self._phase = phase
         self._kept_by_share: set[tuple[Share, float, bool]] = set()
-        self._watched: dict[int, Job] = {}
+        self._watched: dict[int, LimitedJob] = {}
         self._epoch = epoch
         self._reset_period = stated.text("PriorityUsageResetPeriod").upper()
         self._reset_at, self._cleared = next_reset(self._reset_period, began, epoch), -math.inf
@@ -134,7 +135,7 @@ class Accounting:
 
     # Submissions
 
-    def admit(self, job: Job, count: int = 1) -> Job:
+    def admit(self, job: LimitedJob, count: int = 1) -> None:
         """Find the account of a job; gives it the names of account and quality of service that it did not state.
 
         Args:
@@ -147,7 +148,7 @@ class Accounting:
         self.changed()
         account = self._account(job)
         if account is None:
-            return job
+            return
         self._check_partitions(job, account)
         job.account = account
         options = replace(job.options, account=account.account, qos=account.quality.qos.name if account.quality else "")
@@ -161,9 +162,8 @@ class Accounting:
             refused = refused or acct_policy.never(account, self._wanted(job, partition), job.limit)
             if refused:
                 raise RejectedError(f"{refused}\n{acct_policy.POLICY}")
-        return job
 
-    def join(self, job: Job, first: Job) -> None:
+    def join(self, job: LimitedJob, first: LimitedJob) -> None:
         """A further task of an array has the account of the first one."""
         if first.account is not None:
             job.account = replace_account(first.account)
@@ -171,7 +171,7 @@ class Accounting:
             options = replace(job.options, account=first.options.account, qos=first.options.qos)
             job.request = replace(job.request, options=options)
 
-    def _account(self, job: Job) -> Account | None:
+    def _account(self, job: LimitedJob) -> Account | None:
         """The account of a job; None for one that is nobody's, where that is allowed."""
         accounts, options = self.manager.accounts, job.options
         found = accounts.association(job.request.user, options.account, job.partitions[0].name)
@@ -191,7 +191,7 @@ class Accounting:
         account.least_priority *= self.limits
         return account
 
-    def _not_for(self, job: Job, quality: Quality) -> bool:
+    def _not_for(self, job: LimitedJob, quality: Quality) -> bool:
         """Whether a quality of service is only for jobs of reservations, or for a partition."""
         if quality.flags & NEEDS_RESERVATION and not job.options.reservation:
             return True
@@ -200,14 +200,14 @@ class Accounting:
     def lifted(self, request: JobRequest, partition: str) -> frozenset[str]:
         """Bounds of partitions that the quality of service of a submission lifts."""
         if not self._lifts:
-            return NOTHING
+            return frozenset()
         accounts, options = self.manager.accounts, request.options
         found = accounts.association(request.user, options.account, partition)
         name = options.qos.lower() or (accounts.default_qos(found) if found is not None else "")
         quality = self.manager.qualities.get(name)
-        return quality.flags & LIFTING if quality is not None else NOTHING
+        return quality.flags & LIFTING if quality is not None else frozenset()
 
-    def _order(self, job: Job, own: Quality | None) -> list[Quality]:
+    def _order(self, job: LimitedJob, own: Quality | None) -> list[Quality]:
         """Those whose limits hold; the partition's goes first unless the job's says otherwise (observation E10)."""
         name = self._partition_qos.get(job.partitions[0].name, "")
         partition = self.manager.qualities.get(name)
@@ -216,7 +216,7 @@ class Accounting:
             found.reverse()
         return found if len(found) < 2 or found[0] is not found[1] else found[:1]
 
-    def _check_partitions(self, job: Job, account: Account) -> None:
+    def _check_partitions(self, job: LimitedJob, account: Account) -> None:
         """Whether the partitions admit the account and the quality of service."""
         refused = [words for words in (self._refusal(partition, account) for partition in job.partitions) if words]
         if refused and (self._every_partition or len(refused) == len(job.partitions)):
@@ -231,12 +231,12 @@ class Accounting:
             return ""
         return f"{NO_QOS} (partition {partition.name} does not allow QOS {qos or 'none'})"
 
-    def submitted(self, job: Job) -> None:
+    def submitted(self, job: LimitedJob) -> None:
         """A job is in the queue."""
         if job.account is not None:
             acct_policy.submitted(job.account)
 
-    def left(self, job: Job) -> None:
+    def left(self, job: LimitedJob) -> None:
         """A job has left for good."""
         if job.account is not None:
             acct_policy.age(job.account, False)
@@ -244,7 +244,7 @@ class Accounting:
 
     # Limits
 
-    def obstacle(self, job: Job) -> str:
+    def obstacle(self, job: LimitedJob) -> str:
         """Why a job cannot start whatever nodes there are; empty if it may be able to."""
         account = self._limited(job)
         if account is None or not account.tests_jobs:
@@ -257,7 +257,7 @@ class Accounting:
                 return "QOSUsageThreshold"
         return acct_policy.before_nodes(account, job.limit, self.usage)
 
-    def refusal(self, job: Job, partition: Partition, allocation: Allocation | None = None) -> str:
+    def refusal(self, job: LimitedJob, partition: Partition, allocation: Allocation | None = None) -> str:
         """Why a job cannot start on nodes (None: on any); empty if it can."""
         account = self._limited(job)
         if account is None or not account.tests_resources:
@@ -265,16 +265,16 @@ class Accounting:
         if allocation is None:
             amounts = self._wanted(job, partition)
         else:
-            amounts = self.tres.allocated(job, allocation, partition, self._cluster.machine)
+            amounts = self.tres.allocated(job.options, allocation, partition, self._cluster.machine)
         safe = "SAFE" in self.enforces
         return acct_policy.with_nodes(account, amounts, min(job.limit, YEAR), self.usage, safe)
 
-    def binds(self, job: Job) -> bool:
+    def binds(self, job: LimitedJob) -> bool:
         """Whether limits have to be looked at before a job starts, or have kept it from starting."""
         account = self._limited(job)
         return job.reason in REASONS or (account is not None and (account.tests_jobs or account.tests_resources))
 
-    def _limited(self, job: Job) -> Account | None:
+    def _limited(self, job: LimitedJob) -> Account | None:
         """The account of a job, with limits as they are now; None where none hold."""
         account = job.account
         if account is None or not self.limits:
@@ -293,16 +293,18 @@ class Accounting:
                 self.manager.open_row(quality.of(quality.accounts, account))
         self.usage.grow(self.manager.rows)
 
-    def _wanted(self, job: Job, partition: Partition) -> Vector:
-        return self.tres.wanted(job, partition, self._cluster.machine, self._cluster.parameters.memory)
+    def _wanted(self, job: LimitedJob, partition: Partition) -> Vector:
+        return self.tres.wanted(
+            job.wants[partition.name], job.options, partition, self._cluster.machine, self._cluster.parameters.memory
+        )
 
     @staticmethod
-    def forget(job: Job, reason: str = "None") -> None:
+    def forget(job: LimitedJob, reason: str = "None") -> None:
         """No limit keeps a job from starting any more: its reason is another one."""
         if job.reason in REASONS:
             job.reason = reason
 
-    def never_starts(self, job: Job) -> bool:
+    def never_starts(self, job: LimitedJob) -> bool:
         """Whether a waiting job is beyond a limit that will not let go of it although nothing runs."""
         if job.reason not in REASONS:
             return False
@@ -335,11 +337,11 @@ class Accounting:
         accounts = (job.account for job in self._watched.values())
         return any(account is not None and acct_policy.counts_minutes(account) for account in accounts)
 
-    def used_up(self) -> list[Job]:
-        """Running jobs that must end because minutes are used up (observation E8)."""
+    def used_up(self) -> list[int]:
+        """Ids of running jobs that must end because minutes are used up (observation E8)."""
         now = self._cluster.now
         return [
-            job
+            job.id
             for job in self._watched.values()
             if job.state is State.RUNNING and job.run is not None and (account := self._limited(job)) is not None
             if acct_policy.used_up(account, self.usage, now - job.run.start - job.run.suspended(now))
@@ -347,13 +349,13 @@ class Accounting:
 
     # Runs
 
-    def started(self, job: Job) -> None:
+    def started(self, job: LimitedJob) -> None:
         """A job is on the machine."""
         account, run = job.account, job.run
         if account is None or run is None:
             return
         partition = self._cluster.partitions[run.partition]
-        amounts = self.tres.allocated(job, run.allocation, partition, self._cluster.machine)
+        amounts = self.tres.allocated(job.options, run.allocation, partition, self._cluster.machine)
         acct_policy.age(account, False)
         acct_policy.started(account, amounts)
         limit = min(run.limit, YEAR)
@@ -361,18 +363,18 @@ class Accounting:
             self._watched[job.id] = job
         account.meter = self.usage.start(account.rows, amounts, account.factor, self._second(), limit)
 
-    def halted(self, job: Job) -> None:
+    def halted(self, job: LimitedJob) -> None:
         """A job is suspended."""
         if job.account is not None and job.account.meter is not None:
             self.usage.halt(job.account.meter, self._second(), charged=self.limits)
 
-    def resumed(self, job: Job) -> None:
+    def resumed(self, job: LimitedJob) -> None:
         """A suspended job goes on."""
         meter = job.account.meter if job.account is not None else None
         if meter is not None and not meter.runs:
             self.usage.go_on(meter, self._second())
 
-    def ended(self, job: Job) -> None:
+    def ended(self, job: LimitedJob) -> None:
         """A run is over: what it used since the last period is charged only where limits hold (observation F1)."""
         account = job.account
         if account is None or account.meter is None:
@@ -431,7 +433,7 @@ class Accounting:
 
     # Who ages in the queue
 
-    def ages(self, job: Job) -> bool:
+    def ages(self, job: LimitedJob) -> bool:
         """Whether a job that may be scheduled grows older from now on; it counts then until it waits no longer."""
         if not self._ageing_limited:
             return True
@@ -477,7 +479,7 @@ class Accounting:
 
     # Who is favoured
 
-    def fair_share(self, job: Job) -> float:
+    def fair_share(self, job: LimitedJob) -> float:
         """The fair-share factor of a job's association."""
         return self.factor(job.account.share) if job.account is not None else 0.0
 

@@ -18,7 +18,6 @@ from emulator.limits.assoc_mgr import MINUTE, Bounds, Limits, Quality, Share, Us
 from emulator.limits.limit_reasons import reason
 from emulator.limits.tres import NODE, Vector
 from emulator.limits.usage import Comparison, Limited, Meter, Usage, whole_minutes
-from emulator.state.job import Job
 
 POLICY = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
 """What ``sbatch`` says beside the reason."""
@@ -464,20 +463,6 @@ def counts_minutes(account: Account) -> bool:
     """Whether minutes of one job are limited, which pass while it runs."""
     bounds = [own for _, own in account.own]
     return any(one.max_tres_mins for one in (*bounds, next(account.limits())[1]))
-
-
-def reserves_nothing(job: Job) -> bool:
-    """Whether a job's quality of service says ``NoReserve``, or it has not the priority to keep resources."""
-    if job.account is None:
-        return False
-    quality = job.account.quality
-    return (quality is not None and "NORESERVE" in quality.flags) or below_threshold(job)
-
-
-def below_threshold(job: Job) -> bool:
-    """Whether a job has less priority than what resources are kept for (``MinPrioThreshold``)."""
-    least = 0.0 if job.account is None else job.account.least_priority
-    return bool(least) and job.priority < least
 
 
 # Comparisons

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from emulator.config.slurm.model import SlurmConf
-from emulator.state.job import Job, Partition
-from slurm_sim_plugins.nodes import Allocation, Machine, Mask
+from emulator.state.partition import Partition
+from emulator.workload.sbatch import BatchOptions
+from slurm_sim_plugins.nodes import Allocation, Machine, Mask, Want
 
 CPU, MEMORY, NODE, BILLING = range(4)
 """Places of the resources that there always are."""
@@ -49,13 +50,14 @@ class Tres:
         self._gres_added = "MAX_TRES_GRES" in flags
         self._weights: dict[str, list[tuple[int, float]]] = {}
 
-    def wanted(self, job: Job, partition: Partition, machine: Machine, managed: bool) -> Vector:
-        """What a job asks for before it is placed; memory only where it is managed."""
-        want = job.wants[partition.name]
+    def wanted(
+        self, want: Want, options: BatchOptions, partition: Partition, machine: Machine, managed: bool
+    ) -> Vector:
+        """What a job asks for before it is placed, with what it needs there; memory only where it is managed."""
         nodes = want.min_nodes
         threads = int(machine.threads[partition.nodes].max(initial=1))
         amounts = [0.0] * len(self.names)
-        amounts[CPU] = float(max(job.options.tasks_on(nodes) * want.cpus_per_task, nodes))
+        amounts[CPU] = float(max(options.tasks_on(nodes) * want.cpus_per_task, nodes))
         amounts[NODE] = float(nodes)
         if managed:
             units = -(-amounts[CPU] // threads)
@@ -65,11 +67,13 @@ class Tres:
                 amounts[place] += per * sum(
                     count for name, stated, count in gres if name == kind and type_ in ("", stated)
                 )
-        self._add_licenses(amounts, job)
+        self._add_licenses(amounts, options)
         amounts[BILLING] = self.bill(amounts, partition)
         return amounts
 
-    def allocated(self, job: Job, allocation: Allocation, partition: Partition, machine: Machine) -> Vector:
+    def allocated(
+        self, options: BatchOptions, allocation: Allocation, partition: Partition, machine: Machine
+    ) -> Vector:
         """What a job has."""
         amounts = [0.0] * len(self.names)
         threads = machine.threads
@@ -86,7 +90,7 @@ class Tres:
                     if name == kind and type_ in ("", has)
                 )
             )
-        self._add_licenses(amounts, job)
+        self._add_licenses(amounts, options)
         amounts[BILLING] = self.bill(amounts, partition)
         return amounts
 
@@ -103,9 +107,9 @@ class Tres:
             )
         return amounts
 
-    def _add_licenses(self, amounts: Vector, job: Job) -> None:
+    def _add_licenses(self, amounts: Vector, options: BatchOptions) -> None:
         for place, name in self._licenses:
-            amounts[place] = float(sum(count for has, count in job.options.licenses if has == name))
+            amounts[place] = float(sum(count for has, count in options.licenses if has == name))
 
     def bill(self, amounts: Vector, partition: Partition) -> float:
         """What a partition bills: the weighted sum, or the largest with ``MAX_TRES``; CPUs if it states no weights."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from emulator.engine.apply import Apply
-from emulator.engine.clock import MICROSECONDS
 from emulator.hooks import FAILURES, Hooks
 from emulator.scheduling.priorities import Priorities
+from emulator.state.instants import MICROSECONDS
 from emulator.state.jobs import JobTable
 from emulator.validate import Validator
 from slurm_sim_plugins.jobs import Job

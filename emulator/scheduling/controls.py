@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from emulator.execution.gang import Rows
-from emulator.state.job import Job, Partition
+from emulator.state.job import Job
+from emulator.state.partition import Partition
 from emulator.state.reservation import Reservations
 from slurm_sim_plugins.nodes import Allocation, Mask
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from emulator.scheduling.controls import Controls
 from emulator.state.cluster import Cluster
-from emulator.state.job import Job, Partition
+from emulator.state.job import Job
+from emulator.state.partition import Partition
 from slurm_sim_plugins.count_plan import CountPlan
 from slurm_sim_plugins.jobs import Run
 from slurm_sim_plugins.profile import RunEntry

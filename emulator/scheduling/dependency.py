@@ -5,7 +5,8 @@ from __future__ import annotations
 from enum import Enum, auto
 
 from emulator.state.cluster import Cluster
-from emulator.state.job import Job, State
+from emulator.state.job import Job
+from emulator.state.run import State
 from emulator.workload.sbatch import Dependency
 
 

@@ -6,8 +6,10 @@ from emulator.scheduling.dependency import Met, dependencies_met
 from emulator.scheduling.job_mgr import partition_reason
 from emulator.scheduling.reasons import reason_of_nodes
 from emulator.state.cluster import Cluster
-from emulator.state.job import RESOURCES, Job, Partition, State
+from emulator.state.job import RESOURCES, Job
+from emulator.state.partition import Partition
 from emulator.state.reservation import Reservations
+from emulator.state.run import State
 from emulator.state.wants import BAD_CONSTRAINTS, TOO_MUCH_MEMORY
 
 Pair = tuple[Job, Partition]

@@ -6,7 +6,8 @@ import math
 from dataclasses import replace
 
 from emulator.state.cluster import Cluster
-from emulator.state.job import NOTHING, Job, Partition
+from emulator.state.job import NOTHING, Job
+from emulator.state.partition import Partition
 from emulator.state.wants import BAD_CONSTRAINTS, TOO_MUCH_MEMORY, want_of
 from emulator.workload.request import UNLIMITED, JobRequest, RejectedError
 from emulator.workload.sbatch import BatchOptions

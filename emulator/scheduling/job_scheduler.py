@@ -11,15 +11,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from emulator.limits.acct_policy import below_threshold
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.entries import still_waits
 from emulator.scheduling.job_mgr import partition_reason
-from emulator.scheduling.order import Pair, Rank
 from emulator.scheduling.preempt import license_victims, victims
 from emulator.scheduling.reasons import reason_of_nodes
 from emulator.state.cluster import Cluster
-from emulator.state.job import NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job, Partition, State
+from emulator.state.job import NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job
+from emulator.state.order import Pair, Rank
+from emulator.state.partition import Partition
+from emulator.state.run import State
 from slurm_sim_plugins.nodes import Allocation, Mask
 
 
@@ -187,6 +188,6 @@ def reserves(job: Job, cluster: Cluster) -> bool:
     """Whether nodes are kept for a waiting job at all: not below some priority or age (observation B2)."""
     parameters = cluster.parameters
     waited = cluster.now - (job.submitted if job.eligible is None else job.eligible)
-    if below_threshold(job) or waited < parameters.bf_min_age_reserve:
+    if job.below_threshold or waited < parameters.bf_min_age_reserve:
         return False
     return job.priority >= parameters.bf_min_prio_reserve

@@ -21,7 +21,8 @@ from emulator.scheduling.job_mgr import partition_reason
 from emulator.scheduling.licenses import LicensePlan
 from emulator.scheduling.reasons import reason_of_nodes
 from emulator.state.cluster import Cluster
-from emulator.state.job import RESERVED_FOR_HIGHER, RESOURCES, Job, Partition
+from emulator.state.job import RESERVED_FOR_HIGHER, RESOURCES, Job
+from emulator.state.partition import Partition
 from slurm_sim_plugins.counts import HALF_A_MICROSECOND
 from slurm_sim_plugins.jobs import Run
 from slurm_sim_plugins.nodes import Allocation, Free, Mask

@@ -8,8 +8,8 @@ from types import GeneratorType
 from typing import Any, NoReturn
 
 from emulator.hooks import FAILURES, Hooks, line_of
-from emulator.limits.acct_policy import reserves_nothing
 from emulator.livelock import IdleWakes
+from emulator.scheduling.compiled import windows
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.counted_nodes import CountedNodes
 from emulator.scheduling.entries import still_waits
@@ -17,9 +17,12 @@ from emulator.scheduling.job_scheduler import schedule
 from emulator.scheduling.node_plan import NodePlan
 from emulator.scheduling.policies import Policies
 from emulator.scheduling.preempt import candidates
-from emulator.scheduling.windows import Habits, Slots, Windows, windows
+from emulator.scheduling.windows import Habits, Windows
 from emulator.state.cluster import Cluster
-from emulator.state.job import YEAR, Job, Partition, State
+from emulator.state.job import Job
+from emulator.state.kept import Slots
+from emulator.state.partition import Partition
+from emulator.state.run import YEAR, State
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.cluster import ReadOnly
 from slurm_sim_plugins.counts import HALF_A_MICROSECOND
@@ -81,7 +84,7 @@ class ClusterEntry(Entry):
     @property
     def reserves(self) -> bool:
         """Whether resources may be kept for it."""
-        return not reserves_nothing(self._pair[0])
+        return not self._pair[0].reserves_nothing
 
 
 class ClusterView(ReadOnly):

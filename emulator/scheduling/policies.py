@@ -23,8 +23,9 @@ from emulator.scheduling.seen import (
     SeenJob,
     SeenJobs,
 )
-from emulator.state.job import EMPTY, Partition
+from emulator.state.job import EMPTY
 from emulator.state.job import Job as ControlledJob
+from emulator.state.partition import Partition
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.cluster import Association, Qos, Request
 from slurm_sim_plugins.cluster import Partition as SeenPartition
@@ -104,9 +105,9 @@ class Policies:
 
     # Jobs as plugins see them
 
-    def seen_as(self, job: ControlledJob) -> SeenJob:
+    def seen_as(self, job: ControlledJob) -> Job:
         """A job as plugins see it: CPUs as processors, and user, account, QOS and partition as facts."""
-        seen: SeenJob | None = job.seen
+        seen = job.seen
         if seen is None:
             seen = job.seen = SeenJob(job, self._jobs, self._cluster)
             self.changed(job)
@@ -114,7 +115,7 @@ class Policies:
 
     def changed(self, job: ControlledJob) -> None:
         """A job asks for something else, or is on another account: what was worked out for it counts no more."""
-        seen: SeenJob | None = job.seen
+        seen = job.seen
         if seen is not None:
             _set(seen, "requests", tuple(self._request(job, partition) for partition in job.partitions))
             account = job.account

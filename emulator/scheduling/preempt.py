@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from emulator.state.cluster import Cluster
-from emulator.state.job import Job, Partition, State
+from emulator.state.job import Job
+from emulator.state.partition import Partition
+from emulator.state.run import State
 from slurm_sim_plugins.cluster import mode_of
 from slurm_sim_plugins.nodes import Mask
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from emulator.config.slurm.hostlist import compress
 from emulator.state.cluster import Cluster
-from emulator.state.job import RESERVED_FOR_HIGHER, RESOURCES, Job, Partition
+from emulator.state.job import RESERVED_FOR_HIGHER, RESOURCES, Job
+from emulator.state.partition import Partition
 from slurm_sim_plugins.nodes import Mask
 
 MAY_BE_RESERVED = "ReqNodeNotAvail,_May_be_reserved_for_other_job"

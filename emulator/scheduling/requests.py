@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from emulator.state.job import Job, Partition
+from emulator.state.job import Job
+from emulator.state.partition import Partition
 from slurm_sim_plugins.cluster import Request
 from slurm_sim_plugins.nodes import Want
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.state.job import YEAR, Job
+from emulator.state.job import Job
+from emulator.state.run import YEAR
 from slurm_sim_plugins.nodes import Allocation, Ints
 
 if TYPE_CHECKING:

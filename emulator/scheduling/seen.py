@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from emulator.state.job import YEAR
 from emulator.state.job import Job as ControlledJob
+from emulator.state.run import YEAR
 from slurm_sim_plugins.cluster import Association, Partition, Qos, Request, shown
 from slurm_sim_plugins.decisions import Plan
 from slurm_sim_plugins.jobs import Job, Run
@@ -200,7 +200,7 @@ class ClusterSituation(Situation):
 
     __slots__ = ("_cluster", "_entries", "_queued", "_seen_as", "_sequence", "_sorted", "_suspended")
 
-    def __init__(self, cluster: Cluster, seen_as: Callable[[ControlledJob], SeenJob]) -> None:
+    def __init__(self, cluster: Cluster, seen_as: Callable[[ControlledJob], Job]) -> None:
         self._cluster = cluster
         self._seen_as = seen_as
         self._total = int(cluster.machine.cpus.sum())

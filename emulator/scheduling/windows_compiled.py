@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from emulator.limits.acct_policy import reserves_nothing
+from emulator.scheduling.compiled import Compiled
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.future import FIRST_WINDOW
 from emulator.scheduling.runs import FIRST, MANY, NODE, Reals
@@ -34,10 +34,13 @@ from emulator.scheduling.select_compiled import (
     pick,
     room,
 )
-from emulator.scheduling.windows import Habits, Slots, Windows
+from emulator.scheduling.windows import Habits, Windows
 from emulator.state.cluster import Cluster
-from emulator.state.job import YEAR, Job, Partition
+from emulator.state.job import Job
+from emulator.state.kept import Slots
+from emulator.state.partition import Partition
 from emulator.state.reservation import Reservation
+from emulator.state.run import YEAR
 from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask
 from slurm_sim_plugins.plan import Entry, Hole
 
@@ -284,7 +287,7 @@ class CompiledWindows(Windows):
 
     def __init__(self, cluster: Cluster, controls: Controls, habits: Habits) -> None:
         super().__init__(cluster, controls, habits)
-        assert cluster.compiled is not None
+        assert isinstance(cluster.compiled, Compiled)
         self._compiled = cluster.compiled
         selector = cluster.compiled.selector
         self._machine = (selector.rows, selector.weights, cluster.free.table)
@@ -352,7 +355,7 @@ class CompiledWindows(Windows):
         if not self._simple[key]:
             return False
         accounting = self._cluster.accounting
-        if accounting is not None and (accounting.binds(job) or reserves_nothing(job)):
+        if accounting is not None and (accounting.binds(job) or job.reserves_nothing):
             return False
         return self._plain(job, partition)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,19 +12,18 @@ from emulator.config.slurm.controller import Parameters
 from emulator.config.slurm.emulated import slots_of
 from emulator.config.slurm.model import Partition as ConfiguredPartition
 from emulator.config.slurm.model import SlurmConf
-from emulator.scheduling.node_selector import NodeSelector
-from emulator.scheduling.order import Order
-from emulator.state.job import NOT_YET_TRIED, Job, Partition, State
+from emulator.limits.accounting import Accounting
+from emulator.state.attached import Kernels, Plugins
+from emulator.state.job import NOT_YET_TRIED, Job
+from emulator.state.kept import Slots
 from emulator.state.machine import machine_of
+from emulator.state.node_selector import NodeSelector
+from emulator.state.order import Order
+from emulator.state.partition import Partition
+from emulator.state.run import State
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.manager import Selection
 from slurm_sim_plugins.nodes import Allocation, Free, Mask, Want
-
-if TYPE_CHECKING:
-    from emulator.limits.accounting import Accounting
-    from emulator.scheduling.compiled import Compiled
-    from emulator.scheduling.policies import Policies
-    from emulator.scheduling.windows import Slots
 
 
 class Cluster:
@@ -92,10 +90,10 @@ class Cluster:
         self.untold: dict[int, Job] = {}
         self.running: dict[int, Job] = {}
         self.suspended: dict[int, Job] = {}
-        self.policies: Policies
+        self.policies: Plugins
         self.accounting: Accounting | None = None
         self.array_tasks: Counter[int] = Counter()
-        self.compiled: Compiled | None = None
+        self.compiled: Kernels | None = None
         self.planned: Slots | None = None
         self.told: dict[int, str] = {}
         self.classes: dict[BatchOptions, int] = {}

@@ -4,153 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import TYPE_CHECKING, Never
+from typing import Never
 
+from emulator.limits.acct_policy import Account
+from emulator.state.partition import Partition
+from emulator.state.run import YEAR, Run, State
 from emulator.workload.request import UNLIMITED, JobRequest
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.decisions import Plan
-from slurm_sim_plugins.nodes import Allocation, Mask, Want
-
-if TYPE_CHECKING:
-    from emulator.execution.checkpoints import Saving
-    from emulator.limits.acct_policy import Account
-    from emulator.scheduling.seen import SeenJob
-    from slurm_sim_plugins.cluster import Partition as SeenPartition
-    from slurm_sim_plugins.plan import Entry
+from slurm_sim_plugins.jobs import Job as SeenJob
+from slurm_sim_plugins.nodes import Want
+from slurm_sim_plugins.plan import Entry
 
 EMPTY: Mapping[str, Never] = {}
 """For all who have nothing of the kind; never to be changed."""
-YEAR = 365 * 86_400.0
 RESOURCES = "Resources"
 RESERVED_FOR_HIGHER = "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions"
 NOT_YET_TRIED = frozenset({"None", RESOURCES, RESERVED_FOR_HIGHER})
 """What gives way to ``Priority`` where the queue is not followed as far as the job."""
-
-
-class State(StrEnum):
-    """States of a job, in Slurm's words."""
-
-    PENDING = "PENDING"
-    RUNNING = "RUNNING"
-    SUSPENDED = "SUSPENDED"
-    COMPLETING = "COMPLETING"
-    COMPLETED = "COMPLETED"
-    CANCELLED = "CANCELLED"
-    FAILED = "FAILED"
-    TIMEOUT = "TIMEOUT"
-    PREEMPTED = "PREEMPTED"
-    NODE_FAIL = "NODE_FAIL"
-    DEADLINE = "DEADLINE"
-
-
-@dataclass(slots=True)
-class Run:
-    """One run of a job; times in seconds.
-
-    Attributes:
-        start: when it started.
-        allocation: what it has.
-        partition: name of its partition.
-        limit: its limit.
-        row: 0, or one above where it shares resources with others.
-        backfilled: whether backfill started it.
-        end: when it ended, or None.
-        outcome: the state that it ended with.
-        suspensions: (from, to) of each; ``to`` is None while it lasts.
-        saving: how it saves its work, or None if it does not.
-        stopped: when it stopped to work, for it gives way, or None.
-        work: what it did that was not lost; None if it does not save, or is not over.
-        checkpoints: how many it completed.
-    """
-
-    start: float
-    allocation: Allocation
-    partition: str
-    limit: float
-    row: int = 0
-    backfilled: bool = False
-    priority: float = 0.0
-    end: float | None = None
-    outcome: State | None = None
-    suspensions: list[list[float | None]] = field(default_factory=list)
-    saving: Saving | None = None
-    stopped: float | None = None
-    work: float | None = None
-    checkpoints: int = 0
-
-    def suspended(self, now: float) -> float:
-        """Seconds that it was suspended until ``now``."""
-        return sum((now if to is None else to) - begin for begin, to in self.suspensions if begin is not None)
-
-
-@dataclass(slots=True, eq=False)
-class Partition:
-    """A partition, with its nodes as a mask. See :class:`emulator.config.slurm.model.Partition` for the rest.
-
-    Attributes:
-        name, tier, job_factor: as configured.
-        nodes: its nodes.
-        max_time, default_time: seconds.
-        min_nodes, max_nodes: bounds of a job's nodes.
-        state: UP, DOWN, DRAIN or INACTIVE.
-        over_time_limit: seconds by which a run may pass its limit.
-        place: position in the configuration.
-        running: how many jobs are on the machine from it.
-        lower: partitions of lower tiers that share nodes with it.
-        below_another: whether it is such a one for another.
-        norm_priority: its job factor as a share of the highest.
-        tres: what its nodes have of each resource.
-        seen: itself as plugins see it.
-    """
-
-    name: str
-    place: int
-    tier: int
-    job_factor: int
-    nodes: Mask
-    max_time: float
-    default_time: float | None
-    min_nodes: int
-    max_nodes: int | None
-    state: str
-    oversubscribe: str
-    oversubscribe_jobs: int
-    exclusive_user: bool
-    preempt_mode: tuple[str, ...]
-    grace_time: float
-    over_time_limit: float
-    least_loaded: bool
-    default_memory_per_cpu: float | None
-    default_memory_per_node: float | None
-    default_memory_per_gpu: float | None
-    default_cpus_per_gpu: int
-    max_memory_per_cpu: float | None
-    max_memory_per_node: float | None
-    needs_reservation: bool
-    alternate: str
-    billing: Mapping[str, float]
-    running: int = 0
-    lower: Sequence[Partition] = ()
-    below_another: bool = False
-    norm_priority: float = 0.0
-    tres: Mapping[str, float] = field(default_factory=dict)
-    seen: SeenPartition = None  # type: ignore[assignment]
-
-    @property
-    def lower_runs(self) -> bool:
-        """Whether jobs are on the machine from partitions of lower tiers that share nodes with it."""
-        return any(other.running for other in self.lower)
-
-    @property
-    def takes_starts(self) -> bool:
-        """Whether jobs start here."""
-        return self.state in ("UP", "DRAIN")
-
-    @property
-    def takes_jobs(self) -> bool:
-        """Whether jobs may be submitted here."""
-        return self.state in ("UP", "DOWN")
 
 
 NOTHING: frozenset[str] = frozenset()
@@ -306,6 +177,18 @@ class Job:
     def over(self) -> bool:
         """Whether it has left for good."""
         return self.state not in (State.PENDING, State.RUNNING, State.SUSPENDED, State.COMPLETING)
+
+    @property
+    def below_threshold(self) -> bool:
+        """Whether it has less priority than what resources are kept for (``MinPrioThreshold``)."""
+        least = 0.0 if self.account is None else self.account.least_priority
+        return bool(least) and self.priority < least
+
+    @property
+    def reserves_nothing(self) -> bool:
+        """Whether its quality of service says ``NoReserve``, or it has not the priority to keep resources."""
+        quality = self.account.quality if self.account is not None else None
+        return (quality is not None and "NORESERVE" in quality.flags) or self.below_threshold
 
     @property
     def plan_limit(self) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from emulator.engine.clock import NEVER, instants
+from emulator.state.instants import NEVER, instants
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.jobs import new_jobs
 

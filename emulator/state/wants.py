@@ -14,7 +14,7 @@ import numpy as np
 from emulator.config.slurm.model import GresCount
 from emulator.state.cluster import Cluster
 from emulator.state.features import choices
-from emulator.state.job import Partition
+from emulator.state.partition import Partition
 from emulator.workload.request import JobRequest, RejectedError
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import FAR, Choice, Mask, Want

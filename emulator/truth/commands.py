@@ -13,7 +13,8 @@ import numpy as np
 from emulator.config.slurm.hostlist import compress
 from emulator.engine.controller import Controller
 from emulator.limits.shares import ShareRow, share_rows, tres_text
-from emulator.state.job import Job, State
+from emulator.state.job import Job
+from emulator.state.run import State
 from slurm_sim_plugins.decisions import Priority
 
 HIGHEST = 2.0**32
@@ -44,7 +45,7 @@ def answer(command: str, controller: Controller) -> str | None:
 
 
 def _sprio(controller: Controller, normalised: bool) -> str | None:
-    policies = controller.cluster.policies
+    policies = controller.policies
     plugin = policies.priority
     if not hasattr(plugin, "factors"):
         return None

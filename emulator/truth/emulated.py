@@ -9,7 +9,8 @@ from functools import partial
 from emulator.config.slurm.controller import Timing
 from emulator.engine.controller import Controller
 from emulator.operator.scontrol import scontrol
-from emulator.state.job import Job, Run
+from emulator.state.job import Job
+from emulator.state.run import Run
 from emulator.truth.commands import answer
 from emulator.truth.history import History, Share, Stint, history
 from emulator.truth.inputs import Inputs

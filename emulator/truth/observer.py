@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from emulator.state.cluster import Cluster
-from emulator.state.job import Job, State
+from emulator.state.job import Job
+from emulator.state.run import State
 from emulator.truth.history import Sight
 
 

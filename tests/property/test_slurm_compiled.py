@@ -13,8 +13,8 @@ from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
 from emulator.operator.scontrol import scontrol
 from emulator.scheduling.job_mgr import make_job
-from emulator.scheduling.order import Order
 from emulator.state.cluster import Cluster
+from emulator.state.order import Order
 from emulator.workload.request import RejectedError
 from slurm_sim_plugins.select.cons_tres import best_fit
 from tests.random_clusters import COMMANDS, configuration, submission

@@ -14,13 +14,13 @@ import pytest
 from emulator import Result
 from emulator.accounting.runfolder import read_run
 from emulator.config.preemption import Preemption
-from emulator.engine.clock import MICROSECONDS, instant
 from emulator.execution.checkpoint import NEVER_WRITTEN, IntervalCheckpoint, JustInTimeCheckpoint, spread_over_limit
 from emulator.execution.handover import Handover
 from emulator.execution.overdue import Overdue, at_limit, at_once, corrected, renewed
 from emulator.execution.progress import Progress
 from emulator.execution.requeue import Requeue
 from emulator.execution.suspend import Suspend
+from emulator.state.instants import MICROSECONDS, instant
 from emulator.state.jobs import JobTable
 from slurm_sim_plugins import (
     Decision,

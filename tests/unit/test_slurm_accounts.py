@@ -18,7 +18,7 @@ from emulator.limits.shares import share_rows, tres_text
 from emulator.limits.usage import decay_of
 from emulator.operator.scontrol import scontrol
 from emulator.scheduling.preempt import candidates
-from emulator.state.job import State
+from emulator.state.run import State
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import InputError

@@ -23,7 +23,8 @@ from emulator.config.slurm.controller import Timing
 from emulator.engine.controller import Controller
 from emulator.metrics.checkpoints import overheads
 from emulator.operator.scontrol import scontrol
-from emulator.state.job import Job, State
+from emulator.state.job import Job
+from emulator.state.run import State
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins import ConfigurationError, PreemptView, Run, hookimpl

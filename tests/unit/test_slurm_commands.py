@@ -16,7 +16,7 @@ from emulator.engine.controller import Controller
 from emulator.metrics.preemption import wasted_run
 from emulator.operator.commands import read_commands
 from emulator.operator.scontrol import scontrol
-from emulator.state.job import State
+from emulator.state.run import State
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins import InputError

@@ -11,8 +11,8 @@ from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
 from emulator.operator.scontrol import scontrol
 from emulator.scheduling.preempt import candidates
-from emulator.scheduling.windows import Slots
 from emulator.state.job import Job
+from emulator.state.kept import Slots
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import ConfigurationError

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from emulator.engine.clock import MICROSECONDS
+from emulator.state.instants import MICROSECONDS
 from emulator.testing.conformance import workloads
 from emulator.testing.conformance.report import DoesNotApply, Nonconformity
 from emulator.testing.conformance.source import line_of_attribute, line_of_class

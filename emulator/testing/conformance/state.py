@@ -11,7 +11,7 @@ from functools import partial
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
-from emulator.engine.clock import MICROSECONDS
+from emulator.state.instants import MICROSECONDS
 from emulator.testing.conformance import workloads
 from emulator.testing.conformance.report import Nonconformity
 from emulator.testing.conformance.source import (

@@ -6,7 +6,9 @@ from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from emulator.state.job import Job, Partition, State
+from emulator.state.job import Job
+from emulator.state.partition import Partition
+from emulator.state.run import State
 
 Rank = tuple[float, float, int, int, int]
 Pair = tuple[Rank, Job, Partition]

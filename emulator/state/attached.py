@@ -1,0 +1,63 @@
+"""What a cluster knows of the parts that are attached to it: of plugins, and of compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.state.job import Job
+from emulator.state.partition import Partition
+from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask
+
+
+class Plugins(Protocol):
+    """The plugins; see :class:`emulator.scheduling.policies.Policies`."""
+
+    priority: Any
+    preempt: Any
+    names_victims: bool
+
+    def candidates(self, preemptor: Job, partition: Partition) -> Sequence[Job]:
+        """Running jobs that would be preempted for a job in a partition, first to go first."""
+
+    def mode(self, victim: Job) -> str | None:
+        """What becomes of a victim; None if no plugin says so."""
+
+    def grace(self, victim: Job) -> float | None:
+        """Seconds between the choice of a victim and its end; None if no plugin says so."""
+
+
+class Runs(Protocol):
+    """Running jobs as columns; see :class:`emulator.scheduling.runs.RunTable`."""
+
+    def add(self, job: Job) -> None:
+        """A job comes to the machine."""
+
+    def remove(self, job: Job) -> None:
+        """A job leaves the machine."""
+
+    def odd(self, job: Job) -> None:
+        """The planned end of a run depends on more than its limit, from now on."""
+
+    def changed(self) -> None:
+        """Limits of runs may have changed."""
+
+    def planned(self) -> tuple[NDArray[np.float64], Ints]:
+        """Planned ends as of now, ascending, and the index in that order."""
+
+
+class Kernels(Protocol):
+    """Compiled code that chooses nodes; see :class:`emulator.scheduling.compiled.Compiled`."""
+
+    @property
+    def runs(self) -> Runs:
+        """Running jobs."""
+
+    def code(self, job: Job, partition: Partition) -> object | None:
+        """What a job asks of a partition as numbers; None if it is not plain."""
+
+    def select(self, job: Job, partition: Partition, usable: Mask, free: Free) -> Allocation | None:
+        """The nodes for a plain job out of what is free, or None if it does not fit."""

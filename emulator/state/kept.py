@@ -1,0 +1,62 @@
+"""Nodes that a plan keeps for jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slurm_sim_plugins.nodes import Ints, Mask
+
+
+class Slots:
+    """Nodes that are kept for jobs, each for a while.
+
+    Args:
+        nodes: how many there are.
+
+    """
+
+    def __init__(self, nodes: int) -> None:
+        self._bounds: set[float] = set()
+        self._count = 0
+        self._times = np.empty((2, 64))
+        self._masks: Mask = np.zeros((64, nodes), dtype=bool)
+
+    @property
+    def bounds(self) -> set[float]:
+        """Times at which one begins or ends."""
+        return self._bounds
+
+    def nodes(self) -> Ints:
+        """Nodes that are kept at any time, ascending."""
+        return np.flatnonzero(self._masks[: self._count].any(axis=0))
+
+    def __len__(self) -> int:
+        """How many bounds there are."""
+        return len(self.bounds)
+
+    def add(self, begin: float, end: float, nodes: Sequence[int]) -> None:
+        """Keep nodes from ``begin`` to ``end`` (seconds)."""
+        if self._count == self._times.shape[1]:
+            self._times = np.concatenate([self._times, self._times], axis=1)
+            self._masks = np.concatenate([self._masks, np.zeros_like(self._masks)])
+        self._times[:, self._count] = begin, end
+        self._masks[self._count, np.asarray(nodes, dtype=np.intp)] = True
+        self._count += 1
+        self._bounds |= {begin, end}
+
+    def kept(self, begin: float, end: float) -> Mask:
+        """Nodes that are kept at some time between."""
+        return np.asarray(self._masks[self._between(begin, end)].any(axis=0), dtype=bool)
+
+    def first_end(self, begin: float, end: float, nodes: Sequence[int]) -> float | None:
+        """When the first slot ends that keeps one of these nodes at some time between."""
+        those = self._between(begin, end)
+        those = those[self._masks[np.ix_(those, np.asarray(nodes, dtype=np.intp))].any(axis=1)]
+        return float(self._times[1, those].min()) if len(those) else None
+
+    def _between(self, begin: float, end: float) -> NDArray[np.intp]:
+        begins, ends = self._times[:, : self._count]
+        return np.flatnonzero((begins < end) & (ends > begin))

@@ -1,0 +1,78 @@
+"""A partition as the controller knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from slurm_sim_plugins.cluster import Partition as SeenPartition
+from slurm_sim_plugins.nodes import Mask
+
+
+@dataclass(slots=True, eq=False)
+class Partition:
+    """A partition, with its nodes as a mask. See :class:`emulator.config.slurm.model.Partition` for the rest.
+
+    Attributes:
+        name, tier, job_factor: as configured.
+        nodes: its nodes.
+        max_time, default_time: seconds.
+        min_nodes, max_nodes: bounds of a job's nodes.
+        state: UP, DOWN, DRAIN or INACTIVE.
+        over_time_limit: seconds by which a run may pass its limit.
+        place: position in the configuration.
+        running: how many jobs are on the machine from it.
+        lower: partitions of lower tiers that share nodes with it.
+        below_another: whether it is such a one for another.
+        norm_priority: its job factor as a share of the highest.
+        tres: what its nodes have of each resource.
+        seen: itself as plugins see it.
+    """
+
+    name: str
+    place: int
+    tier: int
+    job_factor: int
+    nodes: Mask
+    max_time: float
+    default_time: float | None
+    min_nodes: int
+    max_nodes: int | None
+    state: str
+    oversubscribe: str
+    oversubscribe_jobs: int
+    exclusive_user: bool
+    preempt_mode: tuple[str, ...]
+    grace_time: float
+    over_time_limit: float
+    least_loaded: bool
+    default_memory_per_cpu: float | None
+    default_memory_per_node: float | None
+    default_memory_per_gpu: float | None
+    default_cpus_per_gpu: int
+    max_memory_per_cpu: float | None
+    max_memory_per_node: float | None
+    needs_reservation: bool
+    alternate: str
+    billing: Mapping[str, float]
+    running: int = 0
+    lower: Sequence[Partition] = ()
+    below_another: bool = False
+    norm_priority: float = 0.0
+    tres: Mapping[str, float] = field(default_factory=dict)
+    seen: SeenPartition = None  # type: ignore[assignment]
+
+    @property
+    def lower_runs(self) -> bool:
+        """Whether jobs are on the machine from partitions of lower tiers that share nodes with it."""
+        return any(other.running for other in self.lower)
+
+    @property
+    def takes_starts(self) -> bool:
+        """Whether jobs start here."""
+        return self.state in ("UP", "DRAIN")
+
+    @property
+    def takes_jobs(self) -> bool:
+        """Whether jobs may be submitted here."""
+        return self.state in ("UP", "DOWN")

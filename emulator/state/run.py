@@ -1,0 +1,64 @@
+"""One run of a job, and the states of jobs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from slurm_sim_plugins.nodes import Allocation
+
+YEAR = 365 * 86_400.0
+
+
+class State(StrEnum):
+    """States of a job, in Slurm's words."""
+
+    PENDING = "PENDING"
+    RUNNING = "RUNNING"
+    SUSPENDED = "SUSPENDED"
+    COMPLETING = "COMPLETING"
+    COMPLETED = "COMPLETED"
+    CANCELLED = "CANCELLED"
+    FAILED = "FAILED"
+    TIMEOUT = "TIMEOUT"
+    PREEMPTED = "PREEMPTED"
+    NODE_FAIL = "NODE_FAIL"
+    DEADLINE = "DEADLINE"
+
+
+@dataclass(slots=True)
+class Run:
+    """One run of a job; times in seconds.
+
+    Attributes:
+        start: when it started.
+        allocation: what it has.
+        partition: name of its partition.
+        limit: its limit.
+        row: 0, or one above where it shares resources with others.
+        backfilled: whether backfill started it.
+        end: when it ended, or None.
+        outcome: the state that it ended with.
+        suspensions: (from, to) of each; ``to`` is None while it lasts.
+        stopped: when it stopped to work, for it gives way, or None.
+        work: what it did that was not lost; None if it does not save, or is not over.
+        checkpoints: how many it completed.
+    """
+
+    start: float
+    allocation: Allocation
+    partition: str
+    limit: float
+    row: int = 0
+    backfilled: bool = False
+    priority: float = 0.0
+    end: float | None = None
+    outcome: State | None = None
+    suspensions: list[list[float | None]] = field(default_factory=list)
+    stopped: float | None = None
+    work: float | None = None
+    checkpoints: int = 0
+
+    def suspended(self, now: float) -> float:
+        """Seconds that it was suspended until ``now``."""
+        return sum((now if to is None else to) - begin for begin, to in self.suspensions if begin is not None)
