@@ -26,11 +26,11 @@ from slurm_sim_plugins.manager import Catalogue, PluginInfo, Selection, discover
 if TYPE_CHECKING:
     import pandas as pd
 
+    from emulator.accounting.explainer import Explainer
     from emulator.config.sacctmgr.database import Accounts
     from emulator.config.slurm.controller import Timing
     from emulator.config.slurm.model import SlurmConf
     from emulator.engine.controller import Controller
-    from emulator.explain.recording import Explainer
     from emulator.snapshot.keeper import Keeper
     from emulator.workload.request import JobRequest
     from emulator.workload.submissions import Submissions
@@ -104,7 +104,7 @@ def simulate(
         out: folder for records, event log and ``run.toml``.
         events: file for the event log, if it is not to be in ``out``.
         report: is told now and then how many jobs are over (on a cluster) or submitted.
-        keeper: keeps snapshots in ``out``, from which :func:`emulator.snapshot.resume.resume` goes on.
+        keeper: keeps snapshots in ``out``, from which :func:`emulator.resume.resume` goes on.
         accounts: of a cluster: associations and qualities of service; None for none.
         actions: of a cluster: operators' commands, (second, function of the controller).
         timing: of Slurm's clock: what real daemons take their time for.
@@ -214,7 +214,7 @@ def explainer_of(wanted: bool, selection: Selection, log: EventLog | None) -> Ex
         return None
     if log is None:
         raise ConfigurationError("explain records decisions in the event log, and there is none; give out or events")
-    from emulator.explain.recording import explain
+    from emulator.accounting.explainer import explain
 
     return explain(selection, log)
 

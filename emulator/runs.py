@@ -18,11 +18,11 @@ from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.manager import Catalogue, Selection, select
 
 if TYPE_CHECKING:
+    from emulator.accounting.explainer import Explainer
     from emulator.config.sacctmgr.database import Accounts
     from emulator.config.slurm.controller import Timing
     from emulator.config.slurm.model import SlurmConf
     from emulator.engine.controller import Controller
-    from emulator.explain.recording import Explainer
     from emulator.snapshot.keeper import Keeper
     from emulator.workload.submissions import Submissions
     from slurm_sim_plugins.views import Situation

@@ -21,7 +21,7 @@ import bare
 import click
 import numpy as np
 
-import emulator.papers.presets
+import emulator.config.presets
 from emulator import Config, Workload, read_swf, simulate
 from emulator.accounting.records import read_columns
 from emulator.engine.simulation import Simulation
@@ -315,7 +315,7 @@ def realtime() -> None:
     )
     program = str(Path(sys.executable).with_name("slurm-sim"))
     logs = TRACES.parent / "alcf"
-    preset = Path(emulator.papers.presets.preset("papers/realtime")).read_text(encoding="utf-8")
+    preset = Path(emulator.config.presets.preset("papers/realtime")).read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         study, records = Path(folder) / "study.toml", str(Path(folder) / "records.parquet")
         reading = '[workload]\nfilter = "none"\nrealtime = 10\nrealtime_seed = 1\n\n[slots]'

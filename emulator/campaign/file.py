@@ -76,9 +76,9 @@ from emulator.config.experiment import (
     read_experiment,
 )
 from emulator.config.options import Clock
+from emulator.config.presets import presets
 from emulator.kinds import TOML, reads
 from emulator.metrics.catalogue import METRICS
-from emulator.papers.presets import presets
 from emulator.workload.filters import FILTERS
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 from slurm_sim_plugins.manager import slots_for

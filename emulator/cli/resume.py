@@ -31,7 +31,7 @@ def resume(
 
     Plugin files are named again: a folder never decides what code is run.
     """
-    from emulator.snapshot.resume import resume as go_on
+    from emulator.resume import resume as go_on
 
     with shared.progress(folder.name, 0, progress) as report:
         result, workload = go_on(folder, trace=trace, files=shared.plugin_paths(files, folders), report=report)

@@ -108,7 +108,7 @@ def run(
         only_on_clusters(commands, accounts, study)
         workload = shared.read_workload(trace, study, processors=config.processors, **reading)
         if snapshot_every is not None and out is not None:
-            from emulator.snapshot.resume import keeper as keeper_of
+            from emulator.resume import keeper as keeper_of
 
             stated = {**(study.reading if study is not None else {}), **given_only(reading)}
             paths = shared.plugin_paths(files, folders)

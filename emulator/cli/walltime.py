@@ -64,7 +64,7 @@ def evaluate(
     slurm-sim walltime evaluate KTH-SP2.swf.gz --keys user --windows 1m,all --percentiles 95,85,70
     """
     from emulator.files import check_place, make_folder
-    from emulator.walltime.table import evaluation_table
+    from emulator.report.walltimetables import evaluation_table
 
     grid = make_grid(given)
     if plots is not None and len(grid.definitions) > 1:
@@ -116,8 +116,8 @@ def advise(
     slurm-sim run --experiment curie.toml
     """
     from emulator.files import check_place
+    from emulator.report.walltimetables import outcome_table
     from emulator.walltime.advise import best, best_of_keys, in_words
-    from emulator.walltime.table import outcome_table
 
     grid = make_grid(given)
     if experiment is not None:
@@ -188,8 +188,8 @@ def described(evaluation: Evaluation) -> dict[str, Any]:
 def draw(log: Log, evaluation: Evaluation, grid: Grid, compiled: bool | None, folder: Path) -> None:
     """Draw all figures into a folder."""
     from emulator.report.style import picture_bytes
+    from emulator.report.walltimeplots import all_figures
     from emulator.walltime.evaluate import distributions
-    from emulator.walltime.plots import all_figures
 
     figures = all_figures(evaluation, distributions(log, grid, compiled))
     pictures = {name: picture_bytes(figure, "png") for name, figure in figures.items()}

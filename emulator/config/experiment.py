@@ -38,8 +38,8 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from emulator.config.preemption import Preemption
+from emulator.config.presets import PREFIX, preset
 from emulator.kinds import TOML, reads
-from emulator.papers.presets import PREFIX, preset
 from slurm_sim_plugins.errors import ConfigurationError, InputError, meant
 from slurm_sim_plugins.manager import WORDS
 

@@ -9,11 +9,11 @@ from numbers import Integral
 from typing import Any, Literal, get_args
 
 from emulator.config.preemption import Preemption
-from emulator.execution.overdue import Expired
 from slurm_sim_plugins.errors import ConfigurationError
 
 Passes = Literal["batch", "event"]
 Clock = Literal["slurm", "ideal"]
+Expired = Literal["limit", "now", "tsafrir", "again"]
 DECIDED = ("processors", "kill_at_limit", "expired", "dispatch")
 """Options that are those of a ``slurm.conf`` on its cluster."""
 

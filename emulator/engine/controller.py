@@ -28,11 +28,11 @@ from emulator.config.slurm.model import SlurmConf
 from emulator.engine.standstill import ends, may_start, rest_from
 from emulator.engine.telling import TIME_SLICE, telling
 from emulator.execution.checkpoints import Checkpoints
-from emulator.execution.gang import Rows
 from emulator.limits.accounting import Accounting
 from emulator.livelock import Livelock, standstill
 from emulator.scheduling.dependency import is_circular
 from emulator.scheduling.entries import first_reason, refresh_eligibility
+from emulator.scheduling.gang import Rows
 from emulator.scheduling.job_mgr import check_count, make_job
 from emulator.scheduling.plugin_scheduler import PluginScheduler
 from emulator.scheduling.policies import Policies, calculation_period, plugins_of

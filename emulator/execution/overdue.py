@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import accumulate
-from typing import Literal
 
+from emulator.config.options import Expired
 from emulator.state.instants import MICROSECONDS
 
-Expired = Literal["limit", "now", "tsafrir", "again"]
 Overdue = Callable[[int, int, int, int], int]
 """From start, first planned end, longest length and now to the planned end; at or before now it counts as now.
 

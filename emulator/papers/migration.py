@@ -22,9 +22,9 @@ import numpy as np
 from emulator.campaign import Numbers, Outcome, RunSpec
 from emulator.campaign.generated import Generated
 from emulator.config.options import Config
+from emulator.config.presets import FOLDER
 from emulator.metrics.averages import mean
 from emulator.metrics.jobs import Floats, bounded_slowdown_feitelson, column, response
-from emulator.papers.presets import FOLDER
 from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from emulator.campaign import Outcome, RunSpec
 from emulator.config.experiment import read_experiment
 from emulator.config.options import Config
 from emulator.config.preemption import Preemption
+from emulator.config.presets import FOLDER, preset
 from emulator.papers.cells import Cell
 from emulator.papers.measure import measure
-from emulator.papers.presets import FOLDER, preset
 from emulator.papers.readings import Reading, key_of
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 

@@ -23,9 +23,9 @@ from emulator.campaign import Numbers, Outcome, RunSpec
 from emulator.campaign.generated import Generated
 from emulator.config.options import Config
 from emulator.config.preemption import Preemption
+from emulator.config.presets import FOLDER
 from emulator.metrics.checkpoints import overheads
 from emulator.metrics.realtime import ALL, bounded_slowdown, job_categories, realtime_jobs, turnaround
-from emulator.papers.presets import FOLDER
 from emulator.papers.realtime_readings import Reading
 from emulator.workload.cobalt import read_cobalt
 from emulator.workload.variations import CATEGORIES, Variation, counted, vary

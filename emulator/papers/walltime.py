@@ -25,9 +25,9 @@ import numpy as np
 from emulator.campaign import Numbers, Outcome, RunSpec
 from emulator.config.experiment import read_experiment
 from emulator.config.options import Config
+from emulator.config.presets import FOLDER, preset
 from emulator.metrics.averages import mean, weighted
 from emulator.metrics.jobs import Floats, bounded_slowdown, column, slowdown, wait
-from emulator.papers.presets import FOLDER, preset
 from emulator.walltime.evaluate import accuracy
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 

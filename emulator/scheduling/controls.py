@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from emulator.execution.gang import Rows
+from emulator.scheduling.gang import Rows
 from emulator.state.job import Job
 from emulator.state.partition import Partition
 from emulator.state.reservation import Reservations

@@ -16,6 +16,35 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LARGEST = 3
 """Files of a circle, at most: a class and what makes it may lie in two files."""
+FLOORS = """
+slurm_sim_plugins version livelock
+files kinds fork hooks machines hookwatch
+config hooktable scaffold
+workload
+state
+limits validate
+scheduling
+execution
+accounting
+metrics optimum engine slots snapshot
+runs fairness operator
+truth
+api
+emulator testing replay
+campaign resume
+papers walltime
+report
+views explain
+cli
+"""
+"""The packages and modules of the emulator, from the ground up: each may import those of its line and below."""
+UPWARD = {
+    ("state", "limits"),  # a job has an account, whose limits ask of partitions and runs
+    ("scheduling", "engine"),  # a pass has its decisions applied
+    ("accounting", "engine"),  # records are made of a controller
+    ("api", "report"),  # a result is shown as a table
+}
+"""Arrows that run back up; there may only be fewer."""
 
 
 def modules() -> dict[str, Path]:
@@ -91,3 +120,16 @@ def test_no_large_circle_of_imports():
     for circle in circles(graph):
         inside = [f"{name} -> {other}" for name in sorted(circle) for other in sorted(graph[name] & circle)]
         assert len(circle) <= LARGEST, "\n".join(["these files import each other in a circle:", *inside])
+
+
+def room(name: str) -> str:
+    """The part of the house that a module is in: a package or a module of the emulator, or the plugins as a whole."""
+    whole, _, rest = name.partition(".")
+    return rest.partition(".")[0] or whole if whole == "emulator" else whole
+
+
+def test_arrows_run_down_but_for_few():
+    floors = {name: floor for floor, line in enumerate(FLOORS.strip().splitlines()) for name in line.split()}
+    pairs = {(room(name), room(other)) for name, others in arrows().items() for other in others}
+    assert {name for pair in pairs for name in pair} == set(floors)
+    assert {(name, other) for name, other in pairs if floors[name] < floors[other]} == UPWARD

@@ -35,8 +35,8 @@ from emulator.config.slurm import parse_slurm_conf
 from emulator.explain.story import tell
 from emulator.fairness import audit
 from emulator.files import LARGEST, PART, open_kept, write_atomically
+from emulator.resume import keeper, resume
 from emulator.runs import CountedRun
-from emulator.snapshot.resume import keeper, resume
 from emulator.views.situation import Situation
 from emulator.workload.models import cpu_use, lublin99
 from emulator.workload.request import JobRequest

@@ -16,7 +16,7 @@ from emulator.campaign.file import read_campaign
 from emulator.cli import slurm_sim
 from emulator.config.sacctmgr import parse_accounts
 from emulator.config.slurm import parse_slurm_conf
-from emulator.snapshot.resume import keeper
+from emulator.resume import keeper
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from emulator.workload.submissions import Submissions

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from emulator.campaign import Outcome, run_all
 from emulator.cli import slurm_sim
 from emulator.config.experiment import read_experiment
+from emulator.config.presets import preset, presets
 from emulator.papers import pv_easy
 from emulator.papers.cells import Cell, beyond, mean_distance, within
 from emulator.papers.claims import claims, virtual_claims, virtual_means
-from emulator.papers.presets import preset, presets
 from emulator.papers.readings import COUNTING, QUESTIONS, RULED, Reading, key_of, possible
 from emulator.papers.search import effects, leave_one_out, neighbours, search, search_rules
 from emulator.papers.weeks import without_heaviest

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from emulator import Workload, simulate
 from emulator.cli import slurm_sim
 from emulator.config.preemption import Preemption
+from emulator.config.presets import preset
 from emulator.metrics.checkpoints import overheads
-from emulator.papers.presets import preset
 from emulator.testing.invariants import check_invariants
 from emulator.testing.places import check_places
 from emulator.workload.read import read_trace

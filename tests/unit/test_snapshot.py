@@ -22,9 +22,9 @@ from emulator.cli import slurm_sim
 from emulator.config.experiment import read_experiment
 from emulator.config.preemption import Preemption
 from emulator.files import PART
+from emulator.resume import keeper, resume
 from emulator.snapshot.graph import Graph
 from emulator.snapshot.kinds import Classes
-from emulator.snapshot.resume import keeper, resume
 from emulator.workload.models import cpu_use, lublin99
 from emulator.workload.read import read_trace
 from emulator.workload.swf import read_swf, write_swf

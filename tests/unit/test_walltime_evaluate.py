@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from emulator import Workload
 from emulator.cli import slurm_sim
+from emulator.report.walltimeplots import all_figures
 from emulator.walltime.advise import best, best_of_keys
 from emulator.walltime.evaluate import BAD, Evaluation, Outcome, accuracy, classes, distributions, evaluate, outcome
 from emulator.walltime.log import Log, read_log
-from emulator.walltime.plots import all_figures
 from emulator.walltime.schemes import Grid, Scheme
 from emulator.walltime.sweep import shares
 from slurm_sim_plugins import ConfigurationError, InputError

@@ -7,7 +7,7 @@ from pathlib import Path
 from slurm_sim_plugins.errors import ConfigurationError
 
 PREFIX = "papers/"
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parents[1] / "papers"
 
 
 def presets() -> list[str]:
