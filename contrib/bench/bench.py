@@ -25,14 +25,14 @@ import emulator.config.presets
 from emulator import Config, Workload, read_swf, simulate
 from emulator.accounting.records import read_columns
 from emulator.engine.simulation import Simulation
-from emulator.testing import check_plugin
+from emulator.testing import check_plugin, play
 from emulator.walltime.evaluate import evaluate
 from emulator.walltime.log import read_log
 from emulator.workload.models import lublin99
 from slurm_sim_plugins.manager import Catalogue, select
 from slurm_sim_plugins.priority.sjf import Sjf
 from slurm_sim_plugins.sched.easy import Easy
-from slurm_sim_plugins.testing import call, cluster, job, play
+from slurm_sim_plugins.testing import call, cluster, job
 
 TRACES = Path(os.environ.get("SLURM_SIM_TRACES", Path(__file__).parents[3] / "shared" / "traces")) / "swf"
 LOGS = {

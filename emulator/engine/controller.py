@@ -523,10 +523,29 @@ class Controller:
             if self.cluster.now <= at < math.inf:
                 self._at(at, self._wake)
 
+    # What a test of a plugin asks for
+
+    def pass_now(self) -> None:
+        """Let both loops look at the queue, as if each were due now."""
+        self._moved()
+        self._main_at = self.cluster.now
+        self._main_pass(self.cluster.now)
+        if not self._ideal and 0 < self._bf_interval < math.inf:
+            self._backfill_cycle()
+
+    def finish(self, job: Job) -> None:
+        """The work of a running job is done now."""
+        job.requeue_after = False
+        self._over(job, State.COMPLETED)
+
     # Events
 
     def _submit(self, request: JobRequest) -> None:
         self._to_come -= 1
+        self.submit(request)
+
+    def submit(self, request: JobRequest) -> None:
+        """A submission comes now."""
         try:
             check_count(request, self.cluster)
             jobs = [make_job(task, self.cluster) for task in request.tasks(self._free_ids(request.id))]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from emulator.testing.tables import Instants, RunRows, require
+
+if TYPE_CHECKING:
+    from emulator.api import Result
 
 
 class Uses(NamedTuple):
@@ -46,3 +50,30 @@ def check_capacity(uses: Uses, total: int) -> None:
         uses.start,
         lambda use: f"{in_use[use]} processors are in use, the machine has {total}",
     )
+
+
+def check_nodes(result: Result, cpus: Mapping[str, int]) -> None:
+    """Check a simulation on a cluster with nodes: every job is over, and no node's CPUs were given out twice.
+
+    Args:
+        result: with the records of a run folder.
+        cpus: of each node, by name.
+
+    Raises:
+        AssertionError: naming the job, or the node and the time in seconds.
+    """
+    from emulator.config.slurm.hostlist import expand
+
+    if result.about.get("unfinished"):
+        raise AssertionError(f"jobs have not ended: {result.about['unfinished']}")
+    changes: dict[str, list[tuple[float, int]]] = {}
+    columns = (result.records.runs[name].tolist() for name in ("nodes", "cpus", "start", "end"))
+    for nodes, counts, start, end in zip(*columns, strict=True):
+        for name, count in zip(expand(nodes), counts.split(","), strict=True):
+            changes.setdefault(name, []).extend([(start, int(count)), (end, -int(count))])
+    for name, moments in sorted(changes.items()):
+        used = 0
+        for time, change in sorted(moments):
+            used += change
+            if used > cpus[name]:
+                raise AssertionError(f"{used} of {cpus[name]} CPUs of node {name} are in use at {time:g} s")

@@ -1,4 +1,4 @@
-"""Fixtures of pytest for small simulations; a test that fails shows their schedules.
+"""Fixtures of pytest for scheduling passes and small simulations; a test that fails shows their schedules.
 
 pytest finds this module by its entry point. Nothing heavy is imported before a test
 asks for it, and plugins that happen to be installed are never looked for.
@@ -14,10 +14,27 @@ import pytest
 from slurm_sim_plugins.testing.pytest_plugin import remember
 
 if TYPE_CHECKING:
-    from emulator.testing.simulating import Simulated
-    from slurm_sim_plugins.testing import HookCall, JobSpec
+    from emulator.testing import Played, Simulated
+    from slurm_sim_plugins.testing import Cluster, HookCall, JobSpec
 
 _RECORDED = pytest.StashKey[list[Any]]()
+
+
+@pytest.fixture
+def play(request: pytest.FixtureRequest) -> Callable[..., Played]:
+    """Plays one pass of a scheduler: ``play(plugin, situation).started``; see :func:`emulator.testing.play`."""
+    from emulator.testing import play
+
+    def played(plugin: Any, situation: Any, **others: Any) -> Played:
+        if getattr(situation, "conf", "") is None:
+            situation = situation.scene()
+            # Should the pass fail, what it did until then is drawn.
+            remember(request, situation)
+        else:
+            remember(request, situation)
+        return play(plugin, situation, **others)
+
+    return played
 
 
 @pytest.fixture
@@ -36,17 +53,17 @@ def simulate_jobs(request: pytest.FixtureRequest) -> Callable[..., Simulated]:
     """Simulates a few jobs, checks every invariant, and gives what became of them.
 
     ``simulate_jobs([job(4, run=10), job(6, submit=1)], 10, plugins=[Mine], scheduler="sched/mine")``;
-    see :func:`emulator.testing.simulating.simulate_jobs`.
+    in the place of 10 a cluster with nodes; see :func:`emulator.testing.simulate_jobs`.
     """
     from emulator.testing.simulating import simulate_jobs
     from slurm_sim_plugins.testing import HookRecorder
 
     def simulated(
-        jobs: Iterable[JobSpec], processors: int = 10, *, plugins: Iterable[type] = (), **options: Any
+        jobs: Iterable[JobSpec], machine: int | Cluster = 10, *, plugins: Iterable[type] = (), **options: Any
     ) -> Simulated:
         calls = request.node.stash.get(_RECORDED, None)
         recording = [HookRecorder] if calls is not None else []
-        done = simulate_jobs(jobs, processors, plugins=[*plugins, *recording], **options)
+        done = simulate_jobs(jobs, machine, plugins=[*plugins, *recording], **options)
         if calls is not None:
             calls += done.plugins[HookRecorder.name].calls
         remember(request, done.result)

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from emulator.accounting.runfolder import EVENTS
 from emulator.api import Result, simulate
+from emulator.testing.capacity import check_nodes
 from emulator.testing.invariants import check_invariants
 from emulator.workload.workload import Workload
+from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.manager import Catalogue
-from slurm_sim_plugins.testing import JobSpec, draw
+from slurm_sim_plugins.testing import Cluster, JobSpec, draw
 from slurm_sim_plugins.testing.scene import numbered
 
 if TYPE_CHECKING:
@@ -72,7 +75,7 @@ class Simulated:
 
 
 def simulate_jobs(
-    jobs: Iterable[JobSpec] | Workload, processors: int = 10, *, plugins: Iterable[type] = (), **options: Any
+    jobs: Iterable[JobSpec] | Workload, machine: int | Cluster = 10, *, plugins: Iterable[type] = (), **options: Any
 ) -> Simulated:
     """Simulate a few jobs, and check what is true of every simulation.
 
@@ -82,21 +85,43 @@ def simulate_jobs(
     Args:
         jobs: as :func:`slurm_sim_plugins.testing.job` makes them: ``submit`` (0 if not
             said) and ``run`` (the limit) are as they are meant; or a workload.
-        processors: size of the machine.
+        machine: how many processors; or a cluster with nodes, as :func:`slurm_sim_plugins.testing.cluster` makes it.
         plugins: plugin classes of your own.
-        options: as for :func:`emulator.simulate`: ``scheduler="sched/mine"`` and others.
+        options: as for :func:`emulator.simulate`: ``scheduler="sched/mine"`` and others. The clock is the ideal one
+            if ``clock="slurm"`` is not said.
 
     Raises:
         AssertionError: an invariant does not hold.
         PluginError: a plugin failed.
     """
-    workload = jobs if isinstance(jobs, Workload) else workload_of(jobs)
     options.setdefault("catalogue", Catalogue())
+    if isinstance(machine, Cluster) and machine.conf is not None:
+        return _on_nodes(jobs, machine, {"clock": "ideal", "plugins": plugins, **options})
+    processors = machine.processors if isinstance(machine, Cluster) else machine
+    workload = jobs if isinstance(jobs, Workload) else workload_of(jobs)
     with tempfile.TemporaryDirectory() as folder:
         events = Path(folder) / "events.jsonl"
         result = simulate(workload, processors=processors, plugins=plugins, events=events, **options)
         lines = [json.loads(line) for line in events.read_text(encoding="utf-8").splitlines()]
     check_invariants(result, workload)
+    return Simulated(result, lines)
+
+
+def _on_nodes(jobs: Iterable[JobSpec] | Workload, here: Cluster, options: dict[str, Any]) -> Simulated:
+    """A simulation on a cluster with nodes."""
+    from emulator.testing.on_nodes import accounts_of, conf_of, request_of, user_of
+
+    if here.runs or here.queued or here.arrived:
+        raise ConfigurationError("a simulation begins on the empty cluster; give all jobs as jobs, with submit=")
+    specs, conf = [] if isinstance(jobs, Workload) else list(jobs), conf_of(here)
+    asked = [(spec, number, spec.submit or SUBMIT) for spec, number in zip(specs, numbered(specs), strict=True)]
+    work = jobs if isinstance(jobs, Workload) else [request_of(*each) for each in asked]
+    with tempfile.TemporaryDirectory() as folder:
+        # Where a run was is in the records of a folder.
+        out = Path(folder) / "run"
+        result = simulate(work, conf, accounts=accounts_of(here, list(map(user_of, specs))), out=out, **options)
+        lines = [json.loads(line) for line in (out / EVENTS).read_text(encoding="utf-8").splitlines()]
+    check_nodes(result, {node.name: node.cpus for node in conf.nodes})
     return Simulated(result, lines)
 
 

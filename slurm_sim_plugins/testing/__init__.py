@@ -1,10 +1,11 @@
 """For the unit tests of plugins: builders of situations, calls of hooks, drawings.
 
->>> from slurm_sim_plugins.sched.easy import Easy
->>> from slurm_sim_plugins.testing import cluster, job, play
->>> here = cluster(10).running(job(6, planned=100), since=-20).waiting(job(8), job(4, limit=60))
->>> play(Easy, here).started
-[3]
+>>> from slurm_sim_plugins.priority.sjf import Sjf
+>>> from slurm_sim_plugins.testing import call, cluster, job
+>>> call(Sjf, "priority_set", cluster(10).waiting(job(8, limit=50), job(4, limit=7)))
+[-50.0, -7.0]
+
+A scheduling pass is played, and jobs are simulated, by :mod:`emulator.testing`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from slurm_sim_plugins.testing.builders import Cluster, JobSpec, association, cluster, job, partition, qos
     from slurm_sim_plugins.testing.calling import call
     from slurm_sim_plugins.testing.drawing import draw
-    from slurm_sim_plugins.testing.playing import Played, play
     from slurm_sim_plugins.testing.recorder import HookCall, HookRecorder
     from slurm_sim_plugins.testing.scene import Scene
 
@@ -24,7 +24,6 @@ __all__ = [
     "HookCall",
     "HookRecorder",
     "JobSpec",
-    "Played",
     "Scene",
     "association",
     "call",
@@ -32,7 +31,6 @@ __all__ = [
     "draw",
     "job",
     "partition",
-    "play",
     "qos",
 ]
 
@@ -41,7 +39,6 @@ _HOMES = {
     "HookCall": "recorder",
     "HookRecorder": "recorder",
     "JobSpec": "builders",
-    "Played": "playing",
     "Scene": "scene",
     "association": "builders",
     "call": "calling",
@@ -49,7 +46,6 @@ _HOMES = {
     "draw": "drawing",
     "job": "builders",
     "partition": "builders",
-    "play": "playing",
     "qos": "builders",
 }
 

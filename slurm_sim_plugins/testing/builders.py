@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -91,7 +92,8 @@ def job(
         requeues: how often it was sent back to the queue.
         backfilled: whether its run went ahead of the head of the queue.
         facts: further columns of the workload: ``user=``, ``group=``, ``queue=``,
-            ``partition=``, ``predicted=``, and any other.
+            ``partition=``, ``predicted=``, and any other. On a cluster with nodes ``user=`` and the long
+            options of ``sbatch``: ``partition="gpu"``, ``gres="gpu:1"``, ``nodes=2``, ``mem="4G"``, ``exclusive=True``.
 
     Raises:
         ConfigurationError: a number that makes no sense.
@@ -153,7 +155,7 @@ class Cluster:
     """What a test says of a cluster; :func:`cluster` makes one.
 
     Attributes:
-        processors: size of the machine.
+        processors: size of the machine; 0 if it has nodes.
         now: simulated time in seconds.
         changed: what ``view.changed`` says: False if since the last pass jobs were only
             submitted, behind the head of the queue.
@@ -163,6 +165,9 @@ class Cluster:
         runs: what runs, in the order of starting.
         queued: who waits since before the last pass.
         arrived: who was queued since.
+        conf: the cluster with nodes: a ``slurm.conf``, as text or by its path; None where processors are counted.
+        accounts: of such a cluster, as commands of ``sacctmgr`` or the path of a file with them; None for none.
+        qos: of such a cluster, instead of accounts: the limits of each, by name, which hold for every user.
     """
 
     processors: int
@@ -174,6 +179,10 @@ class Cluster:
     runs: tuple[Running, ...] = ()
     queued: tuple[JobSpec, ...] = ()
     arrived: tuple[JobSpec, ...] = ()
+    conf: str | Path | None = None
+    accounts: str | Path | None = None
+    qos: Mapping[str, str] | None = None
+    _said: str = ""
     _steps: tuple[str, ...] = ()
 
     def running(
@@ -206,6 +215,12 @@ class Cluster:
             raise ConfigurationError(f"since={since:g} is later than now ({self.now:g}); what runs has started")
         runs = [Running(job, start, start + job.planned.running if until is None else float(until)) for job in jobs]
         stated: dict[str, Any] = {"since": since, "until": until, "tier": tier}
+        if self.conf is not None:
+            if tier is not None or where is not None or block is not None:
+                raise ConfigurationError(
+                    'on a cluster with nodes say job(nodelist="n1"); tier, where and block are not'
+                )
+            return self._and("running", jobs, stated, runs=(*self.runs, *runs))
         if self.tiers or tier is not None or where is not None:
             stated["where"] = numbers = None if where is None else list(where)
             runs = self._placed(runs, tier or FIRST_TIER, numbers)
@@ -275,13 +290,22 @@ class Cluster:
         return self._and("arriving", jobs, {}, arrived=(*self.arrived, *jobs))
 
     def scene(self) -> Scene:
-        """The situation itself, anew: jobs, queue, and a view to hand to a hook."""
+        """The situation itself, anew: jobs, queue, and a view to hand to a hook.
+
+        Raises:
+            ConfigurationError: it has nodes; a scheduling pass on them is played, and more is simulated.
+        """
+        if self.conf is not None:
+            raise ConfigurationError(
+                "one hook alone is called where processors are counted, as in cluster(10); on a cluster with nodes "
+                "play a pass (emulator.testing.play), or simulate jobs"
+            )
         from slurm_sim_plugins.testing.scene import Scene
 
         return Scene(self)
 
     def __repr__(self) -> str:
-        head = [f"{self.processors}"]
+        head = [self._said or f"{self.processors}"]
         for item in fields(self)[1:6]:
             value = getattr(self, item.name)
             if value != item.default:
@@ -294,13 +318,19 @@ class Cluster:
 
     def _check_widths(self, jobs: tuple[JobSpec, ...]) -> None:
         for job in jobs:
-            if job.processors > self.processors:
+            if self.conf is None and job.processors > self.processors:
                 raise ConfigurationError(f"{job} never fits: the cluster has {self.processors} processors")
 
 
 def cluster(
-    processors: int = 10,
+    machine: int | str | Path = 10,
     *,
+    nodes: int | None = None,
+    cpus: int = 1,
+    gpus: int = 0,
+    partitions: Mapping[str, str] | None = None,
+    accounts: str | Path | None = None,
+    qos: Mapping[str, str] | None = None,
     now: float = 0.0,
     changed: bool = True,
     compiled: bool = False,
@@ -309,17 +339,63 @@ def cluster(
 ) -> Cluster:
     """A cluster on which nothing runs and for which nobody waits; see :class:`Cluster`.
 
+    Args:
+        machine: how many processors; or a ``slurm.conf``: its text, or its path.
+        nodes: so many nodes, ``n1`` and so on, instead of ``machine``.
+        cpus: of each node.
+        gpus: of each node.
+        partitions: by name, what a ``PartitionName`` line says of it, such as ``"Nodes=n[1-2] MaxTime=60"``; the
+            first is the default one. One of all nodes, if none is said.
+        accounts: of a cluster with nodes: commands of ``sacctmgr``, or the path of a file with them.
+        qos: of a cluster with nodes: by name, what ``sacctmgr`` sets for it, such as ``"MaxJobsPerUser=2"``. Everybody
+            may use each; jobs have ``normal`` if they say nothing.
+        now: as the following ones, see :class:`Cluster`.
+        changed: whether more than submissions happened.
+        compiled: whether profiles are.
+        tiers: names of them.
+        blocks: of the machine.
+
     Raises:
-        ConfigurationError: it has no processors, the first tier has another name, or the blocks are of
-            another machine.
+        ConfigurationError: it has no processors, the first tier has another name, the blocks are of
+            another machine, or words do not go together.
     """
-    if blocks is not None and blocks.machine != processors:
-        raise ConfigurationError(f"cluster({processors}): its blocks are of a machine of {blocks.machine} processors")
+    said = {"nodes": nodes, "cpus": cpus, "gpus": gpus, "partitions": partitions, "accounts": accounts, "qos": qos}
+    stated = {name: value for name, value in said.items() if value not in (None, 0) and (name, value) != ("cpus", 1)}
+    if nodes is None and not isinstance(machine, int):
+        stated = {"": machine, **stated}
+    elif nodes is None and stated:
+        raise ConfigurationError(f"cluster: {', '.join(stated)} are of nodes; say nodes=4, or give a slurm.conf")
+    if stated:
+        if set(stated) & {"cpus", "gpus", "partitions"} and nodes is None:
+            raise ConfigurationError("cluster: nodes and partitions come from the slurm.conf; write them there")
+        if tiers or blocks is not None or (accounts is not None and qos is not None):
+            raise ConfigurationError("cluster: tiers and blocks are of counted processors; of accounts and qos say one")
+        conf = machine if nodes is None else _conf(nodes, cpus, gpus, partitions or {"p": "Nodes=ALL"})
+        words = ", ".join(f"{name}={value!r}" if name else repr(value) for name, value in stated.items())
+        assert not isinstance(conf, int)
+        return Cluster(0, float(now), changed, compiled, conf=conf, accounts=accounts, qos=qos, _said=words)
+    assert isinstance(machine, int)
+    if blocks is not None and blocks.machine != machine:
+        raise ConfigurationError(f"cluster({machine}): its blocks are of a machine of {blocks.machine} processors")
     if tiers and tiers[0] != FIRST_TIER:
         raise ConfigurationError(f"tiers={tiers}: the first is called {FIRST_TIER}")
-    if processors < 1:
-        raise ConfigurationError(f"cluster({processors}): a cluster has 1 processor or more")
-    return Cluster(processors, float(now), changed, compiled, tuple(tiers), blocks)
+    if machine < 1:
+        raise ConfigurationError(f"cluster({machine}): a cluster has 1 processor or more")
+    return Cluster(machine, float(now), changed, compiled, tuple(tiers), blocks)
+
+
+def _conf(nodes: int, cpus: int, gpus: int, partitions: Mapping[str, str]) -> str:
+    """A ``slurm.conf``."""
+    gres = f" Gres=gpu:{gpus}" if gpus else ""
+    lines = [
+        *("ClusterName=test", "SelectType=select/cons_tres", "SelectTypeParameters=CR_CPU", "PreemptMode=REQUEUE"),
+        *(("GresTypes=gpu",) if gpus else ()),
+        f"NodeName=n[1-{nodes}] CPUs={cpus}{gres}",
+        *(f"PartitionName={name} {words}" for name, words in partitions.items()),
+    ]
+    if "default=" not in "".join(lines).lower():
+        lines[-len(partitions)] += " Default=YES"
+    return "\n".join(lines) + "\n"
 
 
 def _text(value: object) -> str:

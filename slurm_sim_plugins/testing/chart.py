@@ -46,6 +46,8 @@ class Row:
     waits_until: float | None = None
     """Until when its waiting is drawn, if it still waits."""
     reserved: float | None = None
+    reason: str = ""
+    """Why it waits, where that is known."""
     lanes: list[Block] = field(default_factory=list)
 
     @property
@@ -146,7 +148,8 @@ def _on(row: Row) -> str:
 def _in_words(row: Row) -> str:
     said = [_bar_in_words(bar) for bar in row.bars]
     if row.waits_until is not None:
-        said.append("waits" if row.reserved is None else f"waits, reserved at {_seconds(row.reserved)}")
+        waits = f"waits: {row.reason}" if row.reason else "waits"
+        said.append(waits if row.reserved is None else f"{waits}, reserved at {_seconds(row.reserved)}")
     elif not row.bars:
         said.append("never ran")
     return "; ".join(said)

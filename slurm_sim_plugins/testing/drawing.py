@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from slurm_sim_plugins.decisions import FIRST_TIER
 from slurm_sim_plugins.processors import in_words
 from slurm_sim_plugins.testing.builders import Cluster
 from slurm_sim_plugins.testing.chart import MOST, WIDTH, Bar, Row, chart
-from slurm_sim_plugins.testing.playing import Played
 from slurm_sim_plugins.testing.scene import Scene
 
 
-def draw(what: Cluster | Scene | Played | Any, *, width: int = WIDTH, most: int = MOST) -> str:
+def draw(what: Cluster | Scene | Any, *, width: int = WIDTH, most: int = MOST) -> str:
     """Draw a situation, what a pass made of it, or the result of a simulation.
 
     One line a job: ``.`` it waits, ``=`` it ran, ``-`` it is planned to run, ``x`` it was
@@ -21,17 +21,16 @@ def draw(what: Cluster | Scene | Played | Any, *, width: int = WIDTH, most: int 
     only counts them; where there are tiers, on its own.
 
     Args:
-        what: a description, a scene, what :func:`play` returned, or a result.
+        what: a description, a scene, what ``play`` returned, or a result.
         width: columns of time, about.
         most: draw so many jobs, the first ones; what is left out is said.
     """
     if isinstance(what, Cluster):
         what = what.scene()
-    if isinstance(what, Played):
-        what = what.after
-    if isinstance(what, Scene):
-        return chart(what.rows(), what.view.total, what.now, width, most)
-    return chart(_rows_of_records(what.records), what.records.processors, None, width, most)
+    what = getattr(what, "after", what)
+    if hasattr(what, "records"):
+        return chart(_rows_of_records(what.records), what.records.processors, None, width, most)
+    return chart(what.rows(), what.view.total, what.now, width, most)
 
 
 def _rows_of_records(records: Any) -> list[Row]:
@@ -45,6 +44,10 @@ def _rows_of_records(records: Any) -> list[Row]:
         rows[job].bars.append(Bar(start, last, last, outcome == "PREEMPTED"))
     if records.stays is not None:
         _in_stays(rows, records.stays)
+    elif "nodes" in records.runs:
+        for (job, *_), nodes in zip(runs, records.runs["nodes"].tolist(), strict=True):
+            bars = rows[job].bars
+            bars[-1] = replace(bars[-1], place=nodes)
     return sorted(rows.values(), key=lambda row: (row.first, row.submit, row.job))
 
 

@@ -1,6 +1,6 @@
 """Fixtures of pytest for the hooks of plugins; a test that fails shows the schedule.
 
-pytest finds this module by its entry point. Simulations have fixtures of their own,
+pytest finds this module by its entry point. Passes and simulations have fixtures of their own,
 where the emulator is.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from slurm_sim_plugins.testing import Cluster, JobSpec, Played, Scene
+    from slurm_sim_plugins.testing import Cluster, JobSpec, Scene
 
 MOST_DRAWN = 3
 """A failing test shows so many schedules, the last ones."""
@@ -64,20 +64,6 @@ def call_hook(request: pytest.FixtureRequest) -> Callable[..., Any]:
         return call(plugin, hook, situation, **about)
 
     return call_hook
-
-
-@pytest.fixture
-def play(request: pytest.FixtureRequest) -> Callable[..., Played]:
-    """Plays one pass of a scheduler: ``play(plugin, situation).started``."""
-    from slurm_sim_plugins.testing import play
-    from slurm_sim_plugins.testing.calling import as_scene
-
-    def played(plugin: Any, situation: Cluster | Scene, **others: Any) -> Played:
-        scene = as_scene(situation)
-        remember(request, scene)
-        return play(plugin, scene, **others)
-
-    return played
 
 
 @pytest.fixture

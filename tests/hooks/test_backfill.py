@@ -16,12 +16,13 @@ from pandas import read_parquet
 
 from emulator.api import simulate
 from emulator.config.slurm import parse_slurm_conf
+from emulator.testing import play
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins import ConfigurationError, PluginError, Reserve, SchedulingView, Start, hookimpl
 from slurm_sim_plugins.manager import discover
 from slurm_sim_plugins.sched.backfill import Backfill
-from slurm_sim_plugins.testing import cluster, job, play
+from slurm_sim_plugins.testing import cluster, job
 from tests.helpers import JobRow, column, run, starts
 from tests.random_clusters import configuration, submission
 

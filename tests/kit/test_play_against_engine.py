@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator import Workload, simulate
+from emulator.testing import play
 from slurm_sim_plugins import Plan, Start, hookimpl
 from slurm_sim_plugins.backfill.sjf import Sjf
 from slurm_sim_plugins.jobs import Job
@@ -22,7 +23,7 @@ from slurm_sim_plugins.sched.fcfs import Fcfs
 from slurm_sim_plugins.sched.realtime import Realtime
 from slurm_sim_plugins.sched.venture import Venture
 from slurm_sim_plugins.select.blocks import InBlocks
-from slurm_sim_plugins.testing import Cluster, JobSpec, cluster, job, play
+from slurm_sim_plugins.testing import Cluster, JobSpec, cluster, job
 from slurm_sim_plugins.views import SchedulingView
 from tests.helpers import run
 

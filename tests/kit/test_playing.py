@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from emulator.testing import play
 from slurm_sim_plugins import MakeRoom, Plan, PluginError, Reserve, Start, Wake, hookimpl
 from slurm_sim_plugins.backfill.sjf import Sjf
 from slurm_sim_plugins.preempt.shadow_load import ShadowLoad
@@ -14,7 +15,7 @@ from slurm_sim_plugins.sched.conservative import Conservative
 from slurm_sim_plugins.sched.easy import Easy
 from slurm_sim_plugins.sched.fcfs import Fcfs
 from slurm_sim_plugins.sched.venture import Venture
-from slurm_sim_plugins.testing import cluster, job, play
+from slurm_sim_plugins.testing import cluster, job
 
 HERE = cluster(10).running(job(6, planned=100), since=-20).waiting(job(8), job(3, limit=50), job(2, limit=40), job(1))
 

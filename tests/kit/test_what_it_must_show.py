@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
+from emulator.testing import play
 from slurm_sim_plugins.priority.sjf import Sjf
 from slurm_sim_plugins.sched.easy import Easy
-from slurm_sim_plugins.testing import call, cluster, job, play
+from slurm_sim_plugins.testing import call, cluster, job
 
 CALLS = 300
 HERE = cluster(10).running(job(6, limit=100), since=-20).waiting(*[job(1 + size % 4) for size in range(10)])

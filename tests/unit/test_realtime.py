@@ -15,6 +15,7 @@ from emulator.cli import slurm_sim
 from emulator.config.preemption import Preemption
 from emulator.config.presets import preset
 from emulator.metrics.checkpoints import overheads
+from emulator.testing import play
 from emulator.testing.invariants import check_invariants
 from emulator.testing.places import check_places
 from emulator.workload.read import read_trace
@@ -27,7 +28,7 @@ from slurm_sim_plugins.preempt.realtime import Realtime as Sacrifice
 from slurm_sim_plugins.realtime import Thresholds, running_slowdown, waiting_slowdown
 from slurm_sim_plugins.sched.realtime import Realtime
 from slurm_sim_plugins.select.blocks import InBlocks
-from slurm_sim_plugins.testing import call, cluster, job, play
+from slurm_sim_plugins.testing import call, cluster, job
 
 FOUR = aligned(4, (512, 1024, 2048))
 HOUR = 3600.0

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from emulator import Result, Workload, simulate
 from emulator.accounting.runfolder import STAYS, read_run
 from emulator.cli import slurm_sim
+from emulator.testing import play
 from emulator.testing.invariants import check_invariants
 from emulator.workload.models import cpu_use, lublin99
 from slurm_sim_plugins import ConfigurationError, InputError, Move, Preempt, Start, Wake
@@ -19,7 +20,7 @@ from slurm_sim_plugins.execution.two_tier import Draws, Truncated, TwoTier, step
 from slurm_sim_plugins.manager import Catalogue
 from slurm_sim_plugins.processors import from_words, in_words, numbers, processors
 from slurm_sim_plugins.sched.two_tier import TwoTier as Scheduler
-from slurm_sim_plugins.testing import call, cluster, job, play
+from slurm_sim_plugins.testing import call, cluster, job
 from tests.helpers import column, times
 
 Jobs = list[tuple[int, float, int, float, float, float]]

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from emulator.testing.capacity import check_nodes
 from emulator.testing.conformance.report import DoesNotApply, Nonconformity
 from emulator.testing.conformance.subject import Subject
 from slurm_sim_plugins.errors import ConfigurationError
@@ -39,6 +40,8 @@ COMPANIONS = {"backfill": {"SchedulerType": "sched/easy"}, "preempt": {"Schedule
 
 def on_clusters(subject: Subject) -> None:
     """It runs on a cluster with nodes and partitions, under both clocks, and gives out no node's CPUs twice."""
+    from emulator.config.slurm import parse_slurm_conf
+
     machines = getattr(subject.factory, "machines", ("nodes",))
     if "nodes" not in machines:
         raise DoesNotApply(f"its class says that it is for machines of {' or '.join(machines)}")
@@ -48,9 +51,10 @@ def on_clusters(subject: Subject) -> None:
             raise Nonconformity(
                 f"with clock={clock}: two runs of the same submissions differ; keep no state beyond a run"
             )
-        crowded = _crowded(first)
-        if crowded:
-            raise Nonconformity(f"with clock={clock}: {crowded}")
+        try:
+            check_nodes(first, {node.name: node.cpus for node in parse_slurm_conf(CONF).nodes})
+        except AssertionError as error:
+            raise Nonconformity(f"with clock={clock}: {error}") from None
 
 
 def _simulated(subject: Subject, clock: str) -> Result:
@@ -81,21 +85,3 @@ def _simulated(subject: Subject, clock: str) -> Result:
 def _again(words: tuple[str, ...]) -> Iterable[str]:
     while True:
         yield from words
-
-
-def _crowded(result: Result) -> str:
-    """Where more CPUs are in use than there are; empty if nowhere."""
-    from emulator.config.slurm.hostlist import expand
-
-    changes: dict[str, list[tuple[float, int]]] = {}
-    columns = (result.records.runs[name].tolist() for name in ("nodes", "cpus", "start", "end"))
-    for nodes, counts, start, end in zip(*columns, strict=True):
-        for name, cpus in zip(expand(nodes), counts.split(","), strict=True):
-            changes.setdefault(name, []).extend([(start, int(cpus)), (end, -int(cpus))])
-    for name, moments in sorted(changes.items()):
-        used, most = 0, 4 if name.startswith("a") else 8
-        for time, change in sorted(moments):
-            used += change
-            if used > most:
-                return f"{used} of {most} CPUs of node {name} are in use at {time:g} s"
-    return ""

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.answers import Refused
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Move, Preempt, Reserve, Start, Wake
+from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.hookspecs import LOOPS
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.main_loop import in_order
 from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.select.blocks import InBlocks
-from slurm_sim_plugins.testing.builders import Cluster
-from slurm_sim_plugins.testing.calling import as_scene, ask, call, fresh, implementation, refuse
+from slurm_sim_plugins.testing import Cluster, call
+from slurm_sim_plugins.testing.calling import as_scene, ask, fresh, implementation, refuse
 from slurm_sim_plugins.testing.scene import Scene
+
+if TYPE_CHECKING:
+    from emulator.testing.on_nodes import NodeScene
 
 PATIENCE = 10_000
 """Decisions, over two for each job, before a pass counts as stuck; as in the emulator."""
@@ -27,20 +31,18 @@ class Played:
     Attributes:
         decisions: in the order in which they were yielded and carried out.
         after: the situation after the pass; time has not moved.
-        preempted: ids of the jobs that were sent back to the queue, in that order.
-        refused: ids of the jobs for which room was asked in vain.
+        started: ids of the jobs that were started, in that order; on a cluster with nodes also those that
+            Slurm's main loop started before the backfill of a scheduler that has no loop but that.
+        preempted: ids of the jobs that had to give way, in that order.
+        refused: ids of the jobs for which room was asked in vain; under Slurm's clock it is there later.
     """
 
-    def __init__(self, after: Scene) -> None:
+    def __init__(self, after: Scene | NodeScene) -> None:
         self.decisions: list[Decision] = []
-        self.after = after
+        self.after: Any = after
+        self.started: list[int] = []
         self.preempted: list[int] = []
         self.refused: list[int] = []
-
-    @property
-    def started(self) -> list[int]:
-        """Ids of the jobs that were started, in that order."""
-        return [decision.job.id for decision in self.decisions if isinstance(decision, Start)]
 
     @property
     def reserved(self) -> dict[int, float]:
@@ -65,9 +67,18 @@ class Played:
 
 
 def play(
-    plugin: Any, situation: Cluster | Scene, *, preempt: Any = None, backfill: Any = None, select: Any = None
+    plugin: Any,
+    situation: Cluster | Scene | NodeScene,
+    *,
+    preempt: Any = None,
+    backfill: Any = None,
+    select: Any = None,
+    clock: str | None = None,
 ) -> Played:
     """Play one pass of a scheduler.
+
+    On a cluster with nodes it is a pass of the emulator itself: of the scheduler's main loop (of Slurm's, if it has
+    none), then of its backfill. The other slots hold what the ``slurm.conf`` says, unless a plugin is given.
 
     Args:
         plugin: the scheduler: an instance, or a class of which one is made.
@@ -79,11 +90,18 @@ def play(
             is none.
         select: the plugin that chooses blocks, where there are some; the first one that is
             free if there is none.
+        clock: on a cluster with nodes: ``ideal`` (what is not said), or ``slurm``: then preempted jobs leave later.
 
     Raises:
         PluginError: a decision or an answer cannot be used; naming file and line.
+        ConfigurationError: the situation cannot be, or plugins and clock do not go with it.
     """
     scheduler = fresh(plugin)
+    if not (isinstance(situation, Scene) or (isinstance(situation, Cluster) and situation.conf is None)):
+        others = {"PreemptType": preempt, "BackfillType": backfill, "SelectType": select}
+        return _on_nodes(scheduler, situation, {slot: each for slot, each in others.items() if each is not None}, clock)
+    if clock not in (None, "ideal"):
+        raise ConfigurationError(f"clock={clock}: where processors are counted there is the ideal clock; give nodes")
     scene = as_scene(situation)
     order = _ordering(fresh(backfill), scene) if backfill is not None else None
     choice = Choice(fresh(select if select is not None else InBlocks), scene)
@@ -98,6 +116,26 @@ def play(
         scene.choose_blocks(None)
     scene.pass_is_over()
     return played.played
+
+
+def _on_nodes(scheduler: Any, situation: Any, others: dict[str, Any], clock: str | None) -> Played:
+    """A pass of the emulator itself."""
+    from emulator.testing.on_nodes import NodeScene
+
+    if isinstance(situation, NodeScene):
+        scene, known = situation, situation.plugins["SchedulerType"]
+        if others or clock not in (None, scene.clock) or scheduler is not known:
+            raise ConfigurationError(
+                f"the next pass is one of the same plugins, under the same clock: play({type(known).__name__.lower()}, "
+                "played.after), with the instance that played the first"
+            )
+    else:
+        plugins = {slot: fresh(each) for slot, each in others.items()}
+        scene = NodeScene(situation, {"SchedulerType": scheduler, **plugins}, clock or "ideal")
+    played = Played(scene)
+    played.started, played.preempted = scene.make_passes()
+    played.decisions, played.refused = scene.decisions, scene.refused
+    return played
 
 
 class Choice:
@@ -167,6 +205,8 @@ class _Pass:
             except Refused as refused:
                 self._refuse(refused)
             self.played.decisions.append(decision)
+            if isinstance(decision, Start):
+                self.played.started.append(decision.job.id)
 
     def _carry_out(self, decision: Decision) -> bool | None:
         scene = self._scene

@@ -1,0 +1,186 @@
+"""cluster(), play() and simulate_jobs() with nodes, partitions, GRES and QOS, under either clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.testing import play, simulate_jobs
+from slurm_sim_plugins import MakeRoom, PluginError, Preempt, Start, hookimpl
+from slurm_sim_plugins.errors import SlurmSimError
+from slurm_sim_plugins.preempt.shadow_load import ShadowLoad
+from slurm_sim_plugins.sched.backfill import Backfill
+from slurm_sim_plugins.sched.easy import Easy
+from slurm_sim_plugins.testing import cluster, draw, job
+
+CONF = """ClusterName=site
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+GresTypes=gpu
+NodeName=c[1-2] CPUs=4
+NodeName=g1 CPUs=4 Gres=gpu:2
+PartitionName=batch Nodes=c[1-2] Default=YES
+PartitionName=gpu Nodes=g1 PriorityTier=5
+"""
+BOOKS = "add account phys GrpJobs=1\nadd user ann account=phys\nadd user bob account=phys\n"
+SITE = cluster(CONF)
+CLOCKS = pytest.mark.parametrize("clock", ["ideal", "slurm"])
+
+
+def scheduler(schedule: Callable[..., Any]) -> type:
+    return type("Mine", (), {"name": "sched/mine", "schedule": hookimpl(lambda self, view: schedule(view))})
+
+
+@CLOCKS
+def test_a_pass_on_a_sites_cluster(clock: str) -> None:
+    here = SITE.running(job(8, limit=120), since=-20).waiting(job(8), job(1, partition="gpu", gres="gpu:1"), job(4))
+    played = play(Easy, here, clock=clock)
+    assert (played.started, played.reserved) == ([3], {2: 100})
+    assert played.after.nodes == {1: "c[1-2]", 3: "g1"}
+    assert played.after.reasons == {2: "Resources", 4: "Resources"}
+    assert [each.id for each in played.after.view.queue] == [2, 4]
+    assert repr(here).startswith("cluster('ClusterName=site")
+
+
+def test_a_file_and_its_accounts(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text(
+        CONF + "AccountingStorageEnforce=limits\nAccountingStorageType=accounting_storage/slurmdbd\n"
+    )
+    (tmp_path / "books.cfg").write_text(BOOKS)
+    for accounts in (BOOKS, tmp_path / "books.cfg", str(tmp_path / "books.cfg")):
+        here = cluster(str(tmp_path / "slurm.conf"), accounts=accounts).waiting(job(user="ann"), job(user="bob"), job())
+        with pytest.raises(SlurmSimError, match=r"job\(1\) is refused: Invalid account"):
+            play(Easy, here)
+        played = play(Easy, here.__class__(**{**vars(here), "queued": here.queued[:2]}))
+        assert (played.started, played.after.reasons) == ([1], {2: "AssocGrpJobsLimit"}), accounts
+
+
+def test_words_for_a_small_one() -> None:
+    parts = {"short": "Nodes=ALL MaxTime=60", "gpu": "Nodes=n[3-4] PriorityTier=2"}
+    here = cluster(nodes=4, cpus=2, gpus=1, partitions=parts, qos={"normal": "MaxJobsPerUser=2", "urgent": ""})
+    jobs = [job(2, limit=7200), *[job(1)] * 3, job(1, qos="urgent"), job(2, nodes=2, partition="gpu", gres="gpu:1")]
+    played = play(Backfill, here.waiting(*jobs))
+    assert played.started == [6, 2, 5]
+    assert played.after.reasons == {1: "PartitionTimeLimit", **dict.fromkeys((3, 4), "QOSMaxJobsPerUserLimit")}
+
+
+def test_priorities_and_times_are_as_they_are_said() -> None:
+    here = cluster(nodes=1, cpus=2).running(job(2, limit=600, planned=90), since=-10, until=50)
+    played = play(Easy, here.waiting(job(2, limit=60), job(2, priority=3, limit=60)))
+    assert played.reserved == {3: 50}
+    here = cluster(nodes=1, cpus=2, now=100).running(job(1, limit=600, planned=90), since=40, until=110)
+    played = play(Easy, here.waiting(job(2), job(1, planned=5, limit=60), job(1, planned=15, limit=60)))
+    assert (played.reserved, played.started) == ({2: 110}, [3])
+    assert [run.planned_end for run in played.after.view.running] == [105, 110]
+
+
+@CLOCKS
+def test_room_is_there_at_once_or_later(clock: str) -> None:
+    def rude(view: Any) -> Generator[Any, bool, None]:
+        for entry in view.queue:
+            if (yield MakeRoom(entry)):
+                yield Start(entry)
+
+    here = cluster(nodes=1, cpus=2).running(job(2, priority=1), since=-10).waiting(job(2, priority=9))
+    played = play(scheduler(rude), here, preempt=ShadowLoad, clock=clock)
+    assert played.preempted == [1]
+    assert (played.started, played.refused) == (([2], []) if clock == "ideal" else ([], [2]))
+
+
+def test_the_next_pass_is_played_with_the_same_instance() -> None:
+    easy = Easy()
+    played = play(easy, SITE.running(job(8), since=-60).waiting(job(8)))
+    played.after.later(40)
+    played.after.end(1)
+    played.after.submit(job(2, partition="gpu"))
+    assert (played.after.state(1), played.after.now) == ("COMPLETED", 40)
+    again = play(easy, played.after)
+    assert again.started == [3, 2]
+    assert "c[1-2]" in draw(again)
+    for wrong in (Easy, Easy()):
+        with pytest.raises(SlurmSimError, match=r"play\(easy, played.after\)"):
+            play(wrong, played.after)
+    with pytest.raises(SlurmSimError, match="does not run, it is COMPLETED"):
+        played.after.end(1)
+    with pytest.raises(SlurmSimError, match="there is no job 9 here; there are 1, 2, 3"):
+        played.after.end(9)
+    with pytest.raises(SlurmSimError, match="time goes one way"):
+        played.after.later(-1)
+
+
+def test_the_line_at_fault_is_that_of_the_plugin() -> None:
+    def wrong(view: Any) -> Generator[Any, bool, None]:
+        yield Preempt(view.queue[0].job)
+
+    with pytest.raises(PluginError, match=r"sched/mine, hook schedule, job 1, time 7 s, .*test_on_nodes.py:\d+"):
+        play(scheduler(wrong), cluster(nodes=1, now=7).waiting(job()))
+
+
+def test_why_who_waits_is_drawn() -> None:
+    drawn = draw(play(Easy, SITE.running(job(8, limit=120)).waiting(job(8))))
+    assert "c[1-2]  -----" in drawn
+    assert drawn.endswith(">  waits: Resources, reserved at 120")
+
+
+@CLOCKS
+def test_a_simulation(clock: str) -> None:
+    jobs = [job(8, run=100, limit=120), job(8, submit=1, run=10, limit=60), job(1, submit=2, partition="gpu", run=5)]
+    done = simulate_jobs(jobs, SITE, scheduler="sched/easy", clock=clock)
+    assert sorted(done.starts, key=done.starts.__getitem__) == [1, 3, 2]
+    assert (done.starts == {1: 0, 2: 100, 3: 2}) == (clock == "ideal")
+    assert [line["job"] for line in done.events if line["event"] == "end"] == [3, 1, 2]
+    assert "c[1-2]" in repr(done)
+    assert simulate_jobs(jobs[:2], cluster(8)).starts == {1: 0, 2: 100}
+
+
+def test_jobs_that_never_end_are_told() -> None:
+    with pytest.raises(AssertionError, match="have not ended"):
+        simulate_jobs([job(4)], cluster(CONF.replace("c[1-2] CPUs=4", "c[1-2] CPUs=4 State=DOWN")))
+
+
+NODES = cluster(nodes=2, cpus=4)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (
+            lambda: NODES.waiting(job(partion="x")),
+            r"job\(1, partion='x'\): .*did you mean 'partition'.*options of sbatch",
+        ),
+        (lambda: NODES.waiting(job(partition="x")), r"job\(1, partition='x'\) is refused: Invalid partition"),
+        (lambda: NODES.waiting(job(gres="gpu:1")), "is refused: .* not available"),
+        (lambda: NODES.waiting(job(limit=100)), "whole minutes; say limit=120"),
+        (lambda: NODES.waiting(job(submit=5)), "submitted at 5, later than it waits or runs"),
+        (
+            lambda: NODES.running(job(8), job(1)),
+            r"job\(1\) cannot run in partition p beside what runs \(job 1 on n\[1-2\]",
+        ),
+        (lambda: NODES.running(job(8), since=-60, until=-65), "until=-65 is after its start, and within its limit"),
+        (lambda: NODES.running(job(8), where=[1]), r"with nodes say job\(nodelist="),
+        (lambda: NODES.scene(), "one hook alone is called where processors are counted"),
+        (lambda: cluster("slurm.cnf"), "slurm.cnf: cannot be read"),
+        (lambda: cluster(CONF + "PartitionNam=x\n"), "slurm.conf:9: .*PartitionName"),
+        (lambda: cluster(gpus=2), "gpus are of nodes; say nodes=4"),
+        (lambda: cluster(CONF, cpus=3), "come from the slurm.conf"),
+        (lambda: cluster(nodes=2, qos={"normal": "MaxJobPerUser=2"}), "did you mean 'MaxJobsPerUser'"),
+        (lambda: cluster(nodes=2, partitions={"a": "Nodse=n1"}), "did you mean 'Nodes'"),
+        (lambda: cluster(nodes=2, tiers=("fg", "bg")), "of counted processors"),
+        (lambda: cluster(nodes=2, qos={}, accounts=BOOKS), "say one"),
+    ],
+)
+def test_what_cannot_be_is_told(make: Callable[[], Any], words: str) -> None:
+    with pytest.raises(SlurmSimError, match=words):
+        play(Easy, make())
+
+
+def test_what_goes_with_one_kind_of_machine_only() -> None:
+    with pytest.raises(SlurmSimError, match="counted there is the ideal clock; give nodes"):
+        play(Easy, cluster(4), clock="slurm")
+    with pytest.raises(SlurmSimError, match="begins on the empty cluster"):
+        simulate_jobs([job()], NODES.waiting(job()))
+    with pytest.raises(SlurmSimError, match="clock is one of"):
+        play(Easy, NODES, clock="fast")
