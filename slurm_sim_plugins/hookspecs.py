@@ -90,7 +90,9 @@ class SchedSpec:
         was requeued, or for which a :class:`Wake` was asked; where there are tiers, also
         when jobs only run in another than the first. A plugin whose class says
         ``only_starts = True`` promises to do nothing but start what fits; it is not
-        called when only jobs that do not fit were submitted behind the head.
+        called when only jobs that do not fit were submitted behind the head. One whose class says
+        ``by_order = True`` promises to look at the order of the queue, not at the numbers of
+        priorities; on a cluster a renewal of the numbers that leaves the order calls for no pass then.
         Answers: decisions, one at a time. Each is validated and applied before the
         generator resumes, so the view is always current. Only ``yield MakeRoom(job)``
         returns something: True when the job now fits, False when nobody was touched.
@@ -150,7 +152,8 @@ class PreemptSpec:
     configuration exempts (PreemptExemptTime, min_exempt_priority, PreemptMode=OFF or PRIORITY)
     stays. Slurm's selection may try the runs in another order (``reorder_count``) only if the
     class says ``reorders = True``. A class that says ``takes_turns = True`` names nobody with
-    PreemptMode=GANG: with Slurm's time slices, a job that could preempt shares nodes instead.
+    PreemptMode=GANG: with Slurm's time slices, a job that could preempt shares nodes instead. One
+    that says ``by_order = True`` promises not to look at the numbers of priorities.
     """
 
     @hookspec(firstresult=True)

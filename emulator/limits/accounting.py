@@ -58,6 +58,7 @@ class Accounting:
         by_level: whether Fair Tree works out who is favoured.
         steady_after: seconds after which usage is steady if the same jobs run on; a year where it does not decay.
         exempts: for how long jobs of some quality of service cannot be preempted, in seconds.
+        has_thresholds: whether a limit holds below some priority (``MinPrioThreshold``).
         stops: whether a job at a limit blocks its partition (``assoc_limit_stop``).
     """
 
@@ -119,6 +120,7 @@ class Accounting:
             one.grp_accrue is not None or one.max_accrue is not None or one.max_accrue_account is not None
             for one in bounds
         )
+        self.has_thresholds = any(one.least_priority is not None for one in bounds)
         exempt = [quality.exempt_time for quality in manager.qualities.values()]
         self.exempts = max(filter(None, exempt), default=0.0)
         self._lifts = any(quality.flags & LIFTING for quality in manager.qualities.values())

@@ -227,7 +227,7 @@ class PluginScheduler:
         if self._hooks.schedule is None:
             schedule(self.cluster, self._controls)
             return
-        if not self.cluster.order.pairs():
+        if not self.cluster.order:
             return
         self._make_pass("schedule", self._hooks.schedule)
         for job in list(self.cluster.untold.values()):
@@ -238,7 +238,7 @@ class PluginScheduler:
         """Make a cycle of the plugin's backfill."""
         assert self._hooks.backfill is not None
         kept = NOTHING_KEPT if self.cluster.planned is not None else None
-        if self.cluster.order.pairs():
+        if self.cluster.order:
             kept = self._make_pass("backfill", self._hooks.backfill) or kept
         self.cluster.planned = kept
 

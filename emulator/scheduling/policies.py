@@ -80,6 +80,8 @@ class Policies:
         self.names_victims = self._hooks.preempt_candidates is not None
         self.plans = self._hooks.walltime_submit is not None
         self.period = self._hooks.priority_period
+        asked = self.preempt, selection.plugins[selection.slots["SchedulerType"]]
+        self._by_order = all(getattr(plugin, "by_order", False) for plugin in asked)
         for partition in cluster.partitions.values():
             partition.seen, partition.tres = SeenPartition(partition), tres_totals(partition, cluster)
 
@@ -257,9 +259,10 @@ class Policies:
         return before != self._ranking
 
     def renew(self) -> bool:
-        """A period of the priority plugin has ended: jobs get new numbers; whether that of any has changed.
+        """A period of the priority plugin has ended: jobs get new numbers; whether that matters to a pass.
 
-        Jobs on hold, and those that were given a priority, keep theirs.
+        Jobs on hold, and those that were given a priority, keep theirs. As long as the order stays, numbers matter
+        only where there are thresholds, and to plugins that do not say ``by_order``.
         """
         cluster = self._cluster
         jobs = [*cluster.waiting.values()]
@@ -268,8 +271,10 @@ class Policies:
         jobs = [job for job in jobs if not (job.fixed_priority or job.on_hold)]
         if not (jobs and self.set_priorities(jobs)):
             return False
-        cluster.order.changed()
-        return True
+        has_thresholds = cluster.parameters.has_thresholds or bool(
+            cluster.accounting is not None and cluster.accounting.has_thresholds
+        )
+        return cluster.order.renumbered() or has_thresholds or not self._by_order
 
     # Preemption
 

@@ -32,6 +32,8 @@ class Job:
     """A job from submission to its end; times in seconds.
 
     Attributes:
+        id: its id.
+        place: its place among those of equal priority: by id, tasks of an array by index.
         request: what it asked for.
         partitions: where it may run, highest tier first.
         wants: what it needs of the machine in each partition, by name.
@@ -107,11 +109,13 @@ class Job:
     fixed_priority: bool = False
     lifted: frozenset[str] = NOTHING
     entries: tuple[Entry, ...] = ()
+    id: int = field(init=False)
+    place: tuple[int, int] = field(init=False)
 
-    @property
-    def id(self) -> int:
-        """Its id."""
-        return self.request.id
+    def __post_init__(self) -> None:
+        request = self.request
+        self.id = request.id
+        self.place = (request.id, 0) if request.array is None else (request.array, request.task)
 
     @property
     def reason(self) -> str:
@@ -137,11 +141,6 @@ class Job:
     def name(self) -> str:
         """Its name."""
         return self.request.name
-
-    @property
-    def place(self) -> tuple[int, int]:
-        """Its place among those of equal priority: by id, tasks of an array by index."""
-        return (self.id, 0) if self.request.array is None else (self.request.array, self.request.task)
 
     @property
     def last_start(self) -> float:

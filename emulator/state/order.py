@@ -38,7 +38,7 @@ class Order:
         return bool(self._pairs)
 
     def changed(self) -> None:
-        """Priorities, tiers or holds of any jobs may have changed: all of them are ordered anew."""
+        """Priorities, tiers or holds of any jobs may have changed: all of them are ordered again."""
         self._stale = True
 
     def settle(self, job: Job) -> None:
@@ -71,14 +71,25 @@ class Order:
         """The places of a job, one in each of its partitions."""
         return self._ranks.get(job.id, ())
 
+    def renumbered(self) -> bool:
+        """Priorities of any jobs have changed; whether the pairs now come in another order."""
+        before, known = self._pairs, not self._stale
+        self._order_anew()
+        if not known or len(before) != len(self._pairs):
+            return True
+        return any(old[1] is not new[1] or old[2] is not new[2] for old, new in zip(before, self._pairs, strict=True))
+
     def _order_anew(self) -> None:
         self._stale = False
-        self._pairs = [pair for job in self._waiting.values() if _may_be_tried(job) for pair in _pairs_of(job)]
-        self._pairs.sort()
-        self._ranks = {}
-        for rank, job, _ in self._pairs:
-            self._ranks.setdefault(job.id, []).append(rank)
-        self.kinds = Counter(map(_kind, self._pairs))
+        self._pairs = pairs = []
+        self._ranks = ranks = {}
+        for job in self._waiting.values():
+            if _may_be_tried(job):
+                of_job = _pairs_of(job)
+                pairs += of_job
+                ranks[job.id] = [pair[0] for pair in of_job]
+        pairs.sort()
+        self.kinds = Counter(map(_kind, pairs))
 
 
 def _may_be_tried(job: Job) -> bool:
@@ -88,12 +99,13 @@ def _may_be_tried(job: Job) -> bool:
 
 
 def _pairs_of(job: Job) -> list[Pair]:
-    return [(_rank(job, place), job, partition) for place, partition in enumerate(job.partitions)]
-
-
-def _rank(job: Job, place: int) -> Rank:
-    partition = job.partitions[place]
-    return (-partition.tier, -job.number_in(partition.name), *job.place, place)
+    if len(job.partitions) == 1:
+        partition = job.partitions[0]
+        return [((-partition.tier, -job.priority, *job.place, 0), job, partition)]
+    return [
+        ((-partition.tier, -job.number_in(partition.name), *job.place, place), job, partition)
+        for place, partition in enumerate(job.partitions)
+    ]
 
 
 def _kind(pair: Pair) -> tuple[str, str]:

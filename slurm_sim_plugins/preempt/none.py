@@ -9,3 +9,4 @@ class NoPreemption:
     """Nobody is preempted: the default, for which no hook is called."""
 
     name: ClassVar[str] = "preempt/none"
+    by_order: ClassVar[bool] = True

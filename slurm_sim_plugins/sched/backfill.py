@@ -46,6 +46,7 @@ class Backfill:
     """
 
     name: ClassVar[str] = "sched/backfill"
+    by_order: ClassVar[bool] = True
     bf_interval: float = 30
     bf_window: float = 1440
     bf_resolution: float = 60

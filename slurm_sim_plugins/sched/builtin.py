@@ -23,6 +23,7 @@ class Builtin:
     """
 
     name: ClassVar[str] = "sched/builtin"
+    by_order: ClassVar[bool] = True
     bf_interval: ClassVar[float] = 0.0
 
     @hookimpl

@@ -32,6 +32,7 @@ class Easy:
 
     name: ClassVar[str] = "sched/easy"
     only_starts: ClassVar[bool] = True
+    by_order: ClassVar[bool] = True
 
     def __init__(self, reservation: Literal["recompute", "sticky", "ratchet"] = "recompute") -> None:
         self._kept = reservation

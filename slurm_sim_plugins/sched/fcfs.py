@@ -20,6 +20,7 @@ class Fcfs:
 
     name: ClassVar[str] = "sched/fcfs"
     only_starts: ClassVar[bool] = True
+    by_order: ClassVar[bool] = True
 
     @hookimpl
     def schedule(self, view: SchedulingView) -> Generator[Decision, bool, None]:

@@ -38,6 +38,7 @@ class Venture:
 
     name: ClassVar[str] = "sched/venture"
     only_starts: ClassVar[bool] = True
+    by_order: ClassVar[bool] = True
 
     def __init__(
         self, single_head: bool = False, extra: bool = False, restart: bool = True, pin_regular: bool = False

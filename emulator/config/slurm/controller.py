@@ -94,6 +94,12 @@ class Parameters:
     max_mem_per_cpu: float | None
     max_mem_per_node: float | None
 
+    @property
+    def has_thresholds(self) -> bool:
+        """Whether a priority is compared with a number or with that of a run, and not only with those in the queue."""
+        exempts = self.preempt_min_exempt_priority < float("inf") or "PRIORITY" in self.preempt_mode
+        return bool(self.bf_min_prio_reserve) or exempts
+
 
 def parameters_of(conf: SlurmConf) -> Parameters:
     """The parameters of a configuration, with Slurm's defaults."""
