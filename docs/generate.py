@@ -31,7 +31,9 @@ def hooks() -> str:
     """The hook reference: the specifications, in their order."""
     parts = ["# Hooks\n", inspect.getdoc(sys.modules["slurm_sim_plugins.hookspecs"]) or ""]
     parts.append("\n\n| slot | plugins | default |\n|---|---|---|")
-    parts += [f"\n| `{slot}` | `{kind}/...` | `{DEFAULTS[slot]}` |" for slot, kind in SLOTS.items()]
+    for slot, kind in SLOTS.items():
+        default = f"`{DEFAULTS[slot]}`" if DEFAULTS[slot] else "none"
+        parts.append(f"\n| `{slot}` | `{kind}/...` | {default} |")
     parts.append(f"\n\n{WHERE_CALLED}\n\n{_hook_table()}\n\n{WHERE_NOT}")
     for kind, spec in SPECS.items():
         parts.append(f"\n\n## {kind}\n\n{inspect.getdoc(spec)}")
@@ -48,8 +50,9 @@ WHERE_CALLED = """## Which hook is called where
 
 By machine and clock: *called* where there is occasion to; *warned*: the run goes on, and a warning names plugin and
 hook; *refused*: so is the run, and the message names both. Any plugin may have the hooks of an observer."""
-WHERE_NOT = """Slurm's clock goes with the nodes of a `slurm.conf` alone. A SelectType with `select_nodes` and a method
-`blocks` makes blocks of processors, an ExecutionType with `progress_rate` makes tiers."""
+WHERE_NOT = """Under Slurm's clock processors (`--processors N --clock slurm`) are nodes, too: a cluster of one
+partition with one node of N CPUs, where limits are whole minutes; blocks and tiers are refused there. A SelectType with
+`select_nodes` and a method `blocks` makes blocks of processors, an ExecutionType with `progress_rate` makes tiers."""
 
 
 def _hook_table() -> str:

@@ -18,7 +18,7 @@ from emulator.accounting.runfolder import EVENTS, open_events
 from emulator.config.options import SLOT_OPTIONS, Config, resolve_slots
 from emulator.files import open_beside, take_place
 from emulator.hookwatch import watching
-from emulator.runs import ClusterRun, CountedRun
+from emulator.runs import ClusterRun, CountedRun, processors_of
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import ConfigurationError, PluginError, StandstillError, meant
 from slurm_sim_plugins.manager import Catalogue, PluginInfo, Selection, discover
@@ -97,7 +97,8 @@ def simulate(
     Args:
         workload: the jobs, or the name of a trace; for the cluster of a ``slurm.conf`` also submissions.
         machine: the number of processors; or a ``slurm.conf``, read or by its path. By default the
-            processors of ``config``, or those that the trace states.
+            processors of ``config``, or those that the trace states. Under Slurm's clock
+            (``clock="slurm"``) processors are one node of a cluster with one partition.
         config: how to simulate.
         plugins: plugin classes of your own, to be named in ``config`` or ``options``.
         catalogue: plugins that were found; by default the bundled and the installed ones.
@@ -129,8 +130,14 @@ def simulate(
     engine: CountedRun | ClusterRun
     if conf is None:
         config = _counted(config, machine, {"accounts": accounts, "actions": actions, "timing": timing})
-        engine = CountedRun(_read(workload, config), config, catalogue)
-    else:
+        workload = jobs = _read(workload, config)
+        if config.clock == "slurm":
+            from emulator.config.slurm.flat import flat_cluster
+
+            conf, config = flat_cluster(processors_of(config, jobs), config)
+        else:
+            engine = CountedRun(jobs, config, catalogue)
+    if conf is not None:
         if keeper is not None:
             raise ConfigurationError("snapshots are of machines whose processors are counted; leave keeper out")
         engine = ClusterRun(_submissions(workload, conf), conf, config, catalogue, accounts, actions, timing)
@@ -252,8 +259,6 @@ def _counted(config: Config, machine: Any, of_clusters: Mapping[str, object]) ->
     for name, given in of_clusters.items():
         if given:
             raise ConfigurationError(f"{name}: goes with a slurm.conf as the machine")
-    if config.clock == "slurm":
-        raise ConfigurationError("clock=slurm: goes with a slurm.conf as the machine, which says what it needs to know")
     if machine is None:
         return config
     if config.processors not in (None, machine):

@@ -9,12 +9,14 @@ pluggy. ``dispatch="pluggy"`` sends every call through pluggy; the schedule is t
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Literal, NoReturn
 
+import pluggy
+
 from slurm_sim_plugins.errors import PluginError
-from slurm_sim_plugins.hookspecs import LOOPS, SLOTS, SPECS
-from slurm_sim_plugins.manager import Selection
+from slurm_sim_plugins.hookspecs import LOOPS, PROJECT, SLOTS, SPECS
+from slurm_sim_plugins.manager import Selection, named
 
 Dispatch = Literal["resolved", "pluggy"]
 FAILURES = (Exception, SystemExit)
@@ -40,7 +42,7 @@ class Hooks:
         self.priority_set = self._resolve("priority_set")
         scheduler = selection.slots["SchedulerType"]
         # A wrapper alone makes no loop.
-        has = {hook: any(name == scheduler for name, _ in selection.implementations(hook)) for hook in LOOPS}
+        has = {hook: self._have(hook, [scheduler]) for hook in LOOPS}
         self.schedule = self._resolve("schedule") if has["schedule"] else None
         self.backfill = self._resolve("backfill") if has["backfill"] else None
         self.backfill_candidates = self._resolve("backfill_candidates")
@@ -52,11 +54,17 @@ class Hooks:
         self.walltime_pending = self._resolve("walltime_pending")
         self.walltime_learn = self._resolve("walltime_learn")
         self.progress_rate = self._resolve("progress_rate")
+        site = named("PrioritySiteFactorPlugin", selection.slots["PrioritySiteFactorPlugin"])
+        self.site_factor = self._resolve("site_factor") if self._have("site_factor", site) else None
+        chain = named("JobSubmitPlugins", selection.slots["JobSubmitPlugins"])
+        self.job_submit = [
+            (name, self._resolve("job_submit", {*chain} - {name})) for name in chain if self._have("job_submit", [name])
+        ]
         execution = selection.slots["ExecutionType"]
         # A wrapper alone does not make tiers.
-        self.tiered = any(name == execution for name, _ in selection.implementations("progress_rate"))
+        self.tiered = self._have("progress_rate", [execution])
         select = selection.slots["SelectType"]
-        self.placed = any(name == select for name, _ in selection.implementations("select_nodes"))
+        self.placed = self._have("select_nodes", [select])
         self.job_submitted = self._resolve("job_submitted")
         self.job_started = self._resolve("job_started")
         self.job_requeued = self._resolve("job_requeued")
@@ -100,7 +108,14 @@ class Hooks:
         return next(self._selection.slots[slot] for slot, of in SLOTS.items() if of == kind)
 
     def refuse(
-        self, hook: str, message: str, *, time: float, job: object | None = None, where: str | None = None
+        self,
+        hook: str,
+        message: str,
+        *,
+        time: float,
+        job: object | None = None,
+        where: str | None = None,
+        plugin: str = "",
     ) -> NoReturn:
         """End the simulation because of an answer that cannot be used.
 
@@ -108,7 +123,8 @@ class Hooks:
             PluginError: always; where no line is known, it names the first one of the hook.
         """
         where = where or self._selection.line_of(hook)
-        raise PluginError(message, plugin=self.plugin_for(hook), hook=hook, job=job, time=time, where=where) from None
+        plugin = plugin or self.plugin_for(hook)
+        raise PluginError(message, plugin=plugin, hook=hook, job=job, time=time, where=where) from None
 
     def fail(self, hook: str, error: BaseException, *, time: float, job: object | None = None) -> NoReturn:
         """End the simulation because a hook raised; what the emulator raised itself passes through.
@@ -121,11 +137,25 @@ class Hooks:
             raise error
         raise blamed from error
 
-    def _resolve(self, hook: str) -> Hook:
-        implementations = [impl for _, impl in self._selection.implementations(hook)]
+    def _have(self, hook: str, plugins: Collection[str]) -> bool:
+        """Whether one of some plugins implements a hook: a wrapper alone answers nothing."""
+        return any(name in plugins for name, _ in self._selection.implementations(hook))
+
+    def _manager_without(self, without: Collection[str]) -> pluggy.PluginManager:
+        """A manager with the same plugins but for some."""
+        manager, whole = pluggy.PluginManager(PROJECT), self._selection.manager
+        for spec in SPECS.values():
+            manager.add_hookspecs(spec)
+        for name, plugin in whole.list_name_plugin():
+            if name not in without:
+                manager.register(plugin, name)
+        return manager
+
+    def _resolve(self, hook: str, without: Collection[str] = ()) -> Hook:
+        implementations = [impl for name, impl in self._selection.implementations(hook) if name not in without]
         if not implementations:
             return None
-        caller = getattr(self._selection.manager.hook, hook)
+        caller = getattr((self._manager_without(without) if without else self._selection.manager).hook, hook)
         arguments = tuple(caller.spec.argnames)
         plain = len(implementations) == 1 and not (implementations[0].wrapper or implementations[0].hookwrapper)
         if not plain or self._dispatch == "pluggy":

@@ -17,7 +17,7 @@ Answer = Literal["called", "warned", "refused"]
 """Of a plugin with the hook: it is called where there is occasion to; the run goes on with a warning; there is none."""
 BLOCKS, TIERS = "blocks", "tiers"
 COMBINATIONS = ((PROCESSORS, "ideal"), (BLOCKS, "ideal"), (TIERS, "ideal"), (NODES, "ideal"), (NODES, "slurm"))
-"""Machine and clock; Slurm's clock is that of nodes alone, and refused elsewhere."""
+"""Machine and clock; under Slurm's clock counted processors are one node, and blocks and tiers are refused."""
 Row = Mapping[tuple[str, str], Answer]
 
 
@@ -40,6 +40,8 @@ HOOKS: Mapping[str, Row] = {
     "walltime_pending": EVERYWHERE,
     "walltime_learn": EVERYWHERE,
     "progress_rate": _on(TIERS),
+    "site_factor": EVERYWHERE,
+    "job_submit": EVERYWHERE,
     "job_submitted": EVERYWHERE,
     "job_started": EVERYWHERE,
     "job_requeued": EVERYWHERE,

@@ -89,7 +89,7 @@ def _job_of(hook: FrameType) -> object:
     """The job that a hook is asked about: of several the first, of a scheduling pass the head of the queue."""
     given = hook.f_locals
     view = given.get("view")
-    for one in (given.get("job"), getattr(given.get("run"), "job", None), *_of(view, "job", "preemptor")):
+    for one in (given.get("job"), getattr(given.get("run"), "job", None), *_of(view, "job", "preemptor", "submission")):
         if one is not None:
             return one
     for several in _of(view, "to_set", "to_try", "waiting", "changed"):

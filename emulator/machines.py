@@ -34,18 +34,24 @@ def check_machines(selection: Selection, names: Iterable[str], machine: str) -> 
             )
 
 
-def check_order(selection: Selection) -> None:
-    """Refuse an order of candidates beside a scheduler that never asks for one.
+def check_companions(selection: Selection) -> None:
+    """Refuse what no other plugin asks for: an order of candidates, and a site factor.
 
     Args:
         selection: the plugins of a run.
 
     Raises:
-        ConfigurationError: the scheduler leaves the main loop to the emulator.
+        ConfigurationError: the scheduler leaves the main loop to the emulator, or the priority plugin gives no numbers.
     """
     scheduler, order = selection.slots["SchedulerType"], selection.slots["BackfillType"]
     if selection.implementations("backfill_candidates") and not selection.implementations("schedule"):
         raise ConfigurationError(
             f"BackfillType={order}: {scheduler} tries jobs in the order of the queue; select a scheduler that asks "
             "view.candidates(), such as sched/easy"
+        )
+    priority, factor = selection.slots["PriorityType"], selection.slots["PrioritySiteFactorPlugin"]
+    if selection.implementations("site_factor") and not selection.implementations("priority_set"):
+        raise ConfigurationError(
+            f"PrioritySiteFactorPlugin={factor}: {priority} gives no numbers that it could be added to; select "
+            "priority/multifactor, or a priority plugin of your own that reads job.site"
         )

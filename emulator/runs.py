@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,7 +47,7 @@ class CountedRun:
     def __init__(self, workload: Workload, config: Config, catalogue: Catalogue) -> None:
         self.config = config
         self._workload = workload
-        self._processors = _processors(config, workload)
+        self._processors = processors_of(config, workload)
         self.selection: Selection = select(catalogue, config.slots, config.plugin_options, config.seed)
         self._log: EventLog | None = None
 
@@ -77,7 +78,9 @@ class CountedRun:
         """What became of the jobs, and the description of the run."""
         simulation = self._simulation
         records = collect(simulation.table, self._workload, self._processors, simulation.stays)
-        return records, describe(self._workload, self._processors, self.config, self.selection, status, error)
+        about = describe(self._workload, self._processors, self.config, self.selection, status, error)
+        refused = simulation.table.refused.values()
+        return records, about | ({"rejected": dict(Counter(refused))} if refused else {})
 
     def write(self, folder: Path, records: Records, about: About) -> None:
         """Write what a folder of such a run has."""
@@ -88,7 +91,12 @@ class CountedRun:
         self._simulation.close()
 
 
-def _processors(config: Config, workload: Workload) -> int:
+def processors_of(config: Config, workload: Workload) -> int:
+    """Processors of a machine that is stated in options, else by the trace.
+
+    Raises:
+        ConfigurationError: neither says it, or there are none.
+    """
     processors = config.processors if config.processors is not None else workload.machine
     if processors is None:
         raise ConfigurationError(f"{workload.name} does not say how large the machine is; give the processors")

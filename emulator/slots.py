@@ -14,12 +14,15 @@ from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.options import OPTIONS
 from emulator.config.slurm.vocabulary import HONOURED
 from emulator.hooktable import check_hooks
-from emulator.machines import NODES, check_machines, check_order
+from emulator.machines import NODES, check_companions, check_machines
 from emulator.scheduling.policies import plugins_of
 from slurm_sim_plugins.errors import ConfigurationError
-from slurm_sim_plugins.manager import Catalogue, Selection
+from slurm_sim_plugins.manager import Catalogue, Selection, names_in
 
-PLUGGED = ("SchedulerType", "BackfillType", "PriorityType", "PreemptType", "SelectType", "WalltimeType")
+PLUGGED = (
+    *("SchedulerType", "BackfillType", "PriorityType", "PreemptType", "SelectType", "WalltimeType"),
+    *("PrioritySiteFactorPlugin", "JobSubmitPlugins"),
+)
 """What plugins can take in Slurm's timing."""
 LOOPS = ("default_queue_depth", "partition_job_depth", "sched_max_job_start")
 """SchedulerParameters of Slurm's own loops, beside those of backfill."""
@@ -78,10 +81,10 @@ def _select(conf: SlurmConf, slots: dict[str, str], config: Config, catalogue: C
                 f"{slot}={slots[slot]}: in Slurm's timing plugins can take {', '.join(PLUGGED)}; the rest is Slurm's"
             )
     selection = plugins_of(conf, slots, catalogue=catalogue, options=config.plugin_options, seed=config.seed)
-    check_machines(selection, selection.slots.values(), NODES)
-    default = set(selection.slots.values()) - set(slots.values())
+    check_machines(selection, names_in(selection.slots), NODES)
+    default = set(names_in(selection.slots)) - set(names_in(slots))
     check_hooks(selection, set(selection.infos) - default, NODES, config.clock or "slurm")
-    check_order(selection)
+    check_companions(selection)
     walltime = selection.plugins[selection.slots["WalltimeType"]]
     if getattr(walltime, "needs_oracle", False):
         raise ConfigurationError(f"{selection.slots['WalltimeType']} needs an oracle; that is for ideal timing")

@@ -51,6 +51,13 @@ class Validator:
         except Refused as refused:
             self._refuse(refused)
 
+    def site_factors(self, answer: Sequence[int], jobs: Sequence[Job]) -> list[int]:
+        """Numbers of a site for some jobs."""
+        try:
+            return answers.site_factors(answer, jobs)
+        except Refused as refused:
+            self._refuse_answer("site_factor", refused)
+
     def start_in_tier(self, decision: Start) -> Processors:
         """The processors of a start that can be carried out, where there are tiers."""
         situation = self._situation

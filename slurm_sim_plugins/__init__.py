@@ -8,6 +8,7 @@ from slurm_sim_plugins.hookspecs import hookimpl
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.profile import Profile, earliest_start
+from slurm_sim_plugins.submission import Reject, Submission, SubmitView
 from slurm_sim_plugins.tiers import Stay, Tiers
 from slurm_sim_plugins.views import (
     BackfillView,
@@ -48,6 +49,7 @@ __all__ = [
     "Profile",
     "Qos",
     "RateView",
+    "Reject",
     "Request",
     "Reserve",
     "Run",
@@ -57,6 +59,8 @@ __all__ = [
     "SlurmSimError",
     "Start",
     "Stay",
+    "Submission",
+    "SubmitView",
     "Tiers",
     "VictimView",
     "View",

@@ -15,11 +15,14 @@ from slurm_sim_plugins.decisions import FIRST_TIER, Decision, MakeRoom, Move, Pl
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.processors import Processors, all_processors, highest, in_words
+from slurm_sim_plugins.submission import STAY, Reject, Submission
 from slurm_sim_plugins.tiers import Stay, Tiers
 
 State = Callable[[Job], str | None]
 """From a job to the word for its state, PENDING if it waits; None if it is no job of this simulation."""
 
+MOST_SITE_FACTOR = 2**31 - 3
+"""Slurm's bound of a site factor, in either direction (scontrol, ``SiteFactor``)."""
 LATEST = 2.0**43
 """Seconds; the clock of a simulation, in 64-bit microseconds, does not go further."""
 
@@ -65,6 +68,82 @@ def priorities(answer: Sequence[Any], jobs: Sequence[Job]) -> list[Any]:
 def number(answer: Any) -> Any:
     """The number of a priority: it, or that of a :class:`Priority`."""
     return answer if answer.__class__ in (int, float) else getattr(answer, "number", answer)
+
+
+def site_factors(answer: Sequence[int], jobs: Sequence[Job]) -> list[int]:
+    """A whole number for each job, in Slurm's range.
+
+    Raises:
+        Refused: another length, or what is no such number.
+    """
+    if _is_unordered(answer) or _length(answer) != len(jobs):
+        raise Refused(f"answered {short(answer)} for {len(jobs)} jobs; answer one number for each", jobs[0])
+    for job, each in zip(jobs, answer, strict=True):
+        if type(each) is not int or abs(each) > MOST_SITE_FACTOR:
+            raise Refused(
+                f"answered {short(each)}; a site factor is a whole number from {-MOST_SITE_FACTOR} to "
+                f"{MOST_SITE_FACTOR}",
+                job,
+            )
+    return list(answer)
+
+
+def submission(answer: Any, before: Submission, counted: bool) -> Submission | Reject:
+    """What a submission asks for from now on, or that it is refused.
+
+    Args:
+        answer: of the hook.
+        before: what it asked for.
+        counted: whether processors are only counted, so that its limit alone can be changed.
+
+    Raises:
+        Refused: no such answer, a value that a field does not take, or a field that stays as it is.
+    """
+    if isinstance(answer, Reject) and isinstance(answer.reason, str) and answer.reason:
+        return answer
+    if not isinstance(answer, Submission):
+        raise Refused(
+            f"answered {short(answer)}; answer view.submission._replace(...), Reject(reason) with words, or None",
+            before,
+        )
+    for name, value in answer._asdict().items():
+        if value == getattr(before, name):
+            continue
+        if name in STAY or (counted and name != "time_limit"):
+            why = "processors are only counted here, and time_limit alone can be changed" if counted else "that stays"
+            raise Refused(f"answered {name}={short(value)}; {why}", before)
+        if not _takes(name, value) or (counted and not _is_finite(value)):
+            raise Refused(f"answered {name}={short(value)}; the field takes {_WORDS[name]}", before)
+    return answer
+
+
+_TEXT, _NUMBER, _SECONDS = "text", "a whole number, 0 or more, or None", "seconds, more than 0, or None"
+_WORDS = {
+    **dict.fromkeys(("name", "account", "qos", "constraint", "reservation"), _TEXT),
+    **dict.fromkeys(("min_nodes", "max_nodes", "tasks", "cpus_per_task", "memory_per_node", "memory_per_cpu"), _NUMBER),
+    **dict.fromkeys(("time_limit", "time_min"), _SECONDS),
+    "partitions": "a tuple of texts",
+    "nice": "a whole number",
+    "held": "True or False",
+    "requeue": "True, False or None",
+}
+"""What each field of a submission takes."""
+
+
+def _takes(name: str, value: Any) -> bool:
+    """Whether a field of a submission takes a value."""
+    words = _WORDS[name]
+    if words == _NUMBER:
+        return value is None or (type(value) is int and value >= 0)
+    if words == _SECONDS:
+        return value is None or (type(value) in (int, float) and value > 0)
+    if name == "partitions":
+        return isinstance(value, tuple) and all(isinstance(each, str) for each in value)
+    if name == "nice":
+        return type(value) is int
+    if words == _TEXT:
+        return isinstance(value, str)
+    return value in (True, False) or (value is None and name == "requeue")
 
 
 def plan(answer: float | Plan, job: Job) -> Plan:

@@ -2,7 +2,8 @@
 
 A plugin is a class with a ``name`` such as ``"sched/easy"``; the part before the slash
 is its type, and the type says which of the hooks below it may implement. One plugin of
-each type is selected per simulation; observers are not selected, all of them are told.
+each type is selected per simulation; of ``job_submit`` a chain of any length, in its order;
+observers are not selected, all of them are told.
 A class is instantiated anew for each simulation: its ``__init__`` parameters are the
 plugin's options, its attributes the state. An option that a ``slurm.conf`` states, too, is named by the
 class: ``slurm_conf = {"max_age": "PriorityMaxAge"}``; what was given for the plugin itself goes before that.
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from slurm_sim_plugins.decisions import Decision, Plan
     from slurm_sim_plugins.jobs import Job, Run
     from slurm_sim_plugins.nodes import Allocation, NodeView
+    from slurm_sim_plugins.submission import Reject, Submission, SubmitView
     from slurm_sim_plugins.views import (
         BackfillView,
         PendingView,
@@ -312,6 +314,47 @@ class ExecutionSpec:
         """
 
 
+class SiteFactorSpec:
+    """PrioritySiteFactorPlugin: a number of the site's own in the priority."""
+
+    @hookspec(firstresult=True)
+    def site_factor(self, view: PriorityView) -> Sequence[int] | None:
+        """Give a number to each job in ``view.to_set``; ``priority/multifactor`` adds it to the priority.
+
+        Called: before each call of ``priority_set``, for the same jobs; so there must be a priority
+        plugin that has that hook. Any such plugin reads the number as ``job.site``.
+        Answers: one whole number for each job, from -2147483645 to 2147483645, in the order of
+        ``view.to_set``. It takes the place of what an operator gave (``SiteFactor``).
+        None: all stays as it is; that is 0 in the beginning.
+        Rejected: another length, what is no whole number in that range.
+        Cost: as ``priority_set``.
+        Mirrors: ``site_factor_p_set`` and ``site_factor_p_update``. Port class: A.
+        """
+
+
+class JobSubmitSpec:
+    """JobSubmitPlugins: what becomes of a submission before it is taken in; a list, asked in its order.
+
+    Names may go without their type there, as in a ``slurm.conf``: ``JobSubmitPlugins=all_partitions,mine``.
+    """
+
+    @hookspec(firstresult=True)
+    def job_submit(self, view: SubmitView) -> Submission | Reject | None:
+        """Change what a job asks for, or refuse it.
+
+        Called: for each submission, before it is looked at in any other way: once for all tasks of
+        an array, and not again for a job that is requeued or changed by an operator.
+        Answers: ``view.submission._replace(...)``, which the next plugin of the list sees; or
+        ``Reject(reason)``, and the next is not asked. What it asks for then has to be what the cluster
+        takes, as if the user had asked for it.
+        None: it goes in as it is.
+        Rejected: other values than the fields of :class:`Submission` take; another ``id``, ``submit``,
+        ``user`` or ``gpus``. Where processors are only counted, another change than that of ``time_limit``.
+        Cost: one call per submission.
+        Mirrors: ``job_submit`` of a job_submit plugin. Port class: A.
+        """
+
+
 class ObserverSpec:
     """Told after a change; what they answer is ignored. Any plugin may observe."""
 
@@ -369,6 +412,8 @@ SPECS: dict[str, type] = {
     "select": SelectSpec,
     "walltime": WalltimeSpec,
     "execution": ExecutionSpec,
+    "site_factor": SiteFactorSpec,
+    "job_submit": JobSubmitSpec,
     "observer": ObserverSpec,
 }
 """Specification by plugin type. All types but ``observer`` are slots."""
@@ -381,8 +426,13 @@ SLOTS: dict[str, str] = {
     "SelectType": "select",
     "WalltimeType": "walltime",
     "ExecutionType": "execution",
+    "PrioritySiteFactorPlugin": "site_factor",
+    "JobSubmitPlugins": "job_submit",
 }
 """Configuration key by plugin type; Slurm's own words where Slurm has the slot."""
+
+CHAINS = ("JobSubmitPlugins",)
+"""Slots for lists of plugins, which are asked in their order; the names are separated by commas."""
 
 DEFAULTS: dict[str, str] = {
     "PriorityType": "priority/basic",
@@ -392,8 +442,10 @@ DEFAULTS: dict[str, str] = {
     "SelectType": "select/count",
     "WalltimeType": "walltime/none",
     "ExecutionType": "execution/plain",
+    "PrioritySiteFactorPlugin": "",
+    "JobSubmitPlugins": "",
 }
-"""What a slot holds when nothing else is named."""
+"""What a slot holds when nothing else is named; those of which that is nothing may be empty."""
 
 
 def hooks_of(plugin_type: str) -> list[str]:

@@ -24,6 +24,10 @@ FIRST_PRIORITY = 4294901759
 """Slurm's priority/basic counts down from here, one for each submission (observation Q8)."""
 
 
+SITE_FACTOR = " site factor"
+"""The column of facts in which numbers of a site are kept; no workload has a column of that name."""
+
+
 class JobFields:
     """Storage of :class:`Job`; only whoever owns the situation writes to it.
 
@@ -196,8 +200,9 @@ class Job(JobFields, ReadOnly):
 
     @property
     def site(self) -> int:
-        """What an operator adds to its priority (SiteFactor)."""
-        return 0
+        """What the plugin in PrioritySiteFactorPlugin, or an operator, adds to its priority (SiteFactor)."""
+        column = self._facts.get(SITE_FACTOR)
+        return 0 if column is None else column[self.index]
 
     @property
     def licenses(self) -> Sequence[tuple[str, int]]:

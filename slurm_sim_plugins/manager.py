@@ -32,7 +32,7 @@ from zlib import crc32
 import pluggy
 
 from slurm_sim_plugins.errors import ConfigurationError, PluginError, SlurmSimError, meant
-from slurm_sim_plugins.hookspecs import DEFAULTS, PROJECT, SLOTS, SPECS, hooks_of
+from slurm_sim_plugins.hookspecs import CHAINS, DEFAULTS, PROJECT, SLOTS, SPECS, hooks_of
 
 BUNDLED = "bundled"
 NO_PLUGIN = re.compile(r"_.*|test_.*|.*_test\.py|conftest\.py")
@@ -280,9 +280,13 @@ def select(
     """
     chosen = {**DEFAULTS, **dict(slots or {})}
     infos = {}
-    for slot, name in chosen.items():
-        info = _selected(catalogue, slot, name)
-        infos[info.name] = info
+    for slot, value in chosen.items():
+        names = named(slot, value)
+        for name in names:
+            info = _selected(catalogue, slot, name)
+            infos[info.name] = info
+        if slot in CHAINS:
+            chosen[slot] = ",".join(names)
     infos.update((info.name, info) for info in catalogue.observers())
     for name in options or {}:
         if name not in infos:
@@ -306,6 +310,19 @@ def select(
     return Selection(chosen, plugins, manager, infos)
 
 
+def named(slot: str, value: str) -> list[str]:
+    """The plugins that a slot's value names: one, or none; several where they are asked one after the other."""
+    if slot not in CHAINS or not isinstance(value, str):
+        return [] if value == DEFAULTS.get(slot) == "" else [value]
+    names = dict.fromkeys(filter(None, map(str.strip, value.split(","))))
+    return [name if "/" in name else f"{SLOTS[slot]}/{name}" for name in names]
+
+
+def names_in(slots: Mapping[str, str]) -> list[str]:
+    """The plugins that slots name."""
+    return [name for slot, value in slots.items() for name in named(slot, value)]
+
+
 def slots_for(names: Iterable[str]) -> dict[str, str]:
     """Slots by the types of plugin names: ``["sched/fcfs", "priority/sjf"]`` is SJF.
 
@@ -320,9 +337,9 @@ def slots_for(names: Iterable[str]) -> dict[str, str]:
                 f"{name!r} is not the name of a plugin; names look like sched/easy, "
                 f"types are {', '.join(SLOTS.values())}"
             )
-        if slot in slots:
+        if slot in slots and slot not in CHAINS:
             raise ConfigurationError(f"{slots[slot]} and {name} are both for {slot}; name one")
-        slots[slot] = name
+        slots[slot] = f"{slots[slot]},{name}" if slot in slots else name
     return slots
 
 

@@ -14,7 +14,7 @@ from emulator.engine.standstill import unfinished
 from emulator.version import version
 from emulator.workload.workload import Changed, Dropped, Workload
 from slurm_sim_plugins.hookspecs import DEFAULTS
-from slurm_sim_plugins.manager import PluginInfo, Selection
+from slurm_sim_plugins.manager import PluginInfo, Selection, names_in
 
 if TYPE_CHECKING:
     from emulator.accounting.records import Records
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 SLOTS = ("SchedulerType", "PriorityType", "PreemptType", "SelectType")
 """What a ``slurm.conf`` selects."""
+OPTIONAL = ("PrioritySiteFactorPlugin", "JobSubmitPlugins")
+"""What it may select besides."""
 
 
 def describe(
@@ -50,7 +52,7 @@ def describe(
             "dispatch": config.dispatch,
         },
         "preemption": asdict(config.preemption),
-        "slots": dict(selection.slots),
+        "slots": {slot: value for slot, value in selection.slots.items() if value},
         "plugins": {name: _about_plugin(info, config) for name, info in selection.infos.items()},
         "workload": {
             "name": workload.name,
@@ -101,6 +103,8 @@ def describe_cluster(
 ) -> dict[str, Any]:
     """As :func:`describe`, of a run on the cluster of a ``slurm.conf``."""
     slots = {slot: conf.parameters.text(slot) for slot in SLOTS} | dict(plugged)
+    plugged = dict(plugged) | {slot: value for slot in OPTIONAL if (value := selection.slots[slot])}
+    slots |= plugged
     stated = "\n".join(f"{kind} {setting}" for kind, setting in conf.entries)
     return {
         "run": {
@@ -120,7 +124,7 @@ def describe_cluster(
         **_saved(controller),
         "slots": slots,
         "plugins": {
-            name: _about_plugin(info, config) for name, info in selection.infos.items() if name in plugged.values()
+            name: _about_plugin(info, config) for name, info in selection.infos.items() if name in names_in(plugged)
         },
         "slurm_conf": {"name": Path(conf.source).name, "sha256": hashlib.sha256(stated.encode()).hexdigest()},
         "workload": {"name": submissions.name, "jobs": len(records), **submissions.about},

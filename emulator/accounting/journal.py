@@ -34,6 +34,7 @@ FACTOR_COLUMNS: dict[str, str] = {
     "priority": "its priority there",
     **{f"{name.lower()}_factor": "without its weight" for name in Multifactor.factors},
     "tres": "factors of resources, without weights, such as CPU=0.25,MEM=0.5",
+    "site": "its site factor",
 }
 """What the columns of ``factors.parquet`` mean, which there is with a plugin that says its factors."""
 SHARE_COLUMNS: dict[str, str] = {
@@ -59,7 +60,7 @@ MINUTE = 60.0
 
 Seen = tuple[str, float, float | None]
 _TEXTS = ("state", "reason", "partition", "tres", "account", "user", "grp_tres_mins", "tres_run_mins")
-_NUMBERS = ("job_id", "priority", "depth", "place")
+_NUMBERS = ("job_id", "priority", "depth", "place", "site")
 
 
 def _kinds(columns: Mapping[str, str]) -> dict[str, str]:
@@ -79,7 +80,7 @@ class Journal:
         self._factors = Notes(_kinds(FACTOR_COLUMNS))
         self._shares = Notes(_kinds(SHARE_COLUMNS))
         self._last: dict[int, Seen] = {}
-        self._priced: dict[int, dict[str, tuple[Priority, list[float], str]]] = {}
+        self._priced: dict[int, dict[str, tuple[Priority, list[float], str, int]]] = {}
         accounting = controller.cluster.accounting
         self._changed_shares = ChangedShares(accounting) if accounting is not None else None
         self._note_nodes = NodeNotes(controller)
@@ -134,7 +135,7 @@ class Journal:
         """Note what a priority was worked out from, if it was worked out anew."""
         known = self._priced.setdefault(job.id, {})
         for partition, priced in zip(job.partitions, answered, strict=True):
-            before, earlier, text = known.get(partition.name, (None, [], ""))
+            before, earlier, text, site = known.get(partition.name, (None, [], "", 0))
             if before is priced:
                 continue
             resources = priced.resources
@@ -142,11 +143,11 @@ class Journal:
                 text = ",".join(f"{name}={share!r}" for name, share in resources.items())
             by_name = priced.factors
             factors = [by_name.get(name, 0.0) for name in Multifactor.factors]
-            known[partition.name] = (priced, factors, text)
-            if before is None or earlier != factors or before.resources != resources:
+            known[partition.name] = (priced, factors, text, job.site)
+            if before is None or earlier != factors or before.resources != resources or site != job.site:
                 total = max(1, int(priced.total) + job.site - job.nice)
                 now = self._controller.cluster.now
-                self._factors.add(job.id, now, partition.name, total, *factors, text)
+                self._factors.add(job.id, now, partition.name, total, *factors, text, job.site)
 
     def _note_shares(self) -> None:
         cluster = self._controller.cluster

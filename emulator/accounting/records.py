@@ -185,6 +185,8 @@ def _job_columns(table: JobTable, workload: Workload) -> Columns:
     killed = states == JobState.TIMEOUT
     names = np.array([state.name for state in JobState], dtype=object)
     ordinary = ~blocked & ~backfilled
+    limits = workload.time_limit.copy()
+    limits[list(table.limits)] = list(table.limits.values())
     return {
         "job_id": workload.id,
         "submit": workload.submit,
@@ -192,8 +194,8 @@ def _job_columns(table: JobTable, workload: Workload) -> Columns:
         "end": end,
         "processors": workload.processors,
         "state": names[states],
-        "run": np.where(killed, np.minimum(workload.run, workload.time_limit), workload.run),
-        "time_limit": workload.time_limit,
+        "run": np.where(killed, np.minimum(workload.run, limits), workload.run),
+        "time_limit": limits,
         "planned": np.array(table.planned, dtype=np.float64),
         "first_start": first_start,
         "requeues": np.array(table.requeues, dtype=np.int64),

@@ -11,7 +11,7 @@ from emulator.campaign.hashes import fresh_hash_of, hash_of, sha256
 from emulator.config.options import Config
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.hookspecs import DEFAULTS
-from slurm_sim_plugins.manager import BUNDLED, Catalogue, PluginInfo, discover
+from slurm_sim_plugins.manager import BUNDLED, Catalogue, PluginInfo, discover, names_in
 
 
 @cache
@@ -61,7 +61,7 @@ def sources(config: Config, files: tuple[Path, ...], stated: Mapping[str, str] |
     ``stated`` are the slots of a ``slurm.conf``.
     """
     catalogue, hashes = found(files)
-    selected = [catalogue.get(name) for name in {**DEFAULTS, **(stated or {}), **config.slots}.values()]
+    selected = [catalogue.get(name) for name in names_in({**DEFAULTS, **(stated or {}), **config.slots})]
     taking_part = [info for info in selected if info is not None] + catalogue.observers()
     return {
         info.name: hashes.get(info.origin) or _of_package(info)

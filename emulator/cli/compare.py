@@ -124,18 +124,20 @@ def simulate_each(
     """What came of each policy; plugin options go to the policies that have the plugin."""
     from dataclasses import replace
 
-    from slurm_sim_plugins.manager import slots_for
+    from slurm_sim_plugins.manager import names_in, slots_for
 
     usual = _usual(jobs)
     slots = {name: slots_for(plugins) if plugins else {} for name, plugins in policies.items()}
-    selected = {plugin for chosen in slots.values() for plugin in {**usual, **chosen}.values()}
+    selected = {plugin for chosen in slots.values() for plugin in names_in({**usual, **chosen})}
     for plugin in config.plugin_options:
         if plugin not in selected:
             raise ConfigurationError(f"options are given for {plugin!r}, which no policy has")
     results = {}
     for name, chosen in slots.items():
         mine = {
-            plugin: values for plugin, values in config.plugin_options.items() if plugin in {**usual, **chosen}.values()
+            plugin: values
+            for plugin, values in config.plugin_options.items()
+            if plugin in names_in({**usual, **chosen})
         }
         policy = replace(config, slots=chosen, plugin_options=mine)
         results[name] = _simulate(name, jobs, policy, catalogue, progress)

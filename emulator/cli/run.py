@@ -40,6 +40,8 @@ READING = ("filter", "processors_field", "first_submit", "malformed")
 @click.option("--select", metavar="PLUGIN", help="SelectType.  [default: select/count]")
 @click.option("--walltime", metavar="PLUGIN", help="WalltimeType.  [default: walltime/none]")
 @click.option("--execution", metavar="PLUGIN", help="ExecutionType.  [default: execution/plain]")
+@click.option("--job-submit", metavar="PLUGIN[,PLUGIN]", help="JobSubmitPlugins, in their order.  [default: none]")
+@click.option("--site-factor", metavar="PLUGIN", help="PrioritySiteFactorPlugin.  [default: none]")
 @cluster_options
 @shared.plugin_options
 @shared.trace_options
@@ -151,7 +153,7 @@ def show(result: Result, workload: Workload, threshold: float, warm_up: float, a
         notes = (
             shared.metric_note(threshold, warm_up),
             workload.note,
-            shared.rejected_note(result.records),
+            shared.rejected_note(result.records, result.about.get("rejected", {})),
         )
         shared.print_table(run_table(summary, result.about, note="\n".join(filter(None, notes))))
 

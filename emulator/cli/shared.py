@@ -286,10 +286,14 @@ def metric_note(threshold: float, warm_up: float) -> str:
     return ", ".join(notes)
 
 
-def rejected_note(records: Records) -> str:
-    """Which jobs were not taken in, and why; empty if none."""
+def rejected_note(records: Records, refused: Mapping[str, int]) -> str:
+    """Which jobs were not taken in, and why; empty if none. ``refused`` were so many for reasons of plugins."""
     jobs = records.jobs
     rejected = [place for place, state in enumerate(jobs["state"]) if state == "REJECTED"]
+    if refused:
+        larger = len(rejected) - sum(refused.values())
+        words = {**refused, **({"larger than the machine, or its largest block": larger} if larger else {})}
+        return "\n".join(f"{count:,} rejected: {why}" for why, count in words.items())
     if not rejected:
         return ""
     first = rejected[0]

@@ -31,8 +31,8 @@ cluster_options = shared.options(
     click.option(
         "--clock",
         type=click.Choice(["ideal", "slurm"]),
-        help="With --slurm-conf: slurm, the ticks and delays of Slurm's daemons; or ideal, where decisions take no "
-        "time.  [default: slurm]",
+        help="ideal: decisions take no time; slurm: the ticks and delays of Slurm's daemons.  "
+        "[default: ideal, with --slurm-conf slurm]",
     ),
     click.option(
         "--accounts",

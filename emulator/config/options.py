@@ -25,6 +25,8 @@ SLOT_OPTIONS = {
     "select": "SelectType",
     "walltime": "WalltimeType",
     "execution": "ExecutionType",
+    "job_submit": "JobSubmitPlugins",
+    "site_factor": "PrioritySiteFactorPlugin",
 }
 """The short option for each slot, on the command line and in Python."""
 
@@ -114,5 +116,6 @@ class Config:
 
 def resolve_slots(options: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
     """Part options into slots, by their short names, and the rest."""
-    slots = {SLOT_OPTIONS[name]: value for name, value in options.items() if name in SLOT_OPTIONS and value is not None}
+    given = {SLOT_OPTIONS[name]: value for name, value in options.items() if name in SLOT_OPTIONS and value is not None}
+    slots = {slot: ",".join(value) if isinstance(value, list | tuple) else value for slot, value in given.items()}
     return slots, {name: value for name, value in options.items() if name not in SLOT_OPTIONS}

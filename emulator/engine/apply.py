@@ -103,6 +103,17 @@ class Apply:
         if self._witness is not None:
             self._witness.rejected(self.now, job, reason)
 
+    def limit(self, job: Job, seconds: float) -> None:
+        """A submission goes in with another limit than the workload's."""
+        index, table = job.index, self._table
+        table.limits[index] = table.planned[index] = float(seconds)
+        table.limit[index] = instant(seconds)
+        for name in ("time_limit", "planned", "planned_queue", "planned_running", "longest"):
+            _set(job, name, float(seconds))
+        self._progress.limited(index)
+        if self._progress.overhead:
+            self._plan_next_run(job)
+
     def plan(self, job: Job, plan: tuple[float, float, float]) -> None:
         """Schedulers are to plan with this, as a :class:`Plan`, in seconds of the job's own work."""
         index = job.index

@@ -37,6 +37,7 @@ from emulator.scheduling.job_mgr import check_count, make_job
 from emulator.scheduling.plugin_scheduler import PluginScheduler
 from emulator.scheduling.policies import Policies, calculation_period, plugins_of
 from emulator.scheduling.preempt import configured_mode, grace_time, preempt_mode
+from emulator.scheduling.submit import SubmitChain
 from emulator.state.changes import Changes
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
@@ -166,6 +167,8 @@ class Controller:
                 conf, accounts, self.cluster, began, phase, epoch, self._period, fair_share, tracks
             )
         self.policies = self.cluster.policies = Policies(selection, self.cluster)
+        partitions = [partition.seen for partition in self.cluster.partitions.values()]
+        self._submit_chain = SubmitChain(self.policies.hooks, self.policies.situation, partitions)
         # Numbers of a plugin that says from when on a job grows no older change at the end of a period only.
         by_period = self.policies.period in (None, self._period) and hasattr(priority, "max_age")
         self._ages = self.policies.period is not None and not by_period
@@ -547,6 +550,7 @@ class Controller:
     def submit(self, request: JobRequest) -> None:
         """A submission comes now."""
         try:
+            request = self._submit_chain.request(request)
             check_count(request, self.cluster)
             jobs = [make_job(task, self.cluster) for task in request.tasks(self._free_ids(request.id))]
             if request.options.dependencies and is_circular(jobs[0], self.cluster):

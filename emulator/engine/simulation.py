@@ -14,7 +14,7 @@ from emulator.execution.progress import Progress as Execution
 from emulator.execution.progress import Unsaved
 from emulator.hooks import FAILURES, Hooks
 from emulator.hooktable import BLOCKS, TIERS, check_hooks
-from emulator.machines import PROCESSORS, check_machines, check_order
+from emulator.machines import PROCESSORS, check_companions, check_machines
 from emulator.scheduling.admission import Admission
 from emulator.scheduling.priorities import Priorities
 from emulator.scheduling.room import RoomMaker
@@ -25,7 +25,7 @@ from emulator.validate import Validator
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.jobs import Job
-from slurm_sim_plugins.manager import Selection
+from slurm_sim_plugins.manager import Selection, names_in
 from slurm_sim_plugins.views import BackfillView, SchedulingView
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ class Simulation:
     def __init__(
         self, workload: Workload, processors: int, config: Config, selection: Selection, log: EventLog | None = None
     ) -> None:
-        check_machines(selection, selection.slots.values(), PROCESSORS)
-        check_order(selection)
+        check_machines(selection, names_in(selection.slots), PROCESSORS)
+        check_companions(selection)
         self.table = JobTable(workload)
         self._situation = SchedulingView(processors, compiled=config.compiled)
         self._hooks = Hooks(selection, config.dispatch)
@@ -86,7 +86,7 @@ class Simulation:
             self._situation._unsaved = Unsaved(self._situation, self.table, execution, apply.delay).seconds
         planned = self._hooks.walltime_submit is not None or self._hooks.walltime_pending is not None
         may_overrun = planned or not config.kill_at_limit or config.preemption.overhead
-        priorities = Priorities(self._situation, self._hooks, apply, self._validate)
+        priorities = Priorities(self._situation, self.table, self._hooks, apply, self._validate)
         if self._hooks.priority_period is not None:
             apply.renumber = priorities.set
         self._pass = make_pass(

@@ -6,7 +6,7 @@ complete when the run is preempted is lost, one that is complete at that instant
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 NEVER_WRITTEN = 2**62
@@ -24,10 +24,14 @@ class IntervalCheckpoint:
 
     parts = 1
 
-    def __init__(self, interval: Sequence[int], write: Sequence[int], read: Sequence[int]) -> None:
+    def __init__(self, interval: list[int], write: Sequence[int], read: Sequence[int]) -> None:
         self._interval = interval
         self._write = write
         self._read = read
+
+    def limited(self, index: int, interval: Callable[[int], int]) -> None:
+        """A job has another limit: ``interval`` says the one between its checkpoints, from what one takes."""
+        self._interval[index] = interval(self._write[index])
 
     def span(self, index: int, left: int, resumed: bool) -> int:
         """The work and its checkpoints, after reading the last one of the run before."""

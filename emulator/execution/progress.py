@@ -65,10 +65,14 @@ class Progress:
         overhead: whether runs may last longer than their work.
     """
 
-    __slots__ = ("_mode", "_parts", "_resumed", "_saved", "duration", "ends_by", "overhead", "useful")
+    __slots__ = (
+        *("_kills", "_mode", "_parts", "_preemption", "_resumed", "_saved", "_table"),
+        *("duration", "ends_by", "overhead", "useful"),
+    )
 
     def __init__(self, table: JobTable, preemption: Preemption, *, kill_at_limit: bool) -> None:
         work, limit = table.work, table.limit
+        self._table, self._preemption, self._kills = table, preemption, kill_at_limit
         killed = limit < work if kill_at_limit else np.zeros(len(work), dtype=bool)
         self.useful: list[int] = np.where(killed, limit, work).tolist()
         self.ends_by: list[int] = np.where(killed, TIMEOUT, FINISH).tolist()
@@ -80,6 +84,17 @@ class Progress:
         self._resumed: set[int] = set()
         if self.overhead:
             self.duration = [self._mode.span(index, left * parts, False) for index, left in enumerate(self.useful)]
+
+    def limited(self, index: int) -> None:
+        """A job that has not run has another limit now."""
+        work, limit = int(self._table.work[index]), int(self._table.limit[index])
+        killed = self._kills and limit < work
+        self.useful[index] = self.duration[index] = limit if killed else work
+        self.ends_by[index] = TIMEOUT if killed else FINISH
+        if self.overhead:
+            if isinstance(self._mode, IntervalCheckpoint) and not is_realtime(self._table.jobs[index]):
+                self._mode.limited(index, lambda write: intervals(self._preemption, [limit], [write])[0])
+            self.duration[index] = self._mode.span(index, self.useful[index] * self._parts, False)
 
     def preempt(self, index: int, elapsed: int) -> tuple[int, int]:
         """A run is preempted after ``elapsed`` microseconds at work.

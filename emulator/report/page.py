@@ -19,6 +19,7 @@ from emulator.metrics.summary import summarise
 from emulator.report.caption import About, caption, is_finished, is_oracle, table
 from emulator.report.inline import inline_svg
 from emulator.report.numbers import UNKNOWN, duration_text, instant_text, printable, seconds_text, value_text
+from slurm_sim_plugins.manager import named
 
 HEADLINES = ("mean_wait", "mean_bounded_slowdown", "utilisation", "mean_queue_length", "makespan")
 """Metrics that stand large at the top."""
@@ -210,9 +211,9 @@ def _text(value: object) -> str:
 def _plugins(about: About) -> Iterator[dict[str, str]]:
     """The plugin of each slot, then plugins that no slot names."""
     slots, plugins = table(about, "slots"), table(about, "plugins")
-    named = [(str(slot), str(plugin)) for slot, plugin in slots.items()]
-    named += [("", str(plugin)) for plugin in plugins if plugin not in slots.values()]
-    for slot, plugin in named:
+    pairs = [(str(slot), plugin) for slot, value in slots.items() for plugin in named(slot, str(value))]
+    pairs += [("", str(plugin)) for plugin in plugins if plugin not in {plugin for _, plugin in pairs}]
+    for slot, plugin in pairs:
         facts = table(plugins, plugin)
         digest = printable(facts.get("sha256", ""))
         yield {

@@ -62,7 +62,7 @@ class Names:
         plugin = f"{family}/{module}"
         if plugin in bundled_names():
             raise ConfigurationError(f"{plugin} is bundled already; choose another name")
-        option = "" if family == "observer" else "--scheduler" if family == "sched" else f"--{family}"
+        option = "" if family == "observer" else "--scheduler" if family == "sched" else f"--{family.replace('_', '-')}"
         return cls(name, module, "".join(map(str.capitalize, re.split("[-_]", name))), plugin, family, option)
 
 

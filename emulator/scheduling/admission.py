@@ -5,10 +5,13 @@ from __future__ import annotations
 from emulator.engine.apply import Apply
 from emulator.hooks import FAILURES, Hooks
 from emulator.scheduling.priorities import Priorities
+from emulator.scheduling.submit import SubmitChain
 from emulator.state.instants import MICROSECONDS
 from emulator.state.jobs import JobTable
 from emulator.validate import Validator
+from emulator.workload.request import RejectedError
 from slurm_sim_plugins.jobs import Job
+from slurm_sim_plugins.submission import submission_of_job
 from slurm_sim_plugins.views import Oracle, Situation, WalltimeView
 
 _set = object.__setattr__
@@ -48,10 +51,14 @@ class Admission:
         object.__setattr__(self._walltime_view, "oracle", oracle)
         self._walltime_submit = hooks.walltime_submit
         self._plain = hooks.walltime_submit is None and hooks.priority_set is None
+        self._chain = SubmitChain(hooks, situation, None) if hooks.job_submit else None
+        self._refused = table.refused
 
     def submit(self, first: int, beyond: int) -> None:
         """Submit, together, the jobs from ``first`` up to ``beyond`` of the table."""
         jobs = self._jobs[first:beyond]
+        if self._chain is not None:
+            jobs = [job for job in jobs if self._goes_in(job, self._chain)]
         if not self._plain:
             self._ask_plugins(jobs)
         total, apply = self._total, self._apply
@@ -60,6 +67,18 @@ class Admission:
                 apply.submit(job)
             else:
                 apply.reject(job, f"needs {job.processors} processors, the machine has {total}")
+
+    def _goes_in(self, job: Job, chain: SubmitChain) -> bool:
+        """Whether no job_submit plugin refuses a job; its limit is what they make of it."""
+        try:
+            limit = chain.ask(submission_of_job(job)).time_limit
+        except RejectedError as error:
+            self._refused[job.index] = str(error)
+            self._apply.reject(job, str(error))
+            return False
+        if limit is not None and limit != job.time_limit:
+            self._apply.limit(job, limit)
+        return True
 
     def _ask_plugins(self, jobs: list[Job]) -> None:
         total = self._total

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from emulator.config.slurm.emulated import options_of, slots_of
+from emulator.config.slurm.emulated import options_of, site_slots_of, slots_of
 from emulator.config.slurm.model import SlurmConf
 from emulator.hooks import FAILURES, Hooks
 from emulator.scheduling.requests import request_of, tres_totals
@@ -31,7 +31,7 @@ from slurm_sim_plugins.cluster import Association, Qos, Request
 from slurm_sim_plugins.cluster import Partition as SeenPartition
 from slurm_sim_plugins.decisions import Plan
 from slurm_sim_plugins.jobs import FIRST_PRIORITY, Job, Jobs, Runs
-from slurm_sim_plugins.manager import Catalogue, Selection, select
+from slurm_sim_plugins.manager import Catalogue, Selection, names_in, select
 from slurm_sim_plugins.plan import Entry
 from slurm_sim_plugins.views import BackfillView, PendingView, VictimView, WalltimeView
 
@@ -228,8 +228,20 @@ class Policies:
     def _numbered(self, jobs: Sequence[ControlledJob]) -> Sequence[Any] | None:
         seen = [job.seen or self.seen_as(job) for job in jobs]
         _set(self._priority_view, "to_set", seen)
+        self._ask_site(jobs, seen)
         answer = self._asked("priority_set", self._hooks.priority_set, self._priority_view, seen[0])
         return None if answer is None else self._checked("priority_set", seen[0], answers.priorities, answer, seen)
+
+    def _ask_site(self, jobs: Sequence[ControlledJob], seen: Sequence[Job]) -> None:
+        """Let the site's plugin give numbers for the priority."""
+        hook = self._hooks.site_factor
+        answer = None if hook is None else self._asked("site_factor", hook, self._priority_view, seen[0])
+        if answer is None:
+            return
+        for job, number in zip(
+            jobs, self._checked("site_factor", seen[0], answers.site_factors, answer, seen), strict=True
+        ):
+            job.site = number
 
     def priced(self, job: ControlledJob) -> Sequence[Any]:
         """What the priority of a job was worked out from, in each of its partitions; asked for if it was not."""
@@ -367,10 +379,11 @@ def plugins_of(
         PluginError: a plugin that cannot be made.
     """
     catalogue = catalogue or Catalogue()
-    chosen = {**slots_of(conf), **(slots or {})}
-    stated = {name: options_of(info, conf) for name in chosen.values() if (info := catalogue.get(name)) is not None}
-    given = {name: {**stated.get(name, {}), **own} for name, own in (options or {}).items()}
-    return select(catalogue, chosen, {**stated, **given}, seed)
+    given = slots or {}
+    chosen = {**slots_of(conf), **site_slots_of(conf, catalogue, given), **given}
+    stated = {name: options_of(info, conf) for name in names_in(chosen) if (info := catalogue.get(name)) is not None}
+    own = {name: {**stated.get(name, {}), **values} for name, values in (options or {}).items()}
+    return select(catalogue, chosen, {**stated, **own}, seed)
 
 
 def calculation_period(conf: SlurmConf, priority: Any = None) -> float:

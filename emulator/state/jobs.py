@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from emulator.state.instants import NEVER, instants
 from emulator.workload.workload import Workload
-from slurm_sim_plugins.jobs import new_jobs
+from slurm_sim_plugins.jobs import SITE_FACTOR, new_jobs
 
 
 class JobState(IntEnum):
@@ -72,6 +72,8 @@ class JobTable:
             else None.
         past_blocks: the same of ``past_runs``.
         block_names: of all blocks.
+        limits: seconds, of the jobs that were submitted with another limit than the workload's, by index.
+        refused: why jobs were refused by job_submit plugins, by index.
     """
 
     def __init__(self, workload: Workload) -> None:
@@ -100,9 +102,18 @@ class JobTable:
         self.blocks: list[int] | None = None
         self.past_blocks: list[int] = []
         self.block_names: Sequence[str] = ()
+        self.limits: dict[int, float] = {}
+        self.refused: dict[int, str] = {}
 
     def __len__(self) -> int:
         return len(self.jobs)
+
+    def site_factors(self) -> list[int]:
+        """What a site adds to the priority of each job, which jobs show; 0 in the beginning."""
+        column = [0] * len(self)
+        if self.jobs:
+            self.jobs[0]._facts[SITE_FACTOR] = column  # type: ignore[index]
+        return column
 
 
 class Facts(dict[str, list[Any] | None]):

@@ -52,12 +52,13 @@ def check_invariants(result: Result, workload: Workload) -> None:
     """
     records = result.records
     jobs = job_rows(records)
-    _check_jobs_are_those_of(workload, records, jobs)
-    _check_every_job_is_over(records, jobs)
+    submitted = bool(result.about["slots"].get("JobSubmitPlugins"))
+    _check_jobs_are_those_of(workload, records, jobs, limits=not submitted)
+    _check_every_job_is_over(records, jobs, refused=bool(result.about.get("rejected")))
     runs = run_rows(records, jobs)
     _check_runs_follow_one_another(jobs, runs)
     _check_runs_make_up_jobs(jobs, runs)
-    work, limit = instants(workload.run), instants(workload.time_limit)
+    work, limit = instants(workload.run), instants(records.jobs["time_limit"])
     killed = (work > limit) & bool(result.about["simulation"]["kill_at_limit"])
     useful = np.where(killed, limit, work)
     if records.stays is None:
@@ -73,7 +74,7 @@ def check_invariants(result: Result, workload: Workload) -> None:
     _check_columns(records, jobs, useful)
 
 
-def _check_jobs_are_those_of(workload: Workload, records: Records, jobs: JobRows) -> None:
+def _check_jobs_are_those_of(workload: Workload, records: Records, jobs: JobRows, limits: bool) -> None:
     if len(records) != len(workload):
         raise AssertionError(f"{len(workload)} jobs were given and {len(records)} are in the records")
 
@@ -84,17 +85,18 @@ def _check_jobs_are_those_of(workload: Workload, records: Records, jobs: JobRows
     check("job_id", workload.id)
     check("submit", workload.submit)
     check("processors", workload.processors)
-    check("time_limit", workload.time_limit)
+    if limits:
+        check("time_limit", workload.time_limit)
 
 
-def _check_every_job_is_over(records: Records, jobs: JobRows) -> None:
+def _check_every_job_is_over(records: Records, jobs: JobRows, refused: bool) -> None:
     state, total = jobs.state, records.processors
     rejected = state == "REJECTED"
     over = rejected | (state == "COMPLETED") | (state == "TIMEOUT")
     require(over, jobs.id, jobs.submit, lambda job: f"it is {state[job]} although the simulation is over")
     require(
-        # Where there are blocks, the largest may be smaller than the machine.
-        (rejected & ("block" in records.runs)) | (rejected == (jobs.processors > total)),
+        # Where there are blocks, the largest may be smaller than the machine; plugins may refuse any job.
+        (rejected & (("block" in records.runs) | refused)) | (rejected == (jobs.processors > total)),
         jobs.id,
         jobs.submit,
         lambda job: f"it is {state[job]} and wants {jobs.processors[job]} of {total} processors",

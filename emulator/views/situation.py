@@ -92,6 +92,7 @@ class Priority:
         total: the priority.
         factors: by name, such as ``Age``, without weights.
         tres: factors of resources, by upper-case name.
+        site: the site factor.
     """
 
     time: float
@@ -99,6 +100,7 @@ class Priority:
     total: int
     factors: Mapping[str, float]
     tres: Mapping[str, float]
+    site: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -516,6 +518,7 @@ def _priority(row: Mapping[str, Any]) -> tuple[int, Priority]:
         int(row["priority"]),
         factors,
         {name: _finite(share) for name, _, share in tres},
+        int(row.get("site", 0)),
     )
 
 

@@ -73,7 +73,7 @@ FIELDS: Fields[Shown] = Fields(
         Field("USER", lambda row: row.job.text("user"), "u", ("User",)),
         Field("PRIORITY", lambda row: str(row.priority.total), "Y", ("Priority",), sort=lambda row: row.priority.total),
         Field("PRIORITY", _share, "y", ("NormPriority",), sort=lambda row: row.priority.total),
-        Field("SITE", lambda _: "0", "S", ("Site",)),
+        Field("SITE", lambda row: str(row.priority.site), "S", ("Site",)),
         *(Field(name.upper(), _weighted(name), letter, (name,)) for letter, name in FACTORS.items()),
         *(Field(name.upper(), _plain(name), letter.lower(), (f"Norm{name}",)) for letter, name in FACTORS.items()),
         Field("NICE", lambda row: str(row.job.options.nice), "N", ("Nice",)),

@@ -8,10 +8,12 @@ from typing import Any, NoReturn
 
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.answers import Refused
+from slurm_sim_plugins.cluster import Partition
 from slurm_sim_plugins.errors import ConfigurationError, PluginError
 from slurm_sim_plugins.hookspecs import LOOPS
 from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.manager import PluginInfo, check_hooks
+from slurm_sim_plugins.submission import Submission, SubmitView, submission_of_job
 from slurm_sim_plugins.testing.builders import Cluster, JobSpec
 from slurm_sim_plugins.testing.scene import PENDING, Scene
 from slurm_sim_plugins.views import (
@@ -26,8 +28,8 @@ from slurm_sim_plugins.views import (
     WalltimeView,
 )
 
-Which = int | Job | JobSpec
-"""A job: by its id, itself, or one that is yet to come."""
+Which = int | Job | JobSpec | Submission
+"""A job: by its id, itself, or one that is yet to come; for ``job_submit`` also what it asks for."""
 
 
 def call(
@@ -41,6 +43,7 @@ def call(
     state: str = "COMPLETED",
     beside: int | None = None,
     cause: str = "preemption",
+    partitions: Iterable[Partition] = (),
 ) -> Any:
     """Call one hook of a plugin, and hand back its answer.
 
@@ -62,6 +65,7 @@ def call(
         state: for ``job_ended``.
         beside: for ``select_nodes``: a block of which nothing may be taken.
         cause: for ``job_suspended`` and ``job_resumed``.
+        partitions: for ``job_submit``: those of the cluster.
 
     Raises:
         PluginError: the plugin has no such hook, its hooks are wrong, or the answer
@@ -73,7 +77,7 @@ def call(
     function = implementation(instance, hook)
     if hook in LOOPS:
         raise ConfigurationError(f"{hook} is a generator of decisions; play(plugin, situation) plays the pass")
-    arguments, check = _CALLS[hook](scene, instance, _Question(job, jobs, ran, state, beside, cause))
+    arguments, check = _CALLS[hook](scene, instance, _Question(job, jobs, ran, state, beside, cause, tuple(partitions)))
     answer = ask(function, arguments)
     if answer is None or check is None:
         return answer
@@ -161,7 +165,9 @@ class _Question:
         state: str,
         beside: int | None,
         cause: str,
+        partitions: tuple[Partition, ...],
     ) -> None:
+        self.partitions = partitions
         self.beside = beside
         self.cause = cause
         self._job = job
@@ -179,6 +185,10 @@ class _Question:
             return known[0]
         raise ConfigurationError("there is no job in this situation; say which one, as job=job(4)")
 
+    def submission(self, scene: Scene) -> Submission:
+        """What is submitted."""
+        return self._job if isinstance(self._job, Submission) else submission_of_job(self.job(scene))
+
     def preemptor(self, scene: Scene) -> Job:
         """For whom room is to be made."""
         job = _find(scene, self._job) if self._job is not None else scene.view.head
@@ -192,6 +202,8 @@ class _Question:
 
 
 def _find(scene: Scene, which: Which) -> Job:
+    if isinstance(which, Submission):
+        raise ConfigurationError("this hook is about a job, not a submission; say which one, as job=job(4)")
     return scene.add(which) if isinstance(which, JobSpec) else scene.job(which)
 
 
@@ -204,6 +216,18 @@ def _priority_set(scene: Scene, plugin: Any, asked: _Question) -> Call:
     to_set = tuple(asked.jobs(scene, lambda: scene.view.newcomers or scene.view.queue))
     object.__setattr__(view, "to_set", to_set)
     return {"view": view}, lambda answer: answers.priorities(answer, to_set)
+
+
+def _site_factor(scene: Scene, plugin: Any, asked: _Question) -> Call:
+    arguments, _ = _priority_set(scene, plugin, asked)
+    return arguments, lambda answer: answers.site_factors(answer, arguments["view"].to_set)
+
+
+def _job_submit(scene: Scene, plugin: Any, asked: _Question) -> Call:
+    view, submission = SubmitView(scene.view), asked.submission(scene)
+    object.__setattr__(view, "submission", submission)
+    object.__setattr__(view, "partitions", asked.partitions)
+    return {"view": view}, lambda answer: answers.submission(answer, submission, counted=False)
 
 
 def _backfill_candidates(scene: Scene, plugin: Any, asked: _Question) -> Call:
@@ -302,6 +326,8 @@ _CALLS: dict[str, Callable[[Scene, Any, _Question], Call]] = {
     "walltime_pending": _walltime_pending,
     "walltime_learn": _walltime_learn,
     "progress_rate": _progress_rate,
+    "site_factor": _site_factor,
+    "job_submit": _job_submit,
     "job_submitted": _job_submitted,
     "job_started": _about_a_run,
     "job_requeued": _about_a_run,

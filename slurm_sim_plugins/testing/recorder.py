@@ -10,6 +10,7 @@ from slurm_sim_plugins.decisions import Plan
 from slurm_sim_plugins.hookspecs import LOOPS, PROJECT
 from slurm_sim_plugins.interposing import Around, around_every_hook, hooks, jobs_of, steps, time_of
 from slurm_sim_plugins.jobs import Job, Run
+from slurm_sim_plugins.submission import Reject, Submission
 
 ANSWERED = frozenset(name for name, hook in hooks() if getattr(hook, f"{PROJECT}_spec")["firstresult"])
 """Hooks whose answers count; the others are only told."""
@@ -62,6 +63,8 @@ class HookRecorder:
         """Record one call."""
         place, time = len(self.calls), time_of(values)
         about = tuple(job.id for job in jobs_of(hook, values))
+        if hook == "job_submit":
+            about = (values["view"].submission.id,)
         self.calls.append(HookCall(hook, time, about, None))
         answer = yield
         if hook not in ANSWERED or answer is None:
@@ -89,7 +92,7 @@ def _plain(answer: Any) -> Any:
         return answer.id
     if isinstance(answer, Run):
         return answer.job.id
-    if isinstance(answer, Plan | str):
+    if isinstance(answer, Plan | Submission | Reject | str):
         return answer
     try:
         return [_plain(item) for item in answer]

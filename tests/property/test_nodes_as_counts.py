@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator import simulate
-from emulator.config.slurm import parse_slurm_conf
+from emulator.config.options import Config
+from emulator.config.slurm import SlurmConf, parse_slurm_conf
+from emulator.config.slurm.flat import flat_cluster
 from emulator.scheduling.counted_nodes import CountedNodes
 from slurm_sim_plugins.manager import Catalogue
 from tests.helpers import workload
@@ -63,16 +66,20 @@ def rows(seed: int, processors: int, jobs: int) -> list[tuple[int, float, int, f
 
 
 def both(
-    seed: int, names: tuple[str, ...], options: dict[str, Any], jobs: int = 40, passes: str = "batch"
+    seed: int,
+    names: tuple[str, ...],
+    options: dict[str, Any],
+    jobs: int = 40,
+    passes: str = "batch",
+    conf: Callable[[int], SlurmConf] = lambda processors: parse_slurm_conf(CONF.format(processors)),
 ) -> list[list[list[Any]]]:
     """The runs on counted processors and on nodes, as columns."""
     processors = int(np.random.default_rng(seed).choice([1, 3, 6, 12]))
     given = workload(rows(seed, processors, jobs))
-    conf = parse_slurm_conf(CONF.format(processors))
     slots = {SLOTS[name.partition("/")[0]]: name for name in names}
     catalogue = Catalogue()
     how = {"slots": slots, "plugin_options": options, "catalogue": catalogue, "passes": passes, "clock": "ideal"}
-    flat, nodes = (simulate(given, machine, **how) for machine in (processors, conf))
+    flat, nodes = (simulate(given, machine, **how) for machine in (processors, conf(processors)))
     found = []
     for runs in (flat.records.runs, nodes.records.runs):
         columns = [list(runs[name]) for name in COLUMNS]
@@ -90,6 +97,13 @@ def test_every_run_is_the_same(names: tuple[str, ...], options: dict[str, Any], 
         return
     flat, nodes = both(seed, names, options, passes=passes)
     assert flat == nodes
+
+
+@pytest.mark.parametrize("names", [("sched/fcfs",), ("sched/easy",), ("sched/easy", "priority/sjf")])
+def test_one_node_that_has_all_cpus_is_counted_processors(names: tuple[str, ...]) -> None:
+    for seed in range(20):
+        flat, node = both(seed, names, {}, conf=lambda processors: flat_cluster(processors, Config())[0])
+        assert flat == node
 
 
 @pytest.mark.parametrize(("names", "options"), POLICIES)

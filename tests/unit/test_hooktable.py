@@ -85,6 +85,8 @@ def nothing() -> Generator[Any, Any, None]:
 PLUGINS = {
     "priority": recording("priority", {"priority_set": lambda view: [float(job.id) for job in view.to_set]}),
     "sched": recording("sched", {"schedule": schedule, "backfill": lambda view: nothing()}, knows_places=True),
+    "site_factor": recording("site_factor", {"site_factor": lambda view: [1 for _ in view.to_set]}),
+    "job_submit": recording("job_submit", {"job_submit": lambda view: None}),
     "backfill": recording("backfill", {"backfill_candidates": lambda view: list(view.to_try)}),
     "preempt": recording(
         "preempt", {"preempt_candidates": lambda view: view.outranked()}, without=("preempt_mode", "preempt_grace")

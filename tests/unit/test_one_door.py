@@ -14,6 +14,7 @@ from emulator.campaign import run_all
 from emulator.campaign.expand import expand
 from emulator.campaign.file import read_campaign
 from emulator.cli import slurm_sim
+from emulator.config.preemption import Preemption
 from emulator.config.sacctmgr import parse_accounts
 from emulator.config.slurm import parse_slurm_conf
 from emulator.resume import keeper
@@ -69,6 +70,36 @@ def test_the_machine_is_a_number_or_a_configuration_or_its_path(tmp_path: Path) 
     assert simulate(Submissions(requests, "mine", 1600000000), conf).records.epoch == 1600000000
 
 
+def test_processors_take_slurms_clock() -> None:
+    ideal, daemons = simulate(log()), simulate(log(), clock="slurm")
+    for result in (ideal, daemons):
+        assert result.about["run"]["label"].startswith("sched/easy")
+        assert result.records.processors == 16
+    late = [second - first for first, second in zip(starts(ideal), starts(daemons), strict=True)]
+    assert all(0 < each < 5 for each in late)
+    assert starts(simulate(log(), 16, clock="slurm")) == starts(daemons)
+    backfill = simulate(log(), clock="slurm", scheduler="sched/backfill")
+    assert backfill.about["slots"]["SchedulerType"] == "sched/backfill"
+    assert starts(backfill)[2] > starts(daemons)[2]
+
+
+def test_processors_take_slurms_clock_on_the_command_line(tmp_path: Path) -> None:
+    trace = str(tmp_path / "log.swf")
+    row = "{} {} -1 {} {} -1 -1 {} {} -1 1 1 -1 -1 1 -1 -1 -1"
+    lines = [row.format(n, s, r, p, p, t) for n, s, r, p, t in [(1, 0, 300, 12, 600), (2, 10, 300, 16, 600)]]
+    Path(trace).write_text("; MaxProcs: 16\n" + "\n".join(lines) + "\n")
+    command = [trace, "--processors", "16", "--clock", "slurm", "--json"]
+    run = CliRunner().invoke(slurm_sim, ["run", *command])
+    assert run.exit_code == 0, run.output
+    about = json.loads(run.stdout)
+    assert (about["simulation"]["timing"], about["machine"]["cluster"]) == ("slurm", "flat")
+    several = CliRunner().invoke(
+        slurm_sim, ["compare", *command, "--policy", "sched/easy", "--policy", "sched/backfill"]
+    )
+    assert several.exit_code == 0, several.output
+    assert {each["simulation"]["timing"] for each in json.loads(several.stdout).values()} == {"slurm"}
+
+
 def test_the_options_are_those_of_any_machine() -> None:
     first = simulate(
         log(), parse_slurm_conf(CONF), config=Config(slots={"PriorityType": "priority/sjf"}, clock="ideal")
@@ -81,7 +112,13 @@ def test_the_options_are_those_of_any_machine() -> None:
 @pytest.mark.parametrize(
     ("machine", "options", "words"),
     [
-        (16, {"clock": "slurm"}, "clock=slurm: goes with a slurm.conf as the machine"),
+        (16, {"clock": "slurm", "kill_at_limit": False}, "kill_at_limit is for the ideal clock"),
+        (16, {"clock": "slurm", "execution": "execution/two_tier"}, "ExecutionType=execution/two_tier: in Slurm's"),
+        (
+            16,
+            {"clock": "slurm", "preemption": Preemption(mode="SUSPEND")},
+            "preemption with mode SUSPEND is that of virtual machines",
+        ),
         (16, {"processors": 8}, "machine is 16 and processors is 8; give one of them"),
         (16, {"accounts": parse_accounts("", "none")}, "accounts: goes with a slurm.conf as the machine"),
         (1.5, {}, "machine is 1.5; give a number of processors, or a slurm.conf"),

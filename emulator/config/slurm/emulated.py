@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.values import Kind
-from slurm_sim_plugins.manager import PluginInfo
+from slurm_sim_plugins.manager import Catalogue, PluginInfo, named
 
 SELECTED = ("SchedulerType", "PriorityType", "PreemptType", "SelectType")
 """Slots whose plugin the file selects."""
+OF_THE_SITE = ("PrioritySiteFactorPlugin", "JobSubmitPlugins")
+"""Slots for plugins of a site, whose code is often not here."""
 MINUTE = 60.0
 SAME = {"select/cons_res": "select/cons_tres"}
 """Former names of Slurm's plugins."""
@@ -20,6 +23,28 @@ def slots_of(conf: SlurmConf) -> dict[str, str]:
     """The plugins that the file selects, by slot; by their present names."""
     names = {slot: conf.parameters.text(slot).lower() for slot in SELECTED}
     return {slot: SAME.get(name, name) for slot, name in names.items()}
+
+
+def site_slots_of(conf: SlurmConf, catalogue: Catalogue, given: Collection[str]) -> dict[str, str]:
+    """The plugins of the site that the file selects, by slot; a warning names those that are not here.
+
+    Slots that are ``given`` are left out.
+    """
+    found = {}
+    for slot in (slot for slot in OF_THE_SITE if slot not in given):
+        names = [name for name in named(slot, conf.parameters.text(slot)) if not name.endswith("/none")]
+        here = [name for name in names if catalogue.get(name) is not None]
+        for name in names:
+            if name not in here:
+                logging.getLogger(__name__).warning(
+                    "%s: %s=%s: there is no such plugin here, so nothing is asked in its place; load one of that "
+                    "name from its file (--plugin FILE)",
+                    conf.parameters.place(slot) or conf.source,
+                    slot,
+                    name,
+                )
+        found[slot] = ",".join(here)
+    return found
 
 
 def options_of(info: PluginInfo, conf: SlurmConf) -> dict[str, Any]:

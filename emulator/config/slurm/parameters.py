@@ -71,7 +71,8 @@ _PRIORITY = (
         choices=("NONE", "NOW", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY"),
     ),
     Word("FairShareDampeningFactor", HONOURED, "how strongly classic fair share reacts", Kind.COUNT, "1"),
-    *ignored("code of the site: not run", "PrioritySiteFactorPlugin PrioritySiteFactorParameters"),
+    Word("PrioritySiteFactorPlugin", HONOURED, "which site_factor plugin runs, if one of that name is found"),
+    Word("PrioritySiteFactorParameters", HONOURED, "what that plugin is told"),
     *ignored("no bundled priority plugin reads it", "PriorityParameters"),
 )
 
@@ -121,9 +122,10 @@ _FILES = (Word("Include", HONOURED, "a further file, read if it lies in the fold
 _AUTHENTICATION = (Word("AuthInfo", HONOURED, "cred_expire holds requeued jobs back", Kind.WORDS),)
 
 _CODE_OF_THE_SITE = (
+    Word("JobSubmitPlugins", HONOURED, "which job_submit plugins run: those that are found"),
     *ignored(
         "code of the site: not run",
-        "CliFilterParameters CliFilterPlugins EpilogSlurmctld HealthCheckProgram JobSubmitPlugins MailProg "
+        "CliFilterParameters CliFilterPlugins EpilogSlurmctld HealthCheckProgram MailProg "
         "PlugStackConfig PrEpParameters PrEpPlugins RebootProgram ResumeFailProgram ResumeProgram ResvEpilog "
         "ResvProlog SallocDefaultCommand SlurmctldPlugstack SlurmctldPrimaryOffProg SlurmctldPrimaryOnProg "
         "SlurmdPlugstack SrunEpilog SrunProlog SuspendProgram TaskEpilog TaskProlog UnkillableStepProgram",

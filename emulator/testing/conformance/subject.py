@@ -32,6 +32,8 @@ COMPANIONS: dict[str, list[tuple[str, ...]]] = {
     "select": [("sched/realtime",), ("sched/realtime", "preempt/realtime", "priority/wfp")],
     "walltime": [(), PV, ("sched/conservative",)],
     "execution": [(), ("sched/conservative",)],
+    "site_factor": [("priority/multifactor",), ("priority/wfp", "sched/conservative")],
+    "job_submit": [(), PV, ("sched/conservative", "job_submit/all_partitions")],
     "observer": [(), (*PV, "walltime/last_model")],
 }
 """The plugins in the other slots with which one of each type is tried; the first ones with one pass for all that

@@ -1,0 +1,1 @@
+"""Bundled plugins of the list JobSubmitPlugins: ``job_submit/<name>`` lies in ``<name>.py``."""

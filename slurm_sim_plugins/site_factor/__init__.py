@@ -1,0 +1,1 @@
+"""Bundled plugins of the PrioritySiteFactorPlugin slot: ``site_factor/<name>`` lies in ``<name>.py``."""
