@@ -15,10 +15,11 @@ class PartitionPrio:
     """Runs in partitions of a lower PriorityTier make room for a job, if they share nodes with its partition.
 
     The lowest tier goes first; within a tier the run with the fewest nodes, then the lowest id.
-    What becomes of a victim, and after which grace time, its partition says.
+    What becomes of a victim its partition says, else the cluster, whatever its QOS says; its grace time the partition.
 
     Args:
         youngest_first: the run that began last goes first, whatever its tier.
+        mode: PreemptMode of the cluster.
 
     Source: Slurm's documentation, preempt; recorded from Slurm 22.05 (observations P1 to P5).
     """
@@ -27,10 +28,14 @@ class PartitionPrio:
     by_order: ClassVar[bool] = True
     machines: ClassVar[tuple[str, ...]] = ("nodes",)
     reorders: ClassVar[bool] = True
-    slurm_conf: ClassVar[Mapping[str, str]] = {"youngest_first": "PreemptParameters.youngest_first"}
+    slurm_conf: ClassVar[Mapping[str, str]] = {
+        "youngest_first": "PreemptParameters.youngest_first",
+        "mode": "PreemptMode",
+    }
 
-    def __init__(self, youngest_first: bool = False) -> None:
+    def __init__(self, youngest_first: bool = False, mode: str = "") -> None:
         self._youngest_first = youngest_first
+        self._mode = mode_of(mode.upper().split(",")) if mode else None
 
     @hookimpl
     def preempt_candidates(self, view: PreemptView) -> Sequence[Run] | None:
@@ -47,7 +52,7 @@ class PartitionPrio:
         own = view.victim.runs_in
         if own is None or not own.below_another:
             return "OFF"
-        return mode_of(own.preempt_mode)
+        return mode_of(own.preempt_mode) or self._mode
 
     @hookimpl
     def preempt_grace(self, view: VictimView) -> float | None:

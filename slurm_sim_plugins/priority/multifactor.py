@@ -178,6 +178,8 @@ class Multifactor:
         number = max(1, total + offset)
         if self.never_falls and before is not None:
             number = max(number, before.number)
+        elif self.never_falls and request.partition is not None and len(job.requests) == 1:
+            number = max(number, int(job.priority))  # Of a task of an array: it has the number of the first.
         return Priced(number, total, offset, age, standing, lasting)
 
     # Factors

@@ -255,6 +255,18 @@ def test_a_lower_quality_of_service_does_not_outrank_a_higher_one(tmp_path: Path
         assert jobs["requeues"].tolist() == requeues, (first, second)
 
 
+def test_under_partition_prio_a_qos_does_not_say_what_becomes_of_a_victim(tmp_path: Path) -> None:
+    (tmp_path / "books").write_text(
+        "add qos short PreemptMode=REQUEUE\nadd account all\nadd user me account=all qos=short,normal\n"
+    )
+    submissions = [request(1, 0, 900, "-n8", "-t60", "-plo", "-qshort"), request(2, 60, 30, "-n2", "-t5", "-phi")]
+    jobs = simulate(
+        submissions, parse_slurm_conf(two_tiers("CANCEL")), accounts=read_accounts(tmp_path / "books")
+    ).records.jobs
+    assert jobs["requeues"].tolist() == [0, 0]
+    assert jobs["state"].tolist() == ["PREEMPTED", "COMPLETED"]
+
+
 def test_what_the_file_exempts_from_preemption_is_exempt_from_that_of_a_plugin() -> None:
     submissions = [request(1, 0, 900, "-n8", "-t60", "-plo"), request(2, 60, 30, "-n2", "-t5", "-phi")]
     conf = parse_slurm_conf(two_tiers("REQUEUE") + "\nPreemptExemptTime=00:05:00\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from emulator.api import simulate
 from emulator.config.sacctmgr import parse_accounts
 from emulator.config.slurm import parse_slurm_conf
 from emulator.config.slurm.controller import Timing
@@ -73,3 +74,11 @@ def test_what_is_remembered_changes_no_priority(flags: str) -> None:
                 assert (known, priorities) == (job.priority, job.priorities)
                 compared += 1
     assert compared > 50 and not controller.refused
+
+
+def test_numbers_of_the_tasks_of_an_array_only_rise() -> None:
+    conf = parse_slurm_conf(CONF + "PriorityFlags=INCR_ONLY\n")
+    words = parse_sbatch(["-n16", "-t20", "--array=1-3", "-p", "p"])
+    found = simulate([JobRequest(1, 0.0, 600.0, words, "ann")], conf, accounts=parse_accounts(BOOKS)).records.jobs
+    first, *others = found["priority_at_start"].tolist()
+    assert all(number >= first for number in others)
