@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli import shared
-from emulator.cli.slurm import check_finished, cluster_options, is_scenario, read_site, show_site
+from emulator.cli.slurm import check_finished, cluster_options, is_log, is_scenario, read_site, show_site
 from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -102,6 +102,8 @@ def run(
     if snapshot_every is not None and (out is None or events is not None or slurm_conf or is_scenario(trace)):
         raise click.UsageError("--snapshot-every goes with --out, and neither with --events nor with --slurm-conf.")
     reading = {name: given.pop(name) for name in READING}
+    if study is not None and slurm_conf is not None:
+        study = study.on_cluster(log=is_log(trace))
     site = read_site(trace, slurm_conf, accounts, commands, reading, study)
     catalogue = shared.find_plugins(files, folders)
     config = configure(study, settings, given, on_cluster=site is not None)

@@ -150,6 +150,14 @@ def is_scenario(trace: Path) -> bool:
     return trace.suffix in (".yaml", ".yml")
 
 
+def is_log(trace: Path) -> bool:
+    """Whether a trace is a log, and neither a scenario, nor submission events, nor a dump of ``sacct``."""
+    from emulator.workload.events import ENDINGS
+    from emulator.workload.sites import is_site_log
+
+    return not (is_scenario(trace) or trace.name.endswith(ENDINGS) or is_site_log(trace))
+
+
 def _scenario(trace: Path) -> Inputs:
     """What was done in a recorded scenario: configuration, submissions, commands."""
     from emulator.truth import Known

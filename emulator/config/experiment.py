@@ -31,12 +31,14 @@ on the command line, or the plugin is installed.
 
 from __future__ import annotations
 
+import logging
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from emulator.config.options import DECIDED
 from emulator.config.preemption import Preemption
 from emulator.config.presets import PREFIX, preset
 from emulator.kinds import TOML, reads
@@ -85,6 +87,7 @@ class Experiment:
         preemption: what becomes of a run that is preempted.
         account_files: files of ``sacctmgr``.
         account_commands: commands of ``sacctmgr``, carried out after those.
+        preset: the name of a bundled one, such as ``papers/pv_easy``; empty for a file of the user's.
     """
 
     trace: Path | None
@@ -95,6 +98,27 @@ class Experiment:
     preemption: Mapping[str, Any]
     account_files: tuple[Path, ...] = ()
     account_commands: tuple[str, ...] = ()
+    preset: str = ""
+
+    def on_cluster(self, log: bool) -> Experiment:
+        """A bundled one on the cluster of a ``slurm.conf``: what is decided there is left out, and a warning names it.
+
+        Args:
+            log: whether the workload is a log, which can be read in several ways.
+        """
+        if not self.preset:
+            return self
+        simulation = {name: value for name, value in self.simulation.items() if name not in DECIDED}
+        left_out = [f"{name}={value}" for name, value in self.simulation.items() if name not in simulation]
+        left_out += [] if log else [f"{name}={value}" for name, value in self.reading.items()]
+        if left_out:
+            logging.getLogger(__name__).warning(
+                "%s: without effect on the cluster of a slurm.conf, where limits kill and submissions are as they are: "
+                "%s",
+                self.preset,
+                ", ".join(left_out).lower(),
+            )
+        return replace(self, simulation=simulation, reading=self.reading if log else {})
 
 
 @reads(TOML)
@@ -105,8 +129,9 @@ def read_experiment(path: Path) -> Experiment:
         InputError: it cannot be read, or is not TOML (with the line).
         ConfigurationError: an unknown table or key, or a value of another kind.
     """
-    if path.as_posix().startswith(PREFIX) and not path.exists():
-        path = preset(path.as_posix())
+    bundled = path.as_posix() if path.as_posix().startswith(PREFIX) and not path.exists() else ""
+    if bundled:
+        path = preset(bundled)
     data = read_toml(path)
     check_keys(path, "", data, TABLES)
     tables = {name: check_table(path, name, data.get(name, {})) for name in TABLES}
@@ -125,6 +150,7 @@ def read_experiment(path: Path) -> Experiment:
         preemption=check_values(path, "preemption", tables["preemption"], PREEMPTION),
         account_files=tuple(path.parent / name for name in _texts(path, tables["accounts"], "files")),
         account_commands=_texts(path, tables["accounts"], "commands"),
+        preset=bundled,
     )
 
 

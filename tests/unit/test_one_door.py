@@ -228,3 +228,35 @@ def test_a_campaign_takes_the_clock(tmp_path: Path) -> None:
     file.write_text('[workloads.w]\ntrace = "jobs.events"\n[policies.x]\nuse = ["sched/easy"]\nclock = "ideal"\n')
     with pytest.raises(ConfigurationError, match=r"policies\.x\.clock goes with slurm_conf"):
         read_campaign(file)
+
+
+@pytest.mark.parametrize("clock", ["ideal", "slurm"])
+def test_pv_easy_of_the_papers_runs_on_a_sites_cluster(
+    tmp_path: Path, clock: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    command = ["run", *site(tmp_path), "--clock", clock, "--config", "papers/pv_easy", "--json"]
+    file = tmp_path / "slurm.conf"
+    refused = CliRunner().invoke(slurm_sim, command)
+    assert "PreemptMode is OFF in all partitions" in str(refused.exception)
+    file.write_text(file.read_text() + "PreemptMode=REQUEUE\nPriorityType=priority/basic\n")
+    done = CliRunner().invoke(slurm_sim, command)
+    assert done.exit_code == 0, done.output
+    about = json.loads(done.stdout)
+    assert about["slots"]["SchedulerType"] == "sched/venture"
+    assert about["plugins"]["sched/venture"]["options"] == {"restart": False}
+    assert (about["unfinished"], about["simulation"]["timing"]) == ({}, clock)
+    words = (
+        "papers/pv_easy: without effect on the cluster of a slurm.conf, where limits kill and submissions are as they"
+    )
+    assert f"{words} are: kill_at_limit=false, expired=again, filter=papers" in caplog.text
+
+
+def test_a_file_of_the_users_own_is_not_changed_in_silence(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("[simulation]\nkill_at_limit = false\n")
+    done = CliRunner().invoke(slurm_sim, ["run", *site(tmp_path), "--config", str(tmp_path / "mine.toml")])
+    assert "leave out kill_at_limit, or change the file" in str(done.exception)
+
+
+def test_what_virtual_machines_do_is_refused_on_nodes(tmp_path: Path) -> None:
+    done = CliRunner().invoke(slurm_sim, ["run", *site(tmp_path), "--config", "papers/vm_pv_easy"])
+    assert "preemption with mode SUSPEND is that of virtual machines" in str(done.exception)
