@@ -17,11 +17,13 @@ from emulator.accounting.records import Records
 from emulator.accounting.runfolder import EVENTS, open_events
 from emulator.config.options import SLOT_OPTIONS, Config, resolve_slots
 from emulator.files import open_beside, take_place
+from emulator.hooks import FAILURES
 from emulator.hookwatch import watching
 from emulator.runs import ClusterRun, CountedRun, processors_of
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import ConfigurationError, PluginError, StandstillError, meant
 from slurm_sim_plugins.manager import Catalogue, PluginInfo, Selection, discover
+from slurm_sim_plugins.views import View
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -165,7 +167,9 @@ def _carry_out(
         explainer.watch(engine.situation)
     try:
         with watching(selection, lambda: engine.now):
+            _tell(engine, "run_begun")
             engine.run(report, keeper, explainer)
+            _tell(engine, "run_ended")
     except (PluginError, StandstillError, KeyboardInterrupt) as error:
         status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
         _write(engine, log, folder, *engine.ended(status, str(error)))
@@ -174,6 +178,17 @@ def _carry_out(
     _write(engine, log, folder, records, about)
     engine.close()
     return Result(records, about, selection.plugins)
+
+
+def _tell(engine: CountedRun | ClusterRun, hook: str) -> None:
+    """Tell observers that the run begins or has ended."""
+    try:
+        getattr(engine.selection.manager.hook, hook)(view=View(engine.situation))
+    except FAILURES as error:
+        blamed = engine.selection.blame(hook, error, time=engine.now)
+        if blamed is None or blamed is error:
+            raise
+        raise blamed from error
 
 
 def _write(

@@ -42,6 +42,7 @@ HOOKS: Mapping[str, Row] = {
     "progress_rate": _on(TIERS),
     "site_factor": EVERYWHERE,
     "job_submit": EVERYWHERE,
+    "run_begun": EVERYWHERE,
     "job_submitted": EVERYWHERE,
     "job_started": EVERYWHERE,
     "job_requeued": EVERYWHERE,
@@ -49,6 +50,7 @@ HOOKS: Mapping[str, Row] = {
     "job_resumed": _on(NODES, elsewhere="warned"),
     "job_ended": EVERYWHERE,
     "pass_done": EVERYWHERE,
+    "run_ended": EVERYWHERE,
 }
 """By hook."""
 

@@ -359,6 +359,13 @@ class ObserverSpec:
     """Told after a change; what they answer is ignored. Any plugin may observe."""
 
     @hookspec
+    def run_begun(self, view: View) -> None:
+        """A run begins, on the empty machine. Port class: N.
+
+        Also where it goes on from a snapshot: what the plugin keeps is that of the snapshot then.
+        """
+
+    @hookspec
     def job_submitted(self, job: Job, now: float) -> None:
         """A job was queued. Port class: N."""
 
@@ -399,6 +406,10 @@ class ObserverSpec:
 
         On a cluster with nodes: a pass of the main loop, or a cycle of backfill.
         """
+
+    @hookspec
+    def run_ended(self, view: View) -> None:
+        """A run has come to its end; not called of one that failed or was interrupted. Port class: N."""
 
 
 LOOPS = ("schedule", "backfill")

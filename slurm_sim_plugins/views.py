@@ -55,6 +55,10 @@ class Situation(Counts):
         self._compiled = compiled
         self._new_plan: Callable[[Any], SchedulePlan] = CountPlan
 
+    def reason(self, job: Job) -> str:
+        """Why a job waits, in the words of ``squeue``; on a cluster with nodes as the last pass left it."""
+        return "Resources" if job is self.head else "Priority"
+
 
 class SchedulingView(Situation):
     """What ``schedule`` sees; always current, also between two decisions of a pass."""
@@ -177,6 +181,10 @@ class View(ReadOnly):
     def queue(self) -> Jobs:
         """Waiting jobs, highest priority first."""
         return self._situation.queue
+
+    def reason(self, job: Job) -> str:
+        """Why a job waits, in the words of ``squeue``; on a cluster with nodes as the last pass left it."""
+        return self._situation.reason(job)
 
     @property
     def running(self) -> Runs:

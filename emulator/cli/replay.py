@@ -20,6 +20,13 @@ from emulator.cli import shared
     multiple=True,
     help="Accounts, QOS and limits: a sacctmgr dump, or a script of sacctmgr.",
 )
+@click.option(
+    "--clock",
+    type=click.Choice(["ideal", "slurm"]),
+    default="slurm",
+    show_default=True,
+    help="slurm: the ticks and delays of Slurm's daemons; ideal: decisions take no time.",
+)
 @click.option("--zone", help="Of times in the dump that state none, such as Europe/Paris.  [default: UTC]")
 @click.option("--delimiter", default="|", show_default=True, help="Between the columns of the dump.")
 @click.option(
@@ -69,6 +76,7 @@ def replay(
     dump: Path,
     slurm_conf: Path,
     accounts: tuple[Path, ...],
+    clock: str,
     zone: str | None,
     delimiter: str,
     malformed: str,
@@ -98,7 +106,7 @@ def replay(
     for sentence in told:
         shared.echo(sentence, err=True)
     books = read_accounts(*accounts) if accounts else None
-    result = emulate(log, conf, Options(cancelled, elsewhere), out, accounts=books)
+    result = emulate(log, conf, Options(cancelled, elsewhere), out, accounts=books, clock=clock)
     found = compare(log, result.records, tolerance, warm_up)
     if as_json:
         about = {"log": log.name, "records": log.read, "steps": log.steps, "unusable": len(log.unusable)}

@@ -132,6 +132,10 @@ class ClusterView(ReadOnly):
         """Waiting jobs, also those that may not be scheduled yet."""
         return self._scheduler.policies.waiting
 
+    def reason(self, job: SeenJob) -> str:
+        """Why a job waits, in the words of ``squeue``, as the last pass left it."""
+        return self._scheduler.policies.situation.reason(job)
+
     def until(self, time: float) -> float:
         """Seconds from now to ``time`` and half a microsecond: what is planned for no more ends by then."""
         return time - self.now + HALF_A_MICROSECOND

@@ -250,6 +250,11 @@ class ClusterSituation(Situation):
         """The run of a job that runs or is suspended."""
         return Run._make(self._entries.get(job.id) or self._suspended[job.id][1])
 
+    def reason(self, job: Job) -> str:
+        """Why a job waits, as the last pass left it."""
+        of: ControlledJob = job._of  # type: ignore[attr-defined]
+        return of.reason
+
     @_derived
     def now(self) -> float:
         """Simulated time in seconds."""

@@ -311,7 +311,7 @@ def _about_a_run(scene: Scene, plugin: Any, asked: _Question) -> Call:
     return {"job": job, "run": scene.run_of(job), "now": scene.now, **told}, None
 
 
-def _pass_done(scene: Scene, plugin: Any, asked: _Question) -> Call:
+def _seen(scene: Scene, plugin: Any, asked: _Question) -> Call:
     return {"view": View(scene.view)}, None
 
 
@@ -334,5 +334,7 @@ _CALLS: dict[str, Callable[[Scene, Any, _Question], Call]] = {
     "job_suspended": _about_a_run,
     "job_resumed": _about_a_run,
     "job_ended": _about_a_run,
-    "pass_done": _pass_done,
+    "pass_done": _seen,
+    "run_begun": _seen,
+    "run_ended": _seen,
 }

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import pytest
+
+from emulator import simulate
+from emulator.config.slurm import parse_slurm_conf
 from slurm_sim_plugins import View, hookimpl
-from tests.helpers import failing, line_with, run, times
+from tests.helpers import failing, line_with, run, times, workload
 
 JOBS = [(1, 0, 3, 10, 10), (2, 1, 4, 5, 5), (3, 2, 1, 5, 5), (4, 3, 1, 9, 9)]
 
@@ -56,3 +60,28 @@ def test_an_exception_names_the_time() -> None:
     assert (error.plugin, error.hook, error.job, error.time) == ("observer/failing", "pass_done", None, 0.0)
     assert error.where == line_with("fails when fewer wait", test_an_exception_names_the_time)
     assert str(error).startswith("plugin observer/failing, hook pass_done, time 0 s, ")
+
+
+class Asking:
+    name: ClassVar[str] = "observer/asking"
+
+    def __init__(self) -> None:
+        self.told: set[tuple[float, int, str]] = set()
+
+    @hookimpl
+    def pass_done(self, view: View) -> None:
+        self.told |= {(view.now, job.id, view.reason(job)) for job in view.queue}
+
+
+@pytest.mark.parametrize("clock", ["flat", "ideal", "slurm"])
+def test_each_waiting_job_has_a_reason_on_any_machine(clock: str) -> None:
+    given = workload([(1, 0, 4, 100, 120), (2, 1, 4, 5, 60), (3, 1, 4, 5, 60)])
+    conf = "ClusterName=t\nSelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\nNodeName=n CPUs=4\n"
+    conf += "PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE\n"
+    machine: Any = 4 if clock == "flat" else parse_slurm_conf(conf)
+    done = simulate(given, machine, plugins=[Asking], clock=None if clock == "flat" else clock)
+    told = done.plugins["observer/asking"].told
+    assert {(number, reason) for time, number, reason in told if 1 <= time < 100 and number > 1} >= {
+        (2, "Resources"),
+        (3, "Priority"),
+    }

@@ -63,7 +63,8 @@ def test_the_decisions_of_each_pass() -> None:
 
 def test_calls_come_in_their_order() -> None:
     hooks = [each.hook for each in recorded()]
-    assert hooks[:6] == [
+    assert hooks[:7] == [
+        "run_begun",
         "walltime_submit",
         "priority_set",
         "job_submitted",
@@ -71,4 +72,5 @@ def test_calls_come_in_their_order() -> None:
         "schedule",
         "job_started",
     ]
+    assert hooks[-1] == "run_ended"
     assert len(recorded()) == len(hooks)

@@ -153,6 +153,8 @@ def test_the_dump_of_an_emulated_run_replays_to_the_same_starts(tmp_path: Path) 
     assert (told["jobs"], told["compared"], told["parted"]) == (20, 20, 0)
     again = command("sacct", str(tmp_path / "again"), "-P", "-D", "-o", "WORKLOAD").stdout
     assert again == dump.read_text()
+    command("replay", str(dump), *site, "--clock", "ideal", "--out", str(tmp_path / "ideal"))
+    assert 'timing = "ideal"' in (tmp_path / "ideal" / "run.toml").read_text()
     shown = command("replay", str(dump), *site)
     assert "partition q" in shown.output
     assert "starts apart: 100.0% within 0:00:02" in shown.output
