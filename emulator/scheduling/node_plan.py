@@ -114,7 +114,7 @@ class NodePlan(SchedulePlan):
             if pool is not None:
                 if self._counts.need(job, partition) <= pool.view.free:
                     yield entry
-            elif self._class(job, partition) not in self._refused:
+            elif self._known(job, partition) is None:
                 yield entry
 
     def now(self, entry: Entry) -> Answer:
@@ -129,7 +129,7 @@ class NodePlan(SchedulePlan):
         if pool is not None:
             found, answer = self._find_counted(pool, job, partition)
         else:
-            known = self._refused.get(self._class(job, partition))
+            known = self._known(job, partition)
             if known is not None:
                 return self._refuse(job, partition, known)
             found, answer = self._find(job, partition)
@@ -272,6 +272,10 @@ class NodePlan(SchedulePlan):
         """Equal for jobs that get the same answer about nodes."""
         user = job.request.user if self._cluster.exclusive_user else ""
         return job.alike, partition.name, job.options.reservation, job.plan_limit, user, bool(job.options.licenses)
+
+    def _known(self, job: Job, partition: Partition) -> Answer | None:
+        """How a job of its class was refused, unless nodes are kept for this one."""
+        return None if job.id in self._kept else self._refused.get(self._class(job, partition))
 
     # Nodes now
 

@@ -16,7 +16,7 @@ from emulator.scheduling.entries import still_waits
 from emulator.scheduling.job_scheduler import schedule
 from emulator.scheduling.node_plan import NodePlan
 from emulator.scheduling.policies import Policies
-from emulator.scheduling.preempt import candidates
+from emulator.scheduling.preempt import candidates, overlaps
 from emulator.scheduling.windows import Habits, Windows
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
@@ -175,7 +175,7 @@ class Room:
     Attributes:
         job: for which.
         nodes: which it is to have.
-        victims: jobs that leave them.
+        victims: jobs that leave them, whoever they gave way for.
         hook: which loop asked for it.
     """
 
@@ -401,6 +401,8 @@ class PluginScheduler:
             return False
         else:
             usable = self.cluster.usable(job, partition) & self._controls.not_reserved(job)
+            for nodes in self._kept().values():
+                usable = usable & ~nodes
             if self.cluster.select(job, partition, usable) is not None:
                 return True
             chosen, nodes = self._victims(job, partition, usable)
@@ -409,7 +411,9 @@ class PluginScheduler:
         for victim in chosen:
             self._controls.preempt(victim, job)
         if where is None:
-            self._rooms[job.id] = Room(job, nodes, chosen, self._hook)
+            # Some that leave these nodes gave way for others.
+            leaving = [other for other in self.cluster.running.values() if other.vacating and overlaps(other, nodes)]
+            self._rooms[job.id] = Room(job, nodes, leaving, self._hook)
         self._gave_way()
         return self.cluster.select(job, partition, usable) is not None
 
@@ -428,7 +432,7 @@ class PluginScheduler:
         free = cluster.free_without([other for other in cluster.running.values() if other.vacating])
         for candidate in candidates(job, partition, cluster):
             assert candidate.run is not None
-            if not usable[list(candidate.run.allocation.nodes)].any():
+            if not overlaps(candidate, usable):
                 continue
             free.release(candidate.run.allocation)
             removed.append(candidate)
@@ -436,9 +440,7 @@ class PluginScheduler:
             if found is not None:
                 nodes = found.mask(len(cluster.machine))
                 if not self.plan().counts(partition):
-                    removed = [
-                        other for other in removed if other.run and nodes[list(other.run.allocation.nodes)].any()
-                    ]
+                    removed = [other for other in removed if overlaps(other, nodes)]
                 return removed, nodes
         return [], cluster.no_nodes()
 

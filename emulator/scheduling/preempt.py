@@ -66,7 +66,7 @@ def _can_go(job: Job, cluster: Cluster) -> bool:
 
 def victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> list[Job]:
     """Whom to preempt so that a job fits; nobody if it would not fit anyway, or soon fits without that (P4, P5)."""
-    order = [other for other in candidates(job, partition, cluster) if _overlaps(other, usable)]
+    order = [other for other in candidates(job, partition, cluster) if overlaps(other, usable)]
     if not order:
         return []
     want, machine = job.wants[partition.name], cluster.machine
@@ -85,7 +85,7 @@ def victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> l
                 break
         if found is None:
             return []
-        needed = [other for other in removed if _overlaps(other, found.mask(len(machine)))]
+        needed = [other for other in removed if overlaps(other, found.mask(len(machine)))]
         last = removed[-1]
         if order[0] is last:
             break
@@ -116,12 +116,12 @@ def license_victims(job: Job, partition: Partition, usable: Mask, cluster: Clust
     found = cluster.choose(want, cluster.free_without([*gone, *chosen]), usable)
     if found is not None:
         return chosen
-    more = [other for other in order if other not in chosen and _overlaps(other, usable)]
+    more = [other for other in order if other not in chosen and overlaps(other, usable)]
     for count in range(1, len(more) + 1):
         found = cluster.choose(want, cluster.free_without([*gone, *chosen, *more[:count]]), usable)
         if found is not None:
             nodes = found.mask(len(machine))
-            return [*chosen, *(other for other in more[:count] if _overlaps(other, nodes))]
+            return [*chosen, *(other for other in more[:count] if overlaps(other, nodes))]
     return []
 
 
@@ -142,6 +142,7 @@ def _shared(job: Job, nodes: Mask) -> int:
     return int(nodes[list(job.run.allocation.nodes)].sum())
 
 
-def _overlaps(job: Job, nodes: Mask) -> bool:
+def overlaps(job: Job, nodes: Mask) -> bool:
+    """Whether a job runs on some of these nodes."""
     assert job.run is not None
     return bool(nodes[list(job.run.allocation.nodes)].any())

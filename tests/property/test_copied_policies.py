@@ -19,6 +19,7 @@ from slurm_sim_plugins.manager import bundled_names, discover
 from slurm_sim_plugins.preempt.partition_prio import PartitionPrio
 from slurm_sim_plugins.preempt.qos import QosPreemption
 from slurm_sim_plugins.priority.multifactor import Multifactor
+from slurm_sim_plugins.sched.backfill import Backfill
 from tests.random_clusters import COMMANDS, configuration, submission
 
 BOOKS = """\
@@ -40,7 +41,13 @@ PriorityWeightPartition=700
 PriorityWeightQOS=500
 PriorityWeightTRES=CPU=300,Mem=.2
 """
-SLOTS = {Multifactor: "PriorityType", PartitionPrio: "PreemptType", QosPreemption: "PreemptType"}
+SLOTS = {
+    Multifactor: "PriorityType",
+    PartitionPrio: "PreemptType",
+    QosPreemption: "PreemptType",
+    Backfill: "SchedulerType",
+}
+WITHOUT = {"PriorityType": "priority/basic", "PreemptType": "preempt/none", "SchedulerType": "sched/builtin"}
 
 
 def copied(plugin: type, folder: Path) -> str:
@@ -85,8 +92,7 @@ def test_a_copy_under_another_name_gives_the_same_schedule(plugin: type, tmp_pat
         theirs = records(seed, {**bundled, slot: name}, catalogue=catalogue)
         for column in ours.jobs:
             np.testing.assert_array_equal(ours.jobs[column], theirs.jobs[column], err_msg=f"{seed}: {column}")
-        without = {"PriorityType": "priority/basic", "PreemptType": "preempt/none"}[slot]
-        other = records(seed, {**bundled, slot: without})
+        other = records(seed, {**bundled, slot: WITHOUT[slot]})
         differing += not np.array_equal(ours.jobs["start"], other.jobs["start"], equal_nan=True)
     assert differing
 

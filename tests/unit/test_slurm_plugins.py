@@ -109,6 +109,20 @@ def test_wfp_orders_the_queue_by_its_score() -> None:
     assert sorted(start, key=start.__getitem__) != sorted(start)
 
 
+def test_wfp_gives_each_job_the_score_of_its_start() -> None:
+    draws = np.random.default_rng(4)
+    submissions = [
+        request(n, 9 * n, int(draws.integers(20, 600)), f"-n{draws.integers(1, 9)}", f"-t{draws.integers(2, 12)}")
+        for n in range(1, 61)
+    ]
+    jobs = simulate(submissions, one_partition(), slots={"PriorityType": "priority/wfp"}).records.jobs
+    waited = jobs["start"] - jobs["submit"]
+    np.testing.assert_allclose(
+        jobs["priority_at_start"], (waited / jobs["time_limit"]) ** 3 * jobs["processors"], rtol=1e-12
+    )
+    assert (waited > 600).sum() > 10
+
+
 def test_a_priority_that_was_given_goes_before_that_of_a_plugin() -> None:
     submissions = [
         request(1, 0, 100, "-n8", "-t2"),
@@ -217,8 +231,9 @@ class Outranked:
         return view.outranked()
 
 
-def test_a_lower_tier_does_not_outrank_a_higher_one() -> None:
-    conf, slots = parse_slurm_conf(two_tiers("REQUEUE")), {"PreemptType": "preempt/outranked"}
+@pytest.mark.parametrize("preempt", ["preempt/outranked", "preempt/shadow_load"])
+def test_a_lower_tier_does_not_outrank_a_higher_one(preempt: str) -> None:
+    conf, slots = parse_slurm_conf(two_tiers("REQUEUE")), {"PreemptType": preempt}
     # Of basic priorities the first is highest: only the tier speaks for the later job.
     for first, second, requeues in (("hi", "lo", [0, 0]), ("lo", "hi", [1, 0]), ("lo", "lo", [0, 0])):
         submissions = [
