@@ -37,9 +37,6 @@ def check_machines(selection: Selection, names: Iterable[str], machine: str) -> 
 def check_companions(selection: Selection) -> None:
     """Refuse what no other plugin asks for: an order of candidates, and a site factor.
 
-    Args:
-        selection: the plugins of a run.
-
     Raises:
         ConfigurationError: the scheduler leaves the main loop to the emulator, or the priority plugin gives no numbers.
     """

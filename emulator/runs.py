@@ -35,11 +35,6 @@ About = dict[str, Any]
 class CountedRun:
     """A run on processors.
 
-    Args:
-        workload: the jobs.
-        config: how to simulate.
-        catalogue: plugins that were found.
-
     Raises:
         ConfigurationError: plugins or options that cannot go together; a machine of no known size.
     """

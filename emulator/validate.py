@@ -26,11 +26,6 @@ from slurm_sim_plugins.views import Situation
 class Validator:
     """Knows what may be asked for in the current situation.
 
-    Args:
-        hooks: who is to blame.
-        situation: the current state.
-        table: the job table.
-
     Attributes:
         decisions: the generator that is being run, for ``file:line`` in a message.
         hook: which of the scheduler's hooks made it.

@@ -52,9 +52,6 @@ class EventLog:
 
     A decision's ``reason`` is kept where the plugin gave one. If the run is to be explained,
     there are further events: see :mod:`emulator.accounting.explainer`.
-
-    Args:
-        stream: where to write.
     """
 
     def __init__(self, stream: IO[str]) -> None:

@@ -68,11 +68,7 @@ def _kinds(columns: Mapping[str, str]) -> dict[str, str]:
 
 
 class Journal:
-    """Notes changes; call it after every event.
-
-    Args:
-        controller: whose cluster it is.
-    """
+    """Notes changes; call it after every event."""
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller

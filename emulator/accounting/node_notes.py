@@ -21,11 +21,7 @@ NODE_COLUMNS: dict[str, str] = {
 
 
 class NodeNotes:
-    """Notes changes.
-
-    Args:
-        controller: whose cluster it is.
-    """
+    """Notes changes."""
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller

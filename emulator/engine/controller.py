@@ -371,7 +371,6 @@ class Controller:
         job.vacating = True
         self._sweep_due = 0.0
         self._ends_otherwise(job)
-        job.preempted_at = self.cluster.now
         job.requeue_after = mode in ("REQUEUE", "CHECKPOINT") and self._may_requeue(job)
         self._telling.preempted(job, preemptor, mode)
         if mode == "SUSPEND":

@@ -22,13 +22,6 @@ def make_placed(
 ) -> tuple[PlacedApply, Selector]:
     """Give the situation its places, and make who changes it and who chooses blocks.
 
-    Args:
-        parts: what :class:`emulator.engine.apply.Apply` takes.
-        situation: of the simulation.
-        hooks: of the simulation.
-        validate: of the simulation.
-        selection: its plugins.
-
     Raises:
         ConfigurationError: plugins that cannot go together, or a machine that has no such blocks.
         PluginError: blocks that are none.

@@ -29,15 +29,6 @@ def make_apply(
 ) -> TieredApply:
     """Give the situation its tiers, and make who changes it.
 
-    Args:
-        parts: what :class:`emulator.engine.apply.Apply` takes.
-        situation: of the simulation.
-        hooks: of the simulation.
-        validate: of the simulation.
-        selection: its plugins.
-        workload: what is simulated.
-        config: how.
-
     Raises:
         ConfigurationError: preemption that is not possible in tiers.
         InputError: the workload lacks a column.

@@ -20,9 +20,6 @@ TIME = b'{"time":'
 class Log:
     """An event log in a file.
 
-    Args:
-        path: the file.
-
     Raises:
         InputError: it cannot be read.
     """

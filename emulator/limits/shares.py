@@ -102,11 +102,7 @@ Noted = tuple[str, str, str, int, int, int | None, float, float, float, float, f
 
 
 class ChangedShares:
-    """Which associations have changed since the last look: the same as :func:`share_rows`, for many looks.
-
-    Args:
-        accounting: the books.
-    """
+    """Which associations have changed since the last look: the same as :func:`share_rows`, for many looks."""
 
     def __init__(self, accounting: Accounting) -> None:
         self._books = accounting
@@ -167,8 +163,6 @@ def _whole_minutes(seconds: Iterable[float], accounting: Accounting) -> dict[str
     return {name: int(round(left, 6) // MINUTE) for name, left in zip(accounting.tres.names, seconds, strict=True)}
 
 
-UNCOUNTED = ("energy", "fs/disk", "vmem", "pages")
-"""Resources that Slurm lists and of which jobs of the emulator use nothing."""
 ORDER = ("cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages")
 """Slurm's order of those that there always are."""
 

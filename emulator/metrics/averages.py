@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.metrics.jobs import THRESHOLD, Floats, bounded_slowdown
-
-if TYPE_CHECKING:
-    from emulator.accounting.records import Records
+from emulator.metrics.jobs import Floats
 
 Numbers = NDArray[Any]
 
@@ -46,16 +43,6 @@ def weighted(values: Floats, weights: Numbers) -> float:
     counts = ~np.isnan(values) & ~np.isnan(weights)
     total = float(np.sum(weights[counts]))
     return float(np.dot(values[counts], weights[counts])) / total if total else float("nan")
-
-
-def mean_bounded_slowdown(records: Records, threshold: float = THRESHOLD) -> float:
-    """MBS: every job counts alike."""
-    return mean(bounded_slowdown(records, threshold))
-
-
-def weighted_bounded_slowdown(records: Records, threshold: float = THRESHOLD) -> float:
-    """MWBS: a job counts by its processors."""
-    return weighted(bounded_slowdown(records, threshold), records.jobs["processors"])
 
 
 def _of(values: Floats, average: Any) -> float:

@@ -75,13 +75,6 @@ def bounded_slowdown_feitelson(records: Records, threshold: float = THRESHOLD) -
     return np.maximum(1.0, _ratio(response(records), length))
 
 
-def estimate_accuracy(records: Records) -> Floats:
-    """min(run, limit) / max(run, limit): 1 where the user's request was exact."""
-    run, limit = column(records, "run"), column(records, "time_limit")
-    accuracy = _ratio(np.minimum(run, limit), np.maximum(run, limit))
-    return np.where(ended(records), accuracy, np.nan)
-
-
 def _ratio(part: Floats, whole: Floats) -> Floats:
     """Quotient; NaN where the divisor is 0, which a threshold of 0 makes possible."""
     return part / np.where(whole > 0, whole, np.nan)

@@ -18,11 +18,7 @@ ALL = -1
 
 
 class ListScheduler:
-    """Turns lists into schedules.
-
-    Args:
-        problem: jobs and machine.
-    """
+    """Turns lists into schedules."""
 
     def __init__(self, problem: Problem) -> None:
         jobs = problem.jobs

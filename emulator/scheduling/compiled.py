@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 class Compiled:
     """Requests as numbers, runs as columns, and room for the kernels.
 
-    Args:
-        cluster: the situation.
-
     Attributes:
         selector: chooses nodes.
         runs: running jobs by planned end.
@@ -58,13 +55,7 @@ class Compiled:
 
 
 def windows(cluster: Cluster, controls: Controls, habits: Habits) -> Windows:
-    """A plan without anything kept.
-
-    Args:
-        cluster: the situation.
-        controls: reservations, and sharing.
-        habits: of the scheduler.
-    """
+    """A plan without anything kept."""
     # Compiled code knows only windows that double.
     if not isinstance(cluster.compiled, Compiled) or habits.linear:
         return Windows(cluster, controls, habits)

@@ -18,9 +18,6 @@ from slurm_sim_plugins.nodes import Allocation, Free, Mask
 class Rows:
     """The rows above the first; the first is the cluster's own.
 
-    Args:
-        cluster: the situation.
-
     Attributes:
         slices: whether rows take turns.
     """

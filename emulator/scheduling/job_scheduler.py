@@ -25,12 +25,7 @@ from slurm_sim_plugins.nodes import Allocation, Mask
 
 
 def schedule(cluster: Cluster, controls: Controls) -> None:
-    """Make one pass.
-
-    Args:
-        cluster: the situation.
-        controls: starts and preempts.
-    """
+    """Make one pass."""
     _Pass(cluster, controls).run()
 
 

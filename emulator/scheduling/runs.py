@@ -27,9 +27,6 @@ class RunTable:
     The order is kept as runs come and go. While the planned end of some run depends on more
     than its limit, the table is made anew whenever it is wanted.
 
-    Args:
-        cluster: the situation.
-
     Attributes:
         count: how many there are.
         ends: when each is planned to end, in seconds.

@@ -174,12 +174,7 @@ class SeenJob(Job):
 
 
 class SeenAssociation(Association):
-    """An association of the books.
-
-    Args:
-        share: the association.
-        books: who keeps it.
-    """
+    """An association of the books."""
 
     __slots__ = ("_books",)
 

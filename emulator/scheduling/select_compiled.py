@@ -153,9 +153,6 @@ def machine_table(machine: Machine) -> Ints:
 class Selector:
     """Chooses nodes on a machine; keeps the room that the kernels work in.
 
-    Args:
-        machine: the nodes.
-
     Attributes:
         rows: the machine as rows.
         weights: all weights, ascending.

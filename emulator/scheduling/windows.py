@@ -47,11 +47,6 @@ class Habits:
 class Windows(WindowPlan):
     """The plan of one cycle, in plain Python.
 
-    Args:
-        cluster: the situation.
-        controls: reservations, and sharing.
-        habits: of the scheduler.
-
     Attributes:
         slots: what is kept for jobs.
         last_place: the last place at which an entry can start now; None once something has started or given way.

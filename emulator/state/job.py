@@ -99,7 +99,6 @@ class Job:
     requeue_after: bool = False
     hold_after: bool = False
     suspended_by_operator: bool = False
-    preempted_at: float | None = None
     vacating: bool = False
     end_limit: float = UNLIMITED
     saved: int = 0

@@ -29,18 +29,6 @@ class JobState(IntEnum):
     """Taken out of the queue."""
 
 
-LEGAL: dict[JobState, frozenset[JobState]] = {
-    JobState.FUTURE: frozenset({JobState.PENDING, JobState.REJECTED}),
-    JobState.PENDING: frozenset({JobState.RUNNING, JobState.CANCELLED}),
-    JobState.RUNNING: frozenset({JobState.COMPLETED, JobState.TIMEOUT, JobState.PENDING, JobState.REQUEUED}),
-    JobState.REQUEUED: frozenset({JobState.PENDING}),
-    JobState.COMPLETED: frozenset(),
-    JobState.TIMEOUT: frozenset(),
-    JobState.REJECTED: frozenset(),
-    JobState.CANCELLED: frozenset(),
-}
-"""The states that may follow each state."""
-
 FUTURE, PENDING, RUNNING, COMPLETED, TIMEOUT, REJECTED, REQUEUED, CANCELLED = map(int, JobState)
 
 PastRun = tuple[int, int, int, bool, int]

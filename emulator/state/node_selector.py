@@ -14,8 +14,6 @@ from slurm_sim_plugins.select.linear import Linear
 
 COMPILED = (ConsTres, Linear)
 """Those whose answers compiled code gives, too."""
-SLURMS_OWN = tuple(plugin.name for plugin in COMPILED)
-"""The plugins of Slurm's own."""
 
 
 class NodeSelector:

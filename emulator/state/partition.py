@@ -68,11 +68,6 @@ class Partition:
         return any(other.running for other in self.lower)
 
     @property
-    def takes_starts(self) -> bool:
-        """Whether jobs start here."""
-        return self.state in ("UP", "DRAIN")
-
-    @property
     def takes_jobs(self) -> bool:
         """Whether jobs may be submitted here."""
         return self.state in ("UP", "DOWN")

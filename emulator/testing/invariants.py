@@ -43,10 +43,6 @@ def check_invariants(result: Result, workload: Workload) -> None:
     lasts as long, and keeps as much when it is preempted, as the mode of preemption says.
     Where the ExecutionType has tiers, all that is true of its stays instead.
 
-    Args:
-        result: what the simulation gave.
-        workload: what was simulated.
-
     Raises:
         AssertionError: naming the job and the time in seconds.
     """

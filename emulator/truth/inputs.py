@@ -53,10 +53,6 @@ class Inputs:
 def inputs_of(scenario: Scenario, known: Known) -> Inputs:
     """What was done in a scenario.
 
-    Args:
-        scenario: the scenario.
-        known: what is supplied by hand.
-
     Raises:
         InputError: of a job nobody says how long it works.
     """

@@ -28,9 +28,6 @@ class Notes:
 class Observer:
     """Notes what changes.
 
-    Args:
-        cluster: the situation.
-
     Attributes:
         notes: by job id.
     """

@@ -26,7 +26,6 @@ COMPACT = {
 """States in two letters."""
 NUMBERS = {name: place for place, name in enumerate(("PENDING", "RUNNING", "SUSPENDED", "COMPLETED", "CANCELLED"))}
 """States in Slurm's order; others follow."""
-FREE_TRES = ("billing", "cpu", "mem", "node")
 
 
 def state_of(text: str) -> str:

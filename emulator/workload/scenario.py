@@ -306,12 +306,7 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
 
 
 class _Tree:
-    """A node of a YAML document, which knows where it stands.
-
-    Args:
-        node: the node.
-        file: name of the file.
-    """
+    """A node of a YAML document, which knows where it stands."""
 
     def __init__(self, node: yaml.Node, file: str) -> None:
         self._node = node

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from emulator import Result, Workload, simulate
 from emulator.config.preemption import Preemption
 from emulator.testing.invariants import check_invariants
-from emulator.testing.places import check_places
 from slurm_sim_plugins.blocks import Blocks, aligned
 from slurm_sim_plugins.manager import Catalogue
 from slurm_sim_plugins.select.blocks import InBlocks
+from tests.places import check_places
 
 from .realtime import Piece, Row, Rules, realtime
 

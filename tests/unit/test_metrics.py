@@ -152,13 +152,6 @@ def test_a_job_that_starts_at_once_never_waits() -> None:
     assert machine.mean_queue_length(records) == 0.0
 
 
-def test_the_accuracy_of_a_request_is_between_0_and_1() -> None:
-    records = records_of({1: (0, 1, 25, 100), 2: (0, 1, 50, 25), 3: (0, 1, 1)}, {1: [(0, 25)], 2: [(0, 50)]}, 2)
-    records = replace(records, jobs={**records.jobs, "run": np.array([25.0, 50.0, 1.0])})
-    assert jobs.estimate_accuracy(records)[:2].tolist() == [0.25, 0.5]
-    assert np.isnan(jobs.estimate_accuracy(records)[2])
-
-
 def test_a_summary_has_all_metrics_in_their_order() -> None:
     summary = summarise(A10)
     assert list(summary) == list(METRICS)

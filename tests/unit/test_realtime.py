@@ -17,7 +17,6 @@ from emulator.config.presets import preset
 from emulator.metrics.checkpoints import overheads
 from emulator.testing import play
 from emulator.testing.invariants import check_invariants
-from emulator.testing.places import check_places
 from emulator.workload.read import read_trace
 from emulator.workload.variations import default
 from slurm_sim_plugins import ConfigurationError, InputError
@@ -29,6 +28,7 @@ from slurm_sim_plugins.realtime import Thresholds, running_slowdown, waiting_slo
 from slurm_sim_plugins.sched.realtime import Realtime
 from slurm_sim_plugins.select.blocks import InBlocks
 from slurm_sim_plugins.testing import call, cluster, job
+from tests.places import check_places
 
 FOUR = aligned(4, (512, 1024, 2048))
 HOUR = 3600.0

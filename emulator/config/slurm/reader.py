@@ -81,12 +81,7 @@ def parse_slurm_conf(
 
 
 class _Reader:
-    """One reading.
-
-    Args:
-        source: name of the main file.
-        findings: where problems and notices go.
-    """
+    """One reading."""
 
     def __init__(self, source: str, findings: Findings) -> None:
         self._source = source

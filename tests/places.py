@@ -21,10 +21,6 @@ def check_places(records: Records, blocks: Blocks) -> None:
     Each is of the smallest size that holds the job. What ends at an instant makes room for
     what starts then; a run of no length takes nothing.
 
-    Args:
-        records: what happened.
-        blocks: of the machine.
-
     Raises:
         AssertionError: naming the jobs, the block and the time in seconds.
     """
