@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from emulator.scheduling.controls import Controls
 from emulator.scheduling.runs import RunTable
 from emulator.scheduling.select_compiled import Code, Selector, encode
-from emulator.scheduling.windows import Habits, Windows
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.partition import Partition
@@ -52,13 +50,3 @@ class Compiled:
         code = self.code(job, partition)
         assert code is not None
         return self.selector.select(job.wants[partition.name], code, free, usable)
-
-
-def windows(cluster: Cluster, controls: Controls, habits: Habits) -> Windows:
-    """A plan without anything kept."""
-    # Compiled code knows only windows that double.
-    if not isinstance(cluster.compiled, Compiled) or habits.linear:
-        return Windows(cluster, controls, habits)
-    from emulator.scheduling.windows_compiled import CompiledWindows
-
-    return CompiledWindows(cluster, controls, habits)

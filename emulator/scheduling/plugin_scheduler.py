@@ -9,7 +9,6 @@ from typing import Any, NoReturn
 
 from emulator.hooks import FAILURES, Hooks, line_of
 from emulator.livelock import IdleWakes
-from emulator.scheduling.compiled import windows
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.counted_nodes import CountedNodes
 from emulator.scheduling.entries import still_waits
@@ -489,3 +488,12 @@ class PluginScheduler:
 
 def _nothing() -> Iterator[Any]:
     yield from ()
+
+
+def windows(cluster: Cluster, controls: Controls, habits: Habits) -> Windows:
+    """A plan without anything kept; compiled code knows only windows that double."""
+    if cluster.compiled is None or habits.linear:
+        return Windows(cluster, controls, habits)
+    from emulator.scheduling.windows_compiled import CompiledWindows
+
+    return CompiledWindows(cluster, controls, habits)

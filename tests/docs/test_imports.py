@@ -8,6 +8,8 @@ itself, the ``__init__`` of a module's packages, does not count.
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -133,3 +135,8 @@ def test_arrows_run_down_but_for_few():
     pairs = {(room(name), room(other)) for name, others in arrows().items() for other in others}
     assert {name for pair in pairs for name in pair} == set(floors)
     assert {(name, other) for name, other in pairs if floors[name] < floors[other]} == UPWARD
+
+
+def test_compiled_code_is_loaded_when_it_is_used():
+    code = "import sys, emulator.engine.controller; assert 'numba' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
