@@ -13,10 +13,11 @@ from emulator.cli import shared
 from emulator.cli.workers import chosen, worker_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from emulator.campaign import Outcome
     from emulator.campaign.runs import Workers
+    from emulator.papers.claims import Claim
 
 
 @click.group()
@@ -96,10 +97,7 @@ def pv_easy(
     shared.print_table(report.cells_table(cells, "PV-EASY: papers and ours"))
     shared.echo(report.summary(cells))
     shared.print_table(report.weeks_table(weeks))
-    for claim in found:
-        shared.echo(
-            f"{'holds' if claim.holds else 'FAILS'}  {claim.source}, {claim.column}: {claim.text} ({claim.figures})"
-        )
+    tell_claims(found)
     for line in lines:
         shared.echo(line)
 
@@ -150,6 +148,13 @@ def write(out: Path, markdown: str, data: dict[str, Any]) -> None:
     text = json.dumps(shared.plain(data), indent=2, allow_nan=False) + "\n"
     write_atomically(out / "tables.md", lambda stream: stream.write(markdown.encode()))
     write_atomically(out / "tables.json", lambda stream: stream.write(text.encode()))
+
+
+def tell_claims(claims: Iterable[Claim]) -> None:
+    """Print what a paper claims, and whether it holds here."""
+    for claim in claims:
+        verdict = "holds" if claim.holds else "FAILS"
+        shared.echo(f"{verdict}  {claim.source}, {claim.column}: {claim.text} ({claim.figures})")
 
 
 def draw(out: Path, outcomes: list[Outcome], columns: list[str]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli import shared
-from emulator.cli.reproduce import progress_of, write
+from emulator.cli.reproduce import progress_of, tell_claims, write
 from emulator.cli.walltime import put
 from emulator.cli.workers import chosen, worker_options
 
@@ -110,9 +110,7 @@ def _show(found: Points, claims: Sequence[Claim], plan: Plan) -> None:
 
     for grid in report.grids(found, plan.figures):
         shared.print_table(report.table(grid))
-    for claim in claims:
-        verdict = "holds" if claim.holds else "FAILS"
-        shared.echo(f"{verdict}  {claim.source}, {claim.column}: {claim.text} ({claim.figures})")
+    tell_claims(claims)
 
 
 def _whole(text: str) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli import shared
-from emulator.cli.reproduce import progress_of, write
+from emulator.cli.reproduce import progress_of, tell_claims, write
 from emulator.cli.walltime import put
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def realtime(
     from emulator.papers.realtime import BASIC, SCHEMES, find_studies, groups, specs
     from emulator.papers.realtime_claims import cells, claims
     from emulator.report import realtime as report
+    from emulator.report.grid import table
     from emulator.report.style import picture_bytes
 
     shares = parse_percents(percents)
@@ -105,7 +106,7 @@ def realtime(
         for each in wanted:
             rows = report.group_rows(found, study.name, each, "all", brief=True)
             title = f"Figure 3 on {study.name}, {each}: all jobs, mean (95 %)"
-            shared.print_table(report.table(title, report.group_headings(found), rows, report.NOTE, left=3))
+            shared.print_table(table(title, report.group_headings(found), rows, report.NOTE, left=3))
     show(printed, decided, read, [study.name for study in studies])
 
 
@@ -121,15 +122,14 @@ def show(
 ) -> None:
     """Print what the paper prints beside ours, the claims, and what other readings give."""
     from emulator.report import realtime as report
+    from emulator.report.grid import table
 
     if cells:
-        shared.print_table(report.table("Paper and ours", report.CELLS, report.cell_rows(cells), left=3))
-    for claim in claims:
-        verdict = "holds" if claim.holds else "FAILS"
-        shared.echo(f"{verdict}  {claim.source}, {claim.column}: {claim.text} ({claim.figures})")
+        shared.print_table(table("Paper and ours", report.CELLS, report.cell_rows(cells), left=3))
+    tell_claims(claims)
     for study in studies if readings else ():
         title = f"Other readings, {study}, 10 %"
-        shared.print_table(report.table(title, report.READINGS, report.reading_rows(readings, study)))
+        shared.print_table(table(title, report.READINGS, report.reading_rows(readings, study)))
 
 
 def parse_percents(text: str) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli import shared
-from emulator.cli.reproduce import progress_of, write
+from emulator.cli.reproduce import progress_of, tell_claims, write
 from emulator.cli.walltime import put
 from emulator.cli.workers import chosen, worker_options
 
@@ -93,9 +93,7 @@ def show(gains: Sequence[Gain], claims: Sequence[Claim], evaluations: Mapping[st
 
     if gains:
         shared.print_table(gains_table(gains))
-    for claim in claims:
-        verdict = "holds" if claim.holds else "FAILS"
-        shared.echo(f"{verdict}  {claim.source}, {claim.column}: {claim.text} ({claim.figures})")
+    tell_claims(claims)
     for study, evaluation in evaluations.items():
         for note in evaluation.notes:
             shared.echo(f"{study}: {note}")

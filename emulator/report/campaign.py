@@ -12,6 +12,7 @@ import numpy as np
 from emulator.campaign.analysis import metric_of
 from emulator.campaign.results import STATES, spent_on
 from emulator.campaign.variants import option_name
+from emulator.report.grid import empty
 from emulator.report.numbers import UNKNOWN, digits_of, printable, value_text
 from emulator.report.style import DASHES, INK, MUTED, PALE, SERIES, SURFACE, house_style, new_figure, say
 
@@ -281,17 +282,9 @@ def _heading(key: str) -> str:
 
 
 def _grid(title: str, words: Sequence[str], numbers: Sequence[str], note: str = "") -> Table:
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
-    grid = Table(
-        title=Text(printable(title)) if title else None,
-        caption=Text(note) if note else None,
-        box=box.SIMPLE_HEAD,
-        title_justify="left",
-        caption_justify="left",
-    )
+    grid = empty(printable(title), note)
     for name in words:
         grid.add_column(name, overflow="fold")
     for name in numbers:

@@ -13,6 +13,7 @@ from emulator.accounting.records import Records
 from emulator.accounting.runfolder import FinishedRun
 from emulator.metrics.jobs import Floats, column
 from emulator.report.caption import table
+from emulator.report.grid import empty
 from emulator.report.numbers import UNKNOWN, duration_text, instant_text, printable, seconds_text
 
 if TYPE_CHECKING:
@@ -76,14 +77,11 @@ def diff_table(diffs: Sequence[JobDiff], a: FinishedRun, b: FinishedRun) -> Tabl
         a: the first run.
         b: the second run.
     """
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
     epoch = a.records.epoch if a.records.epoch == b.records.epoch else None
     unit = "s" if epoch is None else "UTC"
-    notes = _notes(a, b)
-    grid = Table(box=box.SIMPLE_HEAD, caption=Text("\n".join(notes)) if notes else None, caption_justify="left")
+    grid = empty(note="\n".join(_notes(a, b)))
     grid.add_column("job", justify="right", no_wrap=True)
     grid.add_column("processors", justify="right", no_wrap=True)
     for label in _labels(a, b):

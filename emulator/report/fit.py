@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from emulator.report.grid import empty
 from emulator.workload.models.jann97 import RangeMoments, moments_by_range, range_moments
 from emulator.workload.workload import Workload
 
@@ -25,12 +26,7 @@ def describe_fit(log: Workload, imitation: Workload) -> dict[str, Any]:
 
 def fit_table(log: Workload, imitation: Workload) -> Table:
     """The same for people: two rows a range, and two for all jobs."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    title = Text(f"{log.name}, and jann97 fitted to it")
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", collapse_padding=True, pad_edge=False)
+    table = empty(f"{log.name}, and jann97 fitted to it", collapse_padding=True, pad_edge=False)
     for heading in ("sizes", "of"):
         table.add_column(heading, no_wrap=True)
     for heading in ("jobs", "mean", "gap s", "CV", "skew", "run s", "CV", "skew"):

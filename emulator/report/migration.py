@@ -23,6 +23,8 @@ from emulator.papers.migration import (
     values,
 )
 from emulator.papers.migration_claims import COSTS, break_even, of_policy
+from emulator.report import grid as tables
+from emulator.report.claims import claims_in_markdown
 from emulator.report.numbers import UNKNOWN
 from emulator.report.style import DASHES, INK, MUTED, SERIES, house_style, new_figure
 
@@ -200,18 +202,7 @@ def _cost_text(cost: float) -> str:
 
 def table(grid: Grid) -> Table:
     """A grid for the terminal."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    made = Table(box=box.SIMPLE_HEAD, title=Text(grid.title), title_justify="left")
-    if grid.note:
-        made.caption, made.caption_justify = Text(grid.note), "left"
-    for place, heading in enumerate(grid.headings):
-        made.add_column(Text(heading), justify="left" if place == 0 else "right")
-    for row in grid.rows:
-        made.add_row(*row)
-    return made
+    return tables.table(grid.title, grid.headings, grid.rows, grid.note)
 
 
 def markdown(found: Points, claims: Sequence[Claim], figures: Sequence[int], options: Mapping[str, Any]) -> str:
@@ -219,20 +210,14 @@ def markdown(found: Points, claims: Sequence[Claim], figures: Sequence[int], opt
     stated = ", ".join(f"{name} {_option(value)}" for name, value in options.items())
     lines = ["# KEASY, REASY and MEASY: the paper's experiments", "", f"{MEANS} Options: {stated}.", ""]
     for grid in grids(found, figures):
-        lines += [f"## {grid.title}", "", *_lines(grid.headings, grid.rows), ""]
+        lines += [f"## {grid.title}", "", *tables.markdown_table(grid.headings, grid.rows), ""]
         lines += [grid.note, ""] if grid.note else []
     lines += ["## Claims", "", "Percent by which the first one's mean is lower than the second's, by load.", ""]
-    headings = ("source", "workload", "claim", "holds", "ours")
-    rows = [(one.source, one.column, one.text, "yes" if one.holds else "**no**", one.figures) for one in claims]
-    return "\n".join([*lines, *_lines(headings, rows), ""])
+    return "\n".join([*lines, *claims_in_markdown(claims), ""])
 
 
 def _option(value: object) -> str:
     return " ".join(f"{each:g}" for each in value) if isinstance(value, tuple) else f"{value}"
-
-
-def _lines(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    return [f"| {' | '.join(cells)} |" for cells in (headings, ["---"] * len(headings), *rows)]
 
 
 def data(found: Points, claims: Sequence[Claim], options: Mapping[str, Any]) -> dict[str, Any]:

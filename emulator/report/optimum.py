@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from emulator.report.grid import empty
 from emulator.report.numbers import printable
 from emulator.report.style import PALE, SERIES, SURFACE, house_style, new_figure
 from emulator.report.timeaxis import time_axis
@@ -138,14 +139,11 @@ def optimum_table(optimum: Optimum, standings: Sequence[Standing] = (), note: st
         standings: of the policies.
         note: a further line below.
     """
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
     realtime = bool(optimum.problem.realtime)
     caption = "\n".join(text for text in (*_notes(optimum), *_excuses(standings), note) if text)
-    grid = Table(box=box.SIMPLE_HEAD, title=Text(printable(optimum.problem.name)), title_justify="left")
-    grid.caption, grid.caption_justify = Text(caption), "left"
+    grid = empty(printable(optimum.problem.name), caption)
     grid.add_column("schedule")
     grid.add_column("batch jobs' mean slowdown", justify="right")
     if realtime:

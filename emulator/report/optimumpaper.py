@@ -8,6 +8,7 @@ from dataclasses import asdict
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from emulator.report.grid import markdown_table, table
 from emulator.report.numbers import UNKNOWN, duration_text
 
 if TYPE_CHECKING:
@@ -71,39 +72,23 @@ def tables(timings: Sequence[Timing], rows: Sequence[Row], logs: int) -> list[Ta
     """Both, for the terminal; one that was not made is left out."""
     found = []
     if timings:
-        found.append(_grid("Table 2: time to proven optimality", TIMES, timing_rows(timings), SOURCES[0]))
+        found.append(table("Table 2: time to proven optimality", TIMES, timing_rows(timings), SOURCES[0]))
     if rows:
         title = f"Table 3: {logs} random logs of 5 batch and 2 real-time jobs"
-        found.append(_grid(title, MEANS, mean_rows(rows, logs), SOURCES[1]))
+        found.append(table(title, MEANS, mean_rows(rows, logs), SOURCES[1]))
     return found
-
-
-def _grid(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], note: str) -> Table:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table(box=box.SIMPLE_HEAD, title=Text(title), title_justify="left")
-    grid.caption, grid.caption_justify = Text(note), "left"
-    for place, heading in enumerate(headings):
-        grid.add_column(heading, justify="left" if place == 0 else "right")
-    for row in rows:
-        grid.add_row(*row)
-    return grid
 
 
 def markdown(timings: Sequence[Timing], rows: Sequence[Row], logs: int) -> str:
     """Both, as Markdown."""
     lines = ["# The offline optimum", ""]
     if timings:
-        lines += ["## Table 2: time to proven optimality", "", *_lines(TIMES, timing_rows(timings)), "", SOURCES[0], ""]
+        lines += ["## Table 2: time to proven optimality", ""]
+        lines += [*markdown_table(TIMES, timing_rows(timings)), "", SOURCES[0], ""]
     if rows:
-        lines += [f"## Table 3: {logs} random logs", "", *_lines(MEANS, mean_rows(rows, logs)), "", SOURCES[1], ""]
+        lines += [f"## Table 3: {logs} random logs", ""]
+        lines += [*markdown_table(MEANS, mean_rows(rows, logs)), "", SOURCES[1], ""]
     return "\n".join(lines)
-
-
-def _lines(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    return [f"| {' | '.join(cells)} |" for cells in (headings, ["---"] * len(headings), *rows)]
 
 
 def data(timings: Sequence[Timing], rows: Sequence[Row]) -> dict[str, Any]:

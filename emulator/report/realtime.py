@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from emulator.metrics.realtime import ALL
 from emulator.papers.realtime import BASELINE, BASIC, JIT, KINDS, MEASURES, POINTS, SCHEMES, WHOLE, Group, values
 from emulator.papers.realtime_claims import by_scheme, gain
+from emulator.report.claims import claims_in_markdown
+from emulator.report.grid import markdown_table
 from emulator.report.numbers import UNKNOWN, printable
 from emulator.report.style import INK, MUTED, SERIES, house_style, new_figure, say
 from emulator.workload.variations import CATEGORIES
@@ -17,14 +19,12 @@ from emulator.workload.variations import CATEGORIES
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from rich.table import Table
 
     from emulator.papers.cells import Cell
     from emulator.papers.claims import Claim
 
 COSTS = ("real-time jobs", "scheme", "preemptions", "system: checkpoints", "system: preemption", "jobs: checkpoints")
 CELLS = ("figure", "jobs", "what", "paper", "ours")
-CLAIMS = ("source", "workload", "claim", "holds", "ours")
 READINGS = ("reading", "real-time: baseline", "JIT", "less by", "batch: baseline", "JIT", "cost")
 NOTE = (
     "Means over the trials, each counting with its jobs. Percentiles are means of the trials' percentiles. "
@@ -127,27 +127,6 @@ def reading_rows(readings: Mapping[str, Sequence[Group]], study: str, percent: i
     return rows
 
 
-def table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], note: str = "", left: int = 1) -> Table:
-    """For the terminal."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table(box=box.SIMPLE_HEAD, title=Text(title), title_justify="left")
-    if note:
-        grid.caption, grid.caption_justify = Text(note), "left"
-    for place, heading in enumerate(headings):
-        grid.add_column(heading, justify="left" if place < left else "right")
-    for row in rows:
-        grid.add_row(*map(printable, row))
-    return grid
-
-
-def claim_rows(claims: Sequence[Claim]) -> list[list[str]]:
-    """The claims, and whether they hold."""
-    return [[one.source, one.column, one.text, "yes" if one.holds else "**no**", one.figures] for one in claims]
-
-
 def markdown(
     groups: Sequence[Group],
     cells: Sequence[Cell],
@@ -157,29 +136,26 @@ def markdown(
     """The whole reproduction as Markdown."""
     lines = ["# Real-time jobs among batch jobs: figures 3 to 7", ""]
     if cells:
-        lines += ["## What the paper prints, beside ours", "", *_lines(CELLS, cell_rows(cells)), ""]
-    lines += ["## Claims", "", *_lines(CLAIMS, claim_rows(claims)), ""]
+        lines += ["## What the paper prints, beside ours", "", *markdown_table(CELLS, cell_rows(cells)), ""]
+    lines += ["## Claims", "", *claims_in_markdown(claims), ""]
     studies = list(dict.fromkeys((group.study, group.variation) for group in groups))
     for study, variation in studies:
         for category in (ALL, *CATEGORIES):
             title = f"## Figure {figure_number(category)} on {printable(study)}, {variation}: {category}"
-            lines += [title, "", *_lines(group_headings(groups), group_rows(groups, study, variation, category)), ""]
+            rows = group_rows(groups, study, variation, category)
+            lines += [title, "", *markdown_table(group_headings(groups), rows), ""]
     lines += ["Mean (median, 95 %). " + NOTE, ""]
     for study, variation in studies:
         lines += [f"## What preemption costs, in node-hours, on {printable(study)}, {variation}", ""]
-        lines += [*_lines(COSTS, cost_rows(groups, study, variation)), ""]
+        lines += [*markdown_table(COSTS, cost_rows(groups, study, variation)), ""]
     for study in dict.fromkeys(study for study, _ in studies) if readings else ():
         lines += [
             f"## Other readings, {printable(study)}, 10 %",
             "",
-            *_lines(READINGS, reading_rows(readings, study)),
+            *markdown_table(READINGS, reading_rows(readings, study)),
             "",
         ]
     return "\n".join(lines)
-
-
-def _lines(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    return [f"| {' | '.join(cells)} |" for cells in (headings, ["---"] * len(headings), *rows)]
 
 
 def data(

@@ -15,6 +15,7 @@ from emulator.config.slurm.model import Partition, SlurmConf
 from emulator.config.slurm.place import Place
 from emulator.config.slurm.settings import Setting
 from emulator.config.slurm.vocabulary import Status
+from emulator.report.grid import empty
 from emulator.report.numbers import printable
 
 if TYPE_CHECKING:
@@ -194,12 +195,7 @@ def notice_lines(conf: SlurmConf) -> list[str]:
 
 
 def _table(title: str, *columns: str) -> Table:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    named = any(columns)
-    table = Table(box=box.SIMPLE_HEAD, title=Text(printable(title)), title_justify="left", show_header=named)
+    table = empty(printable(title), show_header=any(columns))
     for column in columns:
         table.add_column(column, overflow="fold")
     return table

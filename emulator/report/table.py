@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from emulator.metrics.catalogue import METRICS, Metric
 from emulator.report.caption import About, caption, joint_caption, table
+from emulator.report.grid import empty
 from emulator.report.numbers import digits_of, duration_text, printable_lines, value_text
 
 if TYPE_CHECKING:
@@ -125,17 +126,7 @@ def _unit(metric: Metric, value: float) -> str:
 
 
 def _grid(title: str, *notes: str) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    note = "\n".join(note for note in notes if note)
-    return Table(
-        box=box.SIMPLE_HEAD,
-        title=_plain(title) if title else None,
-        title_justify="left",
-        caption=_plain(note) if note else None,
-        caption_justify="left",
-    )
+    return empty(printable_lines(title), printable_lines("\n".join(note for note in notes if note)))
 
 
 def _plain(text: str) -> Text:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from emulator.papers.walltime import METRICS, POLICIES, USES, Gain
+from emulator.report.grid import empty
 from emulator.report.numbers import printable
 from emulator.report.style import DASHES, INK, MUTED, SERIES, house_style, new_figure
 
@@ -38,19 +39,10 @@ def rows(gains: Iterable[Gain]) -> list[list[str]]:
 
 def gains_table(gains: Sequence[Gain]) -> Table:
     """Mean gains for the terminal."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     months = {gain.study: len(gain.months) for gain in gains}
     counts = ", ".join(f"{study} {count}" for study, count in months.items())
-    grid = Table(
-        box=box.SIMPLE_HEAD,
-        title=Text("Gain over requested times in percent, mean over months [the paper's, of Intrepid]"),
-        title_justify="left",
-        caption=Text(f"months: {printable(counts)}; higher is better"),
-        caption_justify="left",
-    )
+    title = "Gain over requested times in percent, mean over months [the paper's, of Intrepid]"
+    grid = empty(title, f"months: {printable(counts)}; higher is better")
     for place, heading in enumerate(HEADINGS):
         grid.add_column(heading.replace("_", " "), justify="left" if place < 3 else "right", no_wrap=True)
     body = rows(gains)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from emulator.report.grid import empty
 from emulator.report.numbers import printable
 from emulator.walltime.evaluate import Evaluation, Outcome
 
@@ -40,17 +41,7 @@ def evaluation_table(evaluation: Evaluation, limit: int = 0, note: str = "") -> 
 
 def outcome_table(outcomes: Sequence[Outcome], title: str, notes: Sequence[str]) -> Table:
     """Outcomes, one a row."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table(
-        box=box.SIMPLE_HEAD,
-        title=Text(printable(title)),
-        title_justify="left",
-        caption=Text("\n".join(printable(line) for note in notes for line in note.splitlines())),
-        caption_justify="left",
-    )
+    grid = empty(printable(title), "\n".join(printable(line) for note in notes for line in note.splitlines()))
     for heading in ("key", "window"):
         grid.add_column(heading, no_wrap=True)
     for heading in ("percentile", "threshold", "mean", "median", *COLUMNS):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from emulator.report.grid import empty
 from emulator.workload.models.common import PUBLISHED
 from emulator.workload.workload import Workload
 
@@ -47,12 +48,10 @@ def describe_workload(workload: Workload) -> dict[str, Any]:
 
 def workload_table(workload: Workload, moments: Mapping[str, float] | None = None) -> Table:
     """The same for people; ``moments`` are a model's own figures, and published ones beside them."""
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
     about, moments = describe_workload(workload), moments or {}
-    table = Table(box=box.SIMPLE_HEAD, title=Text(workload.name), title_justify="left", show_header=False)
+    table = empty(workload.name, show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     rows = [
