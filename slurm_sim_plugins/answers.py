@@ -479,6 +479,11 @@ def no_generator(answer: object) -> Refused:
     return Refused(f"answered {short(answer)}; it must be a generator: yield each decision")
 
 
+def returned(value: object) -> Refused:
+    """What is to be said of a generator of decisions that returned something, which nobody gets."""
+    return Refused(f"returned {short(value)}; nothing comes of that: yield each decision, and return nothing")
+
+
 def short(value: object) -> str:
     """A value in at most 100 characters."""
     text = repr(value)

@@ -70,7 +70,7 @@ def jobs_of(hook: str, values: dict[str, Any]) -> tuple[Job, ...]:
     return next((_jobs(getattr(view, name)) for name in _IN_QUESTION if name in _slots(view)), ())
 
 
-def steps(decisions: Any, before: Callable[[], None], after: Callable[[Any], None]) -> Generator[Any, Any, None]:
+def steps(decisions: Any, before: Callable[[], None], after: Callable[[Any], None]) -> Generator[Any, Any, Any]:
     """The same decisions; ``before`` is called ahead of each step, ``after`` with what it yielded, or None."""
     answer = None
     while True:
@@ -78,8 +78,8 @@ def steps(decisions: Any, before: Callable[[], None], after: Callable[[Any], Non
         decision = None
         try:
             decision = decisions.send(answer)
-        except StopIteration:
-            return
+        except StopIteration as over:
+            return over.value
         finally:
             after(decision)
         answer = yield decision

@@ -602,4 +602,5 @@ def _line_of(factory: type) -> str | None:
 
 
 def _in_words(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    close = meant(error.name, dir(error.obj)) if isinstance(error, AttributeError) and error.name else ""
+    return f"{type(error).__name__}: {error}{close}" if str(error) else type(error).__name__

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slurm_sim_plugins.jobs import Job, Run
 
@@ -120,6 +120,12 @@ class Entry:
     def reserves(self) -> bool:
         """Whether resources may be kept for it; not with the flag ``NoReserve`` of its QOS, or too low a priority."""
         raise NotImplementedError
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            where = f"; its job has, as entry.job.{name}" if hasattr(Job, name) else ""
+            raise AttributeError(f"an entry of the queue has no {name!r}{where}")
 
     def __repr__(self) -> str:
         return f"<Entry of {self.job!r} in partition {self.partition}>"

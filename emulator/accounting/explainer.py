@@ -134,14 +134,14 @@ class Explainer:
             facts = {"job": head, "head": head, "free": view.free, "waiting": len(view.queue)}
             self._log.note(instant(view.now), "pass", facts)
 
-    def _decisions(self, hook: str, view: Any, decisions: Any) -> Generator[Any, Any, None]:
+    def _decisions(self, hook: str, view: Any, decisions: Any) -> Generator[Any, Any, Any]:
         """The scheduler's decisions; each is noted before it is carried out."""
         answer = None
         while True:
             try:
                 decision = decisions.send(answer)
-            except StopIteration:
-                return
+            except StopIteration as over:
+                return over.value
             for one in decision.parts() if isinstance(decision, Reserve) else (decision,):
                 self._decided(hook, view, one)
             answer = yield decision

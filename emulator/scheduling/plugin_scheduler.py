@@ -259,8 +259,9 @@ class PluginScheduler:
                 fruitless = 0 if isinstance(decision, Start) else fruitless + 1
                 if fruitless > patience:
                     self._refuse(f"the pass makes no progress: {fruitless} decisions that start nothing, and no end")
-        except StopIteration:
-            pass
+        except StopIteration as over:
+            if over.value is not None:
+                self._refuse(answers.returned(over.value).message)
         except FAILURES as error:
             self._hooks.fail(name, error, time=self.cluster.now)
         kept = [plan.slots for plan in self._plans if isinstance(plan, Windows)]
@@ -342,6 +343,10 @@ class PluginScheduler:
     def _start(self, decision: Start) -> None:
         job, partition = self._waiting(decision.job, "Start")
         where: Any = decision.where
+        if not isinstance(decision.reason, str):
+            self._refuse(
+                f"Start: reason={answers.short(decision.reason)} is no text; say where=, if that is meant", job
+            )
         if decision.tier != FIRST_TIER or decision.setup:
             self._refuse("Start: tier and setup are for an ExecutionType with tiers; this one has none", job)
         if where is None or where is not self._known(where, decision.job, "Start").last_place:
@@ -364,7 +369,7 @@ class PluginScheduler:
     def _known(self, where: Any, entry: object, what: str) -> NodePlan | Windows:
         """The plan of this pass that gave a place to an entry."""
         if not isinstance(where, Place):
-            self._refuse(f"{what}: where={where!r} is no place; give what plan.now(entry) answered", entry)
+            self._refuse(f"{what}: where={where!r} is no place; give plan.now(entry).place", entry)
         mine = any(where._plan is plan for plan in self._plans)
         if not mine or where._entry is not entry:
             whose = "another entry" if mine else "an earlier pass"
@@ -474,7 +479,9 @@ class PluginScheduler:
     def _waiting(self, entry: object, what: str, startable: bool = True) -> tuple[Job, Partition]:
         """The job and the partition of an entry that waits."""
         if not isinstance(entry, ClusterEntry):
-            self._refuse(f"{what}: {answers.short(entry)} is no entry of view.queue", entry)
+            self._refuse(
+                f"{what}: {answers.short(entry)} is no entry of view.queue; give one of those, not its job", entry
+            )
         job, partition = entry._pair
         waits = still_waits(job, self.cluster) if startable else job.state is State.PENDING
         if entry not in job.entries or not waits:

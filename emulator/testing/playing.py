@@ -185,7 +185,9 @@ class _Pass:
             before = (view.free, view.now, view.head)
             try:
                 decision = self._decisions.send(answer)
-            except StopIteration:
+            except StopIteration as over:
+                if over.value is not None:
+                    self._refuse(answers.returned(over.value))
                 return
             finally:
                 if (view.free, view.now, view.head) != before:

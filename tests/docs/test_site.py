@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -23,7 +24,14 @@ from tests.kit.quick import quick_checks
 
 assert simulate_jobs, "imported here once for all, so that the runs within this process do not each import numpy anew"
 
-PAGES = ("testing.md", "howto-priority.md", "howto-predictor.md", "howto-preemption.md", "explain.md")
+PAGES = (
+    "testing.md",
+    "howto-priority.md",
+    "howto-predictor.md",
+    "howto-preemption.md",
+    "explain.md",
+    "howto-scheduler.md",
+)
 """Pages whose blocks run one after the other, in one folder."""
 PAGES_OF_OTHER_TESTS = {
     "tutorial.md": "tests/docs/run_tutorial.py",
@@ -69,10 +77,26 @@ def test_what_a_page_shows_runs(page: str, pytester: pytest.Pytester, monkeypatc
         if block.kind == "command":
             for command in block.commands:
                 program, *arguments = shlex.split(command)
+                if program == "python":
+                    runpy.run_path(*arguments)
+                    continue
                 assert program == "slurm-sim"
                 ran = CliRunner().invoke(slurm_sim, arguments, catch_exceptions=False)
                 assert ran.exit_code == 0, ran.output
+                said = words(ran.output)
+        if block.kind == "output":
+            assert [line for line in block.text.splitlines() if words(line) not in said] == []
     assert done
+
+
+def words(output: str) -> str:
+    """A text with single blanks."""
+    return " ".join(output.split())
+
+
+def test_a_scheduler_for_a_cluster_is_short() -> None:
+    (plugin,) = [block.text for block in blocks("howto-scheduler.md") if block.name == "slack.py"]
+    assert len(plugin.splitlines()) <= 30
 
 
 def test_labelled_blocks_of_every_page_are_run() -> None:

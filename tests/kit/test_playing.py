@@ -179,3 +179,12 @@ def test_what_was_played_is_told_in_words_and_drawn() -> None:
         "Reserve 2 at 80, Start 3, Start 5",
         "10 processors; a column is 100 s; now is 0",
     ]
+
+
+def test_a_decision_that_is_returned_is_told() -> None:
+    def returning(view: Any) -> Any:
+        yield Reserve(view.head, 5)
+        return Start(view.head)
+
+    with pytest.raises(PluginError, match=r"returned Start.*yield each decision"):
+        play(scheduler(returning), HERE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 from collections.abc import Generator
@@ -211,7 +212,12 @@ def yielding(decisions: Any) -> type:
         (lambda view: [Wake(float("nan"))], "Wake"),
         (lambda view: ["start it"], "start it"),
         (lambda view: [view.free], "view.free is for machines whose processors are only counted"),
-        (lambda view: [view.fre], "no 'fre'"),
+        (lambda view: [view.quue], "no 'quue' (did you mean 'queue'?)"),
+        (lambda view: [Start(view.queue[0].job)], "is no entry of view.queue; give one of those, not its job"),
+        (lambda view: [Start(view.queue[0], where=view.plan().now(view.queue[0]))], "give plan.now(entry).place"),
+        (lambda view: [Start(view.queue[0], view.plan().now(view.queue[0]).place)], "is no text; say where="),
+        (lambda view: [view.queue[0].processors], "no 'processors'; its job has, as entry.job.processors"),
+        (lambda view: [view.plan().earlist(view.queue[0])], "(did you mean 'earliest'?)"),
         (lambda view: [setattr(view, "now", 3)], "read-only"),
         (lambda view: (Reserve(view.queue[0], 1e6) for _ in range(100_000)), "makes no progress"),
     ],
@@ -223,6 +229,39 @@ def test_what_cannot_be_is_refused_with_plugin_hook_and_time(decisions: Any, wor
     assert words in str(caught.value)
     for part in ("sched/yielding", "schedule", "time 5 s"):
         assert part in str(caught.value)
+
+
+def test_the_line_at_fault_is_the_plugins_own_while_decisions_are_recorded(tmp_path: Path) -> None:
+    class Late:
+        name = "sched/late"
+
+        @hookimpl
+        def schedule(self, view: Any) -> Generator[Any, bool, None]:
+            yield from self.twice(view.queue[0])
+
+        def twice(self, entry: Any) -> Generator[Any, bool, None]:
+            yield Start(entry)
+            yield Start(entry)
+
+    line = inspect.getsourcelines(Late.twice)[1] + 2
+    with pytest.raises(
+        PluginError, match=rf"job 1, time 5 s, .*test_scheduler_on_cluster.py:{line}: Start: it does not"
+    ):
+        simulated(FLAT, [(1, 5, 9, "-n2")], Late, out=tmp_path / "run", explain=True)
+
+
+@pytest.mark.parametrize("options", [{}, {"explain": True}])
+def test_a_decision_that_is_returned_is_told(options: Any, tmp_path: Path) -> None:
+    class Returning:
+        name = "sched/returning"
+
+        @hookimpl
+        def schedule(self, view: Any) -> Generator[Any, bool, Any]:
+            yield Reserve(view.queue[0], 1e6)
+            return Start(view.queue[0])
+
+    with pytest.raises(PluginError, match=r"sched/returning, hook schedule, time 5 s, .*returned Start.*yield each"):
+        simulated(FLAT, [(1, 5, 9, "-n2")], Returning, out=tmp_path / "run", **options)
 
 
 @pytest.mark.parametrize(
