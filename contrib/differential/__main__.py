@@ -14,7 +14,6 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
-from itertools import starmap
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -33,7 +32,10 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "slur
 
 @dataclass
 class Known:
-    """An entry of the known differences: patterns of cases, columns and values, and the fault that was mended."""
+    """An entry of the known differences: patterns of cases, columns and values, and the fault that was mended.
+
+    Several patterns of cases stand apart by spaces.
+    """
 
     case: str
     columns: list[str]
@@ -42,10 +44,14 @@ class Known:
     new: str = "*"
     seen: list[Difference] = field(default_factory=list)
 
+    def about(self, case: str) -> bool:
+        """Whether a case is one of its cases."""
+        return any(fnmatchcase(case, name) for name in self.case.split())
+
     def covers(self, one: Difference) -> bool:
         """Whether it is about this difference."""
-        patterns = (one.case, self.case), (one.base, self.base), (one.new, self.new)
-        return all(starmap(fnmatchcase, patterns)) and any(fnmatchcase(one.column, column) for column in self.columns)
+        values = fnmatchcase(one.base, self.base) and fnmatchcase(one.new, self.new)
+        return self.about(one.case) and values and any(fnmatchcase(one.column, column) for column in self.columns)
 
 
 @dataclass
@@ -152,7 +158,7 @@ def judge(all_held: Iterable[Held], known: list[Known]) -> tuple[list[Difference
             entry = next((entry for entry in known if entry.covers(one)), None)
             (entry.seen if entry else found).append(one)
     names = [held.case.name for held in all_held]
-    stale = [entry for entry in known if not entry.seen and any(fnmatchcase(name, entry.case) for name in names)]
+    stale = [entry for entry in known if not entry.seen and any(entry.about(name) for name in names)]
     return found, fresh, stale
 
 

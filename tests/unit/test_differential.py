@@ -155,7 +155,7 @@ def test_the_command_line_is_run_case_after_case(tmp_path):
         json.dumps({"folder": str(tmp_path / name), "steps": these, "seconds": 60}) + "\n" for name, these in tasks
     )
     serve = Path(clusters.__file__).with_name("serve.py")
-    done = subprocess.run([sys.executable, serve], input=lines, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-I", serve], input=lines, capture_output=True, text=True, check=True)
     answers = [json.loads(line) for line in done.stdout.splitlines()][1:]
     assert [[step["code"] for step in answer] for answer in answers] == [[6], [6], [6], [3]]
     assert held(tmp_path / "base", tmp_path / "same") == []
