@@ -27,7 +27,9 @@ def check_machines(selection: Selection, names: Iterable[str], machine: str) -> 
         ConfigurationError: one is for others.
     """
     for name in names:
-        machines = getattr(selection.plugins[name], "machines", (machine,))
+        plugin = selection.plugins[name]
+        # Tiers are of counted processors.
+        machines = getattr(plugin, "machines", (PROCESSORS,) if getattr(plugin, "needs_tiers", ()) else (machine,))
         if machine not in machines:
             raise ConfigurationError(
                 f"{name} is for machines of {' or '.join(machines)}, and this one is of {machine}; {REMEDY[machine]}"
