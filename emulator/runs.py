@@ -162,6 +162,11 @@ class ClusterRun:
         self._journal = Journal(self._controller) if whole else None
 
     @property
+    def controller(self) -> Controller:
+        """The controller, once the run has begun."""
+        return self._controller
+
+    @property
     def situation(self) -> Situation:
         """What views show."""
         return self._controller.policies.situation

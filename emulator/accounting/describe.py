@@ -105,7 +105,6 @@ def describe_cluster(
     slots = {slot: conf.parameters.text(slot) for slot in SLOTS} | dict(plugged)
     plugged = dict(plugged) | {slot: value for slot in OPTIONAL if (value := selection.slots[slot])}
     slots |= plugged
-    stated = "\n".join(f"{kind} {setting}" for kind, setting in conf.entries)
     return {
         "run": {
             "label": " + ".join(plugin for plugin in slots.values() if not plugin.endswith("/none")),
@@ -120,19 +119,27 @@ def describe_cluster(
             "cluster": conf.parameters.text("ClusterName"),
         }
         | ({"epoch": records.epoch} if records.epoch is not None else {}),
-        "simulation": {"timing": config.clock, "kill_at_limit": True},
+        "simulation": {"timing": config.clock, "passes": config.passes, "kill_at_limit": True, "seed": config.seed},
         **_saved(controller),
         "slots": slots,
         "plugins": {
-            name: _about_plugin(info, config) for name, info in selection.infos.items() if name in names_in(plugged)
+            name: _about_plugin(info, config)
+            for name, info in selection.infos.items()
+            if name in names_in(plugged) or name in config.plugin_options
         },
-        "slurm_conf": {"name": Path(conf.source).name, "sha256": hashlib.sha256(stated.encode()).hexdigest()},
+        "slurm_conf": {"name": Path(conf.source).name, "sha256": hash_of_conf(conf)},
         "workload": {"name": submissions.name, "jobs": len(records), **submissions.about},
         "rejected": dict(Counter(words for _, words in controller.rejected)),
         "refused": {f"{second:.15g}": words for second, words in controller.refused},
         "unfinished": unfinished(controller.cluster),
         **({"endless": controller.endless} if controller.endless else {}),
     } | _books(controller)
+
+
+def hash_of_conf(conf: SlurmConf) -> str:
+    """SHA-256, in hex, of what a configuration states."""
+    stated = "\n".join(f"{kind} {setting}" for kind, setting in conf.entries)
+    return hashlib.sha256(stated.encode()).hexdigest()
 
 
 def _saved(controller: Controller) -> dict[str, Any]:

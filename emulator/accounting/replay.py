@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from emulator.accounting.describe import hash_of_conf
 from emulator.accounting.records import JOB_COLUMNS
 from emulator.config.options import Config
 from emulator.config.preemption import Preemption
@@ -15,6 +16,7 @@ from slurm_sim_plugins.errors import ConfigurationError, InputError
 if TYPE_CHECKING:
     from emulator.accounting.records import Records
     from emulator.accounting.runfolder import FinishedRun
+    from emulator.config.slurm.model import SlurmConf
 
 
 def workload_of(run: FinishedRun) -> Workload:
@@ -71,6 +73,33 @@ def config_of(run: FinishedRun) -> Config:
 
 def _options(stated: dict[str, Any]) -> dict[str, Any]:
     return {name: stated[name] for name in ("passes", "kill_at_limit", "expired", "seed")}
+
+
+def cluster_config_of(run: FinishedRun, conf: SlurmConf) -> Config:
+    """How a run on the cluster of a ``slurm.conf`` was simulated.
+
+    Raises:
+        InputError: it was made with another file, or ``run.toml`` was written by hand.
+    """
+    about = run.about
+    try:
+        if about["slurm_conf"]["sha256"] != hash_of_conf(conf):
+            raise InputError(f"{run.folder}: was not made with {conf.source}, or that has changed; name the slurm.conf")
+        slots = {slot: str(name) for slot, name in about["slots"].items()}
+        slots = {slot: name for slot, name in slots.items() if conf.parameters.text(slot).lower() != name.lower()}
+        options = {name: dict(plugin["options"]) for name, plugin in about["plugins"].items()}
+        how = about["simulation"]
+        preemption = Preemption(**about["preemption"]) if "preemption" in about else Preemption()
+        return Config(
+            slots=slots,
+            plugin_options=options,
+            clock=how["timing"],
+            passes=how["passes"],
+            seed=how["seed"],
+            preemption=preemption,
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, ConfigurationError) as error:
+        raise InputError(f"{run.folder}: run.toml does not say how the run was made ({error}); run it again") from error
 
 
 def same_starts(records: Records, again: Records) -> bool:

@@ -72,21 +72,6 @@ class FinishedRun:
         """Whether it was made on the nodes and partitions of a ``slurm.conf``."""
         return "slurm_conf" in self.about
 
-    def check_ideal(self, command: str, lacking: str) -> None:
-        """Refuse a command that needs what a run on the cluster of a ``slurm.conf`` does not leave, under either clock.
-
-        Raises:
-            InputError: the run was made in Slurm's timing, or with a ``slurm.conf``.
-        """
-        options = self.about.get("simulation")
-        slurm = isinstance(options, Mapping) and options.get("timing") == "slurm"
-        if slurm or self.on_cluster:
-            how = "in Slurm's timing" if slurm else "on the cluster of a slurm.conf"
-            raise InputError(
-                f"{self.folder}: the run was made {how}, and {lacking}; {command} takes runs in ideal "
-                "timing (made without a slurm.conf). slurm-sim squeue, sprio and sacct show this one"
-            )
-
 
 def open_events(path: Path) -> IO[str]:
     """Open an event log for writing.

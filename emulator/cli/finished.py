@@ -53,6 +53,14 @@ def report(folder: Path, to: Path | None) -> None:
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the draw.")
 @click.option("--processes", type=click.IntRange(min=1), help="Forks at once.  [default: one for each core]")
 @shared.plugin_files
+@click.option("--trace", type=click.Path(path_type=Path), help="Of a run on a cluster: what was submitted.")
+@click.option("--slurm-conf", type=click.Path(path_type=Path), help="Of a run on a cluster: its slurm.conf.")
+@click.option(
+    "--accounts", type=click.Path(path_type=Path), multiple=True, help="Of a run on a cluster: as run took them."
+)
+@click.option(
+    "--commands", type=click.Path(path_type=Path), multiple=True, help="Of a run on a cluster: as run took them."
+)
 @click.option("--jobs", "table", type=click.Path(path_type=Path), help="Write what was found of each job, as CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 @click.option("--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]")
@@ -63,6 +71,10 @@ def fairness(
     processes: int | None,
     files: tuple[Path, ...],
     folders: tuple[Path, ...],
+    trace: Path | None,
+    slurm_conf: Path | None,
+    accounts: tuple[Path, ...],
+    commands: tuple[Path, ...],
     table: Path | None,
     as_json: bool,
     progress: bool | None,
@@ -72,17 +84,27 @@ def fairness(
     At the head of the queue: a job waited although idle processors and those of lower-priority jobs would have
     sufficed. In the whole: without those of lower priority it would have started earlier; for that the run is made
     again, and forked at the submission of each job that is audited.
+
+    A run on the cluster of a slurm.conf is made again from what it was made of, which is named again:
+
+    \b
+    slurm-sim fairness DIR --trace jobs.events --slurm-conf slurm.conf --accounts sacctmgr.dump
     """
     import os
 
     from emulator.accounting.runfolder import read_run
-    from emulator.fairness import audit
+    from emulator.cli.slurm import is_scenario, read_site
+    from emulator.fairness import Site, audit
     from emulator.files import check_place
     from emulator.report.fairness import fairness_table, write_audit
 
     if table is not None:
         check_place(table)
-    run = read_run(folder)
+    run, site = read_run(folder), None
+    if (trace is None) != (slurm_conf is None) and not (trace is not None and is_scenario(trace)):
+        raise click.UsageError("--trace and --slurm-conf go together: both made the run.")
+    if trace is not None and (made_of := read_site(trace, slurm_conf, accounts, commands, {})) is not None:
+        site = Site(made_of.conf, made_of.submissions, made_of.accounts(), made_of.actions)
     wanted = min(sample, len(run.records)) or len(run.records)
     with shared.progress(run.label, wanted, progress) as report:
         found = audit(
@@ -92,6 +114,7 @@ def fairness(
             processes=processes or os.cpu_count() or 1,
             catalogue=shared.find_plugins(files, folders),
             report=report,
+            site=site,
         )
     if table is not None:
         write_audit(table, found)

@@ -132,6 +132,7 @@ class Controller:
         refused: (second, words) of operators' commands that could not be carried out.
         changes: what may have changed for waiting jobs since an observer looked.
         endless: why the run gets nowhere, though it goes on; empty if it does not.
+        before_pass: is called before each pass and cycle, if that is wanted.
     """
 
     def __init__(
@@ -191,6 +192,7 @@ class Controller:
         self.refused: list[tuple[float, str]] = []
         self.changes = Changes()
         self.endless = ""
+        self.before_pass: Action | None = None
         self._events: list[tuple[float, Rank, int, Action]] = []
         self._ticks: list[tuple[float, float, float, int, int, Tick]] = []
         self._period_due = 0.0
@@ -673,6 +675,8 @@ class Controller:
         return self._version
 
     def _refresh(self) -> None:
+        if self.before_pass is not None:
+            self.before_pass()
         for job in refresh_eligibility(self.cluster, self.reservations):
             self._leave_queue(job, State.CANCELLED)
 

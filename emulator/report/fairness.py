@@ -30,14 +30,18 @@ def fairness_table(audit: Audit, label: str) -> Table:
     grid.add_column("head", justify="right", no_wrap=True)
     grid.add_column("whole", justify="right", no_wrap=True)
     grid.add_row("audited", *[f"{found['audited']:,} of {found['jobs']:,}"] * 2)
-    grid.add_row("delayed", *(f"{found[f'{sense}_delayed']:,}" for sense in ("head", "whole")))
-    grid.add_row("share", *(f"{100 * found[f'{sense}_share']:.2f} %" for sense in ("head", "whole")))
+    grid.add_row("delayed", *(_shown(found[f"{sense}_delayed"], "{:,}") for sense in ("head", "whole")))
+    grid.add_row("share", *(_shown(100 * found[f"{sense}_share"], "{:.2f} %") for sense in ("head", "whole")))
     for kind in ("mean", "median", "max"):
         grid.add_row(
             f"{kind} delay (h:mm:ss)", *(duration_text(found[f"{sense}_{kind}_delay"]) for sense in ("head", "whole"))
         )
     grid.add_row("gained", "", f"{found['gained']:,}")
     return grid
+
+
+def _shown(value: float, form: str) -> str:
+    return "not looked at" if value != value else form.format(value)
 
 
 def write_audit(path: Path, audit: Audit) -> None:

@@ -12,14 +12,12 @@ from typing import Any
 import pytest
 
 import emulator.cli
-from emulator.accounting.runfolder import read_run
 from emulator.api import simulate
 from emulator.config.slurm import parse_slurm_conf
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins import (
     ConfigurationError,
-    InputError,
     MakeRoom,
     Move,
     PluginError,
@@ -390,10 +388,3 @@ def test_what_is_said_to_slurms_loops_is_named(caplog: pytest.LogCaptureFixture)
     caplog.clear()
     simulated(FLAT, [(1, 0, 9, "-n1")])
     assert not caplog.messages
-
-
-def test_what_an_ideal_run_on_a_cluster_does_not_leave_is_named(tmp_path: Path) -> None:
-    simulated(FLAT, [(1, 0, 9, "-n1")], out=tmp_path / "run")
-    run = read_run(tmp_path / "run")
-    with pytest.raises(InputError, match=r"made on the cluster of a slurm\.conf, and .*; fairness takes"):
-        run.check_ideal("fairness", "no run can be forked")
