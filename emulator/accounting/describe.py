@@ -119,7 +119,9 @@ def describe_cluster(
             "cluster": conf.parameters.text("ClusterName"),
         }
         | ({"epoch": records.epoch} if records.epoch is not None else {}),
-        "simulation": {"timing": config.clock, "passes": config.passes, "kill_at_limit": True, "seed": config.seed},
+        "simulation": {"timing": config.clock}
+        | ({"passes": config.passes} if config.clock == "ideal" else {})
+        | {"kill_at_limit": True, "seed": config.seed},
         **_saved(controller),
         "slots": slots,
         "plugins": {

@@ -94,7 +94,7 @@ def cluster_config_of(run: FinishedRun, conf: SlurmConf) -> Config:
             slots=slots,
             plugin_options=options,
             clock=how["timing"],
-            passes=how["passes"],
+            passes=how.get("passes", "batch"),
             seed=how["seed"],
             preemption=preemption,
         )

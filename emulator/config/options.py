@@ -98,11 +98,6 @@ class Config:
                 "with a slurm.conf or a scenario machine and policy come from that file; "
                 f"leave out {', '.join(sorted(stated))}, or change the file"
             )
-        if self.preemption.mode == "SUSPEND":
-            raise ConfigurationError(
-                "preemption with mode SUSPEND is that of virtual machines, which resume on any processors; on a "
-                "cluster PreemptMode=SUSPEND,GANG of the slurm.conf suspends runs on their nodes; leave the mode out"
-            )
         clock = self.clock or "slurm"
         if clock == "slurm" and self.passes != "batch":
             raise ConfigurationError("passes is for the ideal clock; leave passes out, or give clock=ideal")
