@@ -298,7 +298,7 @@ def test_the_command_takes_the_options_and_an_experiment_has_them(tmp_path: Path
 @pytest.mark.parametrize(
     ("options", "conf", "words"),
     [
-        (["--preemption", "mode=SUSPEND"], CONF, "PreemptMode=SUSPEND,GANG of the slurm.conf"),
+        (["--preemption", "mode=SUSPEND"], CONF, "PreemptMode says what becomes"),
         (["--preemption", "cost=9000"], CONF, "more than the interval"),
         (["--preemption", "interval=0"], CONF, "preemption.interval is 0"),
         (["--preemption", "every=3"], CONF, "options are mode"),
