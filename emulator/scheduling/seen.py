@@ -321,7 +321,6 @@ class ClusterPreemptView(PreemptView):
 
 def _rank(seen: Job, partition: Partition | None = None) -> tuple[float, ...]:
     of: ControlledJob = seen._of  # type: ignore[attr-defined]
-    within: Partition = seen.runs_in or of.partitions[0].seen
+    within: Partition = partition or seen.runs_in or of.partitions[0].seen
     worth = 0.0 if seen.qos is None else seen.qos.priority
-    tier = within.tier if partition is None else partition.tier
-    return tier, worth, of.number_in(within.name), -of.place[0], -of.place[1]
+    return within.tier, worth, of.number_in(within.name), -of.place[0], -of.place[1]
