@@ -796,8 +796,8 @@ class Controller:
 
     def _ends_otherwise(self, job: Job) -> None:
         """A run is not planned to end by its limit alone any more."""
-        if self.cluster.compiled is not None:
-            self.cluster.compiled.runs.odd(job)
+        for watcher in self.cluster.run_watchers:
+            watcher.odd(job)
 
     def _take_turns(self) -> None:
         """Let those run whose turn it is."""

@@ -7,7 +7,8 @@ starts, and much less to do than to look at each node.
 
 from __future__ import annotations
 
-from bisect import insort
+import math
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -15,8 +16,10 @@ from emulator.scheduling.controls import Controls
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.partition import Partition
+from emulator.state.run import YEAR
 from slurm_sim_plugins.count_plan import CountPlan
 from slurm_sim_plugins.jobs import Run
+from slurm_sim_plugins.nodes import Mask
 from slurm_sim_plugins.profile import RunEntry
 from slurm_sim_plugins.views import SchedulingView
 
@@ -82,7 +85,8 @@ class CountedNodes:
     """Knows of which partitions the nodes can be counted.
 
     They can where all nodes of a partition are alike, each job takes whole ones, whichever they are, and no
-    other partition has some of them but not all.
+    other partition has some of them but not all. The runs there are kept in the order of their planned ends
+    as they come and go; while an end depends on more than a limit, they are put in order whenever that is asked for.
 
     Args:
         cluster: the situation.
@@ -92,47 +96,85 @@ class CountedNodes:
     def __init__(self, cluster: Cluster, controls: Controls) -> None:
         self._cluster = cluster
         self._controls = controls
-        self._needs: dict[tuple[int, str], int] = {(-1, ""): -1}
-        self._groups: dict[str, bytes] = {}
+        self._needs: dict[tuple[int, str], int] = {}
+        self._groups: dict[str, _Group] = {}
+        self._odd: set[int] = set()
+        self._stale = True
         partitions = cluster.partitions.values()
+        found: dict[bytes, _Group] = {}
         for partition in partitions:
             apart = all(
                 (partition.nodes == other.nodes).all() or not (partition.nodes & other.nodes).any()
                 for other in partitions
             )
             if apart and self._alike(partition):
-                self._groups[partition.name] = partition.nodes.tobytes()
+                self._groups[partition.name] = found.setdefault(partition.nodes.tobytes(), _Group(partition.nodes))
+        if self._groups:
+            cluster.run_watchers.append(self)
 
     def pools(self) -> dict[str, Pool]:
         """The nodes that can be counted now, by partition; partitions with the same nodes share them."""
         cluster = self._cluster
         if not self._groups or self._controls.reservations.by_name or cluster.suspended:
             return {}
-        up = cluster.machine.up
-        groups = {name: group for name, group in self._groups.items() if bool(up[cluster.partitions[name].nodes].all())}
+        if self._stale or self._odd:
+            self._gather()
         spoilt = {
-            groups[partition.name]
-            for _, job, partition in cluster.order.pairs()
-            if partition.name in groups and self.need(job, partition) < 0
+            id(self._groups[name])
+            for number, name in cluster.order.classes()
+            if name in self._groups and self._need_of_class(number, name) < 0
         }
-        runs: dict[bytes, list[RunEntry]] = {group: [] for group in groups.values()}
-        for job in cluster.running.values():
+        pools = {
+            id(group): group.pool(cluster)
+            for group in self._groups.values()
+            if not group.others and id(group) not in spoilt and bool(cluster.machine.up[group.nodes].all())
+        }
+        return {name: pools[id(group)] for name, group in self._groups.items() if id(group) in pools}
+
+    # Runs
+
+    def add(self, job: Job) -> None:
+        """A run begins."""
+        assert job.run is not None
+        if job.plan is not None or job.run.suspensions:
+            self.odd(job)
+        group = self._groups.get(job.run.partition)
+        if group is not None and not self._stale:
+            self._take_in(group, job, _end_by_limit(job))
+
+    def remove(self, job: Job) -> None:
+        """A run ends."""
+        assert job.run is not None
+        self._odd.discard(job.id)
+        group = self._groups.get(job.run.partition)
+        if group is not None and not self._stale:
+            group.remove(job)
+
+    def odd(self, job: Job) -> None:
+        """The planned end of a run depends on more than its limit, from now on."""
+        self._odd.add(job.id)
+        self._stale = True
+
+    def changed(self) -> None:
+        """Limits of runs may have changed."""
+        self._stale = True
+
+    def _gather(self) -> None:
+        self._stale = bool(self._odd)
+        for group in self._groups.values():
+            group.clear()
+        for job in self._cluster.running.values():
             assert job.run is not None
-            group = groups.get(job.run.partition)
-            if group is None:
-                continue
-            if job.run.row or self.need(job, cluster.partitions[job.run.partition]) < 0:
-                spoilt.add(group)
-            else:
-                nodes = len(job.run.allocation.nodes)
-                runs[group].append((cluster.planned_end(job), job.id, nodes, job.run.start, job))
-        pools = {}
-        for group, entries in runs.items():
-            entries.sort(key=_by_end)
-            total = group.count(1)
-            free = total - sum(entry[2] for entry in entries)
-            pools[group] = Pool(cluster.now, total, free, entries)
-        return {name: pools[group] for name, group in groups.items() if group not in spoilt}
+            where = self._groups.get(job.run.partition)
+            if where is not None:
+                self._take_in(where, job, self._cluster.planned_end(job) if self._odd else _end_by_limit(job))
+
+    def _take_in(self, group: _Group, job: Job, end: float) -> None:
+        assert job.run is not None
+        counted = not job.run.row and self.need(job, self._cluster.partitions[job.run.partition]) >= 0
+        group.add(job, end, counted)
+
+    # Requests
 
     def counted(self, job: Job, partition: Partition) -> Counted:
         """A job as the plan of its pool is asked about it."""
@@ -142,10 +184,18 @@ class CountedNodes:
 
     def need(self, job: Job, partition: Partition) -> int:
         """How many nodes a job takes; -1 if it is not only their number that matters to it."""
-        key = (job.alike, partition.name) if len(job.partitions) == 1 else (-1, "")
+        key = job.alike, partition.name
+        if len(job.partitions) > 1:
+            return -1
         if key not in self._needs:
             self._needs[key] = self._need(job, partition)
         return self._needs[key]
+
+    def _need_of_class(self, number: int, partition: str) -> int:
+        if number >= 0 and (number, partition) not in self._needs:
+            for _, job, where in self._cluster.order.pairs():
+                self.need(job, where)
+        return self._needs[number, partition] if number >= 0 else -1
 
     def _need(self, job: Job, partition: Partition) -> int:
         cluster, options = self._cluster, job.options
@@ -167,6 +217,61 @@ class CountedNodes:
         same = nodes.any() and all((column[nodes] == column[nodes][0]).all() for column in columns)
         shared = machine.shared or partition.exclusive_user or partition.oversubscribe in ("FORCE", "YES")
         return bool(same) and not shared
+
+
+class _Group:
+    """Nodes that are alike, and the runs on them.
+
+    Attributes:
+        nodes: which they are.
+        others: runs of which more matters than how many nodes they have.
+    """
+
+    def __init__(self, nodes: Mask) -> None:
+        self.nodes = nodes
+        self.others: set[int] = set()
+        self._total = int(nodes.sum())
+        self._free = self._total
+        self._runs: list[RunEntry] = []
+        self._ends: dict[int, float] = {}
+
+    def clear(self) -> None:
+        """Forget all runs."""
+        self.others.clear()
+        self._runs.clear()
+        self._ends.clear()
+        self._free = self._total
+
+    def add(self, job: Job, end: float, counted: bool) -> None:
+        """A run that is planned to end then."""
+        assert job.run is not None
+        if not counted:
+            self.others.add(job.id)
+            return
+        nodes = len(job.run.allocation.nodes)
+        insort(self._runs, (end, job.id, nodes, job.run.start, job), key=_by_end)
+        self._ends[job.id] = end
+        self._free -= nodes
+
+    def remove(self, job: Job) -> None:
+        """A run is over."""
+        self.others.discard(job.id)
+        end = self._ends.pop(job.id, None)
+        if end is not None:
+            self._free += self._runs.pop(bisect_left(self._runs, (end, job.id), key=_by_end))[2]
+
+    def pool(self, cluster: Cluster) -> Pool:
+        """The nodes as they are now; a run past its limit ends later than it was to end (observation T5)."""
+        runs, late = self._runs.copy(), bisect_right(self._runs, (cluster.now, math.inf), key=_by_end)
+        if late:
+            runs[:late] = [(cluster.planned_end(run[4]), *run[1:]) for run in runs[:late]]
+            runs.sort(key=_by_end)
+        return Pool(cluster.now, self._total, self._free, runs)
+
+
+def _end_by_limit(job: Job) -> float:
+    assert job.run is not None
+    return job.run.start + min(job.run.limit, YEAR)
 
 
 def _by_end(entry: RunEntry) -> tuple[float, int]:

@@ -62,7 +62,7 @@ class _Pass:
 
     def _nobody_more(self) -> bool:
         """Whether all who follow are behind somebody for whom their partition is kept."""
-        return self._cluster.order.kinds.keys() <= self._failed and not self._cluster.parameters.partition_job_depth
+        return self._cluster.order.kinds() <= self._failed and not self._cluster.parameters.partition_job_depth
 
     def _tell_those_behind(self, rank: Rank, pairs: Sequence[Pair]) -> None:
         for job in list(self._cluster.untold.values()):

@@ -44,6 +44,7 @@ class RunTable:
         self._raw: dict[int, float] = {}
         self._odd: set[int] = set()
         self._stale = True
+        cluster.run_watchers.append(self)
 
     def changed(self) -> None:
         """Limits of runs may have changed."""

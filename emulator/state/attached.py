@@ -30,8 +30,8 @@ class Plugins(Protocol):
         """Seconds between the choice of a victim and its end; None if no plugin says so."""
 
 
-class Runs(Protocol):
-    """Running jobs as columns; see :class:`emulator.scheduling.runs.RunTable`."""
+class RunWatcher(Protocol):
+    """What is told of each run that begins or ends."""
 
     def add(self, job: Job) -> None:
         """A job comes to the machine."""
@@ -44,6 +44,10 @@ class Runs(Protocol):
 
     def changed(self) -> None:
         """Limits of runs may have changed."""
+
+
+class Runs(Protocol):
+    """Running jobs as columns; see :class:`emulator.scheduling.runs.RunTable`."""
 
     def planned(self) -> tuple[NDArray[np.float64], Ints]:
         """Planned ends as of now, ascending, and the index in that order."""

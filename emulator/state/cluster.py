@@ -13,7 +13,7 @@ from emulator.config.slurm.emulated import slots_of
 from emulator.config.slurm.model import Partition as ConfiguredPartition
 from emulator.config.slurm.model import SlurmConf
 from emulator.limits.accounting import Accounting
-from emulator.state.attached import Kernels, Plugins
+from emulator.state.attached import Kernels, Plugins, RunWatcher
 from emulator.state.job import NOT_YET_TRIED, Job
 from emulator.state.kept import Slots
 from emulator.state.machine import machine_of
@@ -94,6 +94,7 @@ class Cluster:
         self.accounting: Accounting | None = None
         self.array_tasks: Counter[int] = Counter()
         self.compiled: Kernels | None = None
+        self.run_watchers: list[RunWatcher] = []
         self.planned: Slots | None = None
         self.told: dict[int, str] = {}
         self.classes: dict[BatchOptions, int] = {}
@@ -172,8 +173,8 @@ class Cluster:
         """What holds for jobs may have been changed, by an operator or a clock: all are looked at again."""
         self.order.changed()
         self._compare_tiers()
-        if self.compiled is not None:
-            self.compiled.runs.changed()
+        for watcher in self.run_watchers:
+            watcher.changed()
         self.unsettled |= self.waiting
 
     def usable(self, job: Job, partition: Partition, *, planned: bool = False) -> Mask:
@@ -206,16 +207,16 @@ class Cluster:
     def take(self, job: Job, allocation: Allocation) -> None:
         """A job comes to the machine."""
         self.free.take(allocation)
-        if self.compiled is not None:
-            self.compiled.runs.add(job)
+        for watcher in self.run_watchers:
+            watcher.add(job)
         for name, count in job.options.licenses:
             self.licenses[name][1] += count
 
     def release(self, job: Job, allocation: Allocation) -> None:
         """A job leaves the machine."""
         self.free.release(allocation)
-        if self.compiled is not None:
-            self.compiled.runs.remove(job)
+        for watcher in self.run_watchers:
+            watcher.remove(job)
         for name, count in job.options.licenses:
             self.licenses[name][1] -= count
 

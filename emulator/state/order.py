@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, KeysView, Mapping
+from typing import Generic, TypeVar
 
 from emulator.state.job import Job
 from emulator.state.partition import Partition
@@ -12,6 +13,7 @@ from emulator.state.run import State
 
 Rank = tuple[float, float, int, int, int]
 Pair = tuple[Rank, Job, Partition]
+Key = TypeVar("Key")
 
 
 class Order:
@@ -19,13 +21,10 @@ class Order:
 
     Args:
         waiting: waiting jobs by id; kept by the cluster.
-
-    Attributes:
-        kinds: how many pairs there are of each partition and reservation.
     """
 
     def __init__(self, waiting: Mapping[int, Job]) -> None:
-        self.kinds: Counter[tuple[str, str]] = Counter()
+        self._kinds, self._classes = _Tally(_kind), _Tally(_class)
         self._waiting = waiting
         self._pairs: list[Pair] = []
         self._ranks: dict[int, list[Rank]] = {}
@@ -33,9 +32,7 @@ class Order:
 
     def __bool__(self) -> bool:
         """Whether there is any."""
-        if self._stale:
-            self._order_anew()
-        return bool(self._pairs)
+        return bool(self._as_they_are())
 
     def changed(self) -> None:
         """Priorities, tiers or holds of any jobs may have changed: all of them are ordered again."""
@@ -51,33 +48,46 @@ class Order:
             for pair in _pairs_of(job):
                 insort(self._pairs, pair)
                 self._ranks[job.id].append(pair[0])
-                self.kinds[_kind(pair)] += 1
+                self._kinds.add(pair)
+                self._classes.add(pair)
 
     def discard(self, job: Job) -> None:
         """Take a job out."""
         for rank in self._ranks.pop(job.id, ()):
             pair = self._pairs.pop(bisect_left(self._pairs, (rank,)))
-            self.kinds[_kind(pair)] -= 1
-            if not self.kinds[_kind(pair)]:
-                del self.kinds[_kind(pair)]
+            self._kinds.remove(pair)
+            self._classes.remove(pair)
 
     def pairs(self) -> list[Pair]:
         """All of them, in order, as they are now."""
-        if self._stale:
-            self._order_anew()
-        return self._pairs.copy()
+        return self._as_they_are().copy()
 
     def ranks(self, job: Job) -> Iterable[Rank]:
         """The places of a job, one in each of its partitions."""
         return self._ranks.get(job.id, ())
 
+    def kinds(self) -> KeysView[tuple[str, str]]:
+        """Of which partitions and reservations there are pairs."""
+        return self._kinds.of(self._as_they_are())
+
+    def classes(self) -> KeysView[tuple[int, str]]:
+        """Of which request classes and partitions there are pairs; -1 is the class of a job in several partitions."""
+        return self._classes.of(self._as_they_are())
+
     def renumbered(self) -> bool:
         """Priorities of any jobs have changed; whether the pairs now come in another order."""
-        before, known = self._pairs, not self._stale
-        self._order_anew()
-        if not known or len(before) != len(self._pairs):
+        if self._stale:
             return True
+        before = self._pairs
+        self._order_anew()
         return any(old[1] is not new[1] or old[2] is not new[2] for old, new in zip(before, self._pairs, strict=True))
+
+    def _as_they_are(self) -> list[Pair]:
+        if self._stale:
+            self._order_anew()
+            self._kinds.forget()
+            self._classes.forget()
+        return self._pairs
 
     def _order_anew(self) -> None:
         self._stale = False
@@ -89,7 +99,6 @@ class Order:
                 pairs += of_job
                 ranks[job.id] = [pair[0] for pair in of_job]
         pairs.sort()
-        self.kinds = Counter(map(_kind, pairs))
 
 
 def _may_be_tried(job: Job) -> bool:
@@ -110,3 +119,38 @@ def _pairs_of(job: Job) -> list[Pair]:
 
 def _kind(pair: Pair) -> tuple[str, str]:
     return pair[2].name, pair[1].options.reservation
+
+
+def _class(pair: Pair) -> tuple[int, str]:
+    return pair[1].alike if len(pair[1].partitions) == 1 else -1, pair[2].name
+
+
+class _Tally(Generic[Key]):
+    """Pairs counted by a key, from when on that is asked for."""
+
+    def __init__(self, key: Callable[[Pair], Key]) -> None:
+        self._key = key
+        self._counts: Counter[Key] | None = None
+
+    def of(self, pairs: list[Pair]) -> KeysView[Key]:
+        """The keys that there are."""
+        if self._counts is None:
+            self._counts = Counter(map(self._key, pairs))
+        return self._counts.keys()
+
+    def add(self, pair: Pair) -> None:
+        """One more."""
+        if self._counts is not None:
+            self._counts[self._key(pair)] += 1
+
+    def remove(self, pair: Pair) -> None:
+        """One less."""
+        if self._counts is not None:
+            key = self._key(pair)
+            self._counts[key] -= 1
+            if not self._counts[key]:
+                del self._counts[key]
+
+    def forget(self) -> None:
+        """Any may have come or gone."""
+        self._counts = None

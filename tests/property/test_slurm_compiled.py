@@ -93,7 +93,8 @@ def test_the_queue_stays_in_the_order_of_a_fresh_sort(seed: int) -> None:
         fresh = Order(controller.cluster.waiting)
         fresh.changed()
         assert controller.cluster.order.pairs() == fresh.pairs()
-        assert controller.cluster.order.kinds == fresh.kinds
+        assert controller.cluster.order.kinds() == fresh.kinds()
+        assert controller.cluster.order.classes() == fresh.classes()
         compared.append(len(fresh.pairs()))
 
     controller.run(until=40_000, observe=look)
