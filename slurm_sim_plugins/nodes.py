@@ -96,12 +96,15 @@ class Machine:
         self.index = {name: place for place, name in enumerate(self.names)}
         self.numbers: NDArray[np.object_] = np.arange(len(self.names)).astype(object)
         self.weights: Ints = np.unique(self.weight)
+        self._one_thread = bool((self.threads == 1).all())
 
     def __len__(self) -> int:
         return len(self.names)
 
     def cpus_of(self, allocation: Allocation) -> int:
         """How many CPUs an allocation has."""
+        if self._one_thread:
+            return sum(allocation.units)
         return int((self.threads[list(allocation.nodes)] * list(allocation.units)).sum())
 
     def mask_of(self, names: Sequence[str]) -> Mask:
@@ -156,10 +159,11 @@ class Free:
         self._change(allocation, 1)
 
     def _change(self, allocation: Allocation, sign: int) -> None:
-        nodes = list(allocation.nodes)
+        nodes = np.array(allocation.nodes, dtype=np.intp)
         if not self.shared:
             self.units[nodes] += sign * np.array(allocation.units, dtype=np.int64)
-        self.memory[nodes] += sign * np.array(allocation.memory, dtype=np.int64)
+        if any(allocation.memory):
+            self.memory[nodes] += sign * np.array(allocation.memory, dtype=np.int64)
         for kind, counts in allocation.gres.items():
             self.gres[kind][nodes] += sign * np.array(counts, dtype=np.int64)
         self.jobs[nodes] -= sign

@@ -216,6 +216,7 @@ class Controller:
         # Under the ideal clock each run has an event at its limit.
         self._sweeps = not self._ideal or bool(actions) or accounts is not None
         self._version = 0
+        self._looked, self._submitted = -1, list[list[Job]]()
         self._since, self._rest = 0.0, (-1, math.inf)
         self._livelock = Livelock()
         self._intervals = {"main": self.parameters.sched_interval, "backfill": self._bf_interval or math.inf}
@@ -576,6 +577,7 @@ class Controller:
         if self._observed:
             self.changes.arrived += jobs
         self._moved()
+        self._submitted.append(jobs)
         if jobs[0].begin > self.cluster.now:
             self._at(jobs[0].begin, self._wake)
         if self.parameters.bf_min_age_reserve:
@@ -659,13 +661,15 @@ class Controller:
         before = self._begin_pass("main")
         self._refresh()
         self._passing = self._ideal and self._scheduler.has_main_loop
-        self._scheduler.run()
+        only_submitted = self._version - len(self._submitted) == self._looked
+        self._scheduler.run([job for jobs in self._submitted for job in jobs] if only_submitted else None)
         self._passing = False
         if not self._bf_interval:
             self._scheduler.backfill()
         elif self._ideal and "backfill" in self._loops:
             self._backfill_cycle()
         self._seen["main"] = before, self.cluster.now
+        self._looked, self._submitted = self._version, []
         self._telling.passed()
 
     def _begin_pass(self, loop: str) -> int:

@@ -114,6 +114,18 @@ class CountedNodes:
 
     def pools(self) -> dict[str, Pool]:
         """The nodes that can be counted now, by partition; partitions with the same nodes share them."""
+        groups = self._countable()
+        pools = {id(group): group.pool(self._cluster) for group in groups.values()}
+        return {name: pools[id(group)] for name, group in groups.items()}
+
+    def idle(self) -> dict[str, int] | None:
+        """How many nodes are idle, by partition; None unless all are counted, and no run is past its planned end."""
+        groups = self._countable()
+        if len(groups) < len(self._cluster.partitions) or any(g.is_late(self._cluster.now) for g in groups.values()):
+            return None
+        return {name: group.free for name, group in groups.items()}
+
+    def _countable(self) -> dict[str, _Group]:
         cluster = self._cluster
         if not self._groups or self._controls.reservations.by_name or cluster.suspended:
             return {}
@@ -124,12 +136,12 @@ class CountedNodes:
             for number, name in cluster.order.classes()
             if name in self._groups and self._need_of_class(number, name) < 0
         }
-        pools = {
-            id(group): group.pool(cluster)
-            for group in self._groups.values()
-            if not group.others and id(group) not in spoilt and bool(cluster.machine.up[group.nodes].all())
+        up = cluster.machine.up
+        return {
+            name: group
+            for name, group in self._groups.items()
+            if not group.others and id(group) not in spoilt and bool(up[group.nodes].all())
         }
-        return {name: pools[id(group)] for name, group in self._groups.items() if id(group) in pools}
 
     # Runs
 
@@ -224,6 +236,7 @@ class _Group:
 
     Attributes:
         nodes: which they are.
+        free: how many of them are idle.
         others: runs of which more matters than how many nodes they have.
     """
 
@@ -231,7 +244,7 @@ class _Group:
         self.nodes = nodes
         self.others: set[int] = set()
         self._total = int(nodes.sum())
-        self._free = self._total
+        self.free = self._total
         self._runs: list[RunEntry] = []
         self._ends: dict[int, float] = {}
 
@@ -240,7 +253,7 @@ class _Group:
         self.others.clear()
         self._runs.clear()
         self._ends.clear()
-        self._free = self._total
+        self.free = self._total
 
     def add(self, job: Job, end: float, counted: bool) -> None:
         """A run that is planned to end then."""
@@ -251,14 +264,18 @@ class _Group:
         nodes = len(job.run.allocation.nodes)
         insort(self._runs, (end, job.id, nodes, job.run.start, job), key=_by_end)
         self._ends[job.id] = end
-        self._free -= nodes
+        self.free -= nodes
 
     def remove(self, job: Job) -> None:
         """A run is over."""
         self.others.discard(job.id)
         end = self._ends.pop(job.id, None)
         if end is not None:
-            self._free += self._runs.pop(bisect_left(self._runs, (end, job.id), key=_by_end))[2]
+            self.free += self._runs.pop(bisect_left(self._runs, (end, job.id), key=_by_end))[2]
+
+    def is_late(self, now: float) -> bool:
+        """Whether a run is past its planned end."""
+        return bool(self._runs) and self._runs[0][0] <= now
 
     def pool(self, cluster: Cluster) -> Pool:
         """The nodes as they are now; a run past its limit ends later than it was to end (observation T5)."""
@@ -266,7 +283,7 @@ class _Group:
         if late:
             runs[:late] = [(cluster.planned_end(run[4]), *run[1:]) for run in runs[:late]]
             runs.sort(key=_by_end)
-        return Pool(cluster.now, self._total, self._free, runs)
+        return Pool(cluster.now, self._total, self.free, runs)
 
 
 def _end_by_limit(job: Job) -> float:

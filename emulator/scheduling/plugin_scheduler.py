@@ -98,8 +98,6 @@ class ClusterView(ReadOnly):
 
     counted = False
     """Processors are not only counted here."""
-    changed = True
-    """Whether more than submissions have happened since the last pass; not followed here."""
     newcomers: Sequence[Any] = ()
     """Not followed here."""
 
@@ -110,6 +108,11 @@ class ClusterView(ReadOnly):
     def now(self) -> float:
         """Simulated time in seconds."""
         return self._scheduler.cluster.now
+
+    @property
+    def changed(self) -> bool:
+        """Whether other jobs may start than those that were submitted since the last pass."""
+        return self._scheduler.submitted is None
 
     @property
     def total(self) -> int:
@@ -155,8 +158,12 @@ class ClusterView(ReadOnly):
         return self._scheduler.windows(Habits(resolution, window, size, linear, licenses))
 
     def candidates(self, retry: bool = True) -> list[Entry]:
-        """The entries that were promised nothing, in the order of the plugin in the BackfillType slot."""
-        return self._scheduler.candidates()
+        """The entries that were promised nothing, in the order of the plugin in the BackfillType slot.
+
+        Args:
+            retry: False leaves out those that were candidates in an earlier pass.
+        """
+        return self._scheduler.candidates(retry)
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in COUNTED:
@@ -219,23 +226,52 @@ class PluginScheduler:
         self._plan: NodePlan | None = None
         self._plans: list[NodePlan | Windows] = []
         self._decisions: Any = None
+        self.submitted: list[Job] | None = None
+        steady = policies.period is None and not policies.plans and hooks.walltime_pending is None
+        self._starts_only = hooks.only_starts and steady and not policies.names_victims
 
     @property
     def has_main_loop(self) -> bool:
         """Whether the plugin makes the passes of the main loop."""
         return self._hooks.schedule is not None
 
-    def run(self) -> None:
-        """Make a pass of the main loop: the plugin's, or Slurm's if it has none."""
+    def run(self, submitted: Sequence[Job] | None = None) -> None:
+        """Make a pass of the main loop: the plugin's, or Slurm's if it has none.
+
+        Args:
+            submitted: the jobs that were submitted since the last pass, if nothing else has happened.
+        """
         if self._hooks.schedule is None:
             schedule(self.cluster, self._controls)
             return
         if not self.cluster.order:
             return
-        self._make_pass("schedule", self._hooks.schedule)
+        self.submitted = self._fitting(submitted) if submitted is not None and self._starts_only else None
+        if self.submitted is None or self.submitted:
+            self._make_pass("schedule", self._hooks.schedule)
         for job in list(self.cluster.untold.values()):
             if job.reason == "None" and job.eligible is not None:
                 job.reason = "Priority"
+
+    def _fitting(self, submitted: Sequence[Job]) -> list[Job] | None:
+        """Of the jobs that were submitted those that fit, where no other can start; None if others may.
+
+        A scheduler that does nothing but start what fits refuses again what it refused before, as long as
+        nodes are counted, no job went ahead of the first of a partition, and all runs are planned as before.
+        """
+        cluster = self.cluster
+        idle = self._counts.idle() if cluster.accounting is None and not self._rooms else None
+        if idle is None:
+            return None
+        first: dict[str, Job] = {}
+        for _, job, partition in cluster.order.pairs():
+            first.setdefault(partition.name, job)
+            if len(first) == len(idle):
+                break
+        if any(job in first.values() for job in submitted):
+            return None
+        where = [(job, job.partitions[0]) for job in submitted if job.eligible is not None]
+        return [job for job, partition in where if self._counts.need(job, partition) <= idle[partition.name]]
 
     def backfill(self) -> None:
         """Make a cycle of the plugin's backfill."""
@@ -281,6 +317,13 @@ class PluginScheduler:
             if still_waits(entry._pair[0], self.cluster):  # type: ignore[attr-defined]
                 yield entry
 
+    def _submitted(self) -> Iterator[Entry]:
+        """The entries of the jobs that alone may start in this pass."""
+        order = self.cluster.order
+        for job in sorted(self.submitted or (), key=lambda job: tuple(order.ranks(job))):
+            if still_waits(job, self.cluster):
+                yield from job.entries or self._entries_of(job)
+
     def _entries_of(self, job: Job) -> tuple[Entry, ...]:
         job.entries = tuple(ClusterEntry(job, partition, self.policies) for partition in job.partitions)
         return job.entries
@@ -300,10 +343,10 @@ class PluginScheduler:
         self._plans.append(plan)
         return plan
 
-    def candidates(self) -> list[Entry]:
+    def candidates(self, retry: bool) -> list[Entry]:
         """Entries without a promise, as the plugin in the BackfillType slot orders them."""
         promised = self.plan().promised
-        found = [entry for entry in self.entries() if entry not in promised]
+        found = [entry for entry in (self.entries() if retry else self._submitted()) if entry not in promised]
         return self.policies.in_backfill_order(found) if found else found
 
     def started(self, job: Job) -> None:

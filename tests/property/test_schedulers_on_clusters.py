@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -73,9 +74,9 @@ class Watched:
                 self.promises.append((decision.job._pair[0], decision.job.partition, decision.time))
             return carry_out(decision)
 
-        def looking() -> None:
+        def looking(submitted: Sequence[Job] | None = None) -> None:
             self.promises.clear()
-            run()
+            run(submitted)
             self.look_at_promises()
 
         scheduler._carry_out, scheduler.run = noting, looking  # type: ignore[method-assign]
