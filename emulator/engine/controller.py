@@ -221,7 +221,8 @@ class Controller:
         self._livelock = Livelock()
         self._intervals = {"main": self.parameters.sched_interval, "backfill": self._bf_interval or math.inf}
         self._loops = tuple(loop for loop, interval in self._intervals.items() if interval < math.inf)
-        self._seen: dict[str, tuple[int, float]] = {}
+        self._idle_renewals = 0
+        self._seen: dict[str, tuple[int, float, int]] = {}
         self._next_end = float("inf")
         self._delays: dict[int, set[float]] = {}
 
@@ -660,23 +661,24 @@ class Controller:
         self._ask_plugins()
         before = self._begin_pass("main")
         self._refresh()
-        self._passing = self._ideal and self._scheduler.has_main_loop
-        only_submitted = self._version - len(self._submitted) == self._looked
-        self._scheduler.run([job for jobs in self._submitted for job in jobs] if only_submitted else None)
-        self._passing = False
-        if not self._bf_interval:
-            self._scheduler.backfill()
-        elif self._ideal and "backfill" in self._loops:
+        if self._news("main", idle_renewals=False):
+            self._passing = self._ideal and self._scheduler.has_main_loop
+            only_submitted = self._version - len(self._submitted) == self._looked
+            self._scheduler.run([job for jobs in self._submitted for job in jobs] if only_submitted else None)
+            self._passing = False
+            if not self._bf_interval:
+                self._scheduler.backfill()
+        if self._bf_interval and self._ideal and "backfill" in self._loops:
             self._backfill_cycle()
-        self._seen["main"] = before, self.cluster.now
+        self._seen["main"] = before
         self._looked, self._submitted = self._version, []
         self._telling.passed()
 
-    def _begin_pass(self, loop: str) -> int:
-        """A loop looks at the queue; returns what the situation is numbered."""
+    def _begin_pass(self, loop: str) -> tuple[int, float, int]:
+        """A loop looks at the queue; returns what the situation is numbered, when, and of that the idle renewals."""
         if self.cluster.accounting is not None:
             self.cluster.accounting.begin_pass(loop)
-        return self._version
+        return self._version, self.cluster.now, self._idle_renewals
 
     def _refresh(self) -> None:
         if self.before_pass is not None:
@@ -700,9 +702,10 @@ class Controller:
             self.changes.waits = True
             before = self._begin_pass("backfill")
             self._refresh()
-            self._scheduler.backfill()
-            # Who started may have left room in the cycle's bounds for others.
-            self._seen["backfill"] = before, self.cluster.now
+            if self._news("backfill", idle_renewals=False):
+                self._scheduler.backfill()
+            # A job that started may have left room in the cycle's bounds for others.
+            self._seen["backfill"] = before
             self._next_end = self._first_end()
             if not self._ideal:
                 self._telling.passed()
@@ -713,15 +716,20 @@ class Controller:
             return min(self.cluster.compiled.runs.planned()[0][:1].tolist(), default=float("inf"))
         return min(map(self.cluster.planned_end, self.cluster.running.values()), default=float("inf"))
 
-    def _news(self, loop: str) -> bool:
+    def _news(self, loop: str, idle_renewals: bool = True) -> bool:
         """Whether a loop would find anything that it did not find the last time.
 
         With time alone jobs that did not start do not become startable; but for runs that
         outlive their limits, and for victims that are exempt for a while. Reservations that
         begin or end wake the loops.
+
+        Args:
+            loop: which one.
+            idle_renewals: whether a renewal of the priorities that matters to no pass is news. It has a loop go
+                round, so that the next one comes when it would in Slurm, but the loop finds nothing.
         """
-        version, looked = self._seen.get(loop, (-1, 0.0))
-        if version != self._version:
+        version, looked, idle = self._seen.get(loop, (-1, 0.0, 0))
+        if version - (0 if idle_renewals else idle) != self._version - (0 if idle_renewals else self._idle_renewals):
             return True
         books = self.cluster.accounting
         exempt = max(self.parameters.preempt_exempt_time, books.exempts if books is not None else 0.0)
@@ -744,6 +752,7 @@ class Controller:
         self.changes.all()
         if self.policies.period and self.policies.renew():
             self._version += 1
+            self._idle_renewals += not self.policies.renewal_matters
 
     def _may_requeue(self, job: Job) -> bool:
         return job.options.requeue if job.options.requeue is not None else self.parameters.job_requeue

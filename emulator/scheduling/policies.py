@@ -54,6 +54,7 @@ class Policies:
         priority, preempt: the plugins of these slots.
         names_victims, plans: whether the plugins of these slots answer.
         period: after how many seconds the priority plugin gives new numbers; None for never, 0 before each pass.
+        renewal_matters: whether the last of these may change what a pass finds.
     """
 
     def __init__(self, selection: Selection, cluster: Cluster) -> None:
@@ -81,6 +82,7 @@ class Policies:
         self.plans = self._hooks.walltime_submit is not None
         self.period = self._hooks.priority_period
         asked = self.preempt, selection.plugins[selection.slots["SchedulerType"]]
+        self.renewal_matters = True
         self._by_order = all(getattr(plugin, "by_order", False) for plugin in asked)
         for partition in cluster.partitions.values():
             partition.seen, partition.tres = SeenPartition(partition), tres_totals(partition, cluster)
@@ -271,10 +273,10 @@ class Policies:
         return before != self._ranking
 
     def renew(self) -> bool:
-        """A period of the priority plugin has ended: jobs get new numbers; whether that matters to a pass.
+        """A period of the priority plugin has ended: jobs get new numbers; whether that of any has changed.
 
-        Jobs on hold, and those that were given a priority, keep theirs. As long as the order stays, numbers matter
-        only where there are thresholds, and to plugins that do not say ``by_order``.
+        Jobs on hold, and those that were given a priority, keep theirs. As long as the order stays, numbers matter to
+        a pass only where there are thresholds, and to plugins that do not say ``by_order``.
         """
         cluster = self._cluster
         jobs = [*cluster.waiting.values()]
@@ -283,10 +285,10 @@ class Policies:
         jobs = [job for job in jobs if not (job.fixed_priority or job.on_hold)]
         if not (jobs and self.set_priorities(jobs)):
             return False
-        has_thresholds = cluster.parameters.has_thresholds or bool(
-            cluster.accounting is not None and cluster.accounting.has_thresholds
-        )
-        return cluster.order.renumbered() or has_thresholds or not self._by_order
+        accounting = cluster.accounting
+        compared = cluster.parameters.has_thresholds or (accounting is not None and accounting.has_thresholds)
+        self.renewal_matters = cluster.order.renumbered() or compared or not self._by_order
+        return True
 
     # Preemption
 

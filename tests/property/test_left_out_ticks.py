@@ -25,8 +25,16 @@ AFTER = 200_000.0
 class LooksAlways(Controller):
     """Makes a pass at each tick, whether it would find anything or not."""
 
-    def _news(self, loop: str) -> bool:
+    def _news(self, loop: str, idle_renewals: bool = True) -> bool:
         return True
+
+
+class RenewalsAreNews(Controller):
+    """Looks at the queue after each renewal of the priorities, whether its order has changed or not."""
+
+    def _renew(self) -> None:
+        super()._renew()
+        self._idle_renewals = 0
 
 
 def situation(made: Controller, *, reasons: bool = True) -> dict[str, object]:
@@ -65,6 +73,15 @@ def test_a_pass_without_news_finds_nothing(seed: int) -> None:
     for second in LOOKED_AT[:-1]:
         leaping.run(until=second)
         looking.run(until=second, observe=pass_by)
+        assert situation(leaping, reasons=False) == situation(looking, reasons=False), f"at {second:g} s"
+
+
+@pytest.mark.parametrize("seed", range(MANY))
+def test_a_renewal_that_leaves_the_order_changes_nothing(seed: int) -> None:
+    leaping, looking = prepared(seed), prepared(seed, RenewalsAreNews)
+    for second in LOOKED_AT[:-1]:
+        leaping.run(until=second)
+        looking.run(until=second)
         assert situation(leaping, reasons=False) == situation(looking, reasons=False), f"at {second:g} s"
 
 
