@@ -83,7 +83,7 @@ from emulator.workload.filters import FILTERS
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 from slurm_sim_plugins.manager import slots_for
 
-TABLES = ("campaign", "workloads", "policies", "simulation", "preemption")
+TABLES = ("campaign", "workloads", "policies", "simulation", "preemption", "preset")
 CAMPAIGN = {
     "name": str,
     "repetitions": int,
@@ -98,9 +98,9 @@ CAMPAIGN = {
 SHARED = {name: kind for name, kind in SIMULATION.items() if name not in ("processors", "seed", "explain", "clock")}
 """Keys of ``[simulation]``; processors belong to a workload, seeds to the campaign, a clock to a policy."""
 POLICY = ("use", "config", "plugins", "simulation", "preemption", "slurm_conf", "set", "accounts", "clock")
-IDEAL = ("config", "simulation", "preemption")
+IDEAL = ("config", "simulation", "preemption", "preset")
 """What a policy in Slurm's timing takes from its ``slurm.conf``."""
-TAKEN = ("trace", "reading", "slots", "plugins", "simulation", "preemption")
+TAKEN = ("trace", "reading", "slots", "plugins", "simulation", "preemption", "preset")
 """What there may be in an experiment file where a policy begins."""
 SHOWN = ("mean_wait", "mean_bounded_slowdown", "utilisation")
 """Metrics that results shows first where the file names none."""

@@ -449,7 +449,7 @@ def test_a_misspelt_hook_is_told_with_what_was_meant(tmp_path: Path) -> None:
         tmp_path,
     )
     assert "there is no hook 'priority_sets' (did you mean 'priority_set'?)" in error.message
-    assert "a priority plugin may implement priority_set, job_submitted" in error.message
+    assert "a priority plugin may implement priority_set, run_begun" in error.message
     assert (error.plugin, error.where) == ("priority/mine", f"{tmp_path / 'bad.py'}:6")
 
 

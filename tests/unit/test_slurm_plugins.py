@@ -416,11 +416,11 @@ def test_what_was_not_looked_at_is_no_zero(tmp_path: Path) -> None:
     assert '"delayed": null' in run(tmp_path, "--json").stdout
 
 
-def test_commands_for_ideal_timing_name_the_timing(tmp_path: Path) -> None:
+def test_an_audit_says_what_else_it_wants_for_a_run_on_a_cluster(tmp_path: Path) -> None:
     run(tmp_path, "--out", str(tmp_path / "run"))
     refused = CliRunner().invoke(slurm_sim, ["fairness", str(tmp_path / "run")])
-    assert "the run was made in Slurm's timing" in str(refused.exception)
-    assert "fairness takes runs in ideal timing" in str(refused.exception)
+    assert "was made on the cluster of a slurm.conf" in str(refused.exception)
+    assert "name what it was made of with --trace and --slurm-conf" in str(refused.exception)
 
 
 def test_views_show_the_priority_that_orders_the_queue(tmp_path: Path) -> None:
