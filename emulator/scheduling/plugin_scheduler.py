@@ -201,6 +201,9 @@ class PluginScheduler:
         policies: jobs as plugins see them.
         wake_at: has another pass made at a time.
         to_come: says whether submissions or commands are to come.
+
+    Attributes:
+        submitted: the jobs that alone may start in this pass; None if any may.
     """
 
     def __init__(
