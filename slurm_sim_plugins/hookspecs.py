@@ -153,7 +153,7 @@ class PreemptSpec:
     On a cluster, those of the runs that it names go that Slurm's selection needs; what the
     configuration exempts (PreemptExemptTime, min_exempt_priority, PreemptMode=OFF or PRIORITY)
     stays. Slurm's selection may try the runs in another order (``reorder_count``) only if the
-    class says ``reorders = True``. A class that says ``takes_turns = True`` names nobody with
+    class says ``reorders = True``. A class that says ``takes_turns = True`` names no run with
     PreemptMode=GANG: with Slurm's time slices, a job that could preempt shares nodes instead. One
     that says ``by_order = True`` promises not to look at the numbers of priorities.
     """

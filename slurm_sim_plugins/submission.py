@@ -90,7 +90,7 @@ class Reject(NamedTuple):
     """What ``job_submit`` answers to refuse a submission."""
 
     reason: str
-    """What the user is told."""
+    """The message to the user."""
 
 
 class SubmitView(View):

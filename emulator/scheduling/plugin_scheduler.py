@@ -12,6 +12,7 @@ from emulator.livelock import IdleWakes
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.counted_nodes import CountedNodes
 from emulator.scheduling.entries import still_waits
+from emulator.scheduling.job_mgr import partition_reason
 from emulator.scheduling.job_scheduler import schedule
 from emulator.scheduling.node_plan import NodePlan
 from emulator.scheduling.policies import Policies
@@ -268,7 +269,9 @@ class PluginScheduler:
             return None
         first: dict[str, Job] = {}
         for _, job, partition in cluster.order.pairs():
-            first.setdefault(partition.name, job)
+            if partition_reason(job, partition) is None:
+                # A job that its partition keeps waiting is not the one that is promised a start.
+                first.setdefault(partition.name, job)
             if len(first) == len(idle):
                 break
         if any(job in first.values() for job in submitted):

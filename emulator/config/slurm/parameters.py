@@ -72,7 +72,7 @@ _PRIORITY = (
     ),
     Word("FairShareDampeningFactor", HONOURED, "how strongly classic fair share reacts", Kind.COUNT, "1"),
     Word("PrioritySiteFactorPlugin", HONOURED, "which site_factor plugin runs, if one of that name is found"),
-    Word("PrioritySiteFactorParameters", HONOURED, "what that plugin is told"),
+    Word("PrioritySiteFactorParameters", HONOURED, "the parameters of that plugin"),
     *ignored("no bundled priority plugin reads it", "PriorityParameters"),
 )
 
