@@ -12,13 +12,12 @@ from typing import NamedTuple
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as slurm-sim does, before numpy is imported
 
 import click
-
-from emulator.optimum.check import faults
-from emulator.optimum.instances import as_processors, contended, of_the_paper
-from emulator.optimum.milp import optimise_milp
-from emulator.optimum.model import Ideas
-from emulator.optimum.optimise import Optimum, optimise
-from emulator.optimum.problem import Problem
+from slurm_sim_studies.optimum.check import faults
+from slurm_sim_studies.optimum.instances import as_processors, contended, of_the_paper
+from slurm_sim_studies.optimum.milp import optimise_milp
+from slurm_sim_studies.optimum.model import Ideas
+from slurm_sim_studies.optimum.optimise import Optimum, optimise
+from slurm_sim_studies.optimum.problem import Problem
 
 PAPER = "11 h 52 min (CPLEX, 32 cores, 4 + 3 jobs on 16 midplanes)"
 NONE = Ideas(

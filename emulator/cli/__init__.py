@@ -23,14 +23,8 @@ from emulator.cli import (
     explain,
     finished,
     newplugin,
-    optimum,
     plugins,
     replay,
-    reproduce,
-    reproduce_migration,
-    reproduce_optimum,
-    reproduce_realtime,
-    reproduce_walltime,
     resume,
     run,
     shared,
@@ -39,6 +33,7 @@ from emulator.cli import (
     views,
     walltime,
 )
+from emulator.cli.added import Commands
 from emulator.report.numbers import printable_lines
 from slurm_sim_plugins.errors import OutputError, SlurmSimError
 
@@ -61,7 +56,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
         context.exit()
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
 )
@@ -97,10 +92,8 @@ for command in (
     finished.diff,
     finished.report,
     finished.fairness,
-    reproduce.reproduce,
     walltime.walltime,
     truth.truth,
-    optimum.optimum,
     replay.replay,
     views.squeue,
     views.sinfo,
@@ -109,10 +102,6 @@ for command in (
     views.sshare,
 ):
     slurm_sim.add_command(command)
-reproduce.reproduce.add_command(reproduce_walltime.walltime)
-reproduce.reproduce.add_command(reproduce_optimum.optimum)
-reproduce.reproduce.add_command(reproduce_realtime.realtime)
-reproduce.reproduce.add_command(reproduce_migration.migration)
 
 
 def main() -> None:

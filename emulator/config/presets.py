@@ -7,12 +7,12 @@ from pathlib import Path
 from slurm_sim_plugins.errors import ConfigurationError
 
 PREFIX = "papers/"
-FOLDER = Path(__file__).parents[1] / "papers"
+FOLDER = Path(__file__).with_name("papers")
 
 
 def presets() -> list[str]:
     """Their names, such as ``papers/pv_easy``."""
-    return sorted(PREFIX + file.stem for file in FOLDER.glob("*.toml") if not file.stem.endswith("_values"))
+    return sorted(PREFIX + file.stem for file in FOLDER.glob("*.toml"))
 
 
 def preset(name: str) -> Path:

@@ -13,7 +13,8 @@ import emulator
 import slurm_sim_plugins
 
 ROOT = Path(__file__).parents[2]
-MODULES = sorted([*(ROOT / "slurm_sim_plugins").rglob("*.py"), *(ROOT / "emulator").rglob("*.py")])
+FOLDERS = ("slurm_sim_plugins", "emulator", "contrib/slurm_sim_studies")
+MODULES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 SITUATION = {"free", "head", "_waiting", "_runs", "_arrived", "_reservation"}
 """Attributes of a situation that only engine/apply, and the queue that it keeps, may assign."""
 WRITERS = {

@@ -28,18 +28,20 @@ limits validate
 scheduling
 execution
 accounting
-metrics optimum engine slots snapshot
+metrics engine slots snapshot
 runs fairness operator
 truth
 api
 emulator testing replay
 campaign resume
-papers walltime
+walltime
 report
 views explain
 cli
+slurm_sim_studies
 """
-"""The packages and modules of the emulator, from the ground up: each may import those of its line and below."""
+"""The packages and modules of the emulator, from the ground up, and last the studies that are made with it: each may
+import those of its line and below."""
 UPWARD = {
     ("state", "limits"),  # a job has an account, whose limits ask of partitions and runs
     ("scheduling", "engine"),  # a pass has its decisions applied
@@ -50,9 +52,9 @@ UPWARD = {
 
 
 def modules() -> dict[str, Path]:
-    """Each module of both packages by its dotted name."""
-    paths = [path for package in ("emulator", "slurm_sim_plugins") for path in (ROOT / package).rglob("*.py")]
-    return {dotted(path.relative_to(ROOT)): path for path in paths}
+    """Each module of the packages by its dotted name."""
+    folders = [ROOT / "emulator", ROOT / "slurm_sim_plugins", ROOT / "contrib" / "slurm_sim_studies"]
+    return {dotted(path.relative_to(folder.parent)): path for folder in folders for path in folder.rglob("*.py")}
 
 
 def dotted(path: Path) -> str:
@@ -135,6 +137,13 @@ def test_arrows_run_down_but_for_few():
     pairs = {(room(name), room(other)) for name, others in arrows().items() for other in others}
     assert {name for pair in pairs for name in pair} == set(floors)
     assert {(name, other) for name, other in pairs if floors[name] < floors[other]} == UPWARD
+
+
+def test_nothing_of_the_product_imports_the_studies():
+    graph = arrows()
+    assert any(name.startswith("slurm_sim_studies.") for name in graph)
+    users = {name for name, others in graph.items() if {room(other) for other in others} & {"slurm_sim_studies"}}
+    assert {room(name) for name in users} == {"slurm_sim_studies"}
 
 
 def test_compiled_code_is_loaded_when_it_is_used():

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import NamedTuple
 
-from emulator.optimum.problem import Job, Problem
+from slurm_sim_studies.optimum.problem import Job, Problem
 
 WIDTH = 12
 """Bits of a counter of processors, one for each second."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
-from emulator.optimum.problem import Job, Problem
+from slurm_sim_studies.optimum.problem import Job, Problem
 
 WAITING, FIRST, STOPPED, SECOND, DONE = range(5)
 

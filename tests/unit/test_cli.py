@@ -255,7 +255,10 @@ def test_version_and_help(cli: Cli) -> None:
 
 def commands(group: click.Group, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """All commands, each with the words that call it."""
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
         yield (*words, name), command
         if isinstance(command, click.Group):
             yield from commands(command, (*words, name))

@@ -8,6 +8,7 @@ import shutil
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 import tomli_w
 
@@ -169,7 +170,7 @@ def test_no_command_lets_a_name_steer_the_terminal(
 
 
 def test_every_command_is_tried() -> None:
-    assert {words[0] for words in COMMANDS} | {"demo"} == set(slurm_sim.commands)
+    assert {words[0] for words in COMMANDS} | {"demo"} == set(slurm_sim.list_commands(click.Context(slurm_sim)))
 
 
 def test_what_a_terminal_shows_of_progress_is_printable(

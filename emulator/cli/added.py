@@ -1,0 +1,47 @@
+"""Commands that packages add to ``slurm-sim``: entry points of the group ``slurm_sim.commands``."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+import click
+
+from slurm_sim_plugins.errors import PluginError
+
+GROUP = "slurm_sim.commands"
+
+
+class Commands(click.Group):
+    """A group with its own commands and those of packages, which are loaded when they are called or listed."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """The names of all commands."""
+        return sorted({*super().list_commands(context), *_added()})
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """The command of a name; one of its own goes before one that was added.
+
+        Raises:
+            PluginError: the package of the command cannot be loaded.
+        """
+        return super().get_command(context, name) or (_load(_added()[name]) if name in _added() else None)
+
+
+@cache
+def _added() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
+
+
+def _load(entry: EntryPoint) -> click.Command:
+    try:
+        command = entry.load()
+    except (Exception, SystemExit) as error:
+        raise PluginError(
+            f"the entry point {entry.value!r} cannot be loaded ({type(error).__name__}: {error}); "
+            "repair the package or uninstall it",
+            plugin=entry.name,
+        ) from error
+    if not isinstance(command, click.Command):
+        raise PluginError(f"the entry point {entry.value!r} is no command of click", plugin=entry.name)
+    return command
