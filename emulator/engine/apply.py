@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
 from heapq import heappush
+from typing import Any
 
 from emulator.accounting.headwatch import HeadWatch
 from emulator.accounting.witness import Witness
@@ -153,42 +154,48 @@ class Apply:
             self.changed = True
         self.watch.reordered()
 
-    def start(self, job: Job, reason: str = "") -> None:
-        """A waiting job starts on free processors."""
-        situation, progress, now = self._situation, self._progress, self.now
-        index, processors = job.index, job.processors
+    def start(self, job: Job, reason: str = "", where: Any = None) -> None:
+        """A waiting job starts: where it is said to, on a machine that has places, else on free processors."""
+        index, table, arrived = job.index, self._table, self._situation._arrived
         self.state[index] = RUNNING
-        situation.free = self.free = self.free - processors
+        was_head = self._queue.remove(job)
+        if arrived and job in arrived:
+            arrived.remove(job)
+        run, *told = self._occupy(job, where)
+        table.start[index] = self.now
+        if not was_head:
+            table.backfilled[index] = True
+            _set(job, "backfilled", True)
+        elif table.blocked[index] and table.could_start[index] == NEVER:
+            table.could_start[index] = self.now
+        if self._start_witness is not None:
+            self._start_witness.started(self.now, Run._make(run), not was_head, reason, *told)
+
+    def _occupy(self, job: Job, where: Any) -> tuple[Any, ...]:
+        """A run begins. Its entry, and what witnesses are told of the place."""
+        delay = 0
+        if self._handover.pending:
+            delay = self._handover.take(job.index, job.processors, self.free - job.processors, self.now)
+        return (self._begin(job, job.processors, delay),)
+
+    def _begin(self, job: Job, takes: int, delay: int) -> RunEntry:
+        """A run begins that takes so many processors, and waits on them for ``delay`` microseconds."""
+        situation, progress, now, index = self._situation, self._progress, self.now, job.index
+        situation.free = self.free = self.free - takes
         situation._reservation = None
         if situation._plan is not None:
             situation._plan.started(job)
-        was_head = self._queue.remove(job)
-        if situation._arrived and job in situation._arrived:
-            situation._arrived.remove(job)
-
-        self._sequence = sequence = self._sequence + 1
-        start = situation.now
         planned = job.planned_running
-        planned_end, end = now + instant(planned), now + progress.duration[index]
-        if planned != job.planned:
+        if delay or planned != job.planned:
             self.changed = True
-        if self._handover.pending and (delay := self._handover.take(index, processors, self.free, now)):
-            planned_end, end = planned_end + delay, end + delay
-            self.changed = True
-        heappush(self._heap, (end, progress.ends_by[index], sequence, index))
-        self.runs[index] = entry = (planned_end / MICROSECONDS, sequence, processors, start, job)
+        self._sequence = sequence = self._sequence + 1
+        heappush(self._heap, (now + progress.duration[index] + delay, progress.ends_by[index], sequence, index))
+        planned_end = (now + instant(planned) + delay) / MICROSECONDS
+        self.runs[index] = entry = (planned_end, sequence, job.processors, situation.now, job)
         insort(situation._runs, entry)
-
-        self._table.start[index] = now
-        if not was_head:
-            self._table.backfilled[index] = True
-            _set(job, "backfilled", True)
-        elif self._table.blocked[index] and self._table.could_start[index] == NEVER:
-            self._table.could_start[index] = now
         if self.watch.head is not None:
             self.watch.started(job)
-        if self._start_witness is not None:
-            self._start_witness.started(now, Run._make(entry), not was_head, reason)
+        return entry
 
     def end(self, index: int, kind: int) -> None:
         """A run ends by itself or at its limit (``kind`` is FINISH or TIMEOUT)."""

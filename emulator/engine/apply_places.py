@@ -5,20 +5,13 @@ As :mod:`emulator.engine.apply`, of which it is a part that only such simulation
 
 from __future__ import annotations
 
-from bisect import insort
-from heapq import heappush
 from typing import Any
 
 from emulator.engine.apply import Apply
 from emulator.execution.handover import PlacedHandover
 from emulator.scheduling.selector import Selector
-from emulator.state.instants import MICROSECONDS, NEVER, instant
-from emulator.state.jobs import RUNNING
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.profile import RunEntry
-
-_set = object.__setattr__
-"""Writes to a job, which refuses plain assignment."""
 
 
 class PlacedApply(Apply):
@@ -52,42 +45,14 @@ class PlacedApply(Apply):
             return
         super().submit(job)
 
-    def start(self, job: Job, reason: str = "", where: int | None = None) -> None:
-        """A waiting job starts on a block of which nothing is in use."""
-        situation, progress, now, table, index = self._situation, self._progress, self.now, self._table, job.index
+    def _occupy(self, job: Job, where: int | None) -> tuple[Any, ...]:
+        """A run begins on a block of which nothing is in use."""
         block = self._selector.place(job) if where is None else where
-        self.state[index] = RUNNING
-        situation.free = self.free = self.free - self._blocks.sizes[block]
-        situation._reservation = None
-        if situation._plan is not None:
-            situation._plan.started(job)
-        was_head = self._queue.remove(job)
-        if situation._arrived and job in situation._arrived:
-            situation._arrived.remove(job)
-
-        self._sequence = sequence = self._sequence + 1
-        delay = self._handover.enter(index, self._blocks.takes[block], now)
-        start = situation.now
-        planned_end = now + instant(job.planned_running) + delay
-        if delay or job.planned_running != job.planned:
-            self.changed = True
-        heappush(self._heap, (now + progress.duration[index] + delay, progress.ends_by[index], sequence, index))
-        self.runs[index] = entry = (planned_end / MICROSECONDS, sequence, job.processors, start, job)
-        insort(situation._runs, entry)
+        blocks = self._blocks
+        entry = self._begin(job, blocks.sizes[block], self._handover.enter(job.index, blocks.takes[block], self.now))
         self._places._enter(block, entry)
-
-        table.start[index] = now
-        self._last_block[index] = block
-        if not was_head:
-            table.backfilled[index] = True
-            _set(job, "backfilled", True)
-        elif table.blocked[index] and table.could_start[index] == NEVER:
-            table.could_start[index] = now
-        if self.watch.head is not None:
-            self.watch.started(job)
-        if self._start_witness is not None:
-            run, name = Run._make(entry), self._blocks.names[block]
-            self._start_witness.started(now, run, not was_head, reason, block=name)
+        self._last_block[job.index] = block
+        return entry, None, blocks.names[block]
 
     def preempt(self, run: Run, preemptor: Job, reason: str = "") -> None:
         """A run is ended by preemption; what checkpoint is to be written, is written on its block."""

@@ -13,8 +13,7 @@ from emulator.engine.apply import Apply
 from emulator.execution.rates import Rates
 from emulator.execution.tiers import Came, PastStay, Seat, end_of, settle
 from emulator.state.events import WAKE
-from emulator.state.instants import MICROSECONDS, NEVER, instant
-from emulator.state.jobs import RUNNING
+from emulator.state.instants import MICROSECONDS, instant
 from slurm_sim_plugins.decisions import FIRST_TIER, Move
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.processors import Processors, highest
@@ -22,6 +21,8 @@ from slurm_sim_plugins.profile import RunEntry
 from slurm_sim_plugins.tiers import Stay, StayFields, seal
 
 _set = object.__setattr__
+Seating = tuple[str, Processors | None, float]
+"""Tier, processors (None for any) and seconds before the work begins."""
 UNPLANNED = float("inf")
 """When a run is planned to end that lives on what others leave over."""
 
@@ -55,39 +56,17 @@ class TieredApply(Apply):
             self._sequence += 1
             heappush(self._heap, (time, WAKE, self._sequence, -1))
 
-    def start(
-        self,
-        job: Job,
-        reason: str = "",
-        where: Processors | None = None,
-        tier: str = FIRST_TIER,
-        setup: float = 0.0,
-    ) -> None:
-        """A waiting job starts on processors that are idle in its tier."""
-        index, now, table, watch = job.index, self.now, self._table, self.watch
-        if where is None:
-            where = highest(self._tiers.idle(tier), job.processors)
-        self.state[index] = RUNNING
-        was_head = self._queue.remove(job)
-        arrived = self._situation._arrived
-        if arrived and job in arrived:
-            arrived.remove(job)
-        table.start[index] = now
-        if not was_head:
-            table.backfilled[index] = True
-            _set(job, "backfilled", True)
-        elif table.blocked[index] and table.could_start[index] == NEVER:
-            table.could_start[index] = now
-        if watch.head is job and tier != FIRST_TIER:
-            watch.started(job)
-
-        stay = self._stay(job, tier, where, self._situation.now, now + instant(setup))
+    def _occupy(self, job: Job, where: Seating | None) -> tuple[Any, ...]:
+        """A run begins on processors that are idle in its tier."""
+        tier, processors, setup = where or (FIRST_TIER, None, 0.0)
+        if processors is None:
+            processors = highest(self._tiers.idle(tier), job.processors)
+        if tier != FIRST_TIER and self.watch.head is job:
+            self.watch.started(job)
+        stay = self._stay(job, tier, processors, self._situation.now, self.now + instant(setup))
         if setup or job.planned_running != job.planned:
             self.changed = True
-        seat = self._sit(stay, "start", setup + job.planned_running)
-        if self._start_witness is not None:
-            run = Run._make(seat.entry)
-            self._start_witness.started(now, run, not was_head, reason, (tier, where))
+        return self._sit(stay, "start", setup + job.planned_running).entry, (tier, processors)
 
     def move(self, decision: Move, old: Stay, where: Processors) -> None:
         """A run goes from where it is to another tier, other processors, or both."""

@@ -39,7 +39,7 @@ class TieredPass(SchedulingPass):
         if not isinstance(decision, Start):
             return super()._check_and_apply(decision)
         where = self._validate.start_in_tier(decision)
-        self._apply.start(decision.job, decision.reason, where, decision.tier, decision.setup)
+        self._apply.start(decision.job, decision.reason, (decision.tier, where, decision.setup))
         return None
 
     def _move(self, decision: Move) -> None:
