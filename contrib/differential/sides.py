@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-NOT_INSTALLED = (b"contrib", b"docs", b"tests", b"README.md", b"CHANGELOG.md", b"CONTRIBUTING.md")
+NOT_INSTALLED = (b"docs", b"tests", b"README.md", b"CHANGELOG.md", b"CONTRIBUTING.md")
 
 
 def commit_of(name: str | None) -> str:
