@@ -152,7 +152,7 @@ class ClusterRun:
             self.selection,
             self._accounts,
             self._submissions.epoch or 0,
-            config.compiled_or_default,
+            config.kernels(len(self._submissions.requests)),
             config.preemption if config.preemption != Preemption() else None,
             clock=config.clock,
             passes=config.passes,

@@ -91,7 +91,7 @@ machine_options = options(
     click.option(
         "--compiled/--no-compiled",
         default=None,
-        help="Use compiled kernels; the schedule is the same.  [default: if numba is installed]",
+        help="Use compiled kernels; the schedule is the same.  [default: if numba is installed, from 100 jobs on]",
     ),
     click.option(
         "--dispatch",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Integral
@@ -14,6 +13,8 @@ from slurm_sim_plugins.errors import ConfigurationError
 Passes = Literal["batch", "event"]
 Clock = Literal["slurm", "ideal"]
 Expired = Literal["limit", "now", "tsafrir", "again"]
+MANY = 100
+"""Jobs. Fewer are simulated in less time than kernels take to load: 0.4 s of CPU against 1, and 10 the first time."""
 DECIDED = ("processors", "kill_at_limit", "expired", "dispatch")
 """Options that are those of a ``slurm.conf`` on its cluster."""
 
@@ -53,8 +54,9 @@ class Config:
         seed: of the random numbers that plugins draw; each plugin has a stream of its own.
         dispatch: ``resolved`` calls a hook's one implementation directly, ``pluggy``
             always goes through pluggy. The schedule is the same; for debugging.
-        compiled: use compiled kernels (numba) where there are some. The
-            schedule is the same. The default: if numba is installed.
+        compiled: use compiled kernels (numba) where there are some. The schedule is the
+            same. The default: if numba is installed and there are at least :data:`MANY`
+            jobs; fewer are done before kernels are loaded.
         explain: whether to record, in the event log, who decided what and why, for
             ``slurm-sim explain``. The schedule is the same; the run takes longer.
     """
@@ -69,7 +71,7 @@ class Config:
     preemption: Preemption = field(default_factory=Preemption)
     seed: int = 0
     dispatch: Literal["resolved", "pluggy"] = "resolved"
-    compiled: bool = field(default_factory=lambda: importlib.util.find_spec("numba") is not None)
+    compiled: bool | None = None
     explain: bool = False
 
     def __post_init__(self) -> None:
@@ -103,10 +105,9 @@ class Config:
             raise ConfigurationError("passes is for the ideal clock; leave passes out, or give clock=ideal")
         return replace(self, clock=clock)
 
-    @property
-    def compiled_or_default(self) -> bool | None:
-        """Whether to use compiled kernels, if that was said; None for the default."""
-        return None if self.compiled == Config().compiled else self.compiled
+    def kernels(self, jobs: int) -> bool | None:
+        """Whether to use compiled kernels for so many jobs; None if that depends on whether numba is installed."""
+        return False if self.compiled is None and jobs < MANY else self.compiled
 
     def _one_of(self, option: str, choices: tuple[str, ...]) -> None:
         value = getattr(self, option)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from emulator.accounting.eventlog import EventLog
@@ -54,7 +55,9 @@ class Simulation:
         check_machines(selection, names_in(selection.slots), PROCESSORS)
         check_companions(selection)
         self.table = JobTable(workload)
-        self._situation = SchedulingView(processors, compiled=config.compiled)
+        kernels = config.kernels(len(self.table))
+        compiled = find_spec("numba") is not None if kernels is None else kernels
+        self._situation = SchedulingView(processors, compiled=compiled)
         self._hooks = Hooks(selection, config.dispatch)
         kind = TIERS if self._hooks.tiered else BLOCKS if self._hooks.placed else PROCESSORS
         check_hooks(selection, selection.infos, kind, "ideal")
