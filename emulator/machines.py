@@ -10,7 +10,7 @@ from slurm_sim_plugins.manager import Selection
 PROCESSORS, NODES = "processors", "nodes"
 REMEDY = {
     PROCESSORS: "give a slurm.conf, or leave the plugin out",
-    NODES: "leave it out, or take one that knows nodes: a scheduler that asks view.plan(), such as sched/easy",
+    NODES: "leave it out, or take one that knows nodes, such as sched/easy (which asks view.plan()) or select/linear",
 }
 """What to do where a plugin is not for the machine."""
 

@@ -126,7 +126,7 @@ class ClusterRun:
         actions: Sequence[tuple[float, Callable[[Controller], None]]],
         timing: Timing | None,
     ) -> None:
-        from emulator.slots import plugins_for
+        from emulator.slots import check_facts, plugins_for
 
         if not conf.nodes:
             raise ConfigurationError(f"{conf.source}: there is no NodeName line, so there is no machine; add one")
@@ -135,7 +135,7 @@ class ClusterRun:
         self._accounts, self._actions, self._timing = accounts, actions, timing
         self._file = conf
         self._conf, self._slots, self.selection = plugins_for(conf, self.config, catalogue, accounts)
-        self._whole = False
+        check_facts(self.selection, conf, accounts, submissions.requests)
 
     def begin(self, log: EventLog | None, report: Callable[[int], None] | None, whole: bool) -> None:
         """Make the empty cluster; ``whole`` if all is noted that a folder has."""

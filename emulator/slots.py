@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from emulator.accounting.describe import SLOTS
@@ -16,14 +16,19 @@ from emulator.config.slurm.vocabulary import HONOURED
 from emulator.hooktable import check_hooks
 from emulator.machines import NODES, check_companions, check_machines
 from emulator.scheduling.policies import plugins_of
+from emulator.scheduling.seen import FACTS
+from emulator.workload.request import JobRequest
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.manager import Catalogue, Selection, names_in
+from slurm_sim_plugins.realtime import FACT as REALTIME
 
 PLUGGED = (
     *("SchedulerType", "BackfillType", "PriorityType", "PreemptType", "SelectType", "WalltimeType"),
     *("PrioritySiteFactorPlugin", "JobSubmitPlugins"),
 )
 """What plugins can take in Slurm's timing."""
+OF_SLURM = ("preempt/partition_prio", "preempt/qos")
+"""These name victims only where the file lets them."""
 LOOPS = ("default_queue_depth", "partition_job_depth", "sched_max_job_start")
 """SchedulerParameters of Slurm's own loops, beside those of backfill."""
 WITHOUT_EFFECT = {setting.name for setting in OPTIONS["SchedulerParameters"] if setting.status is not HONOURED}
@@ -55,8 +60,9 @@ def plugins_for(
         selection = _select(conf, slots, config, catalogue)
     if replaced:
         conf = with_changes(conf, replaced)
-    if "PreemptType" in slots and selection.implementations("preempt_candidates"):
-        _check_preemption(conf, slots["PreemptType"], accounts)
+    preempt = selection.slots["PreemptType"]
+    if preempt not in OF_SLURM and selection.implementations("preempt_candidates"):
+        _check_preemption(conf, preempt, accounts)
     _name_what_rests(conf, selection)
     return conf, slots, selection
 
@@ -92,14 +98,44 @@ def _select(conf: SlurmConf, slots: dict[str, str], config: Config, catalogue: C
 
 
 def _check_preemption(conf: SlurmConf, plugin: str, accounts: Accounts | None) -> None:
-    """Refuse a plugin that names victims where none can be preempted."""
+    """Refuse a plugin that names victims where none can be preempted, or nobody gets what they leave."""
     stated = {mode for part in conf.partitions for mode in part.preempt_mode or conf.parameters.words("PreemptMode")}
     stated |= {mode for qos in (accounts.qos.values() if accounts else ()) for mode in qos.words("PreemptMode") or ()}
-    if not {"CANCEL", "REQUEUE", "CHECKPOINT", "SUSPEND"} & {mode.upper() for mode in stated}:
+    modes = {"CANCEL", "REQUEUE", "CHECKPOINT", "SUSPEND"} & {mode.upper() for mode in stated}
+    if not modes:
         raise ConfigurationError(
             f"PreemptType={plugin}: PreemptMode is OFF in all partitions of {conf.source}, so nothing would be "
             "preempted; set PreemptMode=REQUEUE there"
         )
+    if modes == {"SUSPEND"} and len({part.priority_tier for part in conf.partitions}) == 1:
+        raise ConfigurationError(
+            f"PreemptType={plugin}: PreemptMode is SUSPEND in {conf.source}, and a suspended job keeps its nodes from "
+            "its own PriorityTier, of which there is one; give a higher one to the partition whose jobs preempt"
+        )
+
+
+def check_facts(
+    selection: Selection, conf: SlurmConf, accounts: Accounts | None, requests: Iterable[JobRequest]
+) -> None:
+    """Refuse plugins that look for jobs with a fact, or a value of it, that the cluster has not (``looks_for``).
+
+    Raises:
+        ConfigurationError: a plugin looks for what no job can have.
+    """
+    known: dict[str, Collection[str]] = {"partition": conf.partition}
+    if accounts is not None:
+        known["qos"] = accounts.qos
+    for name, plugin in selection.plugins.items():
+        for fact, value in getattr(plugin, "looks_for", {}).items():
+            words = f"{name} looks for jobs with {fact}={value}"
+            if fact not in FACTS:
+                raise ConfigurationError(f"{words}; what is known of jobs on a cluster is {', '.join(FACTS)}")
+            if value not in known.get(fact, (value,)):
+                raise ConfigurationError(f"{words}; {conf.source} and its accounts have {', '.join(known[fact])}")
+            if fact == REALTIME and not any(request.realtime for request in requests):
+                logging.getLogger(__name__).warning(
+                    "%s, and there are none: name a QOS or a partition, such as --set %s.jobs=qos=NAME", words, name
+                )
 
 
 def _name_what_rests(conf: SlurmConf, selection: Selection) -> None:

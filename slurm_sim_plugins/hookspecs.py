@@ -8,6 +8,9 @@ A class is instantiated anew for each simulation: its ``__init__`` parameters ar
 plugin's options, its attributes the state. An option that a ``slurm.conf`` states, too, is named by the
 class: ``slurm_conf = {"max_age": "PriorityMaxAge"}``; what was given for the plugin itself goes before that.
 
+An instance may say ``looks_for = {"qos": "urgent"}``: it goes by that value of a fact of jobs; on a cluster
+that has none of the name it is refused before the run.
+
 Each specification says when the hook is called, what it is given and answers, what
 ``None`` means and what is rejected; what it costs; the Slurm code that it mirrors; and
 its port class:

@@ -5,6 +5,7 @@ Source: the paper on real-time jobs on Mira, sections 6.1 and 7.1.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from slurm_sim_plugins.errors import ConfigurationError
@@ -13,14 +14,47 @@ from slurm_sim_plugins.jobs import Job, Run
 FACT = "realtime"
 """The fact of a job that says it: 1 for a real-time job."""
 NARROW = 4096
-"""Nodes up to which, inclusive, a job is narrow."""
+"""Processors (Mira's nodes) up to which, inclusive, a job is narrow."""
 SHORT = 7200.0
 """Seconds of the limit up to which, inclusive, a job is short."""
 
 
 def is_realtime(job: Job) -> bool:
-    """Whether a job is a real-time job; not one of which nothing is known."""
+    """Whether the workload says of a job that it is a real-time job; not one of which nothing is known."""
     return bool(job.fact(FACT) == 1)
+
+
+class Chosen:
+    """The real-time jobs of a run.
+
+    Args:
+        which: ``FACT=VALUE``: the jobs with this value of a fact, such as ``realtime=1``, ``user=7``; on a
+            cluster ``qos=urgent`` or ``partition=beam``, for jobs of which one of the partitions is that.
+
+    Attributes:
+        looks_for: the fact and its value.
+
+    Raises:
+        ConfigurationError: it is written in another way.
+    """
+
+    def __init__(self, which: str) -> None:
+        self._fact, _, value = map(str.strip, which.partition("="))
+        if not (self._fact and value):
+            raise ConfigurationError(f"jobs is {which!r}; write FACT=VALUE, such as realtime=1 or qos=urgent")
+        self.looks_for = {self._fact: value}
+        self._values: tuple[str | float, ...] = (value,)
+        with suppress(ValueError):
+            self._values = (value, float(value))
+
+    def __contains__(self, job: Job) -> bool:
+        if self._fact == "partition":
+            partitions = [request.partition for request in job.requests if request.partition is not None]
+            if partitions:
+                return any(partition.name in self._values for partition in partitions)
+        if self._fact == "qos" and job.qos is not None:
+            return job.qos.name in self._values
+        return job.fact(self._fact) in self._values
 
 
 @dataclass(frozen=True, slots=True)

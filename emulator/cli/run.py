@@ -180,10 +180,12 @@ def configure(study: Any, settings: tuple[str, ...], given: dict[str, Any], on_c
     preemption = shared.preemption_settings(mode, options.pop("preemption", ()))
     plugins: dict[str, dict[str, Any]] = {}
     if study is not None:
+        # Options of a plugin go with it where another takes its place.
+        replaced = {name for slot, name in study.slots.items() if slots.get(slot, name) != name}
         slots = {**study.slots, **slots}
         options = {**study.simulation, **options}
         preemption = {**study.preemption, **preemption}
-        plugins = {name: dict(values) for name, values in study.plugins.items()}
+        plugins = {name: dict(values) for name, values in study.plugins.items() if name not in replaced}
     for name, values in shared.plugin_settings(settings).items():
         plugins.setdefault(name, {}).update(values)
     if on_cluster and preemption:

@@ -96,7 +96,7 @@ class Checkpoints:
         if self.preemption is None:
             return job.request.run
         # What need not fear to be preempted saves nothing.
-        feared = may_requeue and self._cluster.policies.names_victims
+        feared = may_requeue and self._cluster.policies.names_victims and not job.request.realtime
         saves = feared and preempt_mode(job, self._cluster) == CHECKPOINT
         if not saves and not job.saved:
             return job.request.run

@@ -16,7 +16,7 @@ from emulator.scheduling.job_mgr import partition_reason
 from emulator.scheduling.job_scheduler import schedule
 from emulator.scheduling.node_plan import NodePlan
 from emulator.scheduling.policies import Policies
-from emulator.scheduling.preempt import candidates, overlaps
+from emulator.scheduling.preempt import candidates, overlaps, preempt_mode
 from emulator.scheduling.windows import Habits, Windows
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
@@ -485,7 +485,9 @@ class PluginScheduler:
         free = cluster.free_without([other for other in cluster.running.values() if other.vacating])
         for candidate in candidates(job, partition, cluster):
             assert candidate.run is not None
-            if not overlaps(candidate, usable):
+            # A suspended job keeps its nodes from its own tier and those below.
+            stays = cluster.partitions[candidate.run.partition].tier >= partition.tier
+            if not overlaps(candidate, usable) or (stays and preempt_mode(candidate, cluster) == "SUSPEND"):
                 continue
             free.release(candidate.run.allocation)
             removed.append(candidate)

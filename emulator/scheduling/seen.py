@@ -61,7 +61,7 @@ class Column(Sequence[Any]):
         return len(self._jobs)
 
 
-FACTS = ("user", "account", "group", "project", "qos", "partition", "requeue")
+FACTS = ("user", "account", "group", "project", "qos", "partition", "requeue", "realtime")
 """What is known of a job on a cluster."""
 
 
@@ -97,6 +97,8 @@ class SeenJob(Job):
     def fact(self, name: str) -> Any:
         """What it asked for, by name; None where it is unknown."""
         of, options = self._of, self._of.options
+        if name == "realtime":
+            return int(of.request.realtime)
         facts = {
             "user": of.request.user,
             "account": options.account,

@@ -31,6 +31,7 @@ class JobRequest:
         task_runs, task_exits: of an array whose tasks differ: ``run`` and ``exit_code`` of each, in order.
         array: id of the array that it is a task of, or None.
         task: index in that array.
+        realtime: whether a log says that it is a real-time job.
         place: file and line where it stands, if it does.
     """
 
@@ -46,6 +47,7 @@ class JobRequest:
     task_exits: tuple[int, ...] = ()
     array: int | None = None
     task: int = 0
+    realtime: bool = False
     place: str = field(default="", compare=False)
 
     @property

@@ -96,7 +96,7 @@ def requests_of(workload: Workload, conf: SlurmConf, names: Mapping[int, str] | 
     """
     known = set(conf.partition)
     numbers = workload.facts.get("partition", workload.facts.get("queue"))
-    users = workload.facts.get("user")
+    users, realtime = workload.facts.get("user"), workload.facts.get("realtime")
     options: dict[tuple[int, float, str], BatchOptions] = {}
     user_names: dict[str, str] = {}
     found = []
@@ -116,6 +116,7 @@ def requests_of(workload: Workload, conf: SlurmConf, names: Mapping[int, str] | 
                 float(workload.run[place]),
                 options[asked],
                 user_names.setdefault(user, user),
+                realtime=realtime is not None and bool(realtime[place] == 1),
             )
         )
     return found

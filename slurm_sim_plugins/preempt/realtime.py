@@ -11,7 +11,7 @@ from slurm_sim_plugins.hookspecs import hookimpl
 from slurm_sim_plugins.jobs import Run
 from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.processors import numbers
-from slurm_sim_plugins.realtime import NARROW, SHORT, Thresholds, is_realtime, running_slowdown
+from slurm_sim_plugins.realtime import NARROW, SHORT, Chosen, Thresholds, running_slowdown
 from slurm_sim_plugins.views import PreemptView
 
 
@@ -21,7 +21,8 @@ class Realtime:
     Only blocks of the right size count, and none on which a real-time job runs, a job that
     may not be requeued or that holds a larger block than the preemptor wants, or a job whose
     estimated slowdown is above the threshold of its category. Of equal blocks the first one
-    is taken. Where processors are counted, the cheapest runs by processor go first.
+    is taken. Where there are no blocks, the cheapest runs by processor go first; on a cluster those
+    stay whose nodes are of no use to the preemptor.
 
     Args:
         cost: ``weighted``: the processors of a job, times three factors: log2(2 + its
@@ -44,6 +45,7 @@ class Realtime:
             at most ``soon`` seconds to go; 1 for none.
         soon_share: part of the limit.
         soon: seconds.
+        jobs: which jobs are real-time jobs; ``sched/realtime`` must be given the same, and says how.
 
     Source: the paper on real-time jobs on Mira, sections 4.2 and 6.3, algorithm 2. The paper
     gives no numbers; those here are of its authors' public code.
@@ -66,6 +68,7 @@ class Realtime:
         almost_done: float = 5.0,
         soon_share: float = 0.25,
         soon: float = 900.0,
+        jobs: str = "realtime=1",
     ) -> None:
         for name, value in (("fresh", fresh), ("almost_done", almost_done)):
             if not value > 0:
@@ -78,12 +81,14 @@ class Realtime:
         self._almost_done = almost_done
         self._soon_share = soon_share
         self._soon = soon
+        self._realtime = Chosen(jobs)
+        self.looks_for = self._realtime.looks_for
 
     @hookimpl
     def preempt_candidates(self, view: PreemptView) -> Sequence[Run] | None:
         if view.places is not None:
             return self._on_cheapest_block(view, view.places)
-        if is_realtime(view.preemptor):
+        if view.preemptor in self._realtime:
             allowed = [run for run in view.running if self._allowed(run)]
             return sorted(allowed, key=lambda run: (self._cost(view, run) / run.processors, run.sequence))
         return None
@@ -91,7 +96,7 @@ class Realtime:
     def _on_cheapest_block(self, view: PreemptView, places: Places) -> list[Run] | None:
         """The runs on the block that it is cheapest to clear."""
         preemptor = view.preemptor
-        if not is_realtime(preemptor):
+        if preemptor not in self._realtime:
             return None
         blocks, left = places.blocks, places.choices(preemptor)
         largest = blocks.size_for(preemptor.processors)
@@ -111,7 +116,7 @@ class Realtime:
     def _allowed(self, run: Run) -> bool:
         """Whether a run may be preempted at all."""
         job = run.job
-        if is_realtime(job) or not job.may_requeue:
+        if job in self._realtime or not job.may_requeue:
             return False
         return not self._weighted or running_slowdown(run) <= self._thresholds.of(job)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Reserve, Start, Wake
 from slurm_sim_plugins.hookspecs import hookimpl
 from slurm_sim_plugins.jobs import Job
-from slurm_sim_plugins.realtime import NARROW, SHORT, Thresholds, is_realtime, waiting_slowdown
+from slurm_sim_plugins.places import Places
+from slurm_sim_plugins.plan import SchedulePlan
+from slurm_sim_plugins.realtime import NARROW, SHORT, Chosen, Thresholds, waiting_slowdown
 from slurm_sim_plugins.views import SchedulingView
 
 INSTANT = 1e-6
@@ -19,10 +21,11 @@ Decisions = Generator[Decision, bool, None]
 class Realtime:
     """Serve real-time jobs that are late, then the others in the order of the queue.
 
-    Real-time jobs are those with the fact ``realtime`` of 1. Late is one whose estimated
-    slowdown, if it started now, has reached the threshold of its category; a pass is made
-    when that comes. The other jobs, real-time jobs that are not late among them, start in
-    the order of the queue wherever there is room, see ``backfill``.
+    Late is a real-time job whose estimated slowdown, if it started now, has reached the
+    threshold of its category; a pass is made when that comes. The other jobs, real-time
+    jobs that are not late among them, start in the order of the queue wherever there is
+    room, see ``backfill``. On a cluster with nodes each partition has a queue of its own in
+    this, and CPUs count as processors.
 
     Args:
         policy: ``weighted``: late jobs go first, and where there is no room the plugin in
@@ -43,15 +46,17 @@ class Realtime:
             the paper's algorithm 1; ``batch``: batch jobs, as in its authors' code.
         backfill: how the others go past one that finds no room: ``reserve``: the first such
             job gets the block that is planned to be free first, and whoever comes after it
-            must be planned to end by then or stay off that block; ``first_fit``: freely, as
-            the paper's words can be read.
+            must be planned to end by then or stay off that block (without blocks: not delay
+            it, as in EASY); ``first_fit``: freely, as the paper's words can be read.
+        jobs: which jobs are real-time jobs, ``FACT=VALUE``: ``realtime=1`` those of which the workload
+            says so; on a cluster also ``qos=urgent`` or ``partition=beam``, ``account=`` or ``user=``.
+            ``preempt/realtime`` must be given the same.
 
     Source: the paper on real-time jobs on Mira, sections 4.1, 4.2 and 6, algorithm 1. The
     paper gives no thresholds; those here are of its authors' public code, for Mira's week.
     """
 
     name: ClassVar[str] = "sched/realtime"
-    machines: ClassVar[tuple[str, ...]] = ("processors",)
     knows_places: ClassVar[bool] = True
 
     def __init__(
@@ -67,6 +72,7 @@ class Realtime:
         order: Literal["slowdown", "queue"] = "slowdown",
         meanwhile: Literal["nobody", "batch"] = "nobody",
         backfill: Literal["reserve", "first_fit"] = "reserve",
+        jobs: str = "realtime=1",
     ) -> None:
         self._policy = policy
         self._thresholds = Thresholds(narrow_short, narrow_long, wide_short, wide_long, narrow, short)
@@ -74,36 +80,30 @@ class Realtime:
         self._by_slowdown = order == "slowdown" and policy == "weighted"
         self._batch_goes_on = meanwhile == "batch"
         self._reserves = backfill == "reserve"
+        self._realtime = Chosen(jobs)
+        self.looks_for = self._realtime.looks_for
         self._asked: set[Job] = set()
 
     @hookimpl
     def schedule(self, view: SchedulingView) -> Decisions:
-        urgent = self._urgent(view)
-        if self._policy == "high_priority":
-            yield from self._in_turn(view, urgent)
+        if view.counted and view.places is not None:
+            yield from self._on_blocks(view, view.places)
         else:
-            for job in urgent:
-                if _fits(view, job) or (yield MakeRoom(job, "late")):
-                    yield Start(job)
-        waiting = list(view.queue)
-        left = set(urgent).intersection(waiting)
-        if not left:
-            yield from self._in_turn(view, waiting)
-        elif self._batch_goes_on:
-            yield from self._in_turn(view, [job for job in waiting if not is_realtime(job)])
-        yield from self._wake(view)
+            yield from self._by_plan(view)
+        if self._policy == "weighted":
+            yield from self._wake(view)
 
-    def _urgent(self, view: SchedulingView) -> list[Job]:
-        """The real-time jobs that go before all others, in their order."""
+    def _urgent(self, view: SchedulingView) -> list[Any]:
+        """The entries of real-time jobs that go before all others, in their order."""
         if self._policy == "baseline":
             return []
-        jobs = [job for job in view.queue if is_realtime(job)]
+        entries: list[Any] = [entry for entry in view.queue if entry.job in self._realtime]
         if self._policy == "weighted":
             now = view.now - self._margin
-            jobs = [job for job in jobs if self._late_at(job) <= now]
+            entries = [entry for entry in entries if self._late_at(entry.job) <= now]
         if self._by_slowdown:
-            jobs.sort(key=lambda job: (-waiting_slowdown(job, view.now), job.submit, job.id))
-        return jobs
+            entries.sort(key=lambda each: (-waiting_slowdown(each.job, view.now), each.job.submit, each.id))
+        return entries
 
     def _late_at(self, job: Job) -> float:
         """When a job's estimated slowdown reaches its threshold."""
@@ -111,22 +111,73 @@ class Realtime:
 
     def _wake(self, view: SchedulingView) -> Decisions:
         """Ask for a pass when a job is late that is not so yet."""
-        if self._policy != "weighted":
-            return
-        for job in view.queue:
-            if job in self._asked or not is_realtime(job):
+        for job in (entry.job for entry in view.queue):
+            if job in self._asked or job not in self._realtime:
                 continue
             self._asked.add(job)
             time = self._late_at(job) + max(0.0, 2 * self._margin)
             if time >= view.now + INSTANT:
                 yield Wake(time, "late from then on")
 
-    def _in_turn(self, view: SchedulingView, jobs: Iterable[Job]) -> Decisions:
+    # Processors and nodes: the plan knows what can start
+
+    def _by_plan(self, view: SchedulingView) -> Decisions:
+        """One pass; each partition of a cluster has a head, where counted processors have one."""
+        plan, heads = view.plan(), set[str]()
+        late = yield from self._serve(view, plan, self._urgent(view), heads, self._policy != "high_priority")
+        waiting: list[Any] = list(view.queue)
+        if late and self._batch_goes_on:
+            waiting = [entry for entry in waiting if entry.job not in self._realtime]
+        elif late:
+            closed = {_lane(view, entry) for entry in late}
+            waiting = [entry for entry in waiting if _lane(view, entry) not in closed]
+            for entry in late:
+                plan.bar(entry)
+        yield from self._serve(view, plan, waiting, heads, makes_room=False)
+
+    def _serve(
+        self, view: SchedulingView, plan: SchedulePlan, entries: list[Any], heads: set[str], makes_room: bool
+    ) -> Generator[Decision, bool, list[Any]]:
+        """Start entries in their order, and make room for them or give the first of a partition a reservation.
+
+        Returns:
+            Those that wait for resources; not those at a limit, say, which nobody delays.
+        """
+        left = []
+        for entry in entries:
+            answer = plan.now(entry)
+            if answer.blocks and makes_room and (yield MakeRoom(entry, "late")):
+                answer = plan.now(entry)
+            if answer.place:
+                yield Start(entry, where=answer.place)
+            elif answer.blocks or answer.overtakes:
+                left.append(entry)
+                lane = _lane(view, entry)
+                if answer.blocks and self._reserves and not makes_room and lane not in heads:
+                    heads.add(lane)
+                    yield Reserve(entry, plan.promise(entry))
+        return left
+
+    # Blocks
+
+    def _on_blocks(self, view: SchedulingView, places: Places) -> Decisions:
+        """One pass where the machine is given out in blocks."""
+        urgent = self._urgent(view)
+        if self._policy == "high_priority":
+            yield from self._in_turn(view, places, urgent)
+        else:
+            for job in urgent:
+                if places.find(job) is not None or (yield MakeRoom(job, "late")):
+                    yield Start(job)
+        waiting = list(view.queue)
+        if not set(urgent).intersection(waiting):
+            yield from self._in_turn(view, places, waiting)
+        elif self._batch_goes_on:
+            yield from self._in_turn(view, places, [job for job in waiting if job not in self._realtime])
+
+    def _in_turn(self, view: SchedulingView, places: Places, jobs: Iterable[Job]) -> Decisions:
         """Start jobs in their order, and behind the first that finds no room those that do not delay it."""
-        if view.places is None:
-            yield from self._in_turn_by_count(view, jobs)
-            return
-        places, full = view.places, set()
+        full = set()
         shadow: tuple[float, int] | None = None
         for job in jobs:
             ahead = shadow is not None and job.planned > view.until(shadow[0])
@@ -144,24 +195,7 @@ class Realtime:
                 shadow = places.earliest(job)
                 yield Reserve(job, shadow[0])
 
-    def _in_turn_by_count(self, view: SchedulingView, jobs: Iterable[Job]) -> Decisions:
-        """The same where processors are counted: EASY backfilling."""
-        shadow: tuple[float, int] | None = None
-        for job in jobs:
-            if job.processors > view.free:
-                if shadow is None and self._reserves:
-                    shadow = view.earliest_start(job)
-                    yield Reserve(job, shadow[0])
-                continue
-            if shadow is not None and job.planned > view.until(shadow[0]):
-                if job.processors > shadow[1]:
-                    continue
-                shadow = shadow[0], shadow[1] - job.processors
-            yield Start(job)
 
-
-def _fits(view: SchedulingView, job: Job) -> bool:
-    """Whether there is room for a job now."""
-    if view.places is None:
-        return job.processors <= view.free
-    return view.places.find(job) is not None
+def _lane(view: SchedulingView, entry: Any) -> str:
+    """What has a head of its own: a partition of a cluster, or the machine."""
+    return "" if view.counted else str(entry.partition)

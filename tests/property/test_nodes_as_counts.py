@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator import simulate
+from emulator import Workload, simulate
 from emulator.config.options import Config
 from emulator.config.slurm import SlurmConf, parse_slurm_conf
 from emulator.config.slurm.flat import flat_cluster
@@ -42,6 +42,17 @@ POLICIES: list[tuple[tuple[str, ...], dict[str, dict[str, Any]]]] = [
     (PV_EASY, {"sched/venture": {"restart": False}}),
     (PV_EASY, {"sched/venture": {"single_head": True}}),
     (PV_EASY, {"sched/venture": {"pin_regular": True}, "preempt/shadow_load": {"pin_regular": True}}),
+]
+REALTIME = ("sched/realtime", "preempt/realtime")
+EARLY = {"narrow": 2, "short": 200.0, "narrow_short": 1.5, "narrow_long": 1.1, "wide_short": 2.0, "wide_long": 1.0}
+POLICIES += [
+    (REALTIME, {"sched/realtime": {"policy": policy, **EARLY}, "preempt/realtime": {"narrow": 2, "cost": cost}})
+    for policy, cost in (*(("weighted", "weighted"), ("preemptive", "processors"), ("high_priority", "weighted")),)
+]
+POLICIES += [
+    ((*REALTIME, "priority/sjf"), {"sched/realtime": {"meanwhile": "batch", "order": "queue", **EARLY}}),
+    (REALTIME, {"sched/realtime": {"policy": "high_priority", "meanwhile": "batch"}}),
+    (REALTIME, {"sched/realtime": {"backfill": "first_fit", **EARLY}}),
 ]
 SLOTS = {
     "sched": "SchedulerType",
@@ -76,13 +87,15 @@ def both(
     """The runs on counted processors and on nodes, as columns."""
     processors = int(np.random.default_rng(seed).choice([1, 3, 6, 12]))
     given = workload(rows(seed, processors, jobs))
+    given = Workload.from_columns({**given.columns(), "realtime": [int(job % 4 == 0) for job in given.id]})
     slots = {SLOTS[name.partition("/")[0]]: name for name in names}
     catalogue = Catalogue()
     how = {"slots": slots, "plugin_options": options, "catalogue": catalogue, "passes": passes, "clock": "ideal"}
     flat, nodes = (simulate(given, machine, **how) for machine in (processors, conf(processors)))
     found = []
     for runs in (flat.records.runs, nodes.records.runs):
-        columns = [list(runs[name]) for name in COLUMNS]
+        # Of a real-time job that goes first it is not asked on nodes whether another waits for resources.
+        columns = [list(runs[name]) for name in (COLUMNS[:-1] if "sched/realtime" in names else COLUMNS)]
         found.append([list(row) for row in sorted(zip(*columns, strict=True))])
     return found
 
@@ -111,7 +124,7 @@ def test_it_is_the_same_where_each_node_is_looked_at(
     names: tuple[str, ...], options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(CountedNodes, "pools", lambda self: {})
-    if "preempt/shadow_load" in names:
+    if {"preempt/shadow_load", "preempt/realtime"} & set(names):
         pytest.skip("on nodes those victims stay whose nodes are of no use")
     for seed in range(4):
         flat, nodes = both(seed, names, options)

@@ -23,6 +23,8 @@ from tests.random_clusters import COMMANDS, configuration, submission
 
 SOON = 40_000.0
 EPSILON = 1e-6
+SOME = {"jobs": "partition=some"}
+PREEMPT = {"sched/venture": "preempt/shadow_load", "sched/realtime": "preempt/realtime"}
 ORDERS = [command for command in COMMANDS if "suspend" not in command and "resume" not in command]
 """An operator may resume a job on nodes that others have by then; that is left out."""
 
@@ -56,13 +58,19 @@ class Watched:
             for command in draws.choice(ORDERS, size=int(draws.choice([0, 0, 3, 6])))
         ]
         slots = {"SchedulerType": scheduler}
-        if scheduler == "sched/venture":
-            slots["PreemptType"] = "preempt/shadow_load"
+        if scheduler in PREEMPT:
+            slots["PreemptType"] = PREEMPT[scheduler]
         self.binding = scheduler != "sched/venture"
-        selection = plugins_of(conf, slots)
+        self.urgent = scheduler == "sched/realtime" and clock == "ideal"
+        options = {
+            "sched/realtime": {"policy": "preemptive", **SOME},
+            "preempt/realtime": {"cost": "processors", **SOME},
+        }
+        options = options if scheduler == "sched/realtime" else {}
+        selection = plugins_of(conf, slots, options=options)
         self.controller = Controller(conf, requests, actions, selection=selection, compiled=compiled, clock=clock)
         self.promises: list[tuple[Job, str, float]] = []
-        self.checked = 0
+        self.checked = self.urgently_waited = 0
         self._listen(self.controller._scheduler)
 
     def _listen(self, scheduler: PluginScheduler | None) -> None:
@@ -78,6 +86,8 @@ class Watched:
             self.promises.clear()
             run(submitted)
             self.look_at_promises()
+            if self.urgent:
+                self.look_at_realtime_jobs()
 
         scheduler._carry_out, scheduler.run = noting, looking  # type: ignore[method-assign]
 
@@ -95,6 +105,17 @@ class Watched:
             usable = usable & self.controller.not_reserved(job, time)
             assert fits(job.wants[partition], cluster.machine, free, usable), (job.id, time)
             self.checked += 1
+
+    def look_at_realtime_jobs(self) -> None:
+        """Where a real-time job waits for resources, it would wait too if all batch jobs had gone."""
+        cluster = self.controller.cluster
+        partition = cluster.partitions["some"]
+        for job in cluster.waiting.values():
+            if partition in job.partitions and job.reason == "Resources" and job.eligible is not None:
+                batch = [other for other in cluster.running.values() if partition not in other.partitions]
+                usable = cluster.usable(job, partition) & self.controller.not_reserved(job)
+                assert cluster.select(job, partition, usable, cluster.free_without(batch)) is None, job.id
+                self.urgently_waited += 1
 
     def look(self) -> None:
         """Nothing has more of the machine, or of licences, than there is."""
@@ -119,7 +140,7 @@ class Watched:
 
 
 @pytest.mark.parametrize("clock", ["ideal", "slurm"])
-@pytest.mark.parametrize("scheduler", ["sched/fcfs", "sched/easy", "sched/conservative", "sched/venture"])
+@pytest.mark.parametrize("scheduler", ["sched/fcfs", "sched/easy", "sched/conservative", *PREEMPT])
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**32))
 @example(209)  # two jobs of two partitions each outranked the other's run
@@ -139,3 +160,13 @@ def test_promises_are_looked_at() -> None:
     for one in watched:
         one.run()
     assert sum(one.checked for one in watched) > 20
+
+
+def test_real_time_jobs_that_wait_are_looked_at() -> None:
+    watched = [Watched(seed, "sched/realtime", "ideal", compiled=False, jobs=60) for seed in range(8)]
+    preempted = 0
+    for one in watched:
+        one.run()
+        preempted += sum(job.restarts for job in one.controller.cluster.jobs.values())
+    assert preempted > 10
+    assert sum(one.urgently_waited for one in watched) > 10

@@ -407,6 +407,7 @@ def test_the_defaults_are_those_that_the_documentation_states(plugin: type, thre
             "order": "slowdown",
             "meanwhile": "nobody",
             "backfill": "reserve",
+            "jobs": "realtime=1",
         },
         Sacrifice: {
             "cost": "weighted",
@@ -416,6 +417,7 @@ def test_the_defaults_are_those_that_the_documentation_states(plugin: type, thre
             "almost_done": 5.0,
             "soon_share": 0.25,
             "soon": 900.0,
+            "jobs": "realtime=1",
         },
     }
     assert others == expected[plugin]
