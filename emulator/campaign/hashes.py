@@ -52,11 +52,15 @@ def fresh_hash_of(file: Path) -> str:
 @cache
 def code() -> str:
     """SHA-256 of the source of both packages, and of the tables that they hold."""
+    return source_of(*(Path(__file__).parents[2] / package for package in PACKAGES))
+
+
+@cache
+def source_of(*packages: Path) -> str:
+    """SHA-256 of the source in the folders of packages, and of the tables that they hold."""
     found = hashlib.sha256()
-    root = Path(__file__).parents[2]
-    for package in PACKAGES:
-        files = (file for ending in ENDINGS for file in (root / package).rglob(f"*{ending}"))
-        for file in sorted(files):
-            found.update(f"{file.relative_to(root).as_posix()}\n".encode())
+    for package in packages:
+        for file in sorted(file for ending in ENDINGS for file in package.rglob(f"*{ending}")):
+            found.update(f"{file.relative_to(package.parent).as_posix()}\n".encode())
             found.update(file.read_bytes())
     return found.hexdigest()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from emulator.campaign import plugins
 from emulator.campaign.generated import Generated
-from emulator.campaign.hashes import PACKAGES, canonical, code, hash_of, sha256
+from emulator.campaign.hashes import PACKAGES, canonical, code, hash_of, sha256, source_of
 from emulator.campaign.jobs import workload
 from emulator.campaign.slurm import Cluster, forget_files
 from emulator.campaign.work import Numbers
@@ -161,15 +161,21 @@ def _without_places(config: Config) -> dict[str, Any]:
 
 
 def _words_of(measure: Measure) -> Any:
-    """Name and options of a measure; of one from elsewhere also what its file holds."""
+    """Name and options of a measure; of one from elsewhere also what its package or its file holds."""
     kind: Any = type(measure) if is_dataclass(measure) else measure
     # A worker calls the script by which it was started otherwise than that calls itself.
     module = "__main__" if kind.__module__ == "__mp_main__" else kind.__module__
     words: dict[str, Any] = {"name": f"{module}.{kind.__qualname__}"}
     if is_dataclass(measure) and not isinstance(measure, type):
         words["options"] = asdict(measure)
-    if kind.__module__.partition(".")[0] not in PACKAGES:
-        file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    top = kind.__module__.partition(".")[0]
+    if top in PACKAGES:
+        return words
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    head = getattr(sys.modules.get(top), "__file__", None)
+    if head and Path(head).name == "__init__.py":
+        words["file"] = source_of(Path(head).parent)
+    else:
         words["file"] = hash_of(Path(file)) if file else ""
     return words
 

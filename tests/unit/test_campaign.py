@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -18,6 +19,7 @@ import pytest
 from emulator import Config
 from emulator.accounting.records import Records
 from emulator.campaign import Outcome, RunSpec, identity, run_all
+from emulator.campaign.hashes import source_of
 from emulator.metrics.summary import summarise
 from emulator.workload.models import lublin99
 from emulator.workload.swf import write_swf
@@ -95,6 +97,23 @@ def test_any_option_is_another_run(trace: Path, tmp_path: Path) -> None:
     ]
     assert len({identity(one) for one in [spec, *others]}) == len(others) + 1
     assert identity(replace(spec, name="other")) == identity(spec)
+
+
+def test_a_measure_of_another_package_goes_by_all_of_its_source(
+    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "measuring_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "numbers.py").write_text("FACTOR = 1\n")
+    (package / "measures.py").write_text("def measure(records):\n    return {}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    spec = replace(specs(trace)[0], measure=importlib.import_module("measuring_package.measures").measure)
+    before = identity(spec)
+    assert identity(spec) == before
+    (package / "numbers.py").write_text("FACTOR = 2\n")
+    source_of.cache_clear()
+    assert identity(spec) != before
 
 
 def test_a_trace_that_is_not_there_is_named(tmp_path: Path) -> None:
