@@ -24,6 +24,29 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+def comma_list(kind: Callable[[str], Any], example: str, *, needed: bool = False) -> Callable[..., Any]:
+    """The callback of an option of several values, such as ``--tables 4,5``; None stays None.
+
+    Args:
+        kind: makes a value of a word; a ValueError says that it is none.
+        example: what the message says of how it is written.
+        needed: whether there is to be one at least.
+    """
+
+    def values(context: click.Context, option: click.Parameter, text: str | None) -> tuple[Any, ...] | None:
+        if text is None:
+            return None
+        try:
+            found = tuple(kind(word.strip()) for word in text.split(",") if word.strip())
+        except ValueError:
+            found = None
+        if found is None or (needed and not found):
+            raise click.UsageError(f"{option.opts[0]} {text}: write it as {example}", context)
+        return found
+
+    return values
+
+
 def options(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Several click options as one decorator, in the order in which help lists them."""
 

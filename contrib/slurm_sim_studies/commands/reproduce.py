@@ -1,11 +1,14 @@
-"""``slurm-sim reproduce``: papers' tables and figures, beside ours."""
+"""``slurm-sim reproduce``: papers' tables and figures, beside ours; one command for each row of a table of papers."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from functools import partial
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,11 +16,218 @@ from emulator.cli import shared
 from emulator.cli.workers import chosen, worker_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from slurm_sim_studies.commands.runs import Made, Runs
 
-    from emulator.campaign import Outcome
-    from emulator.campaign.runs import Workers
-    from slurm_sim_studies.papers.claims import Claim
+Options = Callable[[Callable[..., None]], Callable[..., None]]
+A_PATH = click.Path(path_type=Path)
+AT_LEAST_ONE = click.IntRange(min=1)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A paper, or several on one matter.
+
+    Attributes:
+        name: of the command.
+        about: its help.
+        module: of this package; its ``make`` gets the options, and how runs are made.
+        options: its own.
+        runs: whether the emulator makes runs for it.
+    """
+
+    name: str
+    about: str
+    module: str
+    options: Options
+    runs: bool = True
+
+
+def percent(word: str) -> int:
+    """A whole number from 1 to 100.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not (word.isdecimal() and 1 <= int(word) <= 100):
+        raise ValueError(word)
+    return int(word)
+
+
+def traces(files: str, required: bool = True) -> Options:
+    """Where the logs of a study are."""
+    return click.option(
+        "--traces", type=A_PATH, envvar="SLURM_SIM_TRACES", required=required, help=f"Folder of the logs ({files}"
+    )
+
+
+def workloads(names: str) -> Options:
+    """Which of the logs to take."""
+    return click.option("--workload", "workloads", multiple=True, help=f"Only this one: {names}.")
+
+
+STUDIES = (
+    Study(
+        "pv-easy",
+        """PV-EASY (Yuan, Wu, Zheng and Li, 2010 and 2014): tables 1, 2, 4 to 11, and the claims of figures 2 to 8.
+
+        For each cell the paper's value, ours and the difference. Where the papers are silent, the presets
+        papers/pv_easy and so on say how they are read here; --search tries other readings.
+        """,
+        "pv_easy",
+        shared.options(
+            traces("CTC-SP2-1996-3.1-cln.swf.gz and so on)."),
+            workloads("CTC, SDSC-BLUE or SDSC-DS"),
+            click.option(
+                "--tables",
+                callback=shared.comma_list(int, "4,5"),
+                default="",
+                metavar="N,N...",
+                help="Only these tables of the papers.  [default: all]",
+            ),
+            click.option(
+                "--virtual", is_flag=True, help="Also figure 4, the virtual predictor: 183 runs for each workload."
+            ),
+            click.option(
+                "--search", "searched", is_flag=True, help="Also try other readings of what the papers leave open."
+            ),
+        ),
+    ),
+    Study(
+        "walltime",
+        """Walltime adjustment (Tang, Desai, Buettner and Lan, 2013): accuracy, and waits by month.
+
+        Regular and selective adjustment with the percentiles 95, 85 and 70, under WFP and under FCFS with EASY
+        backfilling; the paper's values for Intrepid beside them, and whether its trends hold on these logs.
+        """,
+        "walltime",
+        shared.options(
+            traces("mira_2018-08_2018-12.csv.gz, CTC-SP2-1996-3.1-cln.swf.gz and so on).", required=False),
+            workloads("Mira, CTC, SDSC-BLUE or CEA-Curie"),
+            click.option(
+                "--trace", "own", type=A_PATH, multiple=True, help="A log of your own instead, such as Intrepid."
+            ),
+            click.option("--others", is_flag=True, help="Also walltime/last_two and walltime/recent_average."),
+        ),
+    ),
+    Study(
+        "optimum",
+        """The offline optimum (Nickolay, Jung, Kettimuthu and Foster): tables 2 and 3.
+
+        Table 2 is the time to proven optimality by size, table 3 the best schedules of random logs beside policies.
+        """,
+        "optimum_paper",
+        shared.options(
+            click.option(
+                "--tables",
+                callback=shared.comma_list(int, "2,3"),
+                default="2,3",
+                show_default=True,
+                metavar="N,N",
+                help="Only these tables of the paper.",
+            ),
+            click.option(
+                "--seconds",
+                type=click.FloatRange(min=0.1),
+                default=60.0,
+                show_default=True,
+                help="Time of a solver for one log; what is not proven then is said.",
+            ),
+            click.option("--workers", type=AT_LEAST_ONE, default=1, show_default=True, help="Threads of CP-SAT."),
+            click.option("--logs", type=AT_LEAST_ONE, default=20, show_default=True, help="Random logs of table 3."),
+            click.option(
+                "--highs", is_flag=True, help="Also ask HiGHS for table 2, which can take all the time it gets."
+            ),
+        ),
+        runs=False,
+    ),
+    Study(
+        "realtime",
+        """Real-time jobs on Mira (Nickolay, Jung, Kettimuthu and Foster): figures 3 to 7.
+
+        Bounded slowdown and turnaround of real-time and batch jobs, by category, for the baseline and three ways of
+        checkpointing, on the paper's week of Mira and on a week of Curie; what the paper prints stands beside ours.
+        """,
+        "realtime",
+        shared.options(
+            traces("mira_2018-01-21_week.cobalt.log.gz and so on) and of mira_partitions.xml.gz."),
+            workloads("Mira or Curie"),
+            click.option(
+                "--variation",
+                "variations",
+                type=click.Choice(["default", "90min", "aps"]),
+                multiple=True,
+                default=["default"],
+                help="Which jobs are real-time jobs: any, those below 90 minutes, or further ones like a beamline's.  "
+                "[default: default]",
+            ),
+            click.option(
+                "--percents",
+                callback=shared.comma_list(percent, "5,10; each from 1 to 100", needed=True),
+                default="5,10,15,20",
+                show_default=True,
+                metavar="N,N",
+                help="Shares of real-time jobs.",
+            ),
+            click.option("--trials", type=AT_LEAST_ONE, default=5, show_default=True, help="Draws of each variation."),
+            click.option("--basic", is_flag=True, help="Also the schemes of section 4, without the heuristic."),
+            click.option(
+                "--readings", is_flag=True, help="Also, at 10 %, other answers to what the paper leaves open."
+            ),
+        ),
+    ),
+    Study(
+        "migration",
+        """KEASY, REASY and MEASY (Liu and others, 2012): figures 6 to 14.
+
+        Response time and bounded slowdown over load on generated workloads, migrations, without CPU use, with CPU use
+        of 100 %, and by the cost of a migration; the paper's claims beside ours. All of it takes 45 minutes of
+        processor time; fewer --jobs take less.
+        """,
+        "migration",
+        shared.options(
+            click.option(
+                "--figures",
+                callback=shared.comma_list(int, "6,7"),
+                default="",
+                metavar="N,N...",
+                help="Only these figures of the paper, 6 to 14.  [default: all]",
+            ),
+            click.option(
+                "--jobs",
+                type=AT_LEAST_ONE,
+                default=200_000,
+                show_default=True,
+                help="Of FWload; JWload has half as many, as in the paper.",
+            ),
+            click.option(
+                "--loads",
+                callback=shared.comma_list(float, "0.5,0.9"),
+                default="0.5,0.6,0.7,0.8,0.9",
+                show_default=True,
+                metavar="L,L...",
+                help="Offered loads, ascending.",
+            ),
+            click.option(
+                "--trials", type=AT_LEAST_ONE, default=1, show_default=True, help="Workloads of each kind, by seed."
+            ),
+            click.option(
+                "--widest",
+                type=click.Choice(["128", "320"]),
+                default="128",
+                show_default=True,
+                help="The most processors that a job of FWload takes; the mean stays that of the paper.",
+            ),
+        ),
+    ),
+)
+
+out_option = click.option("--out", type=A_PATH, help="Write Markdown, JSON and pictures into a folder.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+run_options = shared.options(
+    click.option("--keep", type=A_PATH, help="Keep results in a folder, to go on from there."),
+    worker_options,
+    click.option("--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]"),
+)
 
 
 @click.group()
@@ -25,164 +235,58 @@ def reproduce() -> None:
     """Make a paper's tables and figures again, and print them beside the paper's."""
 
 
-@reproduce.command("pv-easy")
-@click.option(
-    "--traces",
-    type=click.Path(path_type=Path),
-    envvar="SLURM_SIM_TRACES",
-    required=True,
-    help="Folder of the logs (CTC-SP2-1996-3.1-cln.swf.gz and so on).",
-)
-@click.option("--workload", "workloads", multiple=True, help="Only this one: CTC, SDSC-BLUE or SDSC-DS.")
-@click.option("--tables", default="", metavar="N,N...", help="Only these tables of the papers.  [default: all]")
-@click.option("--virtual", is_flag=True, help="Also figure 4, the virtual predictor: 183 runs for each workload.")
-@click.option("--search", is_flag=True, help="Also try other readings of what the papers leave open.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write Markdown, JSON and pictures into a folder.")
-@click.option("--keep", type=click.Path(path_type=Path), help="Keep results in a folder, to go on from there.")
-@worker_options
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
-@click.option("--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]")
-def pv_easy(
-    traces: Path,
-    workloads: tuple[str, ...],
-    tables: str,
-    virtual: bool,
-    search: bool,
-    out: Path | None,
-    keep: Path | None,
-    as_json: bool,
-    progress: bool | None,
-    **workers: Any,
-) -> None:
-    """PV-EASY (Yuan, Wu, Zheng and Li, 2010 and 2014): tables 1, 2, 4 to 11, and the claims of figures 2 to 8.
+def _add(study: Study) -> None:
+    """Make a study a command."""
 
-    For each cell the paper's value, ours and the difference. Where the papers are silent, the presets
-    papers/pv_easy and so on say how they are read here; --search tries other readings.
-    """
-    from emulator.campaign import run_all
-    from emulator.files import make_folder
-    from slurm_sim_studies.papers import pv_easy as paper
-    from slurm_sim_studies.papers.claims import claims, virtual_claims, virtual_runs
-    from slurm_sim_studies.papers.readings import Reading
-    from slurm_sim_studies.papers.weeks import without_heaviest
-    from slurm_sim_studies.report import papers as report
+    def command(out: Path | None, as_json: bool, **given: Any) -> None:
+        from emulator.files import make_folder
 
-    if out is not None:
-        make_folder(out)
-    wanted = parse_tables(tables)
-    files = paper.find_traces(traces, workloads)
-    runs = paper.runs_of(wanted) + (virtual_runs() if virtual else [])
-    specs = paper.specs(files, runs, Reading())
-    lines: list[str] = []
-    with chosen(**workers) as made:
-        with progress_of("runs", len(specs), progress) as told:
-            outcomes = run_all(specs, workers=made, keep=keep, report=told)
-        if search:
-            with progress_of("readings", None, progress) as told:
-                lines = search_lines(files, wanted, made, keep, told)
-    for outcome in outcomes:
-        for trouble in filter(None, (outcome.error, outcome.note)):
-            shared.echo(f"{outcome.name}: {trouble}", err=True)
-    cells = paper.cells(outcomes, wanted)
-    found = claims(outcomes, list(files)) + virtual_claims(outcomes, list(files))
-    options = paper.options()
-    weeks = without_heaviest(outcomes, list(files))
-    data = report.data(cells, found, options, weeks)
-    if out is not None:
-        write(out, report.markdown(cells, found, options, lines, weeks), data)
-        draw(out, outcomes, list(files))
-    if as_json:
-        shared.print_json(data)
-        return
-    shared.print_table(report.cells_table(cells, "PV-EASY: papers and ours"))
-    shared.echo(report.summary(cells))
-    shared.print_table(report.weeks_table(weeks))
-    tell_claims(found)
-    for line in lines:
-        shared.echo(line)
+        if out is not None:
+            make_folder(out)
+        make = import_module(f"slurm_sim_studies.commands.{study.module}").make
+        with _runs(given) if study.runs else nullcontext() as runs:
+            made = make(runs, **given)
+        if out is not None:
+            _write(out, made)
+        if as_json:
+            shared.print_json(made.data)
+        else:
+            _show(made)
 
-
-def search_lines(
-    files: dict[str, Path],
-    tables: tuple[int, ...],
-    workers: Workers,
-    keep: Path | None,
-    told: Callable[[Outcome], None] | None,
-) -> list[str]:
-    """Search for the reading, and for the rules by which tables 1 and 2 count; what was found, as Markdown."""
-    from slurm_sim_studies.papers.pv_easy import runs_of
-    from slurm_sim_studies.papers.readings import QUESTIONS, RULES_OF
-    from slurm_sim_studies.papers.search import search, search_rules
-    from slurm_sim_studies.report import papers as report
-
-    options: dict[str, Any] = {"workers": workers, "keep": keep, "report": told}
-    others = [table for table in tables or range(3, 12) if table not in RULES_OF]
-    lines = report.search_lines(search(files, runs_of(others), **options), list(files)) if others else []
-    for table, names in RULES_OF.items():
-        if table in (tables or RULES_OF):
-            questions = {name: QUESTIONS[name] for name in names}
-            lines += report.rules_lines(
-                search_rules(files, table, runs_of([table]), questions, **options), table, names
-            )
-    return lines
-
-
-def parse_tables(text: str) -> tuple[int, ...]:
-    """``4,5`` to numbers.
-
-    Raises:
-        UsageError: it is not a list of numbers.
-    """
-    try:
-        return tuple(int(word) for word in text.split(",") if word.strip())
-    except ValueError as error:
-        raise click.UsageError(f"--tables {text}: write it as 4,5") from error
-
-
-def write(out: Path, markdown: str, data: dict[str, Any]) -> None:
-    """Write a reproduction into a folder, as Markdown and as JSON."""
-    import json
-
-    from emulator.files import write_atomically
-
-    text = json.dumps(shared.plain(data), indent=2, allow_nan=False) + "\n"
-    write_atomically(out / "tables.md", lambda stream: stream.write(markdown.encode()))
-    write_atomically(out / "tables.json", lambda stream: stream.write(text.encode()))
-
-
-def tell_claims(claims: Iterable[Claim]) -> None:
-    """Print what a paper claims, and whether it holds here."""
-    for claim in claims:
-        verdict = "holds" if claim.holds else "FAILS"
-        shared.echo(f"{verdict}  {claim.source}, {claim.column}: {claim.text} ({claim.figures})")
-
-
-def draw(out: Path, outcomes: list[Outcome], columns: list[str]) -> None:
-    """Draw the figures that the runs suffice for into a folder."""
-    from emulator.files import write_atomically
-    from emulator.report.style import picture_bytes
-    from slurm_sim_studies.report.paperfigures import figures
-
-    for name, figure in figures(outcomes, columns).items():
-        write_atomically(out / f"{name}.png", partial(_write, picture_bytes(figure, "png")))
-
-
-def _write(data: bytes, stream: IO[bytes]) -> None:
-    stream.write(data)
+    common = [out_option, *([run_options] if study.runs else []), json_option]
+    reproduce.command(study.name, help=study.about)(shared.options(study.options, *common)(command))
 
 
 @contextmanager
-def progress_of(label: str, total: int | None, wanted: bool | None) -> Iterator[Callable[[Outcome], None] | None]:
-    """A progress bar over runs, on a terminal."""
-    done = 0
-    with shared.progress(label, total or 0, wanted) as told:
-        if told is None:
-            yield None
-            return
+def _runs(given: dict[str, Any]) -> Iterator[Runs]:
+    """How the options say that runs are made; they are taken out."""
+    from slurm_sim_studies.commands.runs import Runs
 
-        def report(_: Outcome) -> None:
-            nonlocal done
-            done += 1
-            told(done)
+    keep, progress = given.pop("keep"), given.pop("progress")
+    named = {name: given.pop(name) for name in ("processes", "dask", "slurm", "workers", "slurm_set")}
+    with chosen(**named) as workers:
+        yield Runs(workers, keep, progress)
 
-        yield report
+
+def _write(out: Path, made: Made) -> None:
+    """Write what a study gave into a folder."""
+    from emulator.cli.walltime import put
+    from emulator.report.style import picture_bytes
+
+    text = json.dumps(shared.plain(made.data), indent=2, allow_nan=False) + "\n"
+    put(out / "tables.md", made.page.encode())
+    put(out / "tables.json", text.encode())
+    for name, figure in made.pictures().items():
+        put(out / f"{name}.png", picture_bytes(figure, "png"))
+
+
+def _show(made: Made) -> None:
+    for each in made.shown:
+        if isinstance(each, str):
+            shared.echo(each)
+        else:
+            shared.print_table(each)
+
+
+for each in STUDIES:
+    _add(each)
