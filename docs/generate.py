@@ -229,7 +229,7 @@ commands = ["add account physics fairshare=60 GrpTRES=cpu=512", "add user ann,bo
 ```
 
 `add`, `modify` and `delete` of accounts, users, QOS and the cluster are understood, also as operators' commands at a
-time; what only lists or describes is passed over. A `modify` that names nobody is about all, but for the account and
+time; what only lists or describes is passed over. A `modify` that names none is about all, but for the account and
 the user root. Nothing in these files is run. All that is wrong is listed with
 file and line: an account that is not there, an account below itself, a limit that cannot be read, an unknown word.
 
@@ -279,7 +279,7 @@ Each time first the QOS of the partition, then that of the job for what the firs
 round with `OverPartQOS`), then the user's association, then those above it, for what no QOS limits: a QOS with
 `MaxJobsPerUser=20` has its way with a user of `MaxJobs=4`. `Max...` limits of associations are the user's own or
 inherited; `LimitFactor` of the job's QOS multiplies `GrpTRES` and `MaxTRES` of associations. A job at a limit
-reserves nothing and blocks nobody, but with `assoc_limit_stop` it stops its partition in the main loop. `safe` in
+reserves nothing and blocks no job, but with `assoc_limit_stop` it stops its partition in the main loop. `safe` in
 `AccountingStorageEnforce` asks whether the whole run fits into the minutes that are left, multiplied by the
 `UsageFactor` only with `UsageFactorSafe`. A running job is ended by the sweep when the minutes of its account are
 used up.

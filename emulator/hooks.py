@@ -1,7 +1,7 @@
 """The only caller of the plugin manager: resolves hooks once, and names who failed.
 
 What limits a simulation is not scheduling but dispatch (a call through pluggy costs
-twenty times a direct one). So each hook is resolved when the simulation starts: nobody
+twenty times a direct one). So each hook is resolved when the simulation starts: no plugin
 implements it, no call; one plain implementation, a direct call; several, or a wrapper,
 pluggy. ``dispatch="pluggy"`` sends every call through pluggy; the schedule is the same.
 """
@@ -27,7 +27,7 @@ Hook = Callable[..., Any] | None
 
 
 class Hooks:
-    """The resolved hooks of one simulation; None where nobody implements one.
+    """The resolved hooks of one simulation; None where no plugin implements one.
 
     A hook is called with positional arguments, in the order of its specification.
 
@@ -90,7 +90,7 @@ class Hooks:
         return float("inf") if self.backfill is None or seconds == -1 else float(seconds)
 
     def _priority_period(self) -> float | None:
-        """After how many seconds the priority plugin wants to set all priorities anew; None for never."""
+        """After how many seconds the priority plugin wants to set all priorities again; None for never."""
         name = self._selection.slots["PriorityType"]
         period = getattr(self._selection.plugins[name], "period", None)
         if period is None or self.priority_set is None:

@@ -97,14 +97,14 @@ def resume(
         config = _config(about["config"])
         source = trace if trace is not None else Path(str(about["trace"]))
         if (about["code"], about["version"]) != (code(), version()):
-            raise InputError(f"{folder}: was begun with another version ({about['version']}); make the run anew")
+            raise InputError(f"{folder}: was begun with another version ({about['version']}); run it again")
         if _hash_of(source, folder) != about["trace_sha256"]:
             raise InputError(
                 f"{folder}: {source} is not the trace that the run was begun with; name that one with --trace"
             )
         _check_plugins(config, about["plugins"], tuple(files))
         if plugins.files_read(config) != about["files"]:
-            raise InputError(f"{folder}: a file that an option of a plugin names is not what it was; make the run anew")
+            raise InputError(f"{folder}: a file that an option of a plugin names is not what it was; run it again")
         workload = read_trace(source, machine=config.processors, **about["reading"])
         if fresh_hash_of(source) != about["trace_sha256"]:
             raise InputError(f"{source}: changed while it was read; resume again")
@@ -118,7 +118,7 @@ def resume(
             workload, config=config, catalogue=catalogue, out=folder, keeper=going_on, report=report
         ), workload
     except MALFORMED as error:
-        raise InputError(f"{folder}: its snapshot holds no state of this run ({error}); make the run anew") from error
+        raise InputError(f"{folder}: its snapshot holds no state of this run ({error}); run it again") from error
 
 
 def _hash_of(trace: Path, folder: Path) -> str:

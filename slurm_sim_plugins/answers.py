@@ -480,7 +480,7 @@ def no_generator(answer: object) -> Refused:
 
 
 def returned(value: object) -> Refused:
-    """What is to be said of a generator of decisions that returned something, which nobody gets."""
+    """What is to be said of a generator of decisions that returned something, which is lost."""
     return Refused(f"returned {short(value)}; nothing comes of that: yield each decision, and return nothing")
 
 

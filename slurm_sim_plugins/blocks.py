@@ -89,7 +89,7 @@ class Blocks:
         super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """What pickle needs to build them anew."""
+        """What pickle needs to rebuild them."""
         width = len(self.midplanes)
         wires = None if self.takes == self.masks else [numbers(taken >> width) for taken in self.takes]
         blocks = [(name, numbers(mask)) for name, mask in zip(self.names, self.masks, strict=True)]

@@ -22,7 +22,7 @@ class Follower(Protocol):
 
 
 class Counts:
-    """What is free, who runs and who waits at one instant.
+    """What is free, what runs and what waits at one instant.
 
     Attributes:
         now: simulated time in seconds.

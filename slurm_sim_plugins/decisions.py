@@ -85,7 +85,7 @@ class Start:
         if where is ANYWHERE:
             where = None
         if where is not None or tier is not None or setup is not None:
-            # Starts are the many, and few of them say where: whoever handles them need not look.
+            # Starts are the many, and few of them say where: the code that handles them need not look.
             self._place = where, FIRST_TIER if tier is None else tier, 0.0 if setup is None else setup
             self.__class__ = StartThere
 
@@ -168,7 +168,7 @@ class Preempt:
 
     job: Job
     by: Job | None = None
-    """The job that gains by it; None: the job itself, which is to start anew elsewhere."""
+    """The job that gains by it; None: the job itself, which is to start over elsewhere."""
     reason: str = ""
 
 
@@ -176,7 +176,7 @@ class Preempt:
 class Reserve:
     """Note that a waiting job is planned to start at ``time`` (seconds, now or later).
 
-    A reservation binds nobody: to honour it is the scheduler's own affair. The
+    A reservation binds no decision: the scheduler itself honours it. The
     latest one computed before it ran out is kept in the job's record. One decision may be for
     many: a sequence of jobs, and a sequence of as many times.
     """
@@ -201,7 +201,7 @@ class MakeRoom:
     """Free processors for a waiting job by preemption: all that it needs, or none.
 
     The plugin in the PreemptType slot names the victims. The answer is what
-    ``yield`` returns: True when the job now fits, False when nobody was touched.
+    ``yield`` returns: True when the job now fits, False when no run was touched.
     The job is not started; yield :class:`Start` for that.
     """
 

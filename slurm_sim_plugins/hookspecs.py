@@ -4,7 +4,7 @@ A plugin is a class with a ``name`` such as ``"sched/easy"``; the part before th
 is its type, and the type says which of the hooks below it may implement. One plugin of
 each type is selected per simulation; of ``job_submit`` a chain of any length, in its order;
 observers are not selected, all of them are told.
-A class is instantiated anew for each simulation: its ``__init__`` parameters are the
+A class is instantiated for each simulation: its ``__init__`` parameters are the
 plugin's options, its attributes the state. An option that a ``slurm.conf`` states, too, is named by the
 class: ``slurm_conf = {"max_age": "PriorityMaxAge"}``; what was given for the plugin itself goes before that.
 
@@ -100,7 +100,7 @@ class SchedSpec:
         priorities; on a cluster a renewal of the numbers that leaves the order calls for no pass then.
         Answers: decisions, one at a time. Each is validated and applied before the
         generator resumes, so the view is always current. Only ``yield MakeRoom(job)``
-        returns something: True when the job now fits, False when nobody was touched.
+        returns something: True when the job now fits, False when no run was touched.
         On a cluster with nodes and partitions it is called at each pass of the main loop. The
         queue there has an entry for each partition of a job, and ``view.plan()`` says what can
         start; it does so on counted processors, too.
@@ -169,7 +169,7 @@ class PreemptSpec:
         that does not fit, in each partition where it is tried (``view.partition``).
         Answers: runs out of ``view.running``, each at most once. They are taken in this
         order until the job fits; if all of them are not enough, none is touched.
-        None: nobody may be preempted.
+        None: no run may be preempted.
         Rejected: a run that is over, a run named twice; where processors are only counted, a
         job that may not be requeued.
         Cost: one call per request.
@@ -263,7 +263,7 @@ class WalltimeSpec:
 
     @hookspec(firstresult=True)
     def walltime_pending(self, view: PendingView) -> Sequence[float] | None:
-        """Plan anew for the jobs that wait.
+        """Plan again for the jobs that wait.
 
         Called: before each pass.
         Answers: seconds for each job in ``view.waiting``, as ``walltime_submit`` does.

@@ -29,7 +29,7 @@ SITE_FACTOR = " site factor"
 
 
 class JobFields:
-    """Storage of :class:`Job`; only whoever owns the situation writes to it.
+    """Storage of :class:`Job`; only the owner of the situation writes to it.
 
     A job's order is what the queue is sorted by: the position in (submit, id), or, once a
     priority plugin gave a number, (-number, position).

@@ -218,7 +218,7 @@ class Selection:
         """Turn what a hook raised into an error that names plugin, hook, job, time and line.
 
         The culprit is found by matching the traceback with the code of the
-        implementations, which costs nothing as long as nobody fails. Where a plugin has
+        implementations, which costs nothing as long as no call fails. Where a plugin has
         its work done elsewhere (a generator of another function, say), code from outside
         this project is its doing. None if no plugin had a part in it.
         """

@@ -110,7 +110,7 @@ class Places:
         return left
 
     def _first(self, job: Job, beside: int | None) -> int | None:
-        """The first free block, where nobody else chooses."""
+        """The first free block, where no plugin chooses."""
         free = self.choices(job) & self.free
         if beside is not None:
             free &= ~self.blocks.overlaps[beside]

@@ -32,7 +32,7 @@ def whole(work: int) -> int:
 
 
 class StayFields:
-    """Storage of :class:`Stay`; only whoever owns the tiers writes to it.
+    """Storage of :class:`Stay`; only the owner of the tiers writes to it.
 
     ``_done`` are parts of work (see :data:`PARTS`) done until the instant ``_settled``;
     there is no progress before ``_stalled``. Instants are whole microseconds.

@@ -5,7 +5,7 @@ reused for every call: read it during the call, keep nothing but the jobs. A plu
 for a change by its answer; to write to a job or a view is an error. The true run time
 of a job is not reachable from here.
 
-:class:`Situation` is the state that the views show. It belongs to whoever runs the
+:class:`Situation` is the state that the views show. It belongs to the code that runs the
 hooks: the emulator, or a test.
 """
 
@@ -320,7 +320,7 @@ class Oracle(ReadOnly):
         object.__setattr__(self, "_run_times", run_times)
 
     def run_time(self, job: Job) -> float:
-        """Seconds that the job would run if nobody killed it."""
+        """Seconds that the job would run if it were not killed."""
         return self._run_times[job.index]
 
 

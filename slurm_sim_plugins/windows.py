@@ -98,7 +98,7 @@ class SortedBlocks:
         self._index()
 
     def _index(self) -> None:
-        """Note anew the last number and the length of each list."""
+        """Note the last number and the length of each list."""
         self._tops = [block[-1] if block else float("-inf") for block in self._blocks]
         self._tree = tree = [0, *map(len, self._blocks)]
         for place in range(1, len(tree)):

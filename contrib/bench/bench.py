@@ -282,7 +282,7 @@ def hook_call() -> None:
     scene, plugin, calls = here.scene(), Sjf(), 1000
     for name, once in {
         "call, situation kept": lambda: call(plugin, "priority_set", scene),
-        "call, situation made anew": lambda: call(plugin, "priority_set", here),
+        "call, situation rebuilt": lambda: call(plugin, "priority_set", here),
         "play a pass of EASY": lambda: play(Easy, here),
     }.items():
         seconds = cpu(lambda once=once: [once() for _ in range(calls)])

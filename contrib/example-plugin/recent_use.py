@@ -1,4 +1,4 @@
-"""priority/recent_use: whoever has used the machine least lately goes first."""
+"""priority/recent_use: the user with the least recent use of the machine goes first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class RecentUse:
 
     Args:
         half_life: seconds.
-        period: set the priorities of all that wait anew when so many seconds have passed; 0:
+        period: recalculate the priorities of all waiting jobs when so many seconds have passed; 0:
             before each pass.
     """
 

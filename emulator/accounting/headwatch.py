@@ -63,7 +63,7 @@ class HeadWatch:
             self.missing += job.processors
 
     def reordered(self) -> None:
-        """Priorities were set anew: who is head, and whom it outranks, is to be found out again."""
+        """Priorities were set: which job is head, and which runs it outranks, is to be found out again."""
         self.head, self.missing = None, 1
 
     def _note(self, now: int) -> None:

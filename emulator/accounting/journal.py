@@ -128,7 +128,7 @@ class Journal:
                 self._waits.add(number, now, job.state.value, reason, priority, None)
 
     def _price(self, job: Job, answered: Sequence[Priority]) -> None:
-        """Note what a priority was worked out from, if it was worked out anew."""
+        """Note what a priority was worked out from, if it was recalculated."""
         known = self._priced.setdefault(job.id, {})
         for partition, priced in zip(job.partitions, answered, strict=True):
             before, earlier, text, site = known.get(partition.name, (None, [], "", 0))

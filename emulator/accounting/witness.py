@@ -35,9 +35,9 @@ class Witness:
         hooks: the observers' hooks among them.
 
     Attributes:
-        of_submissions, of_starts, of_ends: the witness itself, or None if nobody wants to
+        of_submissions, of_starts, of_ends: the witness itself, or None if nothing wants to
             know of them.
-        of_run_times: :meth:`learnt`, or None if nobody learns.
+        of_run_times: :meth:`learnt`, or None if no plugin learns.
     """
 
     def __init__(self, log: EventLog | None, hooks: Hooks) -> None:

@@ -102,7 +102,7 @@ def dask_workers(address: str) -> Iterator[DaskWorkers]:
         address: such as ``tcp://node1:8786``.
 
     Raises:
-        ConfigurationError: Dask is not installed, or nobody answers there.
+        ConfigurationError: Dask is not installed, or nothing answers there.
     """
     try:
         from distributed import Client

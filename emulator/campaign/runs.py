@@ -3,7 +3,7 @@
 A trace is parsed once a worker, not once a run. Results come in the order of the runs and
 do not depend on where or how many at a time they are made. What a run gives can be kept in
 a folder: then it is not made again as long as trace, options, plugins and code are the
-same, and whoever was interrupted goes on where he stopped.
+same, and an interrupted one goes on where it stopped.
 """
 
 from __future__ import annotations

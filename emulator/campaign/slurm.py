@@ -83,7 +83,7 @@ class Cluster:
             plugins_of(conf, config.slots, catalogue=catalogue, options=config.plugin_options)
 
     def books(self) -> Accounts | None:
-        """Accounts, each time anew, as a run may change them; None for none.
+        """Accounts, read each time, as a run may change them; None for none.
 
         Raises:
             InputError: something in a file is wrong, or it changed.
@@ -147,7 +147,7 @@ def check_reading(source: Path, options: Iterable[str]) -> None:
 
 
 def told(clusters: Iterable[Cluster]) -> list[str]:
-    """What whoever wrote the configurations should know, each sentence once."""
+    """What the author of the configurations should know, each sentence once."""
     return list(dict.fromkeys(sentence for cluster in dict.fromkeys(clusters) for sentence in _told(cluster)))
 
 

@@ -41,7 +41,7 @@ common_options = shared.options(
 def campaign() -> None:
     """Many runs from one file: workloads times policies times options times seeds.
 
-    Results lie in a folder, and are never made twice: whoever is interrupted goes on where he stopped.
+    Results lie in a folder, and are never made twice: an interrupted campaign goes on where it stopped.
     """
 
 

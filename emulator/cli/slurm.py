@@ -67,7 +67,7 @@ class Site:
     _books: tuple[tuple[Path, ...], Experiment | None]
 
     def accounts(self) -> Accounts | None:
-        """Accounts and qualities of service, each time anew, as a run may change them; None for none."""
+        """Accounts and qualities of service, read each time, as a run may change them; None for none."""
         books = read_books(*self._books)
         return self._scenario.accounts() if books is None and self._scenario is not None else books
 

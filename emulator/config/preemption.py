@@ -21,7 +21,7 @@ class Preemption:
     """What becomes of a run that is preempted. Every option is a key of ``[preemption]`` in an experiment file.
 
     Attributes:
-        mode: ``REQUEUE``: the run is killed, its job begins anew. ``CHECKPOINT``: its job
+        mode: ``REQUEUE``: the run is killed, its job starts over. ``CHECKPOINT``: its job
             goes on from the last checkpoint. ``SUSPEND``: its job goes on where it
             stopped, on any processors, as a virtual machine can.
         checkpoint: when checkpoints are written. ``interval``: after each ``interval``

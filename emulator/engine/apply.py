@@ -42,7 +42,7 @@ class Apply:
         progress: how long a run lasts.
         overdue: what a run that outlives its planned end is planned with.
         heap: the event heap.
-        witness: is told of every change; None if nobody listens.
+        witness: is told of every change; None if nothing listens.
 
     Attributes:
         now: the current instant in microseconds; ``situation.now`` is the same in seconds.
@@ -149,7 +149,7 @@ class Apply:
             self._submit_witness.submitted(self.now, job)
 
     def reorder(self) -> None:
-        """The waiting jobs' priorities were set anew: the queue takes their order."""
+        """The waiting jobs' priorities were set: the queue takes their order."""
         if self._queue.sort():
             self.changed = True
         self.watch.reordered()
@@ -290,7 +290,7 @@ class Apply:
         heappush(self._heap, (instant(time), WAKE, self._sequence, -1))
 
     def replan_overdue(self) -> None:
-        """Runs that go on at their planned ends are planned anew, as the option ``expired`` says.
+        """Runs that go on at their planned ends are planned again, as the option ``expired`` says.
 
         One that has nothing later to be planned with stays, and counts as ending now.
         """

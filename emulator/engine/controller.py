@@ -410,7 +410,7 @@ class Controller:
         """Release a job from its hold; it gets a new priority (observation Q8)."""
         job.held_by = ""
         self.policies.changed(job)
-        self.policies.set_priorities([job], anew=True)
+        self.policies.set_priorities([job], new=True)
         if job.restarts:
             job.begin = self.cluster.now
 
@@ -634,7 +634,7 @@ class Controller:
         if job.options.priority is not None:
             job.priority, job.fixed_priority = job.options.priority, True
         else:
-            self.policies.set_priorities([job], anew=True)
+            self.policies.set_priorities([job], new=True)
 
     def _not_before(self) -> float:
         """Submissions are answered by one pass in each ``batch_sched_delay`` (observation B5)."""

@@ -79,7 +79,7 @@ class Loop:
         """Run to the end; ``report`` is told now and then how many jobs were submitted."""
         submits, count = self._submits, len(self._table)
         while self.next_instant < NO_MORE:
-            # In portions, so that whoever waits can be told.
+            # In portions, so that progress can be told.
             until = max(submits[min(self._first + REPORT_EVERY, count)], submits[self._first] + 1)
             self.advance(min(until, NO_MORE))
             if report is not None:

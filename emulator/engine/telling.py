@@ -23,11 +23,11 @@ REPORT_EVERY = 64
 TIME_SLICE = "time slice"
 """Why a run stands still or goes on that takes turns with others on its CPUs."""
 UNASKED = {State.NODE_FAIL: "NodeDown", State.FAILED: "NonZeroExitCode"}
-"""Why a run is requeued that nobody preempts; else an operator did it."""
+"""Why a run is requeued that no job preempts; else an operator did it."""
 
 
 class Telling:
-    """Keeps what plugins see up to date, and tells the witness and who waits for the run.
+    """Keeps what plugins see up to date, and tells the witness, and a caller that waits for the run.
 
     Args:
         cluster: the situation.

@@ -69,10 +69,10 @@ class Checkpoints:
         preemption: how checkpoints are written, and what they cost; None for the defaults.
 
     Attributes:
-        preemption: that, or None if nobody writes any.
+        preemption: that, or None if no run writes any.
 
     Raises:
-        ConfigurationError: it is for another mode, or for checkpoints that nobody writes.
+        ConfigurationError: it is for another mode, or for checkpoints that no run writes.
     """
 
     def __init__(

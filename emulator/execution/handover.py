@@ -9,7 +9,7 @@ Pieces = list[tuple[int, int]]
 
 
 class Handover:
-    """Knows which idle processors are not yet at work for whoever takes them.
+    """Knows which idle processors are not yet at work for the job that takes them.
 
     A job takes the other idle processors first. If it needs some of these, it waits on
     its processors until the last of them is free to work. If it has to leave before that,

@@ -1,4 +1,4 @@
-"""REQUEUE: a preempted run is lost, and its job begins anew."""
+"""REQUEUE: a preempted run is lost, and its job starts over."""
 
 from __future__ import annotations
 

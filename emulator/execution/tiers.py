@@ -1,7 +1,7 @@
 """Where runs are, and how far: what the engine keeps of each where there are tiers.
 
 A run is so much work to do and a rate at which it does it. When the rate changes, what
-was done until then is settled, and the end is found anew; between two changes nothing
+was done until then is settled, and the end is found again; between two changes nothing
 ticks. Ends are rounded to the nearest microsecond, half of one up; what is done is not
 rounded (see :data:`slurm_sim_plugins.tiers.PARTS`), so that no end depends on how often
 it was worked out.

@@ -176,7 +176,7 @@ def requeued(event: Event, named: Event) -> str:
     gains = event.get("preemptor")
     if gains is None:
         return f"sent back to the queue{_because(event)}"
-    whom = "to start anew elsewhere" if gains == event["job"] else f"to make room for job {gains}"
+    whom = "to start over elsewhere" if gains == event["job"] else f"to make room for job {gains}"
     return f"sent back to the queue {whom}{_named_by(named, event)}{_because(event)}"
 
 

@@ -145,7 +145,7 @@ class Accounting:
             count: how many tasks there are.
 
         Raises:
-            RejectedError: it is nobody's, may not use what it asks for, or there are too many.
+            RejectedError: it has no association, may not use what it asks for, or there are too many.
         """
         self.changed()
         account = self._account(job)
@@ -174,7 +174,7 @@ class Accounting:
             job.request = replace(job.request, options=options)
 
     def _account(self, job: LimitedJob) -> Account | None:
-        """The account of a job; None for one that is nobody's, where that is allowed."""
+        """The account of a job; None for one without an association, where that is allowed."""
         accounts, options = self.manager.accounts, job.options
         found = accounts.association(job.request.user, options.account, job.partitions[0].name)
         if found is None:

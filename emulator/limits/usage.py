@@ -211,7 +211,7 @@ class Usage:
         return bool((self.tres[fading] >= MINUTE).any() or (self.wall[fading] >= MINUTE).any())
 
     def without_past(self) -> Usage:
-        """The same, as if nobody had used anything so far."""
+        """The same, as if no job had used anything so far."""
         other = copy(self)
         other._decisions = set()
         other.tres, other.wall = np.zeros_like(self.tres), np.zeros_like(self.wall)

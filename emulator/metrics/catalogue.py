@@ -219,7 +219,7 @@ METRICS: dict[str, Metric] = {metric.key: metric for metric in _ALL}
 
 FURTHER: dict[str, str] = {
     "fairness.overtaken_delay": "Of each blocked job: its next start, less the time at which it would have fitted had "
-    "nobody been started past it since it was first left at the head. Jobs that were started before that do not count "
+    "no job been started past it since it was first left at the head. Jobs that were started before that do not count "
     "against it. The rule that fits table 1 of the papers on PV-EASY.",
     "fairness.blocked_after_end": "Jobs that were left at the head by a pass in which a run had ended; those that only "
     "submissions left there do not count. The rule that fits the counts of blocked jobs in the papers on PV-EASY.",

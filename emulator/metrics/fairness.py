@@ -53,7 +53,7 @@ def overtaken_delay(records: Records, spans: HeadSpans | None = None) -> Floats:
 
 
 def unhindered_start(records: Records, spans: HeadSpans | None = None) -> Floats:
-    """When a blocked job would have fitted, had nobody been started past it since it was first left at the head.
+    """When a blocked job would have fitted, had no job been started past it since it was first left at the head.
 
     The runs that were there by then hold their processors until they end, as they did.
     """

@@ -32,6 +32,6 @@ def mean_requeues(records: Records) -> float:
 def wasted_run(records: Records) -> Floats:
     """RTW: (occupied - run) / run of each preempted job; NaN for others, for jobs of 0 s and for cancelled ones."""
     run = column(records, "run")
-    # Of a job that was cancelled nobody knows what of its work it would have had to do again.
+    # Of a job that was cancelled it is not known what of its work it would have had to do again.
     counts = preempted(records) & ended(records) & ~in_state(records, "CANCELLED") & (run > 0)
     return (column(records, "occupied") - run) / np.where(counts, run, np.nan)

@@ -11,13 +11,13 @@ from emulator.state.job import Job
 from slurm_sim_plugins.nodes import Allocation, Free, Gres, Ints
 
 FIRST_WINDOW = 30.0
-"""Seconds: runs that end within it of one another are thought away together while a start is sought.
+"""Seconds: runs that end within it of one another count as ended together while a start is sought.
 
 It doubles, or grows by ``bf_window_linear``."""
 
 
 class Future:
-    """The nodes from now on, if nobody else starts.
+    """The nodes from now on, if no other job starts.
 
     Args:
         cluster: the situation.

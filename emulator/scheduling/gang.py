@@ -88,7 +88,7 @@ class Rows:
             self._active = next((row for row in rows if row > self._active), rows[0])
 
     def due(self, jobs: list[Job]) -> list[Job]:
-        """Which of the jobs on the machine are to run now: the active row, and whoever fits beside it."""
+        """Which of the jobs on the machine are to run now: the active row, and what fits beside it."""
         rows = self._rows()
         if self._active not in rows:
             self._active = rows[0] if rows else 0

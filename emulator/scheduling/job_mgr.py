@@ -92,7 +92,7 @@ def _alike(options: BatchOptions, lifted: frozenset[str]) -> BatchOptions:
 
 
 def _fits_empty(alike: int, want: Want, partition: Partition, cluster: Cluster) -> bool:
-    """Whether a job would fit onto all nodes of a partition, the broken ones too, if nobody was there."""
+    """Whether a job would fit onto all nodes of a partition, the broken ones too, if they were idle."""
     key = (alike, partition.name, b"")
     if key not in cluster.fits_alone:
         machine = cluster.machine

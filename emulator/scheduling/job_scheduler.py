@@ -2,7 +2,7 @@
 
 A partition is left at its first job that does not fit; its nodes are then kept from jobs
 of other partitions, too. A job that names all nodes that it needs blocks only these; one
-that lacks licences, or whose nodes are not there, blocks nobody. (Observations Q1, Q6,
+that lacks licences, or whose nodes are not there, blocks no job. (Observations Q1, Q6,
 Q7, B2, B4, P2.)
 """
 
@@ -95,7 +95,7 @@ class _Pass:
             self._reclaim(job, partition)
             return
         usable = cluster.usable(job, partition) & self._controls.not_reserved(job)
-        # Who runs in a reservation is not held up by who waits outside.
+        # A job in a reservation is not held up by jobs that wait outside.
         allowed = usable if job.options.reservation else usable & ~self._kept
         found = cluster.select(job, partition, allowed)
         if self._over_limit(job, partition, found):
@@ -148,7 +148,7 @@ class _Pass:
         return accounting is not None and self._limited(job, partition, accounting.refusal(job, partition, found))
 
     def _limited(self, job: Job, partition: Partition, reason: str) -> bool:
-        """Note the reason, if any; such a job blocks nobody unless the configuration says so (observation E4)."""
+        """Note the reason, if any; such a job blocks no other unless the configuration says so (observation E4)."""
         if not reason:
             return False
         job.reason = reason

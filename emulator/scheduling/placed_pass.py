@@ -44,7 +44,7 @@ class PlacedRoomMaker(RoomMaker):
         self._selector = selector
 
     def make(self, job: Job, reason: str = "") -> bool:
-        """Preempt whoever holds anything of a block for ``job``. False, and nobody is touched, if there is none."""
+        """Preempt the runs that hold anything of a block for ``job``. False, and none is touched, if there is none."""
         if self._selector.find(job) is not None:
             return True
         candidates = self._candidates(job)

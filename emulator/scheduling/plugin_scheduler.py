@@ -182,7 +182,7 @@ class Room:
     Attributes:
         job: for which.
         nodes: which it is to have.
-        victims: jobs that leave them, whoever they gave way for.
+        victims: jobs that leave them, for whichever preemptor.
         hook: which loop asked for it.
     """
 

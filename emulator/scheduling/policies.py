@@ -197,18 +197,18 @@ class Policies:
 
     # Priorities
 
-    def set_priorities(self, jobs: Sequence[ControlledJob], anew: bool = False) -> bool:
+    def set_priorities(self, jobs: Sequence[ControlledJob], new: bool = False) -> bool:
         """Give jobs the numbers that the priority plugin answers; whether any has another than before.
 
-        If it answers none, those that have no number yet (``anew``) get the next lower one: first come, first
+        If it answers none, those that have no number yet (``new``) get the next lower one: first come, first
         served (observation Q8).
         """
         answer = None if self._hooks.priority_set is None else self._numbered(jobs)
         if answer is None:
-            for job in jobs if anew else ():
+            for job in jobs if new else ():
                 job.priority = self._next
                 self._next -= 1
-            return anew
+            return new
         before = [job.priority for job in jobs]
         for job, each in zip(jobs, answer, strict=True):
             assert job.seen is not None

@@ -65,7 +65,7 @@ def _can_go(job: Job, cluster: Cluster) -> bool:
 
 
 def victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> list[Job]:
-    """Whom to preempt so that a job fits; nobody if it would not fit anyway, or soon fits without that (P4, P5)."""
+    """Which jobs to preempt so that a job fits; none if it would not fit anyway, or soon fits without that (P4, P5)."""
     order = [other for other in candidates(job, partition, cluster) if overlaps(other, usable)]
     if not order:
         return []
@@ -94,7 +94,7 @@ def victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> l
 
 
 def license_victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> list[Job]:
-    """Whom to preempt so that a job has its licences, and nodes; nobody if it would not have them anyway or soon.
+    """Which jobs to preempt so that a job has its licences, and nodes; none if it would not have them anyway or soon.
 
     Tried are those who have such licences, in their order; then the others too, for their nodes.
     """

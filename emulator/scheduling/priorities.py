@@ -60,7 +60,7 @@ class Priorities:
                 site[job.index] = number
 
     def renew(self) -> None:
-        """Set all waiting jobs' numbers anew, unless less than the period has passed since."""
+        """Set all waiting jobs' numbers, unless less than the period has passed since."""
         now = self._situation.now
         if now < self._due or not self._situation.queue:
             return

@@ -18,7 +18,7 @@ def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved
     """Why the nodes of a partition do not do for a job now.
 
     Args:
-        job: who waits.
+        job: the job that waits.
         partition: where.
         cluster: the situation.
         unreserved: nodes that no reservation keeps from it.
@@ -39,7 +39,7 @@ def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved
 
 
 def fits_alone(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) -> bool:
-    """Whether a job would fit onto these nodes if nobody else was there."""
+    """Whether a job would fit onto these nodes if they were idle."""
     if not nodes.any():
         return False
     key = (job.alike, partition.name, nodes.tobytes())

@@ -27,7 +27,7 @@ class RoomMaker:
         self._view = PreemptView(situation)
 
     def make(self, job: Job, reason: str = "") -> bool:
-        """Preempt until ``job`` fits. False, and nobody is touched, if it cannot be made to fit."""
+        """Preempt until ``job`` fits. False, and no run is touched, if it cannot be made to fit."""
         if job.processors <= self._situation.free:
             return True
         victims = self._victims(job)

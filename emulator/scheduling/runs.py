@@ -25,7 +25,7 @@ class RunTable:
     """Runs in the order of (planned end, job id), and what each gives back on which node.
 
     The order is kept as runs come and go. While the planned end of some run depends on more
-    than its limit, the table is made anew whenever it is wanted.
+    than its limit, the table is rebuilt whenever it is wanted.
 
     Attributes:
         count: how many there are.

@@ -32,7 +32,7 @@ class SchedulingPass:
         apply: carries decisions out.
         validate: checks them.
         room: makes room by preemption.
-        priorities: sets the waiting jobs' priorities anew, if the plugin asks for it.
+        priorities: sets the waiting jobs' priorities, if the plugin asks for it.
         may_overrun: whether a run may outlive its planned end.
 
     Attributes:
@@ -42,7 +42,7 @@ class SchedulingPass:
     """
 
     _behind: Collection[Job] = ()
-    """Jobs for which a pass is made even if nobody waits: those in other tiers than the first."""
+    """Jobs for which a pass is made even if no job waits: those in other tiers than the first."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class SchedulingPass:
         self._validate.hook = "schedule"
 
     def _plan_pending(self) -> None:
-        """Let the walltime plugin plan anew for the jobs that wait."""
+        """Let the walltime plugin plan again for the jobs that wait."""
         waiting = self._view.queue
         object.__setattr__(self._pending_view, "waiting", waiting)
         try:

@@ -12,7 +12,7 @@ from slurm_sim_plugins.decisions import Decision, Move, Start
 class TieredPass(SchedulingPass):
     """Runs passes, and has the runs' rates found at the end of each instant.
 
-    A pass is made, too, when nobody waits but jobs run in other tiers than the first. Any
+    A pass is made, too, when no job waits but jobs run in other tiers than the first. Any
     run may outlive its planned end, since rates may be below 1.
 
     Args:

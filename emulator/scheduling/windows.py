@@ -246,7 +246,7 @@ class Windows(WindowPlan):
     def _note(self, alike: Hashable, begin: float, job: Job, partition: Partition) -> None:
         """Jobs that ask for the same need not be tried before this: what is free only shrinks in a cycle.
 
-        That is, but for ends of runs that were thought away together with later ones, and might
+        That is, but for ends of runs that counted as one with later ones, and might
         be looked at by themselves now that other slots begin and end; this is passed over. And
         unless somebody can be preempted, or is suspended, or has a node to himself.
         """
@@ -273,7 +273,7 @@ class Windows(WindowPlan):
                 if now is not None:
                     self._victims = chosen
                     return begin, now
-                continue  # Who could be preempted is no obstacle later on, but nobody is preempted in vain.
+                continue  # A job that could be preempted is no obstacle later on, but none is preempted in vain.
             found = cluster.choose(want, free, usable if time <= cluster.now else planned)
             if found is not None:
                 return time, found

@@ -66,7 +66,7 @@ class CompiledSlots(Slots):
 
     Args:
         nodes: how many there are.
-        reservations: those that keep nodes from whoever does not ask for them.
+        reservations: those that keep nodes from jobs that do not ask for them.
 
     Attributes:
         sizes: how many slots, nodes and marks.
@@ -262,7 +262,7 @@ class Searches:
         return search
 
     def forget(self) -> None:
-        """Something has started: all searches begin anew."""
+        """Something has started: all searches start over."""
         self._spare += [search.work for search in self.known.values()]
         self.known.clear()
 
@@ -311,7 +311,7 @@ class CompiledWindows(Windows):
         return *runs.planned(), runs.entries
 
     def preempted(self, kept: Mapping[int, Mask] | None = None) -> None:
-        """Runs end at other times: all searches begin anew."""
+        """Runs end at other times: all searches start over."""
         super().preempted()
         self._stale = True
 
@@ -400,7 +400,7 @@ class CompiledWindows(Windows):
         return found
 
     def _plain(self, job: Job, partition: Partition) -> bool:
-        """Whether nobody is suspended, can be preempted, or has nodes to himself, nor has the job a reservation."""
+        """Whether no job is suspended, can be preempted, or has exclusive nodes, nor has the job a reservation."""
         cluster = self._cluster
         if cluster.suspended or cluster.exclusive_user or self._moving or job.options.reservation:
             return False
@@ -454,7 +454,7 @@ def add_slot(begin: float, end: float, nodes: Ints, slots: Columns) -> None:
 
 @compiled
 def keep(begin: float, end: float, nodes: Ints, slots: Columns) -> None:
-    """Keep nodes from whoever has no right to them; there is room for that."""
+    """Keep nodes from jobs that have no right to them; there is room for that."""
     sizes = slots.sizes
     slot, used = sizes[COUNT], sizes[USED]
     slots.times[BEGIN, slot], slots.times[END, slot] = begin, end
@@ -682,7 +682,7 @@ def _give(request: Request, machine: Machine, runs: Runs, upto: int, work: Work,
 
 @compiled
 def _recount(request: Request, machine: Machine, runs: Runs, run: int, work: Work) -> None:
-    """Other resources are free on the nodes of a run: count them anew."""
+    """Other resources are free on the nodes of a run: count them again."""
     first, entries, code = runs.parts[run, FIRST], runs.entries, request.code
     kept, capacity, rooms, state = work.kept, work.capacity, work.room, work.state
     free_units, memory, jobs = state[FREE_UNITS], state[FREE_MEMORY], state[FREE_JOBS]

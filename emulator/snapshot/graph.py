@@ -163,7 +163,7 @@ class _Later:
             place += 1
 
     def content(self, item: Any, kind: Kind, where: Any) -> Line:
-        """The kind of an object, what is in it, and its class if it is to be made anew."""
+        """The kind of an object, what is in it, and its class if it is to be rebuilt."""
         name = "" if kind in ("set", "deque", "array", "generator", "cell") else self._classes.name(type(item))
         return [kind, self._content(item, kind, where), name]
 

@@ -204,7 +204,7 @@ class Snapshot:
                 f"{folder}: holds no snapshot: its run is over, or took none (run --snapshot-every does)"
             ) from error
         except (OSError, EOFError, zlib.error, *MALFORMED) as error:
-            raise InputError(f"{path}: is damaged ({error}); make the run anew") from error
+            raise InputError(f"{path}: is damaged ({error}); run it again") from error
 
 
 def _unpacked(path: Path, folder: Path) -> bytes:

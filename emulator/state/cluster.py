@@ -61,7 +61,7 @@ class Cluster:
         wants: what jobs of a class need of a partition's nodes.
         places: partitions of jobs of a class in their order, with what they need there; for jobs alike to share.
         nodes_for: the plugin in the SelectType slot.
-        fits_alone: whether jobs of a class fit onto nodes of a partition if nobody else is there.
+        fits_alone: whether jobs of a class fit onto nodes of a partition if they are idle.
     """
 
     def __init__(self, conf: SlurmConf, parameters: Parameters, selection: Selection | None = None) -> None:
@@ -178,7 +178,7 @@ class Cluster:
         self.unsettled |= self.waiting
 
     def usable(self, job: Job, partition: Partition, *, planned: bool = False) -> Mask:
-        """Nodes on which a job may start at all: up, and nobody else's; ``planned`` if not now but some time."""
+        """Nodes on which a job may start at all: up, and not another job's; ``planned`` if not now but some time."""
         usable = partition.nodes & self.machine.up
         for other in self.running.values() if self.exclusive_user else ():
             if other.run is None or other.request.user == job.request.user:

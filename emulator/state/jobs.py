@@ -50,7 +50,7 @@ class JobTable:
         requeues: how often it was sent back.
         blocked: whether it was left at the head of the queue after some pass.
         backfilled: whether its last start went ahead of the head of the queue.
-        planned: seconds of work that schedulers plan with, as answered last; the limit if nobody said otherwise.
+        planned: seconds of work that schedulers plan with, as answered last; the limit if no plugin said otherwise.
         reserved: the last reservation computed before the one before ran out (seconds; NaN if none).
         first_reserved: the first reservation (seconds; NaN if none).
         could_start: of a blocked job: when it was first head of the queue and idle plus

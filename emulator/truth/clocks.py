@@ -1,4 +1,4 @@
-"""The clock of a recording, where nobody says how it stood: the one with which the emulation fits best.
+"""The clock of a recording, where nothing says how it stood: the one with which the emulation fits best.
 
 Usage and ages are counted in whole seconds, and worked out once in each ``PriorityCalcPeriod``
 from the controller's start on. Neither is recorded, and figures of ``sshare`` and ``sprio``

@@ -1,4 +1,4 @@
-"""What became of a job, whoever saw it: its runs, and why it waited."""
+"""What became of a job, whatever saw it: its runs, and why it waited."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Standing:
 
     Attributes:
         reason: in Slurm's words.
-        begin, end: in seconds; infinite if nobody saw it end.
+        begin, end: in seconds; infinite if its end was not seen.
     """
 
     reason: str

@@ -44,7 +44,7 @@ class Inputs:
     clock: Clock | None = None
 
     def accounts(self) -> Accounts | None:
-        """Associations and qualities of service before the first job, if there is accounting; each time anew."""
+        """Associations and qualities of service before the first job, if there is accounting; made at each call."""
         if self.accounting is None:
             return None
         return parse_accounts("\n".join(self.accounting), "sacctmgr")
@@ -54,7 +54,7 @@ def inputs_of(scenario: Scenario, known: Known) -> Inputs:
     """What was done in a scenario.
 
     Raises:
-        InputError: of a job nobody says how long it works.
+        InputError: it is not said how long a job works.
     """
     supplied = [(action.at, action.command) for action in known.actions_of(scenario.name)]
     done = [(action.at, action.command.text) for action in scenario.actions or ()]

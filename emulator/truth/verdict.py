@@ -58,7 +58,7 @@ def judge(scenario: Scenario, known: Known | None = None, *, search: bool = Fals
         scenario: a recording.
         known: noise, and what the recording leaves out.
         search: whether to look for the clock that fits best, where usage and ages are counted
-            and nobody says how the clock stood (:mod:`emulator.truth.clocks`).
+            and nothing says how the clock stood (:mod:`emulator.truth.clocks`).
 
     Raises:
         InputError: the scenario cannot be run.

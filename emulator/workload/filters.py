@@ -96,7 +96,7 @@ PAPERS = Filter(
 RAISED = replace(
     PAPERS,
     name="raised",
-    about="as papers, but a request below the run time is raised to it: nobody runs longer than he asked for",
+    about="as papers, but a request below the run time is raised to it: no job runs longer than it asked for",
     raise_request=True,
 )
 """For codes in which no run may outlive its estimate, though none is killed."""

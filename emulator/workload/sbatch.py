@@ -76,7 +76,7 @@ class BatchOptions:
         tasks_per_core: most tasks on a core.
         hint: how CPUs are to be used, such as ``nomultithread``.
         exclusive: whether it wants whole nodes.
-        exclusive_to: with whom it shares them nonetheless: ``user``, ``mcs`` or ``topo``; empty: with nobody.
+        exclusive_to: with whom it shares them nonetheless: ``user``, ``mcs`` or ``topo``; empty: with none.
         share: whether it would share resources.
         memory_per_node: mebibytes; 0 is all of a node's.
         memory_per_cpu: mebibytes.

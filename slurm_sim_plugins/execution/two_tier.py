@@ -28,7 +28,7 @@ class TwoTier:
     A job in the foreground loses a little while there is another one behind it. A process
     in the background of a busy processor progresses at ``phi * min(1, idle / use)``, idle
     being what the process in front leaves over and use what it wants itself; at 1 where
-    nobody is in front, at 0 where who is in front uses nearly all. A job is as fast as its
+    no process is in front, at 0 where the one in front uses nearly all. A job is as fast as its
     slowest process.
 
     What processes use is the column ``cpu_use`` of the workload; where it is unknown, all

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 
 class NoPreemption:
-    """Nobody is preempted: the default, for which no hook is called."""
+    """No job is preempted: the default, for which no hook is called."""
 
     name: ClassVar[str] = "preempt/none"
     by_order: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""Shadow load preemption: whoever the head of the queue outranks has to make room for it."""
+"""Shadow load preemption: every run that the head of the queue outranks can be preempted for it."""
 
 from __future__ import annotations
 

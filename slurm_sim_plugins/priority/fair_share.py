@@ -46,7 +46,7 @@ class ClassicShares:
         self._depth_oblivious = depth_oblivious
 
     def begin_period(self, root: Share, raw: Any) -> None:
-        """Work out the accounts; users are to be worked out anew when they are asked for."""
+        """Work out the accounts; users are recalculated when they are asked for."""
         root.norm_usage, root.effective = 1.0, 1.0
         self._below(root, root, raw)
 

@@ -37,7 +37,7 @@ class Standing(NamedTuple):
     qos_points: float
 
 
-NOBODY = Standing(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+NO_STANDING = Standing(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 """Of a job without an account."""
 
 
@@ -193,7 +193,7 @@ class Multifactor:
 
     def _standing(self, association: Association | None, qos: Qos | None) -> Standing:
         if association is None:
-            return NOBODY
+            return NO_STANDING
         weights = self.weights
         assoc = self._normalised("ASSOC", association)
         share = association.fair_share if weights["Fairshare"] else 0.0

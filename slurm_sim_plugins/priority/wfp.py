@@ -15,7 +15,7 @@ POWERS: dict[str, tuple[int, int]] = {"wfp": (3, 3), "wfp2": (2, 3)}
 class Wfp:
     """A job's priority is (time in the queue / planned time)^3 times its processors.
 
-    It grows while the job waits, so all priorities are set anew before each pass. Jobs
+    It grows while the job waits, so all priorities are set before each pass. Jobs
     of equal priority, such as those that arrive just now, stand in the order of (submit, id).
 
     Source: Tang et al. 2013 (JPDC 73), equation 5. ``wfp2``, waited^2 / planned^3 times

@@ -21,11 +21,11 @@ class Conservative:
 
     Args:
         compress: what to do with the plan when something other than a submission
-            happened. ``rebuild`` makes it anew, in the order of the queue: simple, and
+            happened. ``rebuild`` rebuilds it, in the order of the queue: simple, and
             a job's slot may move later. ``never_later`` moves one job after the other
             to an earlier slot if there is one. No slot moves later, unless a run outlives
             its plan or is planned for longer than its job was while it waited; then the
-            plan is made anew.
+            plan is rebuilt.
 
     Source: Mu'alem and Feitelson 2001, section 2.2; Feitelson and Weil 1998.
     """
@@ -57,7 +57,7 @@ class Conservative:
                 yield Reserve(job, slot)
 
     def _by_plan(self, view: SchedulingView) -> Generator[Decision, bool, None]:
-        """The plan made anew, on any machine: each entry of the queue starts, or is promised the earliest start."""
+        """The plan rebuilt, on any machine: each entry of the queue starts, or is promised the earliest start."""
         if self.compress == "never_later":
             raise ConfigurationError("sched/conservative.compress is never_later, which is for counted processors")
         plan, promised = view.plan(), {}

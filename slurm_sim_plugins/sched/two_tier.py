@@ -27,7 +27,7 @@ class TwoTier:
     ``deploy`` says what is done.
 
     Args:
-        deploy: ``kill``: it is started anew on other processors (KEASY). ``reserve``: it
+        deploy: ``kill``: it is started over on other processors (KEASY). ``reserve``: it
             stays, and if it is the head of all, the processors that it is on are reserved
             (REASY). ``migrate``: it is moved to other processors (MEASY).
         migration_cost: seconds without progress after a migration.

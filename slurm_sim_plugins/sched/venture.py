@@ -17,7 +17,7 @@ NOT_ASKED = Answer(None)
 
 
 class Venture:
-    """Start the queue in order, making room for its head; fill what is idle with whoever fits.
+    """Start the queue in order, making room for its head; fill what is idle with the jobs that fit.
 
     With ``preempt/shadow_load`` and a prediction it is PV-EASY. When the head does not
     fit, room is asked for; if there is none, the time is found at which it fits once all
@@ -141,7 +141,7 @@ class Venture:
     def _fill(
         self, view: SchedulingView, candidates: list[Job], time: float, extra: int
     ) -> Generator[Decision, bool, None]:
-        """Start who is planned to end by ``time``, shortest first, then whoever fits."""
+        """Start jobs that are planned to end by ``time``, shortest first, then any that fit."""
         until = view.until(time)
         in_time = [job for job in candidates if job.planned <= until or (self._extra and job.processors <= extra)]
         started = set()

@@ -193,7 +193,7 @@ class _Question:
         """For whom room is to be made."""
         job = _find(scene, self._job) if self._job is not None else scene.view.head
         if job is None:
-            raise ConfigurationError("nobody waits in this situation; room is made for a job that waits")
+            raise ConfigurationError("no job waits in this situation; room is made for a job that waits")
         return job
 
     def jobs(self, scene: Scene, otherwise: Callable[[], Iterable[Job]]) -> list[Job]:

@@ -23,7 +23,7 @@ class LastModel:
     Args:
         last: which job is the last: the last that has ended (``finished``), or the one
             that was submitted before (``submitted``), whose run time only an oracle knows.
-        refresh: predict at submission only (``submit``), or anew for all that wait when
+        refresh: predict at submission only (``submit``), or again for all that wait when
             something was learnt (``pass``).
         outlived: what a preempted job is planned with, if its run outlived its prediction:
             that prediction again (``kept``), or the limit (``limit``), since it is known

@@ -1,7 +1,7 @@
 """Who imports whom: no large circles of files, and arrows that run one way between packages.
 
 An import counts wherever it stands: at the head of a file, inside a function, and under
-``TYPE_CHECKING``, since whoever reads a file must know what its types are. What Python imports by
+``TYPE_CHECKING``, since a reader of the file must know what its types are. What Python imports by
 itself, the ``__init__`` of a module's packages, does not count.
 """
 

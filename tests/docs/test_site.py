@@ -22,7 +22,7 @@ from tests.docs import run_tutorial
 from tests.docs.pages import DOCS, blocks
 from tests.kit.quick import quick_checks
 
-assert simulate_jobs, "imported here once for all, so that the runs within this process do not each import numpy anew"
+assert simulate_jobs, "imported here once for all, so that the runs within this process do not each import numpy"
 
 PAGES = (
     "testing.md",

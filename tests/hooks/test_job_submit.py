@@ -181,11 +181,11 @@ def test_bundled_plugins_in_a_unit_test() -> None:
     class Of:
         name = "p"
 
-    here, nobody = cluster(4), Submission(1, 0.0)
-    assert call(RequireTimelimit, "job_submit", here, job=nobody) == Reject(
+    here, plain = cluster(4), Submission(1, 0.0)
+    assert call(RequireTimelimit, "job_submit", here, job=plain) == Reject(
         "Time limit specification required, but not provided"
     )
     assert call(RequireTimelimit, "job_submit", here, job=job(4, limit=60)) is None
-    assert call(AllPartitions, "job_submit", here, job=nobody) is None
-    answer = call(AllPartitions, "job_submit", here, job=nobody, partitions=[Partition(Of())])
-    assert answer == nobody._replace(partitions=("p",))
+    assert call(AllPartitions, "job_submit", here, job=plain) is None
+    answer = call(AllPartitions, "job_submit", here, job=plain, partitions=[Partition(Of())])
+    assert answer == plain._replace(partitions=("p",))

@@ -196,7 +196,7 @@ def plugin(function: Any) -> type:
     return type("Writing", (), {"name": "priority/writing", "priority_set": hookimpl(function)})
 
 
-# Anew while they wait
+# Again while they wait
 
 
 class Aging(Looking):

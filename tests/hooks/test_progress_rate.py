@@ -108,7 +108,7 @@ def move(id: int, where: list[int] | None = None, **options: Any) -> Callable[[S
 
 TWO: list[JobRow] = [(1, 0, 2, 10, 99), (2, 0, 2, 10, 99)]
 WIDE: JobRow = (9, 0, 4, 1, 99)
-"""Waits for all four processors; where nobody waits and nobody is in another tier, there is no pass."""
+"""Waits for all four processors; where no job waits and none is in another tier, there is no pass."""
 
 
 # When it is called
@@ -404,7 +404,7 @@ REFUSED: dict[str, tuple[list[Step], str]] = {
         [(0, lambda view: [Preempt(view.queue[0])])],
         "Preempt: the job does not run, it is PENDING",
     ),
-    "preemption by nobody": (
+    "preemption without a preemptor": (
         [(0, start(1)), (1, lambda view: [Preempt(running(view, 1), by=2)])],  # type: ignore[arg-type]
         "Preempt: by is 2, which is no job of this simulation",
     ),

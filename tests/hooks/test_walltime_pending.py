@@ -1,4 +1,4 @@
-"""walltime_pending: planning anew for those who wait."""
+"""walltime_pending: planning again for jobs that wait."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_none_leaves_all_as_it_is() -> None:
 
 def test_it_is_called_before_each_pass_that_has_anybody_to_start() -> None:
     seen = run(JOBS, 4, **planning(lambda view: None)).plugins["walltime/planning"].seen
-    # At 120 both 3 and 4 start; at their ends nobody waits.
+    # At 120 both 3 and 4 start; at their ends no job waits.
     assert seen == [
         (0, [1], [], 4),
         (1, [2], [1], 1),

@@ -219,7 +219,7 @@ def oracle(needed: bool | None) -> list[tuple[int, float | None]]:
 
 
 def test_the_truth_is_told_to_those_who_say_that_they_need_it() -> None:
-    # What it would run if nobody killed it.
+    # What it would run if it were not killed.
     assert oracle(True) == [(1, 10), (2, 5), (3, 20), (4, 99)]
 
 

@@ -214,7 +214,7 @@ class Hidden:
 
 
 class Resetting:
-    """Makes its state anew when a simulation starts, but on the class."""
+    """Makes its state when a simulation starts, but on the class."""
 
     name = "priority/resetting"
     users: ClassVar[dict[Any, int]] = {}

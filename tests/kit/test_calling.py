@@ -198,6 +198,6 @@ def test_a_question_that_cannot_be_asked_is_told() -> None:
     from slurm_sim_plugins.sched.fcfs import Fcfs
 
     assert "play(plugin, situation)" in told(lambda: call(Fcfs, "schedule", HERE), ConfigurationError)
-    assert "nobody waits" in told(lambda: call(ShadowLoad, "preempt_candidates", cluster()), ConfigurationError)
+    assert "no job waits" in told(lambda: call(ShadowLoad, "preempt_candidates", cluster()), ConfigurationError)
     assert "there is no job" in told(lambda: call(LastModel, "walltime_submit", cluster()), ConfigurationError)
     assert "job 2 waits" in told(lambda: call(Observing, "job_started", HERE, job=2), ConfigurationError)

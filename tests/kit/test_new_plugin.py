@@ -18,7 +18,7 @@ from slurm_sim_plugins.hookspecs import SPECS
 from slurm_sim_plugins.manager import discover
 from tests.kit.quick import quick_checks
 
-assert simulate_jobs, "imported here once for all, so that the runs within this process do not each import numpy anew"
+assert simulate_jobs, "imported here once for all, so that the runs within this process do not each import numpy"
 
 OPTIONS = (
     *("-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:hypothesispytest", "-k", "not must"),

@@ -1,4 +1,4 @@
-"""play() decides what the engine decides: each pass of random simulations is described anew and played."""
+"""play() decides what the engine decides: each pass of random simulations is described and played."""
 
 from __future__ import annotations
 

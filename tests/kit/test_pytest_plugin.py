@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-# Imported here once for all, so that the runs within this process do not each import numpy anew.
+# Imported here once for all, so that the runs within this process do not each import numpy.
 import emulator.api
 import emulator.testing.simulating
 

@@ -256,7 +256,7 @@ class PlainFcfs:
 
 
 class PlainConservative:
-    """Conservative backfilling that makes its whole plan anew in every pass."""
+    """Conservative backfilling that rebuilds its whole plan in every pass."""
 
     name = "sched/plain_conservative"
 

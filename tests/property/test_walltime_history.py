@@ -57,7 +57,7 @@ def test_nothing_of_the_future_is_used(plugin: str, rows: list[Any], now: int, d
     runs: dict[int, float] = {}
     for job in end:
         if end[job] >= now:
-            # It runs now, or is yet to start: nobody can know for how long.
+            # It runs now, or is yet to start: it cannot be known for how long.
             least = max(0, now - start[job])
             runs[job] = least + data.draw(st.sampled_from([0, 1, 700, 10 * DAY]))
             runs[job] = min(runs[job], rows[job - 1][3]) if end[job] > now else rows[job - 1][2]

@@ -30,7 +30,7 @@ def easy(
             (planned, submit, id).
         kill_at_limit: whether a job ends at its limit.
         predictions: planned seconds by id, where they are not the limit.
-        reserve: whether the head's reservation is made anew in each pass, or never
+        reserve: whether the head's reservation is recomputed in each pass, or never
             earlier than the first one that it had.
         plans: the three planned times by id, where they are not the same.
     """

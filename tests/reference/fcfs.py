@@ -1,4 +1,4 @@
-"""First come, first served, and shortest job first; nobody overtakes."""
+"""First come, first served, and shortest job first; no job overtakes."""
 
 from __future__ import annotations
 

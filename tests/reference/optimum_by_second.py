@@ -1,4 +1,4 @@
-"""The offline optimum second by second: at each, whoever is there goes on, starts, stops or waits.
+"""The offline optimum second by second: at each, every job there goes on, starts, stops or waits.
 
 It rests on no argument about when jobs start or stop. What has been looked at once is not looked at
 again by a way that came there at no lower cost.

@@ -132,7 +132,7 @@ class Job:
 
     @property
     def lasts(self) -> float:
-        """How long its next run lasts if nobody cuts it short."""
+        """How long its next run lasts if it is not cut short."""
         return self.mode.lasts(self.work_left, self)
 
     @property
@@ -169,7 +169,7 @@ Stays = dict[int, list[Stay]]
 
 @dataclass(eq=False)
 class Running:
-    """A job on the machine; ``end`` is when it will really end if nobody cuts it short."""
+    """A job on the machine; ``end`` is when it will really end if it is not cut short."""
 
     job: Job
     start: float

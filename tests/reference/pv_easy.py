@@ -44,7 +44,7 @@ def pv_easy(
         single_head: whether at most one head a pass is let in by preemption.
         extra: whether a job that ends too late is backfilled before the venture if it takes
             no more than the head leaves over at its reservation.
-        pin_regular: whether a job that started as the head is in nobody's shadow.
+        pin_regular: whether a job that started as the head is in no other's shadow.
         gives_up: whether a preempted job that outlived its prediction is planned with its limit.
         plans: three predictions by id, in the place of all others.
     """
@@ -56,7 +56,7 @@ def pv_easy(
         return sorted(below, key=lambda run: cluster.rank(run.job), reverse=True)
 
     def victims(cluster: Cluster, head: Job) -> list[Running]:
-        """Who has to go for the head; nobody if that would not let it start."""
+        """Which runs have to go for the head; none if that would not let it start."""
         chosen: list[Running] = []
         for run in shadow(cluster, head):
             if cluster.idle + width(chosen) < head.processors:

@@ -1,6 +1,6 @@
 """Real-time jobs on a machine of blocks: the heuristic of the paper on Mira, slowly and in plain lists.
 
-A block is a set of midplanes. Nothing is kept between two events but who waits, who runs where, how far
+A block is a set of midplanes. Nothing is kept between two events but what waits, what runs where, how far
 each job is, and where checkpoints are being written. Times are whole numbers.
 """
 
@@ -32,7 +32,7 @@ class Rules:
     order: str = "slowdown"
     factor: str = "unsaved"
     jit: int | None = None
-    """Seconds in which a checkpoint is written, and read; None: what is preempted begins anew."""
+    """Seconds in which a checkpoint is written, and read; None: what is preempted starts over."""
     late: tuple[Fraction, ...] = (Fraction(11, 10), Fraction(6, 5), Fraction(2), Fraction(3, 2))
     spared: tuple[float, ...] = (1.5, 1.25, 17.0, 4.0)
     narrow: int = 2

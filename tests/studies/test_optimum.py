@@ -363,7 +363,7 @@ def test_a_list_is_laid_in_its_order() -> None:
     lists = ListScheduler(problem)
     in_turn = lists.lay(lists.entries([0, 1, 2])).schedule()
     assert [in_turn[number].parts for number in (1, 2, 3)] == [(Part(0, 100),), (Part(100, 120),), (Part(120, 150),)]
-    # The first job's second part comes last: whoever needs the room stops the first.
+    # The first job's second part comes last: the part that needs the room stops the first.
     stopped = lists.lay([0, 2, 4, 1]).schedule()
     assert [stopped[number].parts for number in (1, 2, 3)] == [
         (Part(0, 15), Part(65, 160)),

@@ -134,7 +134,7 @@ def test_a_hook_that_is_never_called_here() -> None:
 
 
 @pytest.mark.parametrize(
-    "slot", ["SchedulerType=sched/eazy", "PriorityType=priority/mine", "PreemptType=preempt/nobody"]
+    "slot", ["SchedulerType=sched/eazy", "PriorityType=priority/mine", "PreemptType=preempt/none_such"]
 )
 def test_an_unknown_plugin_in_a_slurm_conf(slot: str, tmp_path: Path) -> None:
     conf = tmp_path / "slurm.conf"

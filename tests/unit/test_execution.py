@@ -1,4 +1,4 @@
-"""What preemption does to runs: lengths, what is kept, who waits for whom, and what is planned; all worked by hand."""
+"""What preemption does to runs: lengths, what is kept, which job waits for which, what is planned; worked by hand."""
 
 from __future__ import annotations
 

@@ -210,7 +210,7 @@ def test_why_a_job_waits_agrees_with_who_ran_and_waited_then(name: str, runs: di
 
 
 def states_after_each_pass(log: list[dict[str, Any]]) -> list[tuple[float, set[int], dict[int, int]]]:
-    """Who waits and who runs after each pass, worked out from the basic events alone."""
+    """Which jobs wait and run after each pass, worked out from the basic events alone."""
     waiting: set[int] = set()
     running: dict[int, int] = {}
     states = []

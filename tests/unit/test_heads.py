@@ -37,7 +37,7 @@ BEFORE = records_of(
     4,
     blocked=[3],
 )
-"""Job 3 was overtaken by nobody: jobs 1 and 2 were there before it."""
+"""Job 3 was overtaken by no job: jobs 1 and 2 were there before it."""
 
 
 def spans_of(records: Records) -> list[tuple[int, float, float]]:

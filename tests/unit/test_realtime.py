@@ -211,7 +211,7 @@ def test_a_checkpoint_that_is_longer_than_the_job_loses_nothing() -> None:
     rows = [(1, 0, MIRA, 100, 400, 0), (2, 10, MIRA, 20, 100, 1)]
     options = {"sched/realtime": {"wide_short": 1.5}}
     assert [row[3] for row in runs_of(run(rows, plugin_options=options))] == [60, 20, 40]
-    # At intervals none is written, as it would take more than its share; the run begins anew.
+    # At intervals none is written, as it would take more than its share; the run starts over.
     assert [row[3] for row in runs_of(run(rows, SHARE, plugin_options=options))] == [0, 20, 100]
 
 

@@ -530,7 +530,7 @@ def test_to_write_to_the_view_of_a_scheduler_is_blamed_on_it(attribute: str) -> 
         for job in list(view._waiting):
             yield Start(job)
 
-    # What is free, and the head, is written anew at each start: the first pass may get away with it.
+    # What is free, and the head, is written again at each start: the first pass may get away with it.
     error = failing(**scheduler(schedule))
     assert f".{attribute}" in error.message or f"'{attribute}'" in error.message
     assert (error.plugin, error.hook) == ("sched/mine", "schedule")

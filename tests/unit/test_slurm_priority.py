@@ -1,4 +1,4 @@
-"""Priorities that are worked out anew are those of somebody who remembers nothing."""
+"""Priorities that are recalculated equal those of code that remembers nothing."""
 
 from __future__ import annotations
 

@@ -300,7 +300,7 @@ def test_a_damaged_snapshot_is_told(trace: Path, tmp_path: Path) -> None:
         bad = bytearray(good)
         bad[int(draw.integers(20, len(bad)))] ^= 1 << int(draw.integers(8))
         (out / SNAPSHOT).write_bytes(bad[: int(draw.integers(1, len(bad)))] if draw.random() < 0.3 else bad)
-        with pytest.raises(InputError, match="make the run anew"):
+        with pytest.raises(InputError, match="run it again"):
             resume(out)
     (out / SNAPSHOT).write_bytes(good)
     resume(out)

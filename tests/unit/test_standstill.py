@@ -193,7 +193,7 @@ def test_what_is_progress() -> None:
 
 
 class Everybody:
-    """All runs give way to anybody, but for a job that nobody disturbs."""
+    """All runs give way to any job, but for one that no job disturbs."""
 
     name = "preempt/everybody"
 

@@ -1,4 +1,4 @@
-"""Percentiles of sliding windows, against lists that are sorted anew each time."""
+"""Percentiles of sliding windows, against lists that are sorted each time."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_window_holds_what_ended_from_its_begin_to_before_now(
         expected = recomputed(learnt, key, now, span)
         assert ([values[rank] for rank in range(len(values))] if values is not None else []) == expected
         alive = [end for _, _, end in learnt if end >= now - span]
-        assert len(history) == len(alive), "what has left the window is forgotten, whoever asks"
+        assert len(history) == len(alive), "what has left the window is forgotten, whatever asks"
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -140,7 +140,7 @@ def test_the_memory_is_bounded_by_the_window() -> None:
     history = Windows(100.0)
     for now in range(20_000):
         history.learn(now, 0.5, now)
-        history.at("nobody", now)
+        history.at("unknown", now)
         assert len(history) <= 102
 
 

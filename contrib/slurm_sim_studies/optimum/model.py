@@ -35,7 +35,7 @@ class Ideas:
             time, together with all real-time jobs. Leaving jobs out makes no other job
             worse, so in every schedule of all jobs their slowdowns add up to no less.
         more_subsets: if the whole problem is not done soon, subsets of more jobs, all but one
-            in the end, and then the whole problem anew. Few problems need it; those that do
+            in the end, and then the whole problem again. Few problems need it; those that do
             hardly ever end without it.
         propagation: the solver draws all conclusions from disjunctions that it can. It is
             an option of its own that is off by default.

@@ -84,7 +84,7 @@ BASE = "paper"
 SETTINGS: dict[str, Setting] = {
     BASE: Setting("as the paper has it, phi from N(0.482, 0.142)", (6, 7), POLICIES),
     "phi": Setting("phi from N(0.43, 0.14)", (6, 7), tuple(DEPLOY), execution={"phi_mean": 0.43, "phi_sigma": 0.14}),
-    "unknown": Setting("CPU use unknown, nobody is tested", (9, 10), scheduler={"cpu_info": False}),
+    "unknown": Setting("CPU use unknown, no job is tested", (9, 10), scheduler={"cpu_info": False}),
     "assumed": Setting(
         "CPU use unknown, all of it assumed", (9, 10), scheduler={"cpu_info": False, "no_cpu_info": "assume_100"}
     ),

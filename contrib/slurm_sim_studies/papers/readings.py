@@ -32,7 +32,7 @@ class Reading:
             queue, or those that one did ``after_end``, a run having ended.
         delay: since when a blocked job is delayed: since it was head and idle processors
             and those of lower-priority jobs sufficed (``could_start``), or since it would
-            have fitted had nobody been started past it since it was first left at the head
+            have fitted had no job been started past it since it was first left at the head
             (``overtaken``).
         violation: a reservation is violated if the start is later though the job could have
             started by then, in either of these senses: the ``latest`` or the ``first``

@@ -254,7 +254,7 @@ def _add_association(user: str, account: Association, partition: str, command: _
 
 
 def _users(command: _Command, accounts: Accounts, deleted: bool = False) -> list[Association]:
-    """Associations of users that a command is about; a modification that names nobody is about all but root's."""
+    """Associations of users that a command is about; a modification that names none is about all but root's."""
     users, within = command.names("name", "user"), command.names("account")
     partitions = command.names("partition")
     if deleted and not users and not within:

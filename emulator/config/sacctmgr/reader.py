@@ -128,7 +128,7 @@ def _words(line: str) -> list[str]:
 
 
 class _Dump:
-    """The lines of a dump: whoever is named belongs to the last parent."""
+    """The lines of a dump: each association belongs to the last parent."""
 
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts

@@ -238,7 +238,7 @@ class SlurmConf:
         topology: lines of ``topology.conf``; none if there is no such file beside the main one.
         entries: everything that was stated, in the order of reading: files one after the
             other, with the kind of line (empty for parameters) and the setting.
-        notices: what whoever wrote the files should know, in the order of reading.
+        notices: what the author of the files should know, in the order of reading.
     """
 
     source: str

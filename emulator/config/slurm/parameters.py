@@ -45,7 +45,7 @@ _LIMITS = (
     Word("DefMemPerNode", HONOURED, "memory on each node where a job says nothing", Kind.MEMORY, "0"),
     Word("MaxMemPerCPU", HONOURED, "most memory for each CPU; 0 is no limit", Kind.MEMORY, "0"),
     Word("MaxMemPerNode", HONOURED, "most memory on each node; 0 is no limit", Kind.MEMORY, "0"),
-    Word("DisableRootJobs", IGNORED, "users are names: nobody is root", Kind.FLAG, "NO"),
+    Word("DisableRootJobs", IGNORED, "users are names: none is root", Kind.FLAG, "NO"),
     Word("AllowSpecResourcesUsage", IGNORED, "--core-spec, which needs it, is not read", Kind.FLAG, "NO"),
 )
 

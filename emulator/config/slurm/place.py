@@ -23,7 +23,7 @@ class Place(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """Something that is no error, but that whoever wrote the file should know."""
+    """Something that is no error, but that the author of the file should know."""
 
     place: Place
     text: str

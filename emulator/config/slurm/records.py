@@ -104,7 +104,7 @@ PARTITION = vocabulary(
         Word("QOS", HONOURED, "quality of service whose limits hold here"),
         Word("ReqResv", HONOURED, "whether a job must name a reservation", Kind.FLAG, "NO"),
         Word("RootOnly", IGNORED, "who submits is not checked: root may do so for any user", Kind.FLAG, "NO"),
-        Word("DisableRootJobs", IGNORED, "users are names: nobody is root", Kind.FLAG),
+        Word("DisableRootJobs", IGNORED, "users are names: none is root", Kind.FLAG),
         Word("DefCpuPerGPU", HONOURED, "CPUs for each GPU where a job says nothing", Kind.COUNT),
         Word("DefMemPerCPU", HONOURED, "memory for each CPU where a job says nothing", Kind.MEMORY),
         Word("DefMemPerGPU", HONOURED, "memory for each GPU where a job says nothing", Kind.MEMORY),

@@ -87,7 +87,7 @@ def _silent(factory: Any, hooks: list[str]) -> type:
 
 
 def no_livelock(subject: Subject) -> None:
-    """Preemption comes to an end: nobody is sent back again and again for ever."""
+    """Preemption comes to an end: no job is sent back again and again for ever."""
     info = subject.info
     if info.type not in ("sched", "preempt", "priority"):
         raise DoesNotApply("it has no part in preemption")

@@ -230,7 +230,7 @@ def _request(first: Row, last: Row, epoch: int) -> JobRequest:
         changes["array"] = None
     elif wanted.options.array is None:
         changes["array"] = TaskArray((first.task or 0,))
-    # To make options anew takes time, and most jobs need it not.
+    # Making options takes time, and most jobs share theirs.
     changes = {name: value for name, value in changes.items() if getattr(wanted.options, name) != value}
     return JobRequest(
         id=last.id,

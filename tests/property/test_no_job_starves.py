@@ -103,4 +103,4 @@ def test_who_is_over_a_limit_starves_nobody(scheduler: str, clock: str) -> None:
         assert watched.preempted.keys() <= starts, "runs gave way for a job that did not start"
         assert all(len(times) == 1 for times in watched.preempted.values()), watched.preempted
         preempted += len(watched.preempted)
-    assert preempted or scheduler in ("sched/easy", "sched/conservative"), "these preempt nobody"
+    assert preempted or scheduler in ("sched/easy", "sched/conservative"), "these preempt no job"
