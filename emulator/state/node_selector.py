@@ -55,12 +55,12 @@ class NodeSelector:
         except FAILURES as error:
             self._hooks.fail("select_nodes", error, time=self._now())
         if found is not None and not self._bundled:
-            wrong = self._wrong(found, view)
+            wrong = self.wrong(found, view)
             if wrong:
                 self._hooks.refuse("select_nodes", wrong, time=self._now())
         return found
 
-    def _wrong(self, answer: object, view: NodeView) -> str:
+    def wrong(self, answer: object, view: NodeView) -> str:
         """Why an answer cannot be; empty if it can."""
         if not isinstance(answer, Allocation):
             return f"it answered {answer!r}; answer an Allocation, or None where the request does not fit"

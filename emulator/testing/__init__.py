@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from emulator.testing.conformance import CHECKS, check_plugin
     from emulator.testing.invariants import check_invariants
+    from emulator.testing.on_nodes import call
     from emulator.testing.playing import Played, play
     from emulator.testing.simulating import Simulated, simulate_jobs
 
-__all__ = ["CHECKS", "Played", "Simulated", "check_invariants", "check_plugin", "play", "simulate_jobs"]
+__all__ = ["CHECKS", "Played", "Simulated", "call", "check_invariants", "check_plugin", "play", "simulate_jobs"]
 
 _HOMES = {
     "CHECKS": "conformance",
     "Played": "playing",
     "Simulated": "simulating",
+    "call": "on_nodes",
     "check_invariants": "invariants",
     "check_plugin": "conformance",
     "play": "playing",

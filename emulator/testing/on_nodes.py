@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,26 +13,37 @@ from emulator.config.sacctmgr import parse_accounts, read_accounts
 from emulator.config.sacctmgr.database import NORMAL
 from emulator.config.slurm import parse_slurm_conf, read_slurm_conf
 from emulator.config.slurm.hostlist import compress
+from emulator.hooktable import HOOKS
+from emulator.machines import NODES
 from emulator.runs import ClusterRun
 from emulator.scheduling.entries import refresh
+from emulator.scheduling.job_mgr import make_job
+from emulator.scheduling.seen import ClusterPreemptView, ClusterPriorityView
+from emulator.scheduling.submit import submission_of
 from emulator.state.job import Job
 from emulator.state.run import State
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import BatchOptions, with_option
 from emulator.workload.submissions import Submissions
+from slurm_sim_plugins.answers import Refused
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Plan
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.manager import Catalogue, PluginInfo
-from slurm_sim_plugins.testing import Cluster, JobSpec
+from slurm_sim_plugins.nodes import NodeView
+from slurm_sim_plugins.testing import Cluster, JobSpec, Scene
+from slurm_sim_plugins.testing import call as call_on_counts
 from slurm_sim_plugins.testing.builders import Running
 from slurm_sim_plugins.testing.chart import Bar, Row, chart
 from slurm_sim_plugins.testing.scene import numbered
+from slurm_sim_plugins.views import Oracle, PreemptView, PriorityView, View
 
 if TYPE_CHECKING:
     from emulator.config.sacctmgr.database import Accounts
     from emulator.config.slurm.model import SlurmConf
+    from slurm_sim_plugins.cluster import Partition
     from slurm_sim_plugins.jobs import Job as SeenJob
     from slurm_sim_plugins.jobs import Run
+    from slurm_sim_plugins.submission import Submission
     from slurm_sim_plugins.views import Situation
 
 EVERYBODY = "everybody"
@@ -92,6 +103,32 @@ def user_of(spec: JobSpec) -> str:
     return str(spec.facts.get("user", SOMEBODY))
 
 
+OF_CLUSTERS: dict[type[View], type[View]] = {PreemptView: ClusterPreemptView, PriorityView: ClusterPriorityView}
+
+
+def call(plugin: Any, hook: str, situation: Cluster | Scene | NodeScene, **about: Any) -> Any:
+    """Call one hook of a plugin, on a cluster with nodes too; as :func:`slurm_sim_plugins.testing.call` does.
+
+    There the other slots hold what the ``slurm.conf`` says, and a job in several partitions is looked at in the first.
+
+    Raises:
+        ConfigurationError: the hook is not called there.
+        PluginError, ConfigurationError: as that function.
+    """
+    if isinstance(situation, Cluster) and situation.conf is not None:
+        situation = NodeScene(situation, {}, "ideal")
+    if isinstance(situation, NodeScene) and HOOKS[hook][NODES, situation.clock] == "refused":
+        raise ConfigurationError(f"{hook} is not called on a cluster with nodes; count processors, as in cluster(10)")
+    return call_on_counts(plugin, hook, situation, **about)  # type: ignore[arg-type]
+
+
+def _describe(job: Job, spec: JobSpec) -> None:
+    """Note what is said of a job beside what it asks for."""
+    job.restarts = spec.requeues
+    if set(spec.planned) != {spec.limit}:
+        job.plan = spec.planned
+
+
 @dataclass
 class _Order:
     """What happens before the situation: at a time, a job comes (``starts`` is None) or starts."""
@@ -143,6 +180,8 @@ class NodeScene:
         self.decisions: list[Decision] = []
         self.refused: list[int] = []
         self.ended: list[tuple[Run, float, str]] = []
+        self._future: dict[int, Job] = {}
+        self.newcomers: list[SeenJob] = []
         self._controller = engine._controller
         self._cluster = self._controller.cluster
         self._record()
@@ -181,6 +220,7 @@ class NodeScene:
             else:
                 self._start(order.starts, self._cluster.jobs[order.number])
         self._cluster.now = here.now
+        self.newcomers = [self.job(number) for number in ids[len(ids) - len(here.arrived) :]]
 
     def _submit(self, spec: JobSpec, number: int) -> None:
         request = request_of(spec, number, self._cluster.now)
@@ -194,9 +234,7 @@ class NodeScene:
             raise ConfigurationError(f"{spec} is refused: {' '.join(refusals[0].split())}")
         for job in self._cluster.jobs.values():
             if number in (job.id, job.request.array):
-                job.restarts = spec.requeues
-                if set(spec.planned) != {spec.limit}:
-                    job.plan = spec.planned
+                _describe(job, spec)
 
     def _start(self, run: Running, job: Job) -> None:
         cluster, spec, partition = self._cluster, run.job, job.partitions[0]
@@ -256,13 +294,77 @@ class NodeScene:
         """As ``squeue`` shows it, such as PENDING or RUNNING."""
         return self._job(which).state.value
 
+    def job(self, which: int | SeenJob) -> SeenJob:
+        """The job of an id, or the job itself."""
+        return self._controller.policies.seen_as(self._job(which))
+
+    def run_of(self, which: int | SeenJob) -> Run:
+        """The run of a job that runs."""
+        job = self._job(which)
+        if job.id not in self._cluster.running:
+            raise ConfigurationError(f"job {job.id} does not run, it is {job.state.value}")
+        return self._controller.policies.situation.run_of(job)
+
     def _job(self, which: int | SeenJob) -> Job:
         number = which if isinstance(which, int) else which.id
-        if number not in self._cluster.jobs:
-            raise ConfigurationError(
-                f"there is no job {which} here; there are {', '.join(map(str, self._cluster.jobs))}"
-            )
-        return self._cluster.jobs[number]
+        known = {**self._cluster.jobs, **self._future}
+        if number not in known:
+            raise ConfigurationError(f"there is no job {which} here; there are {', '.join(map(str, known))}")
+        return known[number]
+
+    # What one hook is asked
+
+    @property
+    def oracle(self) -> Oracle:
+        """The true run times, by index of the job."""
+        jobs = [*self._cluster.jobs.values(), *self._future.values()]
+        return Oracle({job.seen.index: job.request.run for job in jobs if job.seen is not None})  # type: ignore[arg-type]
+
+    @property
+    def partitions(self) -> tuple[Partition, ...]:
+        """Those of the cluster."""
+        return tuple(partition.seen for partition in self._cluster.partitions.values())
+
+    def show(self, kind: type[View], **shown: Any) -> View:
+        """A view of the cluster, with what it shows besides; of a preemptor its first partition."""
+        if kind is PreemptView:
+            shown["partition"] = shown["preemptor"].requests[0].partition
+        elif kind is PriorityView:
+            shown["whole"] = self._cluster.whole
+        view = OF_CLUSTERS.get(kind, kind)(self.view)
+        for name, value in shown.items():
+            object.__setattr__(view, name, value)
+        return view
+
+    def candidates(self) -> list[SeenJob]:
+        """The jobs behind the head."""
+        return list(self.view.queue)[1:]
+
+    def submission_of(self, job: SeenJob) -> Submission:
+        """What a job asked for when it was submitted."""
+        return submission_of(self._job(job).request)
+
+    def nodes_for(self, which: SeenJob) -> tuple[NodeView, Callable[[Any], object]]:
+        """What ``select_nodes`` sees, in the first of the job's partitions, and what its answer must be."""
+        cluster, job = self._cluster, self._job(which)
+        partition = job.partitions[0]
+        usable = cluster.usable(job, partition) & self._controller.not_reserved(job)
+        view = NodeView(job.wants[partition.name], cluster.machine, cluster.free, usable)
+
+        def check(answer: Any) -> None:
+            if wrong := cluster.nodes_for.wrong(answer, view):
+                raise Refused(wrong, which)
+
+        return view, check
+
+    def add(self, spec: JobSpec) -> SeenJob:
+        """One more job, which is not yet in the queue."""
+        (number,) = numbered([spec], [*self._cluster.jobs, *self._future])
+        job = self._future[number] = make_job(request_of(spec, number, self.now), self._cluster)
+        if self._cluster.accounting is not None:
+            self._cluster.accounting.admit(job, 1)
+        _describe(job, spec)
+        return self.job(number)
 
     # What a test does to it
 

@@ -1,4 +1,4 @@
-"""Fixtures of pytest for scheduling passes and small simulations; a test that fails shows their schedules.
+"""Fixtures of pytest for hooks, scheduling passes and small simulations; a test that fails shows their schedules.
 
 pytest finds this module by its entry point. Nothing heavy is imported before a test
 asks for it, and plugins that happen to be installed are never looked for.
@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from slurm_sim_plugins.testing import Cluster, HookCall, JobSpec
 
 _RECORDED = pytest.StashKey[list[Any]]()
+
+
+@pytest.fixture
+def call_hook(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """Calls one hook and checks its answer: ``call_hook(plugin, "priority_set", situation)``."""
+    from emulator.testing import call
+
+    def call_hook(plugin: Any, hook: str, situation: Any, **about: Any) -> Any:
+        remember(request, situation)
+        return call(plugin, hook, situation, **about)
+
+    return call_hook
 
 
 @pytest.fixture

@@ -293,12 +293,12 @@ class Cluster:
         """The situation itself, anew: jobs, queue, and a view to hand to a hook.
 
         Raises:
-            ConfigurationError: it has nodes; a scheduling pass on them is played, and more is simulated.
+            ConfigurationError: it has nodes; the emulator sets these up.
         """
         if self.conf is not None:
             raise ConfigurationError(
-                "one hook alone is called where processors are counted, as in cluster(10); on a cluster with nodes "
-                "play a pass (emulator.testing.play), or simulate jobs"
+                "a cluster with nodes is set up by the emulator: call, play and simulate_jobs of emulator.testing, or "
+                "the fixtures call_hook, play and simulate_jobs"
             )
         from slurm_sim_plugins.testing.scene import Scene
 

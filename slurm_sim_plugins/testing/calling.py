@@ -13,7 +13,7 @@ from slurm_sim_plugins.errors import ConfigurationError, PluginError
 from slurm_sim_plugins.hookspecs import LOOPS
 from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.manager import PluginInfo, check_hooks
-from slurm_sim_plugins.submission import Submission, SubmitView, submission_of_job
+from slurm_sim_plugins.submission import Submission, SubmitView
 from slurm_sim_plugins.testing.builders import Cluster, JobSpec
 from slurm_sim_plugins.testing.scene import PENDING, Scene
 from slurm_sim_plugins.views import (
@@ -47,14 +47,14 @@ def call(
 ) -> Any:
     """Call one hook of a plugin, and hand back its answer.
 
-    The answer is checked as the emulator would check it. What the hook raises comes
-    through as it is.
+    On a cluster with nodes that is done by :func:`emulator.testing.call`. The answer is checked as
+    the emulator would check it. What the hook raises comes through as it is.
 
     Args:
         plugin: an instance; or a class, of which a fresh instance is made.
         hook: its name, such as ``"priority_set"``. A scheduler's pass is played with
             :func:`~slurm_sim_plugins.testing.play`.
-        situation: what the hook is shown.
+        situation: what the hook is shown: a description, or the scene that was made of one.
         job: whom it is about, by id, or a job that is yet to come, as
             ``job(4, limit=60)``. For ``preempt_candidates`` the head of the queue if it is
             not said, and so for ``select_nodes``; else the first newcomer, or the first job that waits or runs.
@@ -180,14 +180,14 @@ class _Question:
         """Whom the call is about."""
         if self._job is not None:
             return _find(scene, self._job)
-        known: list[Job] = [*scene.view.newcomers, *scene.view.queue, *(run.job for run in scene.view.running)]
+        known: list[Job] = [*scene.newcomers, *scene.view.queue, *(run.job for run in scene.view.running)]
         if known:
             return known[0]
         raise ConfigurationError("there is no job in this situation; say which one, as job=job(4)")
 
     def submission(self, scene: Scene) -> Submission:
         """What is submitted."""
-        return self._job if isinstance(self._job, Submission) else submission_of_job(self.job(scene))
+        return self._job if isinstance(self._job, Submission) else scene.submission_of(self.job(scene))
 
     def preemptor(self, scene: Scene) -> Job:
         """For whom room is to be made."""
@@ -212,10 +212,8 @@ Call = tuple[dict[str, Any], Check]
 
 
 def _priority_set(scene: Scene, plugin: Any, asked: _Question) -> Call:
-    view = PriorityView(scene.view)
-    to_set = tuple(asked.jobs(scene, lambda: scene.view.newcomers or scene.view.queue))
-    object.__setattr__(view, "to_set", to_set)
-    return {"view": view}, lambda answer: answers.priorities(answer, to_set)
+    to_set = tuple(asked.jobs(scene, lambda: scene.newcomers or scene.view.queue))
+    return {"view": scene.show(PriorityView, to_set=to_set)}, lambda answer: answers.priorities(answer, to_set)
 
 
 def _site_factor(scene: Scene, plugin: Any, asked: _Question) -> Call:
@@ -224,59 +222,49 @@ def _site_factor(scene: Scene, plugin: Any, asked: _Question) -> Call:
 
 
 def _job_submit(scene: Scene, plugin: Any, asked: _Question) -> Call:
-    view, submission = SubmitView(scene.view), asked.submission(scene)
-    object.__setattr__(view, "submission", submission)
-    object.__setattr__(view, "partitions", asked.partitions)
+    submission = asked.submission(scene)
+    view = scene.show(SubmitView, submission=submission, partitions=asked.partitions or scene.partitions)
     return {"view": view}, lambda answer: answers.submission(answer, submission, counted=False)
 
 
 def _backfill_candidates(scene: Scene, plugin: Any, asked: _Question) -> Call:
-    view = BackfillView(scene.view)
-    to_try = tuple(asked.jobs(scene, scene.view.candidates))
-    object.__setattr__(view, "to_try", to_try)
-    return {"view": view}, lambda answer: answers.order(answer, to_try)
+    to_try = tuple(asked.jobs(scene, scene.candidates))
+    return {"view": scene.show(BackfillView, to_try=to_try)}, lambda answer: answers.order(answer, to_try)
 
 
 def _preempt_candidates(scene: Scene, plugin: Any, asked: _Question) -> Call:
-    view = PreemptView(scene.view)
-    preemptor = asked.preemptor(scene)
-    object.__setattr__(view, "preemptor", preemptor)
-    return {"view": view}, lambda answer: answers.victims(answer, preemptor, scene.view.running)
+    view, running = scene.show(PreemptView, preemptor=asked.preemptor(scene)), scene.view.running
+    return {"view": view}, lambda answer: answers.victims(answer, view.preemptor, running, view.counted)
 
 
 def _of_victim(check: Callable[[Any, Job], Any]) -> Callable[[Scene, Any, _Question], Call]:
     def asked_of(scene: Scene, plugin: Any, asked: _Question) -> Call:
-        view, victim = VictimView(scene.view), asked.job(scene) if asked.asks else scene.view.running[0].job
-        object.__setattr__(view, "victim", victim)
-        return {"view": view}, lambda answer: check(answer, victim)
+        victim = asked.job(scene) if asked.asks else scene.view.running[0].job
+        return {"view": scene.show(VictimView, victim=victim)}, lambda answer: check(answer, victim)
 
     return asked_of
 
 
 def _select_nodes(scene: Scene, plugin: Any, asked: _Question) -> Call:
+    job, beside = asked.preemptor(scene), asked.beside
+    if (nodes := scene.nodes_for(job)) is not None:
+        return {"view": nodes[0]}, nodes[1]
     places = scene.view.places
     if places is None:
         raise ConfigurationError("blocks are asked for where there are some; say cluster(4, blocks=aligned(4, ...))")
-    view, job, beside = SelectView(scene.view), asked.preemptor(scene), asked.beside
     candidates = tuple(scene.run_of(each) for each in asked.jobs(scene, tuple))
-    for name, value in {"job": job, "candidates": candidates, "beside": beside}.items():
-        object.__setattr__(view, name, value)
+    view = scene.show(SelectView, job=job, candidates=candidates, beside=beside)
     return {"view": view}, lambda answer: answers.block(answer, job, places, candidates, beside)
 
 
 def _walltime_submit(scene: Scene, plugin: Any, asked: _Question) -> Call:
-    view = WalltimeView(scene.view)
-    job = asked.job(scene)
-    object.__setattr__(view, "job", job)
-    object.__setattr__(view, "oracle", scene.oracle if getattr(plugin, "needs_oracle", False) else None)
-    return {"view": view}, lambda answer: answers.plan(answer, job)
+    job, oracle = asked.job(scene), scene.oracle if getattr(plugin, "needs_oracle", False) else None
+    return {"view": scene.show(WalltimeView, job=job, oracle=oracle)}, lambda answer: answers.plan(answer, job)
 
 
 def _walltime_pending(scene: Scene, plugin: Any, asked: _Question) -> Call:
-    view = PendingView(scene.view)
     waiting = asked.jobs(scene, lambda: scene.view.queue)
-    object.__setattr__(view, "waiting", waiting)
-    return {"view": view}, lambda answer: answers.plans(answer, waiting)
+    return {"view": scene.show(PendingView, waiting=waiting)}, lambda answer: answers.plans(answer, waiting)
 
 
 def _walltime_learn(scene: Scene, plugin: Any, asked: _Question) -> Call:
@@ -294,9 +282,7 @@ def _progress_rate(scene: Scene, plugin: Any, asked: _Question) -> Call:
     stays = tuple(stay for stay in found if stay is not None)
     if not stays or len(stays) < len(found):
         raise ConfigurationError("rates are asked for of jobs that run; say which ones, as jobs=[1]")
-    view = RateView(scene.view)
-    object.__setattr__(view, "changed", stays)
-    return {"view": view}, lambda answer: answers.rates(answer, stays)
+    return {"view": scene.show(RateView, changed=stays)}, lambda answer: answers.rates(answer, stays)
 
 
 def _job_submitted(scene: Scene, plugin: Any, asked: _Question) -> Call:
@@ -312,7 +298,7 @@ def _about_a_run(scene: Scene, plugin: Any, asked: _Question) -> Call:
 
 
 def _seen(scene: Scene, plugin: Any, asked: _Question) -> Call:
-    return {"view": View(scene.view)}, None
+    return {"view": scene.show(View)}, None
 
 
 _CALLS: dict[str, Callable[[Scene, Any, _Question], Call]] = {

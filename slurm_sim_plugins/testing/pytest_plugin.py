@@ -1,7 +1,7 @@
-"""Fixtures of pytest for the hooks of plugins; a test that fails shows the schedule.
+"""Fixtures of pytest that describe situations; a test that fails shows the schedule.
 
-pytest finds this module by its entry point. Passes and simulations have fixtures of their own,
-where the emulator is.
+pytest finds this module by its entry point. Calls of hooks, passes and simulations have fixtures of
+their own, where the emulator is.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from slurm_sim_plugins.testing import Cluster, JobSpec, Scene
+    from slurm_sim_plugins.testing import Cluster, JobSpec
 
 MOST_DRAWN = 3
 """A failing test shows so many schedules, the last ones."""
@@ -52,18 +52,6 @@ def job() -> Callable[..., JobSpec]:
     from slurm_sim_plugins.testing import job
 
     return job
-
-
-@pytest.fixture
-def call_hook(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    """Calls one hook and checks its answer: ``call_hook(plugin, "priority_set", situation)``."""
-    from slurm_sim_plugins.testing import call
-
-    def call_hook(plugin: Any, hook: str, situation: Cluster | Scene, **about: Any) -> Any:
-        remember(request, situation)
-        return call(plugin, hook, situation, **about)
-
-    return call_hook
 
 
 @pytest.fixture

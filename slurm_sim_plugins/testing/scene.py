@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Sequence
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from slurm_sim_plugins.decisions import FIRST_TIER, Move
 from slurm_sim_plugins.errors import ConfigurationError
@@ -13,11 +13,17 @@ from slurm_sim_plugins.jobs import FIRST_PRIORITY, Job, JobFields, Run, new_jobs
 from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.processors import Processors, in_words
 from slurm_sim_plugins.profile import RunEntry
+from slurm_sim_plugins.submission import Submission, submission_of_job
 from slurm_sim_plugins.testing.builders import Cluster, JobSpec
 from slurm_sim_plugins.testing.chart import Bar, Row, chart
 from slurm_sim_plugins.tiers import StayFields, Tiers, seal, work_at
-from slurm_sim_plugins.views import Oracle, SchedulingView
+from slurm_sim_plugins.views import Oracle, SchedulingView, View
 
+if TYPE_CHECKING:
+    from slurm_sim_plugins.cluster import Partition
+    from slurm_sim_plugins.nodes import NodeView
+
+Shown = TypeVar("Shown", bound=View)
 MICROSECONDS = 1_000_000
 PENDING, RUNNING, COMPLETED = "PENDING", "RUNNING", "COMPLETED"
 
@@ -107,6 +113,35 @@ class Scene:
     def oracle(self) -> Oracle:
         """The true run times, for plugins that say ``needs_oracle``."""
         return Oracle(self._true)
+
+    def show(self, kind: type[Shown], **shown: Any) -> Shown:
+        """A view of the situation, with what it shows besides."""
+        view = kind(self.view)
+        for name, value in shown.items():
+            object.__setattr__(view, name, value)
+        return view
+
+    @property
+    def newcomers(self) -> Sequence[Job]:
+        """Jobs that were queued since the last pass."""
+        return self.view.newcomers
+
+    @property
+    def partitions(self) -> Sequence[Partition]:
+        """None, where processors are only counted."""
+        return ()
+
+    def candidates(self) -> list[Job]:
+        """The jobs behind the head that a scheduler may try."""
+        return self.view.candidates()
+
+    def submission_of(self, job: Job) -> Submission:
+        """What a job asked for when it was submitted."""
+        return submission_of_job(job)
+
+    def nodes_for(self, job: Job) -> tuple[NodeView, Callable[[Any], object]] | None:
+        """What ``select_nodes`` sees of nodes, and what its answer must be; None where there are none."""
+        return None
 
     def job(self, which: int | Job) -> Job:
         """The job of an id, or the job itself.

@@ -8,12 +8,17 @@ from typing import Any
 
 import pytest
 
-from emulator.testing import play, simulate_jobs
+from emulator.testing import call, play, simulate_jobs
 from slurm_sim_plugins import MakeRoom, PluginError, Preempt, Start, hookimpl
 from slurm_sim_plugins.errors import SlurmSimError
+from slurm_sim_plugins.execution.two_tier import TwoTier
+from slurm_sim_plugins.nodes import Allocation
 from slurm_sim_plugins.preempt.shadow_load import ShadowLoad
+from slurm_sim_plugins.priority.multifactor import Multifactor
 from slurm_sim_plugins.sched.backfill import Backfill
 from slurm_sim_plugins.sched.easy import Easy
+from slurm_sim_plugins.select.cons_tres import ConsTres
+from slurm_sim_plugins.submission import Reject
 from slurm_sim_plugins.testing import cluster, draw, job
 
 CONF = """ClusterName=site
@@ -136,6 +141,116 @@ def test_a_simulation(clock: str) -> None:
     assert simulate_jobs(jobs[:2], cluster(8)).starts == {1: 0, 2: 100}
 
 
+BOTH = cluster(
+    nodes=4,
+    cpus=2,
+    now=100,
+    partitions={"low": "Nodes=ALL MaxTime=60", "high": "Nodes=n[1-2] PriorityTier=9 PreemptMode=OFF"},
+    qos={"normal": "Priority=5", "urgent": "Priority=100"},
+)
+
+
+WAITS = BOTH.waiting(job())
+
+
+def asked(kind: str, hook: str, answer: Callable[[Any], Any]) -> type:
+    return type("Mine", (), {"name": f"{kind}/mine", hook: hookimpl(lambda self, view: answer(view))})
+
+
+def test_a_priority_plugin_sees_partition_and_qos() -> None:
+    def priorities(view: Any) -> list[float]:
+        resources = view.tres(view.to_set[0].requests[0].partition)
+        assert [view.now, view.whole(100.4), resources["NODE"] in (2, 4)] == [100, 100, True]
+        return [each.requests[0].partition.tier + each.qos.priority for each in view.to_set]
+
+    plugin = asked("priority", "priority_set", priorities)
+    here = BOTH.waiting(job(2), job(2, partition="high", qos="urgent"))
+    assert call(plugin, "priority_set", here) == [109, 6]
+    assert call(plugin, "priority_set", here.arriving(job(3, qos="urgent"))) == [101]
+    assert call(plugin, "priority_set", here, jobs=[1, job(qos="urgent")]) == [6, 101]
+    with pytest.raises(PluginError, match=r"sched|priority/mine, hook priority_set.*answered \[\] for 2 jobs"):
+        call(asked("priority", "priority_set", lambda view: []), "priority_set", here)
+    assert call(Multifactor(weight_partition=10), "priority_set", here)[0].number >= 0
+
+
+def test_a_preempt_plugin_sees_whose_nodes_are_of_use() -> None:
+    here = BOTH.running(job(4, nodelist="n[1-2]"), job(4, nodelist="n[3-4]", no_requeue=True), since=50)
+    here = here.waiting(job(2, partition="high"), job(8))
+    near = asked("preempt", "preempt_candidates", lambda view: [run for run in view.running if view.shares_nodes(run)])
+    assert [run.job.id for run in call(near, "preempt_candidates", here)] == [1]
+    everyone = asked("preempt", "preempt_candidates", lambda view: [*view.running])
+    assert len(call(everyone, "preempt_candidates", here)) == 2
+    assert [run.job.id for run in call(ShadowLoad, "preempt_candidates", here)] == [1]
+    assert call(ShadowLoad, "preempt_candidates", here, job=4) == []
+    mode = asked("preempt", "preempt_mode", lambda view: "CANCEL" if view.victim.runs_in.name == "low" else "KILL")
+    assert call(mode, "preempt_mode", here, job=2) == "CANCEL"
+
+
+def test_other_hooks_on_nodes() -> None:
+    here = BOTH.running(job(4, run=30), since=50).waiting(job(4, user="ann"), job(2), job(4, partition="high"))
+    half = asked("walltime", "walltime_submit", lambda view: view.job.time_limit / 2)
+    assert call(half, "walltime_submit", here, job=job(limit=600)) == 300
+    third = asked("walltime", "walltime_pending", lambda view: [each.time_limit / 3 for each in view.waiting])
+    assert call(third, "walltime_pending", here) == [1200, 1200, 1200]
+    learnt: list[tuple[int, float]] = []
+
+    class Learns:
+        name = "walltime/learns"
+
+        @hookimpl
+        def walltime_learn(self, job: Any, ran: float) -> None:
+            learnt.append((job.id, ran))
+
+    call(Learns, "walltime_learn", here, job=1)
+    assert learnt == [(1, 30)]
+    assert (
+        call(asked("site_factor", "site_factor", lambda view: [7] * len(view.to_set)), "site_factor", here) == [7] * 3
+    )
+    last = asked("backfill", "backfill_candidates", lambda view: view.to_try[::-1])
+    assert [each.id for each in call(last, "backfill_candidates", here)] == [3, 2]
+    told: list[Any] = []
+    heard = type(
+        "O", (), {"name": "observer/o", "job_started": hookimpl(lambda self, run: told.append(run.processors))}
+    )
+    call(heard, "job_started", here)
+    assert told == [4]
+
+
+def test_a_submission_to_a_cluster() -> None:
+    def elsewhere(view: Any) -> Any:
+        names = [partition.name for partition in view.partitions]
+        return (
+            view.submission._replace(partitions=tuple(names)) if view.submission.gpus == 0 else Reject("no GPUs here")
+        )
+
+    plugin = asked("job_submit", "job_submit", elsewhere)
+    here = BOTH.waiting(job(2))
+    assert call(plugin, "job_submit", here).partitions == ("low", "high")
+    assert call(plugin, "job_submit", here, job=job(3, qos="urgent")).qos == "urgent"
+    assert call(plugin, "job_submit", cluster(nodes=2, gpus=1), job=job(gres="gpu:1")) == Reject("no GPUs here")
+
+
+def test_a_choice_of_nodes() -> None:
+    here = BOTH.running(job(2, nodelist="n1")).waiting(job(4, partition="high"), job(2))
+    found = call(ConsTres, "select_nodes", here, job=3)
+    assert found.nodes == (1,)
+    assert call(ConsTres, "select_nodes", here) is None
+    taken = asked("select", "select_nodes", lambda view: Allocation((0,), (2,), (0,)))
+    with pytest.raises(PluginError, match="node n1 has less than it gives out"):
+        call(taken, "select_nodes", here, job=3)
+
+
+def test_a_call_needs_a_job_and_a_hook_that_is_called_there() -> None:
+    with pytest.raises(SlurmSimError, match="progress_rate is not called on a cluster with nodes"):
+        call(TwoTier, "progress_rate", BOTH)
+    with pytest.raises(SlurmSimError, match="there is no job in this situation"):
+        call(asked("walltime", "walltime_submit", lambda view: 1), "walltime_submit", BOTH)
+    with pytest.raises(SlurmSimError, match="job 1 waits; this hook is told of one that runs"):
+        call(type("O", (), {"name": "observer/o", "job_started": hookimpl(lambda self: None)}), "job_started", WAITS)
+    with pytest.raises(SlurmSimError, match="there is no job 9 here; there are 1"):
+        call(asked("priority", "priority_set", lambda view: None), "priority_set", WAITS, jobs=[9])
+
+
 def test_jobs_that_never_end_are_told() -> None:
     with pytest.raises(AssertionError, match="have not ended"):
         simulate_jobs([job(4)], cluster(CONF.replace("c[1-2] CPUs=4", "c[1-2] CPUs=4 State=DOWN")))
@@ -161,7 +276,7 @@ NODES = cluster(nodes=2, cpus=4)
         ),
         (lambda: NODES.running(job(8), since=-60, until=-65), "until=-65 is after its start, and within its limit"),
         (lambda: NODES.running(job(8), where=[1]), r"with nodes say job\(nodelist="),
-        (lambda: NODES.scene(), "one hook alone is called where processors are counted"),
+        (lambda: NODES.scene(), "is set up by the emulator: call, play and simulate_jobs"),
         (lambda: cluster("slurm.cnf"), "slurm.cnf: cannot be read"),
         (lambda: cluster(CONF + "PartitionNam=x\n"), "slurm.conf:9: .*PartitionName"),
         (lambda: cluster(gpus=2), "gpus are of nodes; say nodes=4"),
