@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from slurm_sim_plugins.manager import Catalogue
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+PATH = click.Path(path_type=Path)
+"""Of a file or a folder."""
 
 
 def comma_list(kind: Callable[[str], Any], example: str, *, needed: bool = False) -> Callable[..., Any]:
