@@ -119,6 +119,15 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
             temporary.unlink(missing_ok=True)
 
 
+def write_data(path: Path, data: bytes | str) -> None:
+    """As :func:`write_atomically`, of bytes, or of a text in UTF-8.
+
+    Raises:
+        OutputError: it cannot be written; what was there before is still there.
+    """
+    write_atomically(path, lambda stream: stream.write(data.encode() if isinstance(data, str) else data))
+
+
 def open_beside(path: Path) -> IO[str]:
     """Open a text file under another name beside the one whose place :func:`take_place` gives it.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from emulator.accounting.runfolder import CLUSTER, check_whole
 from emulator.config.slurm.hostlist import compress, expand
-from emulator.files import read_kept, write_atomically
+from emulator.files import read_kept, write_data
 from slurm_sim_plugins.errors import InputError
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def write_cluster(folder: Path, conf: SlurmConf) -> None:
         OutputError: it cannot be written.
     """
     text = json.dumps(asdict(kept(conf)), indent=1) + "\n"
-    write_atomically(folder / CLUSTER, lambda stream: stream.write(text.encode()))
+    write_data(folder / CLUSTER, text)
 
 
 def read_cluster(folder: Path) -> KeptCluster:

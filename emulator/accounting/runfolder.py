@@ -23,7 +23,7 @@ import numpy as np
 from emulator.accounting.records import Columns, Records, read_columns, table_of
 from emulator.accounting.schema import LARGEST
 from emulator.accounting.stays import from_file
-from emulator.files import check_place, make_folder, read_kept, write_atomically
+from emulator.files import check_place, make_folder, read_kept, write_atomically, write_data
 from slurm_sim_plugins.errors import InputError, OutputError
 
 RECORDS = "records.parquet"
@@ -99,7 +99,7 @@ def write_run(folder: Path, records: Records, about: Mapping[str, Any]) -> None:
     stays = records.stays_table()
     if stays is not None:
         _write_parquet(folder / STAYS, stays)
-    write_atomically(folder / ABOUT, lambda stream: stream.write(tomli_w.dumps(about).encode()))
+    write_data(folder / ABOUT, tomli_w.dumps(about))
 
 
 def write_notes(folder: Path, tables: Mapping[str, Columns]) -> None:

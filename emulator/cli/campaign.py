@@ -114,7 +114,7 @@ def resume(
 
 @campaign.command()
 @click.argument("folder", type=FOLDER)
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@shared.json_option
 def status(folder: Path, as_json: bool) -> None:
     """Say how far a campaign is; every result is compared with its hash."""
     from emulator.campaign.results import STATES, survey
@@ -145,9 +145,9 @@ def status(folder: Path, as_json: bool) -> None:
     help="Of the intervals.",
 )
 @click.option("--pareto", metavar="KEY,KEY...", help="Which policies no other one beats in these metrics.")
-@click.option("--csv", type=click.Path(path_type=Path), help="Write one row a run, with all metrics.")
+@click.option("--csv", type=shared.PATH, help="Write one row a run, with all metrics.")
 @click.option("--plots", type=FOLDER, help="Draw pictures into a folder.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@shared.json_option
 def results(
     folder: Path,
     metrics: str | None,
@@ -194,12 +194,7 @@ def beside(file: Path) -> Path:
 
 
 def _make(
-    study: Campaign,
-    out: Path,
-    plugins: Sequence[Path],
-    dry_run: bool,
-    progress: bool | None,
-    workers: dict[str, Any],
+    study: Campaign, out: Path, plugins: Sequence[Path], dry_run: bool, progress: bool | None, workers: dict[str, Any]
 ) -> int:
     """Make the runs, and say what became of them."""
     from emulator.campaign import run_all
@@ -251,10 +246,10 @@ def _keys(text: str | None) -> list[str]:
 
 
 def _write_csv(file: Path, frame: pd.DataFrame) -> None:
-    from emulator.files import check_place, write_atomically
+    from emulator.files import check_place, write_data
 
     check_place(file)
-    write_atomically(file, lambda stream: stream.write(frame.to_csv(index=False).encode()))
+    write_data(file, frame.to_csv(index=False))
 
 
 def _draw(
@@ -269,6 +264,7 @@ def _draw(
     from emulator.campaign.analysis import metric_of
     from emulator.files import make_folder
     from emulator.report import campaign as report
+    from emulator.report.style import write_picture
 
     make_folder(folder)
     pictures = {metric: report.means_picture(tables["means"], metric, confidence) for metric in metrics}
@@ -282,15 +278,7 @@ def _draw(
         pictures["pareto"] = report.pareto_picture(tables["pareto"], pareto)
     for name, figure in pictures.items():
         # A metric may be that of a partition or a user, of whatever name.
-        _put(folder / (re.sub(r"[^\w.-]+", "-", name) + ".png"), figure)
-
-
-def _put(file: Path, figure: Any) -> None:
-    from emulator.files import write_atomically
-    from emulator.report.style import picture_bytes
-
-    data = picture_bytes(figure, "png")
-    write_atomically(file, lambda stream: stream.write(data))
+        write_picture(figure, folder / (re.sub(r"[^\w.-]+", "-", name) + ".png"))
 
 
 def _show(

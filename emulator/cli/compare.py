@@ -35,7 +35,7 @@ ON_CLUSTERS: dict[str, list[str]] = {
 
 
 @click.command()
-@click.argument("trace", type=click.Path(path_type=Path))
+@click.argument("trace", type=shared.PATH)
 @click.option(
     "--policy",
     "policies",
@@ -51,7 +51,7 @@ ON_CLUSTERS: dict[str, list[str]] = {
 @shared.machine_options
 @shared.metric_options
 @click.option("--json", "as_json", is_flag=True, help="Print the metrics as JSON.")
-@click.option("--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]")
+@shared.progress_option
 def compare(
     trace: Path,
     policies: tuple[str, ...],
@@ -95,9 +95,7 @@ def compare(
     summaries = {name: summarise(each.records, threshold=threshold, warm_up=warm_up) for name, each in results.items()}
     about = {name: dict(each.about) for name, each in results.items()}
     if as_json:
-        shared.print_json(
-            {name: {**about[name], "metrics": summary} for name, summary in summaries.items()},
-        )
+        shared.print_json({name: {**about[name], "metrics": summary} for name, summary in summaries.items()})
     else:
         notes = (shared.metric_note(threshold, warm_up), note)
         shared.print_table(compare_table(summaries, about, note="\n".join(filter(None, notes))))

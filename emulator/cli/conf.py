@@ -15,8 +15,8 @@ def conf() -> None:
 
 
 @conf.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@click.argument("file", type=shared.PATH)
+@shared.json_option
 def check(file: Path, as_json: bool) -> None:
     """Read slurm.conf (or the folder that holds it) and say what counts here.
 

@@ -20,7 +20,7 @@ LOAD = 0.5
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the workload model.")
 @click.option(
     "--picture",
-    type=click.Path(path_type=Path),
+    type=shared.PATH,
     default=Path("slurm-sim-demo.png"),
     show_default=True,
     help="Where to draw the comparison (PNG or SVG, by the ending).",
@@ -31,10 +31,10 @@ def demo(jobs: int, seed: int, picture: Path) -> None:
     The workload is the Lublin-Feitelson model on 128 processors at load 0.5.
     """
     from emulator.config.options import Config
-    from emulator.files import check_place, write_atomically
+    from emulator.files import check_place
     from emulator.metrics.summary import summarise
     from emulator.report.plots import compare_picture
-    from emulator.report.style import picture_bytes
+    from emulator.report.style import write_picture
     from emulator.report.table import compare_table
     from emulator.workload.models import lublin99
     from slurm_sim_plugins.manager import discover
@@ -48,7 +48,6 @@ def demo(jobs: int, seed: int, picture: Path) -> None:
     records = {name: result.records for name, result in results.items()}
     about = {name: result.about for name, result in results.items()}
     shared.print_table(compare_table({name: summarise(each) for name, each in records.items()}, about))
-    data = picture_bytes(compare_picture(records), "svg" if picture.suffix == ".svg" else "png")
-    write_atomically(picture, lambda stream: stream.write(data))
+    write_picture(compare_picture(records), picture)
     shared.echo(f"Picture: {picture}")
     shared.echo("Next: slurm-sim run TRACE --scheduler sched/easy, or slurm-sim plugins")

@@ -17,10 +17,10 @@ SHOWN = 40
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=shared.PATH)
 @click.argument("job", type=int)
 @click.option("--all", "everything", is_flag=True, help=f"Show every step, not only {SHOWN} of them.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@shared.json_option
 def explain(folder: Path, job: int, everything: bool, as_json: bool) -> None:
     """Tell the story of a job: why it waited, who decided, who was preempted for whom.
 

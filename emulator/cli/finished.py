@@ -10,8 +10,8 @@ from emulator.cli import shared
 
 
 @click.command()
-@click.argument("first", type=click.Path(path_type=Path))
-@click.argument("second", type=click.Path(path_type=Path))
+@click.argument("first", type=shared.PATH)
+@click.argument("second", type=shared.PATH)
 @click.option("--limit", type=click.IntRange(min=0), default=20, show_default=True, help="Show this many; 0 shows all.")
 def diff(first: Path, second: Path, limit: int) -> None:
     """List the jobs whose start differs between two runs, first difference first."""
@@ -29,8 +29,8 @@ def diff(first: Path, second: Path, limit: int) -> None:
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--to", type=click.Path(path_type=Path), help="Where to write it.  [default: FOLDER/report.html]")
+@click.argument("folder", type=shared.PATH)
+@click.option("--to", type=shared.PATH, help="Where to write it.  [default: FOLDER/report.html]")
 def report(folder: Path, to: Path | None) -> None:
     """Write one page of HTML about a run, to be read offline."""
     from emulator.accounting.runfolder import read_run
@@ -42,7 +42,7 @@ def report(folder: Path, to: Path | None) -> None:
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=shared.PATH)
 @click.option(
     "--sample",
     type=click.IntRange(min=0),
@@ -53,17 +53,13 @@ def report(folder: Path, to: Path | None) -> None:
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the draw.")
 @click.option("--processes", type=click.IntRange(min=1), help="Forks at once.  [default: one for each core]")
 @shared.plugin_files
-@click.option("--trace", type=click.Path(path_type=Path), help="Of a run on a cluster: what was submitted.")
-@click.option("--slurm-conf", type=click.Path(path_type=Path), help="Of a run on a cluster: its slurm.conf.")
-@click.option(
-    "--accounts", type=click.Path(path_type=Path), multiple=True, help="Of a run on a cluster: as run took them."
-)
-@click.option(
-    "--commands", type=click.Path(path_type=Path), multiple=True, help="Of a run on a cluster: as run took them."
-)
-@click.option("--jobs", "table", type=click.Path(path_type=Path), help="Write what was found of each job, as CSV.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
-@click.option("--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]")
+@click.option("--trace", type=shared.PATH, help="Of a run on a cluster: what was submitted.")
+@click.option("--slurm-conf", type=shared.PATH, help="Of a run on a cluster: its slurm.conf.")
+@click.option("--accounts", type=shared.PATH, multiple=True, help="Of a run on a cluster: as run took them.")
+@click.option("--commands", type=shared.PATH, multiple=True, help="Of a run on a cluster: as run took them.")
+@click.option("--jobs", "table", type=shared.PATH, help="Write what was found of each job, as CSV.")
+@shared.json_option
+@shared.progress_option
 def fairness(
     folder: Path,
     sample: int,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @shared.plugin_files
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@shared.json_option
 def plugins(files: tuple[Path, ...], folders: tuple[Path, ...], as_json: bool) -> None:
     """List the plugins that are found: bundled, installed, and those named here."""
     catalogue = shared.find_plugins(files, folders)

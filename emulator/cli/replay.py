@@ -10,13 +10,11 @@ from emulator.cli import shared
 
 
 @click.command()
-@click.argument("dump", type=click.Path(path_type=Path))
-@click.option(
-    "--slurm-conf", required=True, type=click.Path(path_type=Path), help="The slurm.conf of the cluster, or another."
-)
+@click.argument("dump", type=shared.PATH)
+@click.option("--slurm-conf", required=True, type=shared.PATH, help="The slurm.conf of the cluster, or another.")
 @click.option(
     "--accounts",
-    type=click.Path(path_type=Path),
+    type=shared.PATH,
     multiple=True,
     help="Accounts, QOS and limits: a sacctmgr dump, or a script of sacctmgr.",
 )
@@ -68,9 +66,7 @@ from emulator.cli import shared
 @click.option(
     "--limit", type=click.IntRange(min=0), default=10, show_default=True, help="Show so many of the jobs that part."
 )
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Leave the emulated run in a folder, for squeue and others."
-)
+@click.option("--out", type=shared.PATH, help="Leave the emulated run in a folder, for squeue and others.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 def replay(
     dump: Path,

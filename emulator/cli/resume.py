@@ -12,11 +12,11 @@ from emulator.cli.run import show
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--trace", type=click.Path(path_type=Path), help="The trace, if it is not any more where it was.")
+@click.option("--trace", type=shared.PATH, help="The trace, if it is not any more where it was.")
 @shared.plugin_files
 @shared.metric_options
 @click.option("--json", "as_json", is_flag=True, help="Print the metrics as JSON.")
-@click.option("--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]")
+@shared.progress_option
 def resume(
     folder: Path,
     trace: Path | None,

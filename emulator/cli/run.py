@@ -23,12 +23,12 @@ READING = ("filter", "processors_field", "first_submit", "malformed")
 
 
 @click.command()
-@click.argument("trace", type=click.Path(path_type=Path), required=False)
+@click.argument("trace", type=shared.PATH, required=False)
 @click.option(
     "--experiment",
     "--config",
     "experiment",
-    type=click.Path(path_type=Path),
+    type=shared.PATH,
     help="Take workload, policy and options from a TOML file; what is given here goes first. Names that begin with "
     "papers/ are bundled: papers/pv_easy, cp_pv_easy, vm_pv_easy, easy, easy_last, sjf_easy_prediction, virtual, "
     "walltime_adjustment, realtime.",
@@ -47,9 +47,9 @@ READING = ("filter", "processors_field", "first_submit", "malformed")
 @shared.trace_options
 @shared.machine_options
 @shared.metric_options
-@click.option("--out", type=click.Path(path_type=Path), help="Leave the whole run in a folder.")
-@click.option("--records", type=click.Path(path_type=Path), help="Write job records, as Parquet or (*.csv) CSV.")
-@click.option("--events", type=click.Path(path_type=Path), help="Write the event log, as JSON lines.")
+@click.option("--out", type=shared.PATH, help="Leave the whole run in a folder.")
+@click.option("--records", type=shared.PATH, help="Write job records, as Parquet or (*.csv) CSV.")
+@click.option("--events", type=shared.PATH, help="Write the event log, as JSON lines.")
 @click.option(
     "--explain/--no-explain", default=None, help="Record who decided what, for slurm-sim explain.  [default: no]"
 )
@@ -60,7 +60,7 @@ READING = ("filter", "processors_field", "first_submit", "malformed")
     help="With --out: keep a snapshot after so many submissions, from which slurm-sim resume goes on.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the metrics as JSON.")
-@click.option("--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]")
+@shared.progress_option
 def run(
     trace: Path | None,
     experiment: Path | None,
@@ -143,21 +143,9 @@ def only_on_clusters(commands: tuple[Path, ...], accounts: tuple[Path, ...], stu
 
 
 def show(result: Result, workload: Workload, threshold: float, warm_up: float, as_json: bool) -> None:
-    """Print the metrics of a run, as a table or as JSON."""
-    from emulator.metrics.summary import summarise
-
-    summary = summarise(result.records, threshold=threshold, warm_up=warm_up)
-    if as_json:
-        shared.print_json({**result.about, "metrics": summary})
-    else:
-        from emulator.report.table import run_table
-
-        notes = (
-            shared.metric_note(threshold, warm_up),
-            workload.note,
-            shared.rejected_note(result.records, result.about.get("rejected", {})),
-        )
-        shared.print_table(run_table(summary, result.about, note="\n".join(filter(None, notes))))
+    """Print the metrics of a run of counted processors."""
+    notes = (workload.note, shared.rejected_note(result.records, result.about.get("rejected", {})))
+    shared.print_metrics(result, threshold, warm_up, as_json, notes)
 
 
 def given_only(options: dict[str, Any]) -> dict[str, Any]:

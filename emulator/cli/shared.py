@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from emulator.accounting.records import Records
+    from emulator.api import Result
     from emulator.config.experiment import Experiment
     from emulator.workload.workload import Workload
     from slurm_sim_plugins.manager import Catalogue
@@ -59,6 +60,11 @@ def options(*decorators: Callable[[Command], Command]) -> Callable[[Command], Co
 
     return decorate
 
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+progress_option = click.option(
+    "--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]"
+)
 
 trace_options = options(
     click.option(
@@ -299,6 +305,20 @@ def print_table(table: Any) -> None:
     import shutil
 
     console(width=max(shutil.get_terminal_size().columns, 120), highlight=False).print(table)
+
+
+def print_metrics(result: Result, threshold: float, warm_up: float, as_json: bool, notes: Sequence[str] = ()) -> None:
+    """Print the metrics of a run, as a table with notes under it or as JSON."""
+    from emulator.metrics.summary import summarise
+
+    summary = summarise(result.records, threshold=threshold, warm_up=warm_up)
+    if as_json:
+        print_json({**result.about, "metrics": summary})
+        return
+    from emulator.report.table import run_table
+
+    note = "\n".join(filter(None, (metric_note(threshold, warm_up), *notes)))
+    print_table(run_table(summary, result.about, note=note))
 
 
 def metric_note(threshold: float, warm_up: float) -> str:

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 cluster_options = shared.options(
     click.option(
-        "--slurm-conf",
-        type=click.Path(path_type=Path),
-        help="Take machine and policy from a slurm.conf, and run in Slurm's timing.",
+        "--slurm-conf", type=shared.PATH, help="Take machine and policy from a slurm.conf, and run in Slurm's timing."
     ),
     click.option(
         "--clock",
@@ -36,13 +34,13 @@ cluster_options = shared.options(
     ),
     click.option(
         "--accounts",
-        type=click.Path(path_type=Path),
+        type=shared.PATH,
         multiple=True,
         help="With --slurm-conf: accounts and QOS, a dump of sacctmgr or a script of its commands.  [repeatable]",
     ),
     click.option(
         "--commands",
-        type=click.Path(path_type=Path),
+        type=shared.PATH,
         multiple=True,
         help="With --slurm-conf: operators' commands at their times, lines of SECOND COMMAND, such as 3600 scontrol "
         "update NodeName=n1 State=DRAIN.  [repeatable]",
@@ -109,28 +107,20 @@ def read_site(
 def show_site(
     result: Result, site: Site, accounts: Accounts | None, threshold: float, warm_up: float, as_json: bool
 ) -> None:
-    """Print metrics of a run, and waits by partition and QOS."""
-    from emulator.metrics.summary import summarise
-
-    summary = summarise(result.records, threshold=threshold, warm_up=warm_up)
-    if as_json:
-        shared.print_json({**result.about, "metrics": summary})
-        return
-    from emulator.report.table import run_table
-    from emulator.report.waits import waits_table
-
+    """Print metrics of a run on a cluster, and waits by partition and QOS."""
+    places = {request.id: request.place for request in site.submissions.requests if request.place}
     notes = (
-        shared.metric_note(threshold, warm_up),
         site.submissions.note,
-        _rejected(
-            result.records, {request.id: request.place for request in site.submissions.requests if request.place}
-        ),
+        _rejected(result.records, places),
         *result.about.get("refused", {}).values(),
         _without_effect(site.conf),
         _without_accounts(site.conf, accounts),
     )
-    shared.print_table(run_table(summary, result.about, note="\n".join(filter(None, notes))))
-    shared.print_table(waits_table(result.records, ("partition", "qos")))
+    shared.print_metrics(result, threshold, warm_up, as_json, notes)
+    if not as_json:
+        from emulator.report.waits import waits_table
+
+        shared.print_table(waits_table(result.records, ("partition", "qos")))
 
 
 def check_finished(result: Result, whose: str = "") -> None:

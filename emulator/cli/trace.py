@@ -54,9 +54,9 @@ def trace() -> None:
 
 
 @trace.command()
-@click.argument("trace", type=click.Path(path_type=Path))
+@click.argument("trace", type=shared.PATH)
 @shared.trace_options
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@shared.json_option
 def info(trace: Path, processors: int | None, as_json: bool, **reading: Any) -> None:
     """Say what a trace holds, and what was dropped or changed and why."""
     workload = shared.read_workload(trace, processors=processors, **reading)
@@ -69,7 +69,7 @@ def info(trace: Path, processors: int | None, as_json: bool, **reading: Any) -> 
 
 
 @trace.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=shared.PATH)
 @click.option(
     "--model",
     type=click.Choice(["lublin99", "feitelson96", "jann97"]),
@@ -87,7 +87,7 @@ def info(trace: Path, processors: int | None, as_json: bool, **reading: Any) -> 
 )
 @click.option(
     "--parameters",
-    type=click.Path(path_type=Path),
+    type=shared.PATH,
     help="Parameters of jann97, as trace fit writes them.  [default: those of CTC-SP2, calibrated]",
 )
 @limit_options
@@ -111,14 +111,14 @@ def generate(file: Path, model: str, jobs: int, processors: int, **given: Any) -
 
 
 @trace.command()
-@click.argument("trace", type=click.Path(path_type=Path))
-@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.argument("trace", type=shared.PATH)
+@click.argument("file", type=shared.PATH, required=False)
 @shared.trace_options
 @click.option("--jobs", type=click.IntRange(min=1), help="How many to imitate.  [default: as many as the trace holds]")
 @load_options
 @limit_options
-@click.option("--parameters", type=click.Path(path_type=Path), help="Write the fit to this file, as TOML.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@click.option("--parameters", type=shared.PATH, help="Write the fit to this file, as TOML.")
+@shared.json_option
 def fit(
     trace: Path,
     file: Path | None,

@@ -13,14 +13,14 @@ DIFFERS = 1
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="SCENARIO|FOLDER...", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, metavar="SCENARIO|FOLDER...", type=shared.PATH)
 @click.option(
     "--known",
     "known_file",
-    type=click.Path(path_type=Path),
+    type=shared.PATH,
     help="A list of what is noise in the recordings, and of what they leave out (TOML).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@shared.json_option
 def truth(paths: tuple[Path, ...], known_file: Path | None, as_json: bool) -> None:
     """Run recorded scenarios through the emulator, and show both timelines side by side.
 

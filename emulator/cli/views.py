@@ -330,14 +330,7 @@ def sprio(
     parsable,
 )
 def sshare(
-    look: Look,
-    *,
-    long: bool,
-    with_partitions: bool,
-    form: str | None,
-    style: Style,
-    json_wanted: bool,
-    **which: Any,
+    look: Look, *, long: bool, with_partitions: bool, form: str | None, style: Style, json_wanted: bool, **which: Any
 ) -> None:
     """Show shares and usage as of the last PriorityCalcPeriod before a time, as sshare does."""
     from emulator.views import sshare as view

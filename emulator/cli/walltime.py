@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from emulator.cli import shared
-from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from emulator.walltime.evaluate import Evaluation, Outcome
     from emulator.walltime.log import Log
     from emulator.walltime.schemes import Grid
 
-Value = TypeVar("Value")
 READING = ("filter", "processors_field", "first_submit", "malformed")
 
+
+def _list(name: str, kind: Callable[[str], Any], example: str, help: str) -> Callable[[shared.Command], shared.Command]:
+    return click.option(name, metavar="LIST", callback=shared.comma_list(kind, example), help=help)
+
+
 grid_options = shared.options(
-    click.option("--keys", metavar="LIST", help="Which jobs are similar.  [default: triple,double,user,project]"),
-    click.option("--windows", metavar="LIST", help="How far to look back.  [default: 1m,2m,3m,6m,12m,all]"),
-    click.option("--percentiles", metavar="LIST", help="Of what similar jobs used.  [default: 100,95,90,85,80,70,50]"),
-    click.option("--definitions", metavar="LIST", help="Out of cobalt, nearest, linear.  [default: cobalt]"),
-    click.option("--thresholds", metavar="LIST", help="Least shares of a request to plan with.  [default: 0,0.5]"),
+    _list("--keys", str, "user,project", help="Which jobs are similar.  [default: triple,double,user,project]"),
+    _list("--windows", str, "1m,all", help="How far to look back.  [default: 1m,2m,3m,6m,12m,all]"),
+    _list("--percentiles", float, "95,85,70", help="Of what similar jobs used.  [default: 100,95,90,85,80,70,50]"),
+    _list("--definitions", str, "cobalt,linear", help="Out of cobalt, nearest, linear.  [default: cobalt]"),
+    _list("--thresholds", float, "0,0.5", help="Least shares of a request to plan with.  [default: 0,0.5]"),
     click.option("--min-jobs", type=int, default=10, show_default=True, help="Adjust nothing with fewer similar jobs."),
     click.option("--project", metavar="COLUMN", help="What says a job's project.  [default: project, else group]"),
     click.option("--compiled/--no-compiled", default=None, help="The same sooner.  [default: if numba is installed]"),
-    click.option("--json", "as_json", is_flag=True, help="Print it as JSON."),
-    click.option("--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]"),
+    shared.json_option,
+    shared.progress_option,
 )
 
 
@@ -40,11 +43,11 @@ def walltime() -> None:
 
 
 @walltime.command()
-@click.argument("trace", type=click.Path(path_type=Path))
+@click.argument("trace", type=shared.PATH)
 @grid_options
 @shared.trace_options
-@click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Write one row a scheme.")
-@click.option("--plots", type=click.Path(path_type=Path), help="Draw the paper's figures 4 to 11 into a folder (PNG).")
+@click.option("--csv", "csv_file", type=shared.PATH, help="Write one row a scheme.")
+@click.option("--plots", type=shared.PATH, help="Draw the paper's figures 4 to 11 into a folder (PNG).")
 @click.option("--limit", type=click.IntRange(min=0), default=20, show_default=True, help="Show this many; 0 shows all.")
 def evaluate(
     trace: Path,
@@ -63,7 +66,7 @@ def evaluate(
     slurm-sim walltime evaluate CEA-Curie.swf.gz
     slurm-sim walltime evaluate KTH-SP2.swf.gz --keys user --windows 1m,all --percentiles 95,85,70
     """
-    from emulator.files import check_place, make_folder
+    from emulator.files import check_place, make_folder, write_data
     from emulator.report.walltimetables import evaluation_table
 
     grid = make_grid(given)
@@ -75,7 +78,7 @@ def evaluate(
         make_folder(plots)
     log, evaluation, note = evaluated(trace, grid, project, compiled, progress, given)
     if csv_file is not None:
-        put(csv_file, evaluation.frame().to_csv(index=False, lineterminator="\n").encode())
+        write_data(csv_file, evaluation.frame().to_csv(index=False, lineterminator="\n"))
     if as_json:
         shared.print_json(described(evaluation))
     else:
@@ -85,7 +88,7 @@ def evaluate(
 
 
 @walltime.command()
-@click.argument("trace", type=click.Path(path_type=Path))
+@click.argument("trace", type=shared.PATH)
 @click.option(
     "--max-under",
     type=click.FloatRange(0, 100),
@@ -96,7 +99,7 @@ def evaluate(
 )
 @grid_options
 @shared.trace_options
-@click.option("--write", "experiment", type=click.Path(path_type=Path), help="Write an experiment file (TOML).")
+@click.option("--write", "experiment", type=shared.PATH, help="Write an experiment file (TOML).")
 def advise(
     trace: Path,
     max_under: float,
@@ -144,24 +147,14 @@ def make_grid(given: dict[str, Any]) -> Grid:
     """The grid that the options name; they are taken out."""
     from emulator.walltime.schemes import Grid
 
-    lists = {
-        "keys": _listed(given.pop("keys"), str, "--keys"),
-        "windows": _listed(given.pop("windows"), str, "--windows"),
-        "percentiles": _listed(given.pop("percentiles"), float, "--percentiles"),
-        "definitions": _listed(given.pop("definitions"), str, "--definitions"),
-        "thresholds": _listed(given.pop("thresholds"), float, "--thresholds"),
-    }
+    named = ("keys", "windows", "percentiles", "definitions", "thresholds")
+    lists = {name: given.pop(name) for name in named}
     stated: dict[str, Any] = {name: values for name, values in lists.items() if values is not None}
     return Grid(**stated, min_jobs=given.pop("min_jobs"))
 
 
 def evaluated(
-    trace: Path,
-    grid: Grid,
-    project: str | None,
-    compiled: bool | None,
-    progress: bool | None,
-    given: dict[str, Any],
+    trace: Path, grid: Grid, project: str | None, compiled: bool | None, progress: bool | None, given: dict[str, Any]
 ) -> tuple[Log, Evaluation, str]:
     """Read a trace and evaluate a grid on it; the note says what reading left out."""
     from emulator.walltime.evaluate import evaluate as evaluate_grid
@@ -187,14 +180,12 @@ def described(evaluation: Evaluation) -> dict[str, Any]:
 
 def draw(log: Log, evaluation: Evaluation, grid: Grid, compiled: bool | None, folder: Path) -> None:
     """Draw all figures into a folder."""
-    from emulator.report.style import picture_bytes
+    from emulator.report.style import write_picture
     from emulator.report.walltimeplots import all_figures
     from emulator.walltime.evaluate import distributions
 
-    figures = all_figures(evaluation, distributions(log, grid, compiled))
-    pictures = {name: picture_bytes(figure, "png") for name, figure in figures.items()}
-    for name, data in pictures.items():
-        put(folder / f"{name}.png", data)
+    for name, figure in all_figures(evaluation, distributions(log, grid, compiled)).items():
+        write_picture(figure, folder / f"{name}.png")
         shared.echo(f"Picture: {folder / name}.png", err=True)
 
 
@@ -212,20 +203,3 @@ def write_experiment(
     machine = {"processors": given["processors"]} if given.get("processors") else {}
     content = experiment(chosen, grid.min_jobs, project, {"trace": beside, **reading}, machine)
     write_atomically(file, lambda stream: tomli_w.dump(content, stream))
-
-
-def put(file: Path, data: bytes) -> None:
-    """Write a file."""
-    from emulator.files import write_atomically
-
-    write_atomically(file, lambda stream: stream.write(data))
-
-
-def _listed(text: str | None, kind: Callable[[str], Value], option: str) -> Sequence[Value] | None:
-    """``"1,2"`` as values; None if nothing was given."""
-    if text is None:
-        return None
-    try:
-        return [kind(word.strip()) for word in text.split(",") if word.strip()]
-    except ValueError as error:
-        raise ConfigurationError(f"{option} {text}: write numbers with commas between them") from error

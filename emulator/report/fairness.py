@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from emulator.files import write_atomically
+from emulator.files import write_data
 from emulator.report.numbers import duration_text, printable
 
 if TYPE_CHECKING:
@@ -53,4 +53,4 @@ def write_audit(path: Path, audit: Audit) -> None:
     import pandas as pd
 
     text = pd.DataFrame(audit.columns()).to_csv(index=False, lineterminator="\n")
-    write_atomically(path, lambda stream: stream.write(text.encode()))
+    write_data(path, text)

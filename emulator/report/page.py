@@ -12,7 +12,7 @@ import numpy as np
 
 from emulator.accounting.records import Records
 from emulator.accounting.runfolder import FinishedRun
-from emulator.files import write_atomically
+from emulator.files import write_data
 from emulator.metrics.catalogue import METRICS, Metric
 from emulator.metrics.jobs import THRESHOLD, bounded_slowdown, column, wait
 from emulator.metrics.summary import summarise
@@ -55,8 +55,7 @@ def write_page(run: FinishedRun, path: Path) -> None:
     Raises:
         OutputError: it cannot be written.
     """
-    data = page(run).encode("utf-8", errors="replace")
-    write_atomically(path, lambda stream: stream.write(data))
+    write_data(path, page(run).encode("utf-8", errors="replace"))
 
 
 def page(run: FinishedRun) -> str:

@@ -6,7 +6,10 @@ import io
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from emulator.files import write_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,6 +93,15 @@ def say(axes: Axes, text: str) -> None:
     axes.set_xticks([])
     axes.set_yticks([])
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=MUTED)
+
+
+def write_picture(figure: Figure, path: Path) -> None:
+    """Write a picture, as SVG or PNG by the ending.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    write_data(path, picture_bytes(figure, "svg" if path.suffix == ".svg" else "png"))
 
 
 def picture_bytes(figure: Figure, kind: Literal["svg", "png"] = "svg", *, transparent: bool = False) -> bytes:

@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.files import write_atomically
+from emulator.files import write_data
 from emulator.kinds import TRACE, reads
 from emulator.workload.filters import Mask, Where, clean, find_filter, start_at
 from emulator.workload.logfile import ADVICE, bytes_of, check_malformed, unpacked
@@ -234,7 +234,7 @@ def write_swf(workload: Workload, path: str | os.PathLike[str]) -> None:
     header = _header_lines(workload, labels)
     data = b"".join(_encoded(line) + b"\n" for line in header) + _record_lines(workload, facts).encode("ascii")
     packed = _compressed(data) if file.endswith(".gz") else data
-    write_atomically(Path(file), lambda stream: stream.write(packed))
+    write_data(Path(file), packed)
 
 
 # Reading ------------------------------------------------------------------------------

@@ -287,7 +287,6 @@ def test_a_problem_that_cannot_be_is_refused(line: str, instead: str, kind: type
         (["missing.toml"], InputError, "missing.toml: cannot be read"),
         (["trace.swf", "--skip", "9"], ConfigurationError, "has 4 jobs; leaving out 9"),
         (["trace.swf", "--realtime", "9"], ConfigurationError, "real-time job 9 is not among the jobs"),
-        (["trace.swf", "--realtime", "1;2"], ConfigurationError, "write it as 3,5"),
         (["trace.swf", "--realtime", "1,2,3,4"], InputError, "no batch job"),
         (["trace.swf", "--checkpoint", "soon"], ConfigurationError, "give whole seconds, mira or never"),
         (["trace.swf", "--midplanes", "2", "--processors", "4"], ConfigurationError, "both say what the machine is"),
@@ -297,6 +296,12 @@ def test_a_problem_that_cannot_be_is_refused(line: str, instead: str, kind: type
 def test_options_that_do_not_fit_are_refused(words: list[str], kind: type[Exception], message: str) -> None:
     pytest.importorskip("ortools")
     assert message in refused(kind, *words)
+
+
+def test_real_time_jobs_are_a_list_of_numbers() -> None:
+    done = CliRunner().invoke(slurm_sim, ["optimum", "trace.swf", "--realtime", "1;2"])
+    assert done.exit_code == 2
+    assert "--realtime 1;2: write it as 3,5" in done.output
 
 
 @pytest.mark.usefixtures("no_solver")

@@ -372,7 +372,6 @@ def test_advise_as_json(cli: Cli) -> None:
     ("words", "told"),
     [
         (["evaluate", "log.swf", "--percentiles", "85,101"], "percentile is 101; it goes from 0 to 100"),
-        (["evaluate", "log.swf", "--percentiles", "many"], "--percentiles many: write numbers with commas"),
         (["evaluate", "log.swf", "--keys", "group"], "no key is called 'group'"),
         (["evaluate", "log.swf", "--project", "team"], "log has no column 'team'"),
         (["evaluate", "nowhere.swf"], "nowhere.swf: cannot be read"),
@@ -383,6 +382,11 @@ def test_advise_as_json(cli: Cli) -> None:
 )
 def test_what_cannot_be_done_is_said(cli: Cli, words: list[str], told: str) -> None:
     assert told in str(cli(*words, code=2).exception)
+
+
+def test_a_list_of_other_words_is_refused(cli: Cli) -> None:
+    done = cli("evaluate", "log.swf", "--percentiles", "many", code=2)
+    assert "--percentiles many: write it as 95,85,70" in done.output
 
 
 def test_several_definitions_are_not_drawn(cli: Cli) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +30,12 @@ FOR_TRACES = ("midplanes", "blocks", "skip", "jobs", "realtime", "checkpoint")
 problem_options = shared.options(
     click.option("--skip", type=click.IntRange(min=0), help="Leave out so many jobs at the beginning of a trace."),
     click.option("--jobs", type=click.IntRange(min=1), help="Take so many jobs of a trace.  [default: all]"),
-    click.option("--realtime", metavar="ID,ID...", help="The real-time jobs of a trace.  [default: none]"),
+    click.option(
+        "--realtime",
+        metavar="ID,ID...",
+        callback=shared.comma_list(int, "3,5"),
+        help="The real-time jobs of a trace.  [default: none]",
+    ),
     click.option(
         "--checkpoint",
         metavar="SECONDS",
@@ -41,7 +45,7 @@ problem_options = shared.options(
     click.option(
         "--midplanes", type=click.IntRange(min=1), help="Blocks of 1, 2, 4 ... of so many midplanes of 512 nodes."
     ),
-    click.option("--blocks", type=click.Path(path_type=Path), help="The blocks of a file, in Cobalt's XML or TOML."),
+    click.option("--blocks", type=shared.PATH, help="The blocks of a file, in Cobalt's XML or TOML."),
     click.option(
         "--bound",
         type=float,
@@ -82,7 +86,7 @@ solver_options = shared.options(
 
 
 @click.command()
-@click.argument("workload", type=click.Path(path_type=Path))
+@click.argument("workload", type=shared.PATH)
 @click.option(
     "--policy",
     "policies",
@@ -94,7 +98,7 @@ solver_options = shared.options(
 @solver_options
 @click.option(
     "--picture",
-    type=click.Path(path_type=Path),
+    type=shared.PATH,
     default=Path("slurm-sim-optimum.png"),
     show_default=True,
     help="Where to draw the schedule (PNG or SVG, by the ending).",
@@ -127,8 +131,8 @@ def optimum(
     slurm-sim optimum problem.toml
     slurm-sim optimum KTH-SP2.swf.gz --skip 1000 --jobs 7 --policy sched/easy
     """
-    from emulator.files import check_place, write_atomically
-    from emulator.report.style import picture_bytes
+    from emulator.files import check_place
+    from emulator.report.style import write_picture
     from slurm_sim_studies.optimum.files import exact
     from slurm_sim_studies.optimum.policies import preemption_of, standing
     from slurm_sim_studies.report import optimum as report
@@ -151,8 +155,7 @@ def optimum(
     results = {name: result.records for name, result in simulated.items()}
     best = solve(case, list(results.values()), solver, seconds, workers, loosest)
     standings = [standing(name, best.problem, records) for name, records in results.items()]
-    data = picture_bytes(report.gantt(best), "svg" if picture.suffix == ".svg" else "png")
-    write_atomically(picture, lambda stream: stream.write(data))
+    write_picture(report.gantt(best), picture)
     if as_json:
         lost = {"dropped": [vars(each) for each in jobs.dropped], "changed": [vars(each) for each in jobs.changed]}
         shared.print_json({**report.data(best, standings), **lost})
@@ -238,7 +241,7 @@ def read(path: Path, config: Config, wanted: dict[str, Any], reading: dict[str, 
     case = case_of(
         jobs,
         machine_of(whole, config, wanted),
-        realtime=numbers_of(wanted["realtime"]),
+        realtime=wanted["realtime"] or (),
         checkpoint=checkpoint_of(wanted["checkpoint"]),
         kill_at_limit=config.kill_at_limit,
     )
@@ -262,18 +265,6 @@ def machine_of(workload: Workload, config: Config, wanted: dict[str, Any]) -> in
     if workload.machine is None:
         raise ConfigurationError(f"{workload.name} does not say how large the machine is; give --processors")
     return workload.machine
-
-
-def numbers_of(text: str | None) -> Collection[int]:
-    """``3,5`` to numbers.
-
-    Raises:
-        ConfigurationError: it is no list of numbers.
-    """
-    try:
-        return {int(word) for word in (text or "").split(",") if word.strip()}
-    except ValueError as error:
-        raise ConfigurationError(f"--realtime {text}: write it as 3,5") from error
 
 
 def checkpoint_of(text: str | None) -> int | str | None:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from slurm_sim_studies.commands.runs import Made, Runs
 
 Options = Callable[[Callable[..., None]], Callable[..., None]]
-A_PATH = click.Path(path_type=Path)
 AT_LEAST_ONE = click.IntRange(min=1)
 
 
@@ -56,7 +55,7 @@ def percent(word: str) -> int:
 def traces(files: str, required: bool = True) -> Options:
     """Where the logs of a study are."""
     return click.option(
-        "--traces", type=A_PATH, envvar="SLURM_SIM_TRACES", required=required, help=f"Folder of the logs ({files}"
+        "--traces", type=shared.PATH, envvar="SLURM_SIM_TRACES", required=required, help=f"Folder of the logs ({files}"
     )
 
 
@@ -104,7 +103,7 @@ STUDIES = (
             traces("mira_2018-08_2018-12.csv.gz, CTC-SP2-1996-3.1-cln.swf.gz and so on).", required=False),
             workloads("Mira, CTC, SDSC-BLUE or CEA-Curie"),
             click.option(
-                "--trace", "own", type=A_PATH, multiple=True, help="A log of your own instead, such as Intrepid."
+                "--trace", "own", type=shared.PATH, multiple=True, help="A log of your own instead, such as Intrepid."
             ),
             click.option("--others", is_flag=True, help="Also walltime/last_two and walltime/recent_average."),
         ),
@@ -221,12 +220,12 @@ STUDIES = (
     ),
 )
 
-out_option = click.option("--out", type=A_PATH, help="Write Markdown, JSON and pictures into a folder.")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+out_option = click.option("--out", type=shared.PATH, help="Write Markdown, JSON and pictures into a folder.")
+json_option = shared.json_option
 run_options = shared.options(
-    click.option("--keep", type=A_PATH, help="Keep results in a folder, to go on from there."),
+    click.option("--keep", type=shared.PATH, help="Keep results in a folder, to go on from there."),
     worker_options,
-    click.option("--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]"),
+    shared.progress_option,
 )
 
 
@@ -270,14 +269,14 @@ def _runs(given: dict[str, Any]) -> Iterator[Runs]:
 
 def _write(out: Path, made: Made) -> None:
     """Write what a study gave into a folder."""
-    from emulator.cli.walltime import put
-    from emulator.report.style import picture_bytes
+    from emulator.files import write_data
+    from emulator.report.style import write_picture
 
     text = json.dumps(shared.plain(made.data), indent=2, allow_nan=False) + "\n"
-    put(out / "tables.md", made.page.encode())
-    put(out / "tables.json", text.encode())
+    write_data(out / "tables.md", made.page)
+    write_data(out / "tables.json", text)
     for name, figure in made.pictures().items():
-        put(out / f"{name}.png", picture_bytes(figure, "png"))
+        write_picture(figure, out / f"{name}.png")
 
 
 def _show(made: Made) -> None:

@@ -29,7 +29,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from emulator.files import write_atomically
+from emulator.files import write_data
 from emulator.workload.models import common
 from emulator.workload.models.hyper_erlang import HyperErlang
 from slurm_sim_plugins.errors import ConfigurationError, InputError
@@ -144,7 +144,7 @@ def write_parameters(parameters: Jann97Parameters, path: Path) -> None:
     import tomli_w
 
     data = {"source": parameters.source, "range": [_plain(each) for each in parameters.ranges]}
-    write_atomically(path, lambda stream: stream.write(tomli_w.dumps(data).encode()))
+    write_data(path, tomli_w.dumps(data))
 
 
 def _plain(each: SizeRange) -> dict[str, Any]:
