@@ -70,10 +70,11 @@ class Rank(IntEnum):
     LIMIT = 0
     SUBMISSION = 1
     OTHER = 2
-    PASS = 3
+    WAKE = 3
+    PASS = 4
 
 
-IN_THEIR_ORDER = {Rank.LIMIT: Rank.OTHER, Rank.SUBMISSION: Rank.OTHER, Rank.OTHER: Rank.OTHER, Rank.PASS: Rank.PASS}
+IN_THEIR_ORDER = {rank: Rank.PASS if rank is Rank.PASS else Rank.OTHER for rank in Rank}
 """Where a pass follows all that happens at one time, it happens in the order in which it was scheduled."""
 EACH_BY_ITSELF = {rank: rank for rank in Rank}
 
@@ -201,7 +202,7 @@ class Controller:
         # Under the ideal clock: what happens in a pass is seen by that pass, and needs no other.
         self._passing = False
         self._ranks = EACH_BY_ITSELF if passes == "event" else IN_THEIR_ORDER
-        self._alone = (Rank.SUBMISSION, Rank.OTHER) if passes == "event" else ()
+        self._alone = (Rank.SUBMISSION, Rank.OTHER, Rank.WAKE) if passes == "event" else ()
         # The last pass before the first submission: half a delay ago, for want of better knowledge.
         self._last_main = -self.parameters.batch_sched_delay / 2
         self._to_come = len(requests) + len(actions)
@@ -527,7 +528,7 @@ class Controller:
         """Have the queue looked at again at some times to come."""
         for at in times:
             if self.cluster.now <= at < math.inf:
-                self._at(at, self._wake)
+                self._at(at, self._wake, Rank.WAKE)
 
     # What a test of a plugin asks for
 

@@ -149,3 +149,12 @@ def test_the_papers_preset_wants_other_nodes(tmp_path: Path) -> None:
     names = [f"--set={name}/realtime.jobs=partition=beam" for name in ("sched", "preempt")]
     ran = CliRunner().invoke(slurm_sim, [*words, "--select", "select/cons_tres", *names])
     assert ran.exit_code == 0, ran.output
+
+
+@pytest.mark.parametrize("passes", ["batch", "event"])
+def test_what_ends_as_a_job_becomes_late_makes_room_for_it(passes: str) -> None:
+    """Job 3 with its limit of 60 s is late 30 s after its submission, when job 4 ends, which began since."""
+    rows = [(1, 0, 80, "-n4 -t5"), (2, 0, 300, "-n4 -t10"), (4, 60, 20, "-n4 -t1"), (3, 70, 60, "-n4 -t1 -pbeam")]
+    result = simulated(rows, {**BY_PARTITION, "narrow_short": 1.5}, passes=passes, tier=1)
+    found = {job: (start, end) for job, _, start, end, _ in run_rows(result)}
+    assert found == {1: (0, 80), 2: (0, 300), 3: (100, 160), 4: (80, 100)}
