@@ -16,7 +16,7 @@ from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import IO
 
-from slurm_sim_plugins.errors import OutputError
+from slurm_sim_plugins.errors import InputError, OutputError
 
 LARGEST = 1 << 28
 """Bytes of a file that is read whole: run.toml, a list of runs, a manifest."""
@@ -67,6 +67,27 @@ def read_kept(path: Path, folder: Path | None = None) -> bytes:
         if os.fstat(stream.fileno()).st_size > LARGEST:
             raise OSError(errno.EFBIG, f"holds more than {LARGEST:,} bytes", str(path))
         return stream.read()
+
+
+def read_input(path: Path, most: int | None = None, what: str = "") -> bytes:
+    """All of a file that a user names.
+
+    Args:
+        path: the file.
+        most: more MiB than that ``what`` never has, such as ``no scenario is``.
+        what: ends the message.
+
+    Raises:
+        InputError: it cannot be read, or holds more.
+    """
+    try:
+        with path.open("rb") as stream:
+            content = stream.read() if most is None else stream.read((most << 20) + 1)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if most is not None and len(content) > most << 20:
+        raise InputError(f"{path}: is larger than {most} MiB: {what}")
+    return content
 
 
 def make_folder(folder: Path) -> None:

@@ -54,7 +54,6 @@ of the folders that the user named.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -65,22 +64,14 @@ from emulator.campaign.measure import GROUPS, OF, Metrics
 from emulator.campaign.places import Places
 from emulator.campaign.slurm import REPLAYED
 from emulator.campaign.variants import RANGE, check_count, values_of
-from emulator.config.experiment import (
-    PREEMPTION,
-    READING,
-    SIMULATION,
-    Experiment,
-    check_keys,
-    check_kind,
-    check_table,
-    read_experiment,
-)
+from emulator.config.experiment import PREEMPTION, READING, SIMULATION, Experiment, read_experiment
 from emulator.config.options import Clock
 from emulator.config.presets import presets
+from emulator.config.tables import check_keys, check_kind, check_table, parse_toml, text_of_toml
 from emulator.kinds import TOML, reads
 from emulator.metrics.catalogue import METRICS
 from emulator.workload.filters import FILTERS
-from slurm_sim_plugins.errors import ConfigurationError, InputError
+from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.manager import slots_for
 
 TABLES = ("campaign", "workloads", "policies", "simulation", "preemption", "preset")
@@ -188,13 +179,7 @@ def read_campaign(path: Path, folders: Sequence[Path] = ()) -> Campaign:
         InputError: it cannot be read, is not TOML, or names a file that is not there.
         ConfigurationError: an unknown table or key, a value that cannot be.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not TOML: {error}") from error
-    return parse_campaign(text, path, folders)
+    return parse_campaign(text_of_toml(path), path, folders)
 
 
 def parse_campaign(text: str, path: Path, folders: Sequence[Path] = ()) -> Campaign:
@@ -204,10 +189,7 @@ def parse_campaign(text: str, path: Path, folders: Sequence[Path] = ()) -> Campa
         InputError: it is not TOML, or names a file that is not there.
         ConfigurationError: an unknown table or key, a value that cannot be.
     """
-    try:
-        data = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: is not TOML: {error}") from error
+    data = parse_toml(text, path)
     check_keys(path, "", data, TABLES)
     tables = {name: check_table(path, name, data.get(name, {})) for name in TABLES}
     for name in ("workloads", "policies"):

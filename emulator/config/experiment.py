@@ -32,8 +32,7 @@ on the command line, or the plugin is installed.
 from __future__ import annotations
 
 import logging
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -41,9 +40,9 @@ from typing import Any, get_type_hints
 from emulator.config.options import DECIDED
 from emulator.config.preemption import Preemption
 from emulator.config.presets import PREFIX, preset
+from emulator.config.tables import check_keys, check_kind, check_table, check_values, read_toml
 from emulator.kinds import TOML, reads
-from slurm_sim_plugins.errors import ConfigurationError, InputError, meant
-from slurm_sim_plugins.manager import WORDS
+from slurm_sim_plugins.errors import ConfigurationError
 
 READING = {
     "filter": str,
@@ -143,7 +142,7 @@ def read_experiment(path: Path) -> Experiment:
     slots = {slot: check_kind(path, "slots", slot, name, str) for slot, name in tables["slots"].items()}
     return Experiment(
         trace=path.parent / trace if trace is not None else None,
-        reading=check_values(path, "workload", workload, READING),
+        reading=check_values(path, "workload", workload, READING, ("trace",)),
         slots=slots,
         plugins=plugins,
         simulation=check_values(path, "simulation", tables["simulation"], SIMULATION),
@@ -161,62 +160,3 @@ def _texts(path: Path, accounts: Mapping[str, Any], key: str) -> tuple[str, ...]
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise ConfigurationError(f"{path}: accounts.{key} takes a list of texts, not {values!r}")
     return tuple(values)
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """What a TOML file says.
-
-    Raises:
-        InputError: it cannot be read, or is not TOML (with the line).
-    """
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: is not TOML: {error}") from error
-
-
-def check_values(path: Path, table: str, values: Mapping[str, Any], kinds: Mapping[str, type]) -> dict[str, Any]:
-    """The values of a table, each of its kind.
-
-    Raises:
-        ConfigurationError: an unknown key, or a value of another kind.
-    """
-    check_keys(path, f"{table}.", values, [*kinds, *(["trace"] if table == "workload" else [])])
-    return {key: check_kind(path, table, key, value, kinds[key]) for key, value in values.items()}
-
-
-def check_kind(path: Path, table: str, key: str, value: Any, kind: type) -> Any:
-    """The value, if it is of this kind.
-
-    Raises:
-        ConfigurationError: it is not.
-    """
-    accepted = (int, float) if kind is float else kind
-    if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
-        raise ConfigurationError(f"{path}: {table}.{key} takes {WORDS[kind]}, not {value!r}")
-    return value
-
-
-def check_table(path: Path, name: str, value: Any) -> dict[str, Any]:
-    """The value, if it is a table.
-
-    Raises:
-        ConfigurationError: it is not.
-    """
-    if not isinstance(value, dict):
-        raise ConfigurationError(f"{path}: {name} is a table, [{name}], not {value!r}")
-    return value
-
-
-def check_keys(path: Path, prefix: str, values: Iterable[str], known: Iterable[str]) -> None:
-    """Check that all keys are known.
-
-    Raises:
-        ConfigurationError: one is not; says which was probably meant.
-    """
-    for key in values:
-        if key not in known:
-            guess = meant(key, known)
-            raise ConfigurationError(f"{path}: there is no key {prefix}{key}{guess}; known are {', '.join(known)}")

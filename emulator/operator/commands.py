@@ -15,12 +15,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emulator.kinds import COMMANDS, reads
 from emulator.operator.scontrol import check, scontrol
 from emulator.workload.events import seconds_of
+from emulator.workload.logfile import bytes_of, text_of
 from slurm_sim_plugins.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,12 +60,8 @@ def read_commands(path: str | os.PathLike[str]) -> list[TimedCommand]:
     Raises:
         InputError: the file cannot be read, or a line has no second or no command that is known (with file and line).
     """
-    file = Path(path)
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: cannot be read: {error}") from error
-    return list(_commands(lines, os.fspath(path)))
+    file = os.fspath(path)
+    return list(_commands(text_of(file, bytes_of(file), "a file of commands").splitlines(), file))
 
 
 def _commands(lines: list[str], name: str) -> Iterator[TimedCommand]:

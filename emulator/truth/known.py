@@ -42,7 +42,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from emulator.config.experiment import read_toml
+from emulator.config.tables import read_toml
 from emulator.workload.scenario import LONGEST
 from slurm_sim_plugins.errors import InputError
 

@@ -8,16 +8,14 @@ processor of the workload is a node.
 
 from __future__ import annotations
 
-import csv
 import os
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from emulator.workload.filters import find_filter
-from emulator.workload.logfile import ADVICE, bytes_of, check_malformed, text_of, workload_of
+from emulator.workload.logfile import ADVICE, bytes_of, check_malformed, csv_rows, has_columns, text_of, workload_of
 from emulator.workload.workload import LARGEST_SECONDS, Dropped, Workload
 from slurm_sim_plugins.errors import InputError
 
@@ -81,20 +79,17 @@ def read_alcf(
 
 def looks_like_alcf(head: str) -> bool:
     """Whether the beginning of a file is a line with the names of the columns."""
-    names = next(csv.reader(head.splitlines()[:1]), [])
-    return {"submit_time", "wall_time", "node_num"} <= set(names)
+    return has_columns(head, "submit_time", "wall_time", "node_num")
 
 
 def _rows(file: str, text: str, malformed: str) -> tuple[list[int], list[Row], tuple[Dropped, ...]]:
     """The records, each with the number of its line, and the lines that were left out."""
-    reader = _lines(file, text)
-    names = next(reader, (0, []))[1]
-    _check_columns(file, names)
+    names, lines = csv_rows(file, text, [*WHOLE.values(), *TIMES.values()])
     numbers: list[int] = []
     rows: list[Row] = []
     bad: list[int] = []
     line_of: dict[float | str, int] = {}
-    for number, words in reader:
+    for number, words in lines:
         try:
             row = _record(names, words)
             if row["id"] in line_of:
@@ -111,27 +106,6 @@ def _rows(file: str, text: str, malformed: str) -> tuple[list[int], list[Row], t
         raise InputError(f"{file}: the file holds no job; is it a log as CSV?")
     dropped = (Dropped("malformed line or job number used before", len(bad), f"{file}:{bad[0]}"),) if bad else ()
     return numbers, rows, dropped
-
-
-def _lines(file: str, text: str) -> Iterator[tuple[int, list[str]]]:
-    """The lines that are not empty, each with its number."""
-    reader = csv.reader(text.splitlines(), strict=True)
-    try:
-        for words in reader:
-            if words:
-                yield reader.line_num, words
-    except csv.Error as error:
-        raise InputError(f"{file}:{reader.line_num}: the line is not CSV: {error}") from error
-
-
-def _check_columns(file: str, names: list[str]) -> None:
-    needed = [*WHOLE.values(), *TIMES.values()]
-    missing = [name for name in needed if name not in names]
-    if missing:
-        raise InputError(
-            f"{file}:1: there is no column {', '.join(missing)}; the first line names the columns, "
-            f"among them {', '.join(needed)}"
-        )
 
 
 def _record(names: list[str], words: list[str]) -> Row:

@@ -16,17 +16,17 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from emulator.workload.alcf import MACHINES
 from emulator.workload.filters import find_filter
 from emulator.workload.logfile import ADVICE, bytes_of, check_malformed, text_of, workload_of
+from emulator.workload.sacct.times import zone_of
 from emulator.workload.workload import LARGEST_SECONDS, Dropped, Workload
-from slurm_sim_plugins.errors import ConfigurationError, InputError
+from slurm_sim_plugins.errors import InputError
 
 LINE = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d);([A-Z]{1,4});([^;]*);(.*)")
 DATE = "%m/%d/%Y %H:%M:%S"
@@ -104,7 +104,7 @@ def read_cobalt(
     check_malformed(malformed)
     file = os.fspath(path)
     raw = bytes_of(file)
-    log = _Log(file, _zone(zone), malformed == "drop")
+    log = _Log(file, zone_of(zone), malformed == "drop")
     log.read(text_of(file, raw, "a log of Cobalt"))
     jobs, dropped = log.ended()
     machine = _machine(file) if machine is None else machine
@@ -293,13 +293,6 @@ def _columns(jobs: Mapping[int, _JobEvents], locations: bool) -> dict[str, np.nd
 
 
 # Files --------------------------------------------------------------------------------
-
-
-def _zone(name: str) -> tzinfo:
-    try:
-        return UTC if name == "UTC" else ZoneInfo(name)
-    except (KeyError, OSError, ValueError) as error:
-        raise ConfigurationError(f"zone is {name!r}; give one such as UTC or America/Chicago") from error
 
 
 def _name_of(file: str) -> str:

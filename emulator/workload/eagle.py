@@ -9,17 +9,16 @@ are the tasks of one array, in their order.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 
 from emulator.config.slurm.model import GresCount
-from emulator.workload.logfile import ADVICE, bytes_of, check_malformed, text_of
+from emulator.workload.logfile import ADVICE, bytes_of, check_malformed, csv_rows, has_columns, text_of
 from emulator.workload.request import JobRequest
 from emulator.workload.sacct.jobs import FAILED, Remarks
 from emulator.workload.sacct.reading import in_order, name_of
@@ -75,8 +74,10 @@ def read_eagle(path: str | os.PathLike[str], *, zone: str = ZONE, malformed: str
     good: list[tuple[int, _Row]] = []
     unusable: list[Unusable] = []
     read = 0
-    for number, words in _rows(file, text_of(file, raw, "a log as CSV")):
+    names, lines = csv_rows(file, text_of(file, raw, "a log as CSV"), COLUMNS)
+    for number, values in lines:
         read += 1
+        words = dict(zip(names, values, strict=False)) if len(values) <= len(names) else {}
         try:
             good.append((number, _Row(words, zone_of(zone))))
         except _NotUsableError as problem:
@@ -103,22 +104,7 @@ def read_eagle(path: str | os.PathLike[str], *, zone: str = ZONE, malformed: str
 
 def looks_like_eagle(head: str) -> bool:
     """Whether the beginning of a file is a line with the names of the columns."""
-    return {"wallclock_req", "nodes_req", "submit_time"} <= set(next(csv.reader(head.splitlines()[:1]), []))
-
-
-def _rows(file: str, text: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows by name of column, each with the number of its last line; a row of another length has what it has."""
-    reader = csv.reader(text.splitlines(keepends=True), strict=True)
-    try:
-        names = next(reader, [])
-        missing = [name for name in COLUMNS if name not in names]
-        if missing:
-            raise InputError(f"{file}:1: there is no column {', '.join(missing)}; the first line names the columns")
-        for words in reader:
-            if words:
-                yield reader.line_num, dict(zip(names, words, strict=False)) if len(words) <= len(names) else {}
-    except csv.Error as error:
-        raise InputError(f"{file}:{reader.line_num}: the line is not CSV: {error}") from error
+    return has_columns(head, "wallclock_req", "nodes_req", "submit_time")
 
 
 class _Row:

@@ -11,17 +11,14 @@ until its limit ends it), ``--uid`` for whom, ``-jid`` with which id; the rest i
 
 from __future__ import annotations
 
-import gzip
 import math
 import os
 import shlex
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import TextIO
 
 from emulator.kinds import EVENTS, reads
+from emulator.workload.logfile import bytes_of, text_of
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import InputError
@@ -43,18 +40,14 @@ def read_events(path: str | os.PathLike[str]) -> list[JobRequest]:
     Raises:
         InputError: the file cannot be read, or a line is no submission (with file and line).
     """
-    file = Path(path)
-    try:
-        with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as stream:
-            return list(_requests(stream, os.fspath(path)))
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise InputError(f"{file}: cannot be read: {error}") from error
+    file = os.fspath(path)
+    return list(_requests(text_of(file, bytes_of(file), "a file of submission events").splitlines(), file))
 
 
-def _requests(stream: TextIO, name: str) -> Iterator[JobRequest]:
+def _requests(texts: Iterable[str], name: str) -> Iterator[JobRequest]:
     lines: dict[int, int] = {}
     number = 0
-    for place, line in enumerate(stream, 1):
+    for place, line in enumerate(texts, 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         try:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import hashlib
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from emulator.files import read_input
 from emulator.workload.filters import clean, find_filter, start_at
 from emulator.workload.workload import Dropped, Workload
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
 GZIP_MAGIC = b"\x1f\x8b"
+HEAD_BYTES = 4096
+"""So much of a file is looked at to tell what it is."""
 MALFORMED = ("error", "drop")
 """What to do with a line that is no record: end there, or leave it out and count it."""
 ADVICE = 'correct the line, or leave such lines out with --malformed drop (in Python: malformed="drop")'
@@ -29,10 +33,7 @@ def bytes_of(file: str) -> bytes:
     Raises:
         InputError: it cannot be read.
     """
-    try:
-        return Path(file).read_bytes()
-    except (OSError, ValueError) as error:
-        raise InputError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    return read_input(Path(file))
 
 
 def unpacked(file: str, raw: bytes) -> bytes:
@@ -69,6 +70,55 @@ def text_of(file: str, raw: bytes, kind: str) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(f"{file}:{line}: the line is not text in UTF-8; is it {kind}?") from error
+
+
+def csv_rows(file: str, text: str, needed: Sequence[str]) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """The names of the columns of a log as CSV, and its lines that are not empty, each with its number.
+
+    Args:
+        file: its name, for messages.
+        text: what is in it.
+        needed: columns that there must be.
+
+    Raises:
+        InputError: a column is missing, or (while lines are taken) a line is not CSV.
+    """
+    lines = _csv_lines(file, text)
+    names = next(lines, (0, []))[1]
+    missing = [name for name in needed if name not in names]
+    if missing:
+        raise InputError(
+            f"{file}:1: there is no column {', '.join(missing)}; the first line names the columns, "
+            f"among them {', '.join(needed)}"
+        )
+    return names, lines
+
+
+def _csv_lines(file: str, text: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(text.splitlines(keepends=True), strict=True)
+    try:
+        for words in reader:
+            if words:
+                yield reader.line_num, words
+    except csv.Error as error:
+        raise InputError(f"{file}:{reader.line_num}: the line is not CSV: {error}") from error
+
+
+def first_line(file: str) -> str:
+    """The first line of a file, as far as it can be read; the reader will say what is wrong with it."""
+    try:
+        with Path(file).open("rb") as stream:
+            data = stream.read(HEAD_BYTES)
+        if data.startswith(GZIP_MAGIC):
+            data = zlib.decompressobj(31).decompress(data, HEAD_BYTES)
+    except (OSError, ValueError, zlib.error):
+        return ""
+    return data.decode("utf-8-sig", errors="replace").partition("\n")[0]
+
+
+def has_columns(line: str, *names: str) -> bool:
+    """Whether a line names these columns of CSV."""
+    return set(names) <= set(next(csv.reader(line.splitlines()[:1]), []))
 
 
 def check_malformed(malformed: str) -> None:

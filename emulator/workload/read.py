@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import zlib
-from pathlib import Path
 from typing import Any
 
 from emulator.workload.alcf import looks_like_alcf, read_alcf
 from emulator.workload.cobalt import looks_like_cobalt, read_cobalt
-from emulator.workload.logfile import GZIP_MAGIC
+from emulator.workload.logfile import first_line
 from emulator.workload.sites import looks_like_site_log, read_site_workload
 from emulator.workload.swf import read_swf
 from emulator.workload.variations import Variation, vary
@@ -18,8 +16,6 @@ from slurm_sim_plugins.errors import ConfigurationError
 
 ENDINGS = (".csv", ".csv.gz")
 COBALT_ENDINGS = (".cobalt.log", ".cobalt.log.gz")
-HEAD_BYTES = 4096
-"""So much of a file is looked at."""
 
 
 def read_trace(
@@ -56,7 +52,7 @@ def read_trace(
 
 def _read(file: str, options: dict[str, Any]) -> Workload:
     """Read a trace as what it seems to be."""
-    head = _head(file)
+    head = first_line(file)
     cobalt = file.lower().endswith(COBALT_ENDINGS) or looks_like_cobalt(head)
     site = looks_like_site_log(head)
     if not (cobalt or site or file.lower().endswith(ENDINGS) or looks_like_alcf(head)):
@@ -66,15 +62,3 @@ def _read(file: str, options: dict[str, Any]) -> Workload:
     if site:
         return read_site_workload(file, **options)
     return read_cobalt(file, **options) if cobalt else read_alcf(file, **options)
-
-
-def _head(file: str) -> str:
-    """The first line, as far as it can be read; the reader will say what is wrong with a file."""
-    try:
-        with Path(file).open("rb") as stream:
-            data = stream.read(HEAD_BYTES)
-        if data.startswith(GZIP_MAGIC):
-            data = zlib.decompressobj(31).decompress(data, HEAD_BYTES)
-    except (OSError, ValueError, zlib.error):
-        return ""
-    return data.decode("utf-8-sig", errors="replace").partition("\n")[0]

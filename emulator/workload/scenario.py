@@ -35,6 +35,7 @@ from emulator.config.slurm import SlurmConf, parse_slurm_conf
 from emulator.config.slurm.duration import limit_seconds
 from emulator.config.slurm.hostlist import expand
 from emulator.config.slurm.place import Place
+from emulator.files import read_input
 from emulator.kinds import SCENARIO, reads
 from emulator.workload.sbatch import BatchOptions, parse_sbatch
 from slurm_sim_plugins.errors import ConfigurationError, InputError, meant
@@ -46,8 +47,8 @@ T = TypeVar("T")
 
 NOT_SUBMITTED = "(array task or het component)"
 """In the place of arguments: a job that Slurm made of another submission."""
-LARGEST_FILE = 1 << 24
-"""Bytes; no recording is larger."""
+LARGEST_FILE = 16
+"""MiB; no recording is larger."""
 LARGEST_NUMBER = 1 << 40
 """No id, priority or length of a job is as large."""
 LONGEST = 7 * 86_400.0
@@ -295,14 +296,7 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
         InputError: it cannot be read, or is no scenario (with file and line).
     """
     path = Path(path)
-    try:
-        with path.open("rb") as stream:
-            content = stream.read(LARGEST_FILE + 1)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    if len(content) > LARGEST_FILE:
-        raise InputError(f"{path}: is larger than {LARGEST_FILE >> 20} MiB: no scenario is")
-    return _scenario(_Tree.of(content, str(path)))
+    return _scenario(_Tree.of(read_input(path, LARGEST_FILE, "no scenario is"), str(path)))
 
 
 class _Tree:

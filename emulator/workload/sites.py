@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from emulator.workload.eagle import looks_like_eagle, read_eagle
-from emulator.workload.logfile import bytes_of, unpacked, workload_of
+from emulator.workload.logfile import bytes_of, first_line, workload_of
 from emulator.workload.sacct import looks_like_sacct, read_sacct
 from emulator.workload.sitelog import LoggedJob, SiteLog
 from emulator.workload.workload import Dropped, Workload
@@ -24,12 +24,8 @@ def looks_like_site_log(head: str) -> bool:
 
 
 def is_site_log(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is such a log.
-
-    Raises:
-        InputError: it cannot be read.
-    """
-    return looks_like_site_log(_head(os.fspath(path)))
+    """Whether a file is such a log, by its first line."""
+    return looks_like_site_log(first_line(os.fspath(path)))
 
 
 def read_site_log(
@@ -48,7 +44,7 @@ def read_site_log(
         ConfigurationError: an argument that cannot be used.
     """
     where = {} if zone is None else {"zone": zone}
-    if looks_like_eagle(_head(os.fspath(path))):
+    if looks_like_eagle(first_line(os.fspath(path))):
         return read_eagle(path, malformed=malformed, **where)
     return read_sacct(path, malformed=malformed, separator=separator, **where)
 
@@ -91,11 +87,6 @@ def read_site_workload(
         filter=filter,
         first_submit=first_submit,
     )
-
-
-def _head(file: str) -> str:
-    """The first line, or what can be read of it; the reader will say what is wrong with the rest."""
-    return unpacked(file, bytes_of(file)).partition(b"\n")[0].decode("utf-8-sig", errors="replace")
 
 
 def _columns(log: SiteLog) -> dict[str, np.ndarray[Any, Any]]:

@@ -31,11 +31,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from emulator.config.experiment import read_toml
+from emulator.config.tables import check_keys, read_toml
 from emulator.workload.variations import REALTIME
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.blocks import MIDPLANE, Blocks, aligned, doubling_sizes
-from slurm_sim_plugins.errors import ConfigurationError, InputError, meant
+from slurm_sim_plugins.errors import ConfigurationError, InputError
 from slurm_sim_studies.optimum.problem import BOUND, LEAST_PART, Job, Problem, mira_checkpoint
 from slurm_sim_studies.optimum.weights import LARGEST_SUM
 
@@ -72,7 +72,7 @@ def read_case(path: Path) -> Case:
         ConfigurationError: an unknown key, a value of another kind, a machine that is none.
     """
     data = read_toml(path)
-    _known(f"{path}", data, "file")
+    check_keys(path, "", data, KEYS["file"])
     rows = data.get("job", [])
     if not isinstance(rows, list) or not rows or not all(isinstance(row, Mapping) for row in rows):
         raise InputError(f"{path}: there is no job; give each a table [[job]]")
@@ -86,7 +86,7 @@ def read_case(path: Path) -> Case:
 def _machine(where: str, data: Any) -> int | Blocks:
     if not isinstance(data, Mapping) or ("processors" in data) == ("midplanes" in data):
         raise ConfigurationError(f"{where}: give a table [machine] with either processors or midplanes")
-    _known(where, data, "machine")
+    check_keys(where, "", data, KEYS["machine"])
     if "processors" in data:
         if "nodes_per_midplane" in data:
             raise ConfigurationError(f"{where}: nodes_per_midplane is for a machine of midplanes")
@@ -102,7 +102,7 @@ def blocks_of(midplanes: int, nodes: int = MIDPLANE) -> Blocks:
 
 
 def _job(where: str, row: Mapping[str, Any]) -> Job:
-    _known(where, row, "job")
+    check_keys(where, "", row, KEYS["job"])
     missing = [key for key in NEEDED if key not in row]
     if missing:
         raise InputError(f"{where}: {missing[0]} is missing; a job needs {', '.join(NEEDED)}")
@@ -156,13 +156,6 @@ def exact(value: float, where: str) -> Fraction:
         return Fraction(repr(value))
     except ValueError as error:
         raise ConfigurationError(f"{where} takes a finite number, not {value}") from error
-
-
-def _known(where: str, data: Mapping[str, Any], kind: str) -> None:
-    for key in data:
-        if key not in KEYS[kind]:
-            known = KEYS[kind]
-            raise ConfigurationError(f"{where}: there is no key {key}{meant(key, known)}; known are {', '.join(known)}")
 
 
 # Workloads ----------------------------------------------------------------------------

@@ -18,11 +18,12 @@ from emulator.config.sacctmgr.database import ROOT, Accounts, Association, Qos
 from emulator.config.sacctmgr.statements import Statement, state, statement
 from emulator.config.sacctmgr.words import ASSOCIATION
 from emulator.config.slurm.place import Findings, Place
+from emulator.files import read_input
 from emulator.kinds import ACCOUNTS, reads
 from slurm_sim_plugins.errors import InputError
 
-LARGEST_FILE = 1 << 26
-"""Bytes; no file of accounts is larger."""
+LARGEST_FILE = 64
+"""MiB; no file of accounts is larger."""
 _DUMPED = re.compile(r"(Cluster|Parent|Account|User)\s+-\s+(.*)", re.IGNORECASE)
 _OWN = ("defaultaccount", "partition")
 """What a dump says of a user beside the words of associations."""
@@ -77,13 +78,7 @@ def add_accounts(accounts: Accounts, commands: Iterable[str], source: str) -> No
 
 
 def _text(path: Path) -> str:
-    try:
-        with path.open("rb") as stream:
-            content = stream.read(LARGEST_FILE + 1)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    if len(content) > LARGEST_FILE:
-        raise InputError(f"{path}: is larger than {LARGEST_FILE >> 20} MiB: no file of accounts is")
+    content = read_input(path, LARGEST_FILE, "no file of accounts is")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

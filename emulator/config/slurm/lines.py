@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from emulator.config.slurm.place import Findings, Place
+from emulator.files import read_input
 from slurm_sim_plugins.errors import InputError
 
-LARGEST_FILE = 1 << 26
-"""Bytes; no configuration is larger."""
+LARGEST_FILE = 64
+"""MiB; no configuration is larger."""
+TOO_LARGE = "no configuration of Slurm is"
 MOST_INCLUDES = 1000
 
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)#.*")
@@ -81,7 +83,7 @@ class Lines:
         if self._content is not None:
             yield from self._file(self._main, self._content, ())
         else:
-            yield from self._file(self._main, _content(self._main), (self._main.resolve(),))
+            yield from self._file(self._main, read_input(self._main, LARGEST_FILE, TOO_LARGE), (self._main.resolve(),))
 
     def _file(self, path: Path, content: bytes, open_files: tuple[Path, ...]) -> Iterator[Pairs]:
         for line in _logical(path, self._decoded(path, content)):
@@ -121,7 +123,7 @@ class Lines:
                 self._findings.notice(place, f"{name!r} is not read: it is not in the folder of {self._main.name}")
                 return
             self._check_include(name, target, open_files)
-            content = _content(path)
+            content = read_input(path, LARGEST_FILE, TOO_LARGE)
         except (InputError, OSError, RuntimeError) as error:
             # A loop of links is a RuntimeError before Python 3.13.
             self._findings.problem(place, str(error))
@@ -161,17 +163,6 @@ def _wrong(line: _Logical, position: int) -> tuple[Place, str]:
     else:
         why = "needs a blank after the closing quotation mark"
     return line.place(key.start(1)), f"{key.group(1)} {why}"
-
-
-def _content(path: Path) -> bytes:
-    try:
-        with path.open("rb") as stream:
-            content = stream.read(LARGEST_FILE + 1)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    if len(content) > LARGEST_FILE:
-        raise InputError(f"{path}: is larger than {LARGEST_FILE >> 20} MiB: no configuration of Slurm is")
-    return content
 
 
 def _logical(path: Path, text: str) -> Iterator[_Logical]:

@@ -23,12 +23,12 @@ The file is data; a value that cannot be used is an error that names its place.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from emulator.config.tables import parse_toml, text_of_toml
 from emulator.files import write_data
 from emulator.workload.models import common
 from emulator.workload.models.hyper_erlang import HyperErlang
@@ -112,20 +112,12 @@ def read_parameters(path: Path) -> Jann97Parameters:
         InputError: the file cannot be read, is not TOML, or holds something else; the
             message names file and place.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    return parse_parameters(text, str(path))
+    return parse_parameters(text_of_toml(path), str(path))
 
 
 def parse_parameters(text: str, place: str) -> Jann97Parameters:
     """As :func:`read_parameters`, of a text; ``place`` says where it is from."""
-    try:
-        data = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{place}: is not TOML: {error}") from error
-    tables = _take(data, {"range": list, "source": str}, place)
+    tables = _take(parse_toml(text, place), {"range": list, "source": str}, place)
     ranges = []
     for number, table in enumerate(tables["range"], 1):
         where = f"{place}: range {number}"
