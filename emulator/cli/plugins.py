@@ -23,18 +23,13 @@ def plugins(files: tuple[Path, ...], folders: tuple[Path, ...], as_json: bool) -
     if as_json:
         shared.print_json({info.name: _described(info) for info in catalogue})
         return
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
+    from emulator.report.grid import table
 
-    table = Table(box=box.SIMPLE_HEAD)
-    for title in ("slot", "plugin", "what it does", "options", "from"):
-        table.add_column(title, overflow="fold")
+    rows = []
     for info in catalogue:
         options = ", ".join(f"{name}={default}" for name, default in _described(info)["options"].items())
-        cells = (info.slot or "(observer)", info.name, info.summary, options, info.origin)
-        table.add_row(*map(Text, cells))
-    shared.print_table(table)
+        rows.append((info.slot or "(observer)", info.name, info.summary, options, info.origin))
+    shared.print_table(table("", ("slot", "plugin", "what it does", "options", "from"), rows))
 
 
 def _described(info: PluginInfo) -> dict[str, Any]:

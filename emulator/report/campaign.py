@@ -12,7 +12,7 @@ import numpy as np
 from emulator.campaign.analysis import metric_of
 from emulator.campaign.results import STATES, spent_on
 from emulator.campaign.variants import option_name
-from emulator.report.grid import empty
+from emulator.report.grid import table
 from emulator.report.numbers import UNKNOWN, digits_of, printable, value_text
 from emulator.report.style import DASHES, INK, MUTED, PALE, SERIES, SURFACE, house_style, new_figure, say
 
@@ -42,49 +42,49 @@ def status_table(found: Survey) -> Table:
         counts.setdefault(case, Counter())[run.state] += 1
         spent[case] = spent.get(case, 0.0) + float(spent_on(run)["cpu_seconds"] or 0.0)
     title = str(found.about.get("campaign", "runs"))
-    grid = _grid(title, ["workload", "policy"], [*STATES, "CPU s"])
-    for case, count in counts.items():
-        cells = [f"{count[state]:,}" if count[state] else UNKNOWN for state in STATES]
-        grid.add_row(*_cells([*case, *cells, f"{spent[case]:,.1f}"]))
-    return grid
+    rows = [
+        (*case, *(f"{count[state]:,}" if count[state] else UNKNOWN for state in STATES), f"{spent[case]:,.1f}")
+        for case, count in counts.items()
+    ]
+    return table(printable(title), ("workload", "policy", *STATES, "CPU s"), rows, left=2)
 
 
 def means_table(means: pd.DataFrame, metrics: Sequence[str], confidence: float) -> Table:
     """Means with their confidence intervals: one row a workload and policy."""
-    grid = _grid(
-        "", ["workload", "policy"], ["runs", *map(_heading, metrics)], f"mean {PLUS_MINUS} {confidence:.0%} confidence"
-    )
+    rows = []
     for (workload, policy), group in _grouped(as_data(means), "workload", "policy").items():
         by = {row["metric"]: row for row in group}
         numbers = [with_interval(metric, by[metric]["mean"], by[metric]["half"]) for metric in metrics]
-        grid.add_row(*_cells([workload, policy, f"{max(row['repetitions'] for row in group):,}", *numbers]))
-    return grid
+        rows.append((workload, policy, f"{max(row['repetitions'] for row in group):,}", *numbers))
+    headings = ("workload", "policy", "runs", *map(_heading, metrics))
+    return table("", headings, rows, f"mean {PLUS_MINUS} {confidence:.0%} confidence", left=2)
 
 
 def paired_table(paired: pd.DataFrame, baseline: str, confidence: float) -> Table:
     """Differences to the baseline on the same workload and seed."""
     note = f"on the same workload and seed; mean difference {PLUS_MINUS} {confidence:.0%} confidence; "
     note += "differs: 0 is not in the interval"
-    columns = ["pairs", "difference", "relative", "better", "differs"]
-    grid = _grid(f"less {baseline}", ["workload", "policy", "metric"], columns, note)
+    rows = []
     for row in as_data(paired):
         metric = metric_of(row["metric"])
         relative = f"{100 * row['relative']:+.1f} %" if math.isfinite(row["relative"]) else UNKNOWN
         better = f"{row['better']} of {row['repetitions']}" if metric.lower_is_better is not None else UNKNOWN
         difference = with_interval(metric.key, row["mean"], row["half"])
-        words = [row["workload"], row["policy"], metric.title, f"{row['repetitions']:,}", difference]
-        grid.add_row(*_cells([*words, relative, better, "yes" if row["differs"] else "no"]))
-    return grid
+        words = (row["workload"], row["policy"], metric.title, f"{row['repetitions']:,}", difference)
+        rows.append((*words, relative, better, "yes" if row["differs"] else "no"))
+    headings = ("workload", "policy", "metric", "pairs", "difference", "relative", "better", "differs")
+    return table(printable(f"less {baseline}"), headings, rows, note, left=3)
 
 
 def pareto_table(pareto: pd.DataFrame, metrics: Sequence[str]) -> Table:
     """Means, and which policies are on the front."""
     note = "on the front: no other policy is as good in all and better in one"
-    grid = _grid("Pareto front", ["workload", "policy"], [*map(_heading, metrics), "on the front"], note)
+    rows = []
     for row in as_data(pareto):
         numbers = [with_interval(metric, row[metric], row[f"{metric} half"]) for metric in metrics]
-        grid.add_row(*_cells([row["workload"], row["policy"], *numbers, "yes" if row["front"] else "no"]))
-    return grid
+        rows.append((row["workload"], row["policy"], *numbers, "yes" if row["front"] else "no"))
+    headings = ("workload", "policy", *map(_heading, metrics), "on the front")
+    return table("Pareto front", headings, rows, note, left=2)
 
 
 def with_interval(key: str, mean: float, half: float) -> str:
@@ -278,25 +278,7 @@ def _lines(runs: Sequence[Row], means: Sequence[Row], option: str) -> dict[str, 
 
 def _heading(key: str) -> str:
     unit = {"s": " (s)", "share": " (%)"}.get(metric_of(key).unit, "")
-    return f"{metric_of(key).title}{unit}"
-
-
-def _grid(title: str, words: Sequence[str], numbers: Sequence[str], note: str = "") -> Table:
-    from rich.text import Text
-
-    grid = empty(printable(title), note)
-    for name in words:
-        grid.add_column(name, overflow="fold")
-    for name in numbers:
-        grid.add_column(Text(printable(name)), justify="right", overflow="fold")
-    return grid
-
-
-def _cells(words: Sequence[object]) -> list[Any]:
-    """Cells of what a file may hold: no markup, nothing that steers a terminal."""
-    from rich.text import Text
-
-    return [Text(printable(word)) for word in words]
+    return printable(f"{metric_of(key).title}{unit}")
 
 
 def trouble_lines(found: Survey, most: int = 10) -> list[str]:

@@ -23,16 +23,40 @@ def empty(title: str = "", note: str = "", **options: Any) -> Table:
     )
 
 
-def table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], note: str = "", left: int = 1) -> Table:
-    """A table for the terminal; the first ``left`` columns are words."""
+def table(
+    title: str,
+    headings: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    note: str = "",
+    left: int | None = None,
+    **options: Any,
+) -> Table:
+    """A table for the terminal, in which nothing is markup and nothing is cut.
+
+    Args:
+        title: above it.
+        headings: of the columns.
+        rows: a cell each; rich's own texts keep their style.
+        note: stands under it.
+        left: so many columns are words, the others numbers; None: all are words.
+        options: of rich's table.
+    """
     from rich.text import Text
 
-    grid = empty(title, note)
+    grid = empty(title, note, **options)
     for place, heading in enumerate(headings):
-        grid.add_column(Text(heading), justify="left" if place < left else "right")
+        words = left is None or place < left
+        grid.add_column(Text(heading), justify="left" if words else "right", overflow="fold")
     for row in rows:
-        grid.add_row(*map(printable, row))
+        add(grid, row)
     return grid
+
+
+def add(grid: Table, row: Sequence[object], style: str = "") -> None:
+    """Add a row of such cells."""
+    from rich.text import Text
+
+    grid.add_row(*(cell if isinstance(cell, Text) else Text(printable(cell)) for cell in row), style=style)
 
 
 def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -15,7 +15,7 @@ from emulator.config.slurm.model import Partition, SlurmConf
 from emulator.config.slurm.place import Place
 from emulator.config.slurm.settings import Setting
 from emulator.config.slurm.vocabulary import Status
-from emulator.report.grid import empty
+from emulator.report.grid import table
 from emulator.report.numbers import printable
 
 if TYPE_CHECKING:
@@ -134,27 +134,24 @@ def key_table(conf: SlurmConf) -> Table:
     """Each key with its value, line, status and reason; options are indented below their parameter."""
     from rich.text import Text
 
-    table = _table(conf.source, "key", "value", "line", "status", "reason")
-    table.columns[0].no_wrap = True
-    table.columns[1].max_width = WIDEST_VALUE
-    table.columns[2].max_width = WIDEST_LINE
+    rows = []
     stated = keys(conf)
     for key in stated:
         name = f"  {key.name.partition('.')[2]}" if key.is_option else key.name
         status = Text(key.status.value.removesuffix(" honoured"), style=_STYLES[key.status])
-        table.add_row(Text(name), Text(_values(key.values)), Text(_lines(conf, key.places)), status, key.reason)
+        rows.append((name, _values(key.values), _lines(conf, key.places), status, key.reason))
     counts = Counter(key.status for key in stated)
-    table.caption = ", ".join(f"{status.value}: {counts[status]}" for status in Status)
-    table.caption_justify = "left"
-    return table
+    note = ", ".join(f"{status.value}: {counts[status]}" for status in Status)
+    grid = table(printable(conf.source), ("key", "value", "line", "status", "reason"), rows, note)
+    grid.columns[0].no_wrap = True
+    grid.columns[1].max_width = WIDEST_VALUE
+    grid.columns[2].max_width = WIDEST_LINE
+    return grid
 
 
 def machine_table(conf: SlurmConf) -> Table:
     """What the machine is."""
-    from rich.text import Text
-
     machine = describe_conf(conf)["machine"]
-    table = _table("machine", "", "")
     rows = [
         ("nodes", f"{machine['nodes']:,}"),
         ("CPUs", f"{machine['cpus']:,}"),
@@ -164,41 +161,25 @@ def machine_table(conf: SlurmConf) -> Table:
         ("node sets", ", ".join(f"{each.name} {len(each.nodes):,}" for each in conf.node_sets) or "-"),
         ("switches", f"{len(conf.topology):,}"),
     ]
-    for name, value in rows:
-        table.add_row(name, Text(printable(value)))
-    return table
+    return table("machine", ("", ""), rows, show_header=False)
 
 
 def partition_table(conf: SlurmConf) -> Table:
     """The partitions with their sizes and limits."""
-    from rich.text import Text
-
-    table = _table("partitions (* default)", "name", "nodes", "CPUs", "longest limit", "default limit", "tier", "state")
+    rows = []
     for partition in conf.partitions:
         about = _partition(conf, partition)
-        cells = (
-            f"{partition.name}*" if partition.default else partition.name,
-            f"{about['nodes']:,}",
-            f"{about['cpus']:,}",
-            _time(partition.max_time),
-            _time(partition.default_time),
-            str(partition.priority_tier),
-            partition.state,
-        )
-        table.add_row(*(Text(printable(cell)) for cell in cells))
-    return table
+        name = f"{partition.name}*" if partition.default else partition.name
+        times = (_time(partition.max_time), _time(partition.default_time))
+        sizes = (f"{about['nodes']:,}", f"{about['cpus']:,}")
+        rows.append((name, *sizes, *times, partition.priority_tier, partition.state))
+    headings = ("name", "nodes", "CPUs", "longest limit", "default limit", "tier", "state")
+    return table("partitions (* default)", headings, rows)
 
 
 def notice_lines(conf: SlurmConf) -> list[str]:
     """The notices, one line each."""
     return [printable(str(notice)) for notice in conf.notices]
-
-
-def _table(title: str, *columns: str) -> Table:
-    table = empty(printable(title), show_header=any(columns))
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
 
 
 def _values(values: Sequence[str]) -> str:

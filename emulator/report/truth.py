@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from emulator.report.grid import add, table
 from emulator.report.numbers import printable
 from emulator.truth.compare import Pair, lasts
 from emulator.truth.history import History, Stint
@@ -76,20 +77,14 @@ def describe(verdict: Verdict, known: Known) -> dict[str, Any]:
 
 def timeline_table(verdict: Verdict) -> Table:
     """The timeline, job by job; what differs is marked."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    title = Text(printable(f"{verdict.scenario.name}: {'agrees' if verdict.agrees else 'differs'}"))
-    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    for name in ("job", "event", "recorded", "emulated", ""):
-        table.add_column(name, overflow="fold")
+    title = printable(f"{verdict.scenario.name}: {'agrees' if verdict.agrees else 'differs'}")
+    grid = table(title, ("job", "event", "recorded", "emulated", ""), (), pad_edge=False)
     before = ""
     for row in rows(verdict):
         cells = ("" if row.job == before else row.job, row.event, row.recorded, row.emulated, row.mark)
-        table.add_row(*(Text(printable(cell)) for cell in cells), style=_STYLES[row.mark])
+        add(grid, cells, _STYLES[row.mark])
         before = row.job
-    return table
+    return grid
 
 
 def rows(verdict: Verdict) -> list[Row]:
@@ -183,22 +178,13 @@ def summary_table(verdicts: Sequence[Verdict], known: Known, skipped: Sequence[t
         known: causes that are known.
         skipped: (name, why) of those that were not.
     """
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("scenario", "state", "remark"):
-        table.add_column(name, overflow="fold")
+    note = f"{sum(verdict.agrees for verdict in verdicts)} of {len(verdicts)} agree"
+    grid = table("", ("scenario", "state", "remark"), (), note, pad_edge=False)
     for verdict in verdicts:
-        state, remark = state_of(verdict, known)
-        style = "" if verdict.agrees else _STYLES[DIFFERS]
-        table.add_row(*(Text(printable(cell)) for cell in (verdict.scenario.name, state, remark)), style=style)
+        add(grid, (verdict.scenario.name, *state_of(verdict, known)), "" if verdict.agrees else _STYLES[DIFFERS])
     for name, why in skipped:
-        table.add_row(Text(printable(name)), "not compared", Text(printable(why)), style="dim")
-    table.caption = f"{sum(verdict.agrees for verdict in verdicts)} of {len(verdicts)} agree"
-    table.caption_justify = "left"
-    return table
+        add(grid, (name, "not compared", why), "dim")
+    return grid
 
 
 def markdown(verdicts: Sequence[Verdict], known: Known, skipped: Sequence[tuple[str, str]] = ()) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from emulator.report.grid import empty
+from emulator.report.grid import table
 from emulator.report.numbers import printable
 from emulator.walltime.evaluate import Evaluation, Outcome
 
@@ -41,16 +41,13 @@ def evaluation_table(evaluation: Evaluation, limit: int = 0, note: str = "") -> 
 
 def outcome_table(outcomes: Sequence[Outcome], title: str, notes: Sequence[str]) -> Table:
     """Outcomes, one a row."""
-    grid = empty(printable(title), "\n".join(printable(line) for note in notes for line in note.splitlines()))
-    for heading in ("key", "window"):
-        grid.add_column(heading, no_wrap=True)
-    for heading in ("percentile", "threshold", "mean", "median", *COLUMNS):
-        grid.add_column(heading, justify="right", no_wrap=True)
     several = len({outcome.scheme.definition for outcome in outcomes}) > 1
+    headings = ("key", "window", "percentile", "threshold", "mean", "median", *COLUMNS)
+    rows = ((*_cells(outcome), *([outcome.scheme.definition] if several else [])) for outcome in outcomes)
+    note = "\n".join(printable(line) for note in notes for line in note.splitlines())
+    grid = table(printable(title), (*headings, *(["definition"] if several else [])), rows, note, left=2)
     if several:
-        grid.add_column("definition", no_wrap=True)
-    for outcome in outcomes:
-        grid.add_row(*_cells(outcome), *([outcome.scheme.definition] if several else []))
+        grid.columns[-1].justify = "left"
     return grid
 
 

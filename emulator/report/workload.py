@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from emulator.report.grid import empty
+from emulator.report.grid import table
 from emulator.workload.models.common import PUBLISHED
 from emulator.workload.workload import Workload
 
@@ -48,12 +48,7 @@ def describe_workload(workload: Workload) -> dict[str, Any]:
 
 def workload_table(workload: Workload, moments: Mapping[str, float] | None = None) -> Table:
     """The same for people; ``moments`` are a model's own figures, and published ones beside them."""
-    from rich.text import Text
-
     about, moments = describe_workload(workload), moments or {}
-    table = empty(workload.name, show_header=False)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
     rows = [
         ("jobs", f"{about['jobs']:,} of {about['read']:,} records"),
         ("machine", f"{about['machine']:,} processors" if about["machine"] else "not stated"),
@@ -69,9 +64,9 @@ def workload_table(workload: Workload, moments: Mapping[str, float] | None = Non
     rows += [("changed", _notice(notice)) for notice in about["changed"]]
     shares = [name for name in moments if name.endswith("share") and not name.startswith(PUBLISHED)]
     rows += [(name.replace("_", " "), f"{moments[name]:.4f}" + _published(moments, name)) for name in shares]
-    for name, value in rows:
-        table.add_row(name, Text(value))
-    return table
+    grid = table(workload.name, ("", ""), rows, show_header=False)
+    grid.columns[0].no_wrap = True
+    return grid
 
 
 def _published(moments: Mapping[str, float], name: str) -> str:

@@ -52,7 +52,7 @@ def make(
         shown.append(table("Paper and ours", report.CELLS, report.cell_rows(printed), left=3))
     shown += claims_in_words(decided)
     for name in names if read else ():
-        shown.append(table(f"Other readings, {name}, 10 %", report.READINGS, report.reading_rows(read, name)))
+        shown.append(table(f"Other readings, {name}, 10 %", report.READINGS, report.reading_rows(read, name), left=1))
     return Made(
         report.data(found, printed, decided, read),
         report.markdown(found, printed, decided, read),

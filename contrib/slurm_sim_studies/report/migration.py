@@ -202,7 +202,7 @@ def _cost_text(cost: float) -> str:
 
 def table(grid: Grid) -> Table:
     """A grid for the terminal."""
-    return tables.table(grid.title, grid.headings, grid.rows, grid.note)
+    return tables.table(grid.title, grid.headings, grid.rows, grid.note, left=1)
 
 
 def markdown(found: Points, claims: Sequence[Claim], figures: Sequence[int], options: Mapping[str, Any]) -> str:

@@ -72,10 +72,10 @@ def tables(timings: Sequence[Timing], rows: Sequence[Row], logs: int) -> list[Ta
     """Both, for the terminal; one that was not made is left out."""
     found = []
     if timings:
-        found.append(table("Table 2: time to proven optimality", TIMES, timing_rows(timings), SOURCES[0]))
+        found.append(table("Table 2: time to proven optimality", TIMES, timing_rows(timings), SOURCES[0], left=1))
     if rows:
         title = f"Table 3: {logs} random logs of 5 batch and 2 real-time jobs"
-        found.append(table(title, MEANS, mean_rows(rows, logs), SOURCES[1]))
+        found.append(table(title, MEANS, mean_rows(rows, logs), SOURCES[1], left=1))
     return found
 
 
