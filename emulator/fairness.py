@@ -28,6 +28,7 @@ from emulator.accounting.replay import cluster_config_of, config_of, same_starts
 from emulator.engine.simulation import Simulation
 from emulator.fork import Forks
 from emulator.metrics.fairness import unfair_delay
+from emulator.operator.jobs import cancel
 from emulator.runs import ClusterRun
 from emulator.state.instants import MICROSECONDS
 from slurm_sim_plugins.errors import InputError
@@ -260,14 +261,14 @@ def _fair_start_on_cluster(controller: Controller, number: int) -> float:
         own, needed = policies.seen_as(job)._order, _needed(number, controller)
         for other in list(cluster.waiting.values()):
             if other.id not in needed and own < policies.seen_as(other)._order:
-                controller.cancel(other)
+                cancel(other, controller)
 
     def look() -> None:
         job = cluster.jobs.get(number)
         if job is not None and (job.over or (number in cluster.running and not policies.names_victims)):
             raise _Begun
 
-    controller.before_pass = withdraw
+    controller.passes.before_pass = withdraw
     with suppress(_Begun):
         controller.run(observe=look)
     runs = cluster.jobs[number].runs

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import math
 
+from emulator.engine.part import Part
+from emulator.engine.passes import Passes
 from emulator.limits.limit_reasons import FADING, REASONS
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.job_mgr import partition_reason
@@ -30,6 +32,53 @@ NEVER = ("PartitionTimeLimit", "PartitionNodeLimit", "PartitionDown", BAD_CONSTR
 """Reasons of jobs that no end of another helps."""
 SETTLED = 3
 """Periods until priorities that are settled are known everywhere: a classic share knows its parent's usage late."""
+
+
+class Standstill(Part):
+    """Knows when nothing can happen any more.
+
+    Args:
+        shared: what all parts have.
+        passes: the loops.
+        period: seconds from one time at which priorities are worked out to the next; 0 for never.
+    """
+
+    def __init__(self, shared: Part, passes: Passes, period: float) -> None:
+        super().__init__(**vars(shared))
+        self._passes, self._period = passes, period
+        self._rest = (-1, math.inf)
+
+    @property
+    def known_rest(self) -> float:
+        """From when on nothing can happen, if that is known; else infinite."""
+        return self._rest[1] if self._rest[0] == self._passes.version else math.inf
+
+    def reached(self, controls: Controls) -> bool:
+        """Whether nothing can happen any more."""
+        cluster, passes = self.cluster, self._passes
+        if self.agenda.to_come or passes.main_at is not None or not passes.all_looked():
+            return False
+        empty = not cluster.running and not cluster.suspended
+        if empty and not any(may_start(job, cluster) for job in cluster.pending()):
+            return True
+        if self._something_comes():
+            return False
+        if self._rest[0] != passes.version:
+            self._rest = passes.version, rest_from(cluster, controls, self._period, passes.since, passes.looks)
+        return cluster.now >= self._rest[1]
+
+    def _something_comes(self) -> bool:
+        """Whether there is an event; ends of work that was interrupted, and deadlines that were met, are none."""
+        while (event := self.agenda.first) is not None:
+            kind, jobs = event[3], self.cluster.jobs
+            if kind == "deadline":
+                late = jobs[event[4]].state is not State.PENDING
+            else:
+                late = kind in ("work done", "limit", "written") and jobs[event[4]].sequence != event[5]
+            if not late:
+                return True
+            self.agenda.take()
+        return False
 
 
 def may_start(job: Job, cluster: Cluster) -> bool:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from emulator.config.sacctmgr.commands import sacctmgr
 from emulator.config.slurm.duration import limit_seconds
 from emulator.config.slurm.hostlist import expand
+from emulator.operator import jobs
 from emulator.state.job import Job
 from emulator.state.reservation import Reservation
+from emulator.state.run import State
 from emulator.workload.sbatch import BatchOptions, Change, after_now, with_option
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import Mask
@@ -100,48 +102,28 @@ def _jobs(words: list[str], controller: Controller) -> list[Job]:
 
 def _named(text: str, controller: Controller) -> list[Job]:
     """A job by its id, all tasks of an array by its id, one of them as ``ID_INDEX``, or all jobs of a name."""
-    jobs = controller.cluster.jobs.values()
+    known = controller.cluster.jobs.values()
     array, underscore, index = text.partition("_")
     if text.isdigit():
-        found = [job for job in jobs if int(text) in (job.id, job.request.array)]
+        found = [job for job in known if int(text) in (job.id, job.request.array)]
     elif underscore and array.isdigit() and index.isdigit():
-        found = [job for job in jobs if (job.request.array, job.request.task) == (int(array), int(index))]
+        found = [job for job in known if (job.request.array, job.request.task) == (int(array), int(index))]
     else:
         found = []
-    found = found or [job for job in jobs if job.name == text]
+    found = found or [job for job in known if job.name == text]
     if not found:
         raise InputError(f"there is no job {text!r}")
     return found
 
 
-def _hold(words: list[str], controller: Controller) -> None:
-    for job in _jobs(words, controller):
-        controller.hold(job, "JobHeldAdmin")
+def _each(do: Callable[[Job, Controller], None]) -> Action:
+    """Do something to each of the jobs that are named."""
 
+    def action(words: list[str], controller: Controller) -> None:
+        for job in _jobs(words, controller):
+            do(job, controller)
 
-def _release(words: list[str], controller: Controller) -> None:
-    for job in _jobs(words, controller):
-        controller.release(job)
-
-
-def _requeue(words: list[str], controller: Controller) -> None:
-    for job in _jobs(words, controller):
-        controller.requeue(job)
-
-
-def _requeue_hold(words: list[str], controller: Controller) -> None:
-    for job in _jobs(words, controller):
-        controller.requeue(job, hold=True)
-
-
-def _suspend(words: list[str], controller: Controller) -> None:
-    for job in _jobs(words, controller):
-        controller.suspend(job)
-
-
-def _resume(words: list[str], controller: Controller) -> None:
-    for job in _jobs(words, controller):
-        controller.resume(job)
+    return action
 
 
 def _top(words: list[str], controller: Controller) -> None:
@@ -181,7 +163,20 @@ def _update_nodes(fields: Fields, controller: Controller) -> None:
     for name in expand(fields["nodename"]):
         if name not in controller.cluster.machine.index:
             raise InputError(f"there is no node {name!r}")
-        controller.set_node(controller.cluster.machine.index[name], state)
+        _set_node(controller.cluster.machine.index[name], state, controller)
+
+
+def _set_node(node: int, state: str, controller: Controller) -> None:
+    """Change the state of a node: DOWN ends its jobs, DRAIN lets them end, RESUME brings it back."""
+    if state not in ("DOWN", "DRAIN", "RESUME", "IDLE"):
+        raise InputError(f"State={state}: the emulator knows DOWN, DRAIN, RESUME and IDLE")
+    cluster = controller.cluster
+    cluster.machine.up[node] = state in ("RESUME", "IDLE")
+    cluster.told[node] = "UP" if cluster.machine.up[node] else state
+    for job in list(cluster.running.values()) if state == "DOWN" else ():
+        if job.run is not None and node in job.run.allocation.nodes:
+            job.requeue_after = controller.endings.may_requeue(job)
+            controller.endings.terminate(job, State.NODE_FAIL)
 
 
 def _update_partition(fields: Fields, controller: Controller) -> None:
@@ -211,7 +206,7 @@ def _update_jobs(words: list[str], fields: Fields, controller: Controller) -> No
 def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
     if key == "priority":
         if value == "0":
-            controller.hold(job, "JobHeldAdmin")
+            jobs.hold(job, controller)
         else:
             job.priority, job.held_by, job.fixed_priority = int(value), "", True
     elif key == "nice":
@@ -225,7 +220,7 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
         if job.run is not None:
             job.run.limit = job.limit
     elif key in OF_A_JOB:
-        controller.change(job, OF_A_JOB[key](job.options, value))
+        jobs.change(job, OF_A_JOB[key](job.options, value), controller)
     else:
         known = ", ".join(("priority", "nice", "sitefactor", "timelimit", *OF_A_JOB))
         raise InputError(f"of a job the emulator can update {known}, not {key!r}")
@@ -280,16 +275,18 @@ OF_A_JOB: dict[str, Change] = {
 def _create_reservation(words: list[str], controller: Controller) -> None:
     fields, now = _fields(words), controller.cluster.now
     start = _time("StartTime", fields.get("starttime", "now"), now)
-    controller.reserve(
+    end = _end(fields, start, now, float("inf"))
+    controller.reservations.create(
         fields.get("reservationname", ""),
         start,
-        _end(fields, start, now, float("inf")),
+        end,
         nodes=_nodes(fields, controller),
         count=int(fields["nodecnt"]) if "nodecnt" in fields else None,
         users=_words(fields.get("users", "")),
         accounts=_words(fields.get("accounts", "")),
         flags=frozenset(word.upper() for word in _words(fields.get("flags", ""))),
     )
+    controller.passes.wake_at(start, end)
 
 
 def _update_reservation(words: list[str], controller: Controller) -> None:
@@ -301,7 +298,7 @@ def _update_reservation(words: list[str], controller: Controller) -> None:
     one.nodes = one.nodes if nodes is None else nodes
     one.users = _words(fields["users"]) if "users" in fields else one.users
     one.accounts = _words(fields["accounts"]) if "accounts" in fields else one.accounts
-    controller.wake_at(one.start, one.end)
+    controller.passes.wake_at(one.start, one.end)
 
 
 def _delete_reservation(words: list[str], controller: Controller) -> None:
@@ -345,10 +342,9 @@ def _time(name: str, text: str, now: float) -> float:
 def _scancel(words: list[str], controller: Controller) -> None:
     """Jobs by id or list of ids; ``-u``, ``-n`` and ``-p`` for all of a user, a name, a partition."""
     ids, chosen = _chosen(words)
-    jobs = _jobs(ids, controller) if ids else list(controller.cluster.jobs.values())
-    for job in jobs:
+    for job in _jobs(ids, controller) if ids else list(controller.cluster.jobs.values()):
         if not job.over and all(CHOICES[name](job, value) for name, value in chosen.items()):
-            controller.cancel(job)
+            jobs.cancel(job, controller)
 
 
 def _chosen(words: list[str]) -> tuple[list[str], dict[str, str]]:
@@ -381,12 +377,12 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 VERBS: dict[str, Action] = {
-    "hold": _hold,
-    "release": _release,
-    "requeue": _requeue,
-    "requeuehold": _requeue_hold,
-    "suspend": _suspend,
-    "resume": _resume,
+    "hold": _each(jobs.hold),
+    "release": _each(jobs.release),
+    "requeue": _each(jobs.requeue),
+    "requeuehold": _each(jobs.requeue_hold),
+    "suspend": _each(jobs.suspend),
+    "resume": _each(jobs.resume),
     "top": _top,
     "update": _update,
     "create reservation": _create_reservation,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emulator.api import Result, simulate
+from emulator.operator.jobs import cancel
 from emulator.workload.request import JobRequest
 from emulator.workload.sitelog import LoggedJob, SiteLog
 from emulator.workload.submissions import Submissions
@@ -90,4 +91,4 @@ def cancellations(jobs: Sequence[LoggedJob]) -> list[Action]:
 def _cancel(number: int, controller: Controller) -> None:
     job = controller.cluster.jobs.get(number)
     if job is not None:
-        controller.cancel(job)
+        cancel(job, controller)

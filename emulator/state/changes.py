@@ -16,12 +16,14 @@ class Changes:
     Attributes:
         waits: whether reasons, priorities or planned starts of any waiting jobs may be others.
         prices: whether what their priorities were worked out from may be another.
-        arrived: jobs that have been submitted.
+        arrived: jobs that have been submitted, while somebody looks.
+        observed: whether somebody does.
     """
 
     waits: bool = True
     prices: bool = True
     arrived: list[Job] = field(default_factory=list)
+    observed: bool = False
 
     def all(self) -> None:
         """Anything may have changed."""

@@ -161,6 +161,10 @@ class Job:
         """Whether it is on hold, or was given the priority 0, which is the same."""
         return bool(self.held_by) or (self.fixed_priority and not self.priority)
 
+    def hold(self, why: str) -> None:
+        """Put it on hold while it waits."""
+        self.held_by, self.priority, self.eligible = why, 0, None
+
     def shift(self, amount: float) -> None:
         """Raise its priority, but not below 1 if it is not there."""
         self.priority = max(min(1, self.priority), self.priority + amount)

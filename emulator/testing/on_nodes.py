@@ -189,7 +189,7 @@ class NodeScene:
 
     def _record(self) -> None:
         """Note each decision of the scheduler, once it is carried out."""
-        scheduler = self._controller._scheduler
+        scheduler = self._controller.scheduler
         carry_out = scheduler._carry_out
 
         def noted(decision: Any) -> bool | None:
@@ -228,7 +228,7 @@ class NodeScene:
             # 0 would be a hold.
             priority = 1 if spec.priority is None else int(spec.priority)
             request = replace(request, options=replace(request.options, priority=priority))
-        self._controller.submit(request)
+        self._controller.arrivals.submit(request)
         refusals = [words for other, words in self._controller.rejected if other is request]
         if refusals:
             raise ConfigurationError(f"{spec} is refused: {' '.join(refusals[0].split())}")
@@ -253,7 +253,7 @@ class NodeScene:
             if not 0 < lasts <= spec.limit:
                 raise ConfigurationError(f"{spec}: until={run.until:g} is after its start, and within its limit")
             job.plan = Plan(spec.planned.queue, spec.planned.waiting, lasts)
-        self._controller.start(job, partition, found, backfilled=spec.backfilled)
+        self._controller.starts.start(job, partition, found, backfilled=spec.backfilled)
 
     # The situation
 

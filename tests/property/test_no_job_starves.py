@@ -81,7 +81,7 @@ class Watched:
         waits = [job for job in cluster.waiting.values() if job.request.user == "bob" and job.eligible is not None]
         cleared = any(job.vacating for job in cluster.running.values())
         idle = bool((cluster.free.jobs == 0).any())
-        if not idle or not waits or cleared or self.controller._main_at == now:
+        if not idle or not waits or cleared or self.controller.passes.main_at == now:
             self.idle_since = np.inf
             return
         self.idle_since = min(self.idle_since, now)

@@ -71,7 +71,7 @@ class Watched:
         self.controller = Controller(conf, requests, actions, selection=selection, compiled=compiled, clock=clock)
         self.promises: list[tuple[Job, str, float]] = []
         self.checked = self.urgently_waited = 0
-        self._listen(self.controller._scheduler)
+        self._listen(self.controller.scheduler)
 
     def _listen(self, scheduler: PluginScheduler | None) -> None:
         assert scheduler is not None
@@ -102,7 +102,7 @@ class Watched:
                 if other.run is not None and not other.run.row and cluster.planned_end(other) <= time + EPSILON:
                     free.release(other.run.allocation)
             usable = cluster.usable(job, cluster.partitions[partition], planned=True)
-            usable = usable & self.controller.not_reserved(job, time)
+            usable = usable & self.controller.starts.not_reserved(job, time)
             assert fits(job.wants[partition], cluster.machine, free, usable), (job.id, time)
             self.checked += 1
 
@@ -113,7 +113,7 @@ class Watched:
         for job in cluster.waiting.values():
             if partition in job.partitions and job.reason == "Resources" and job.eligible is not None:
                 batch = [other for other in cluster.running.values() if partition not in other.partitions]
-                usable = cluster.usable(job, partition) & self.controller.not_reserved(job)
+                usable = cluster.usable(job, partition) & self.controller.starts.not_reserved(job)
                 assert cluster.select(job, partition, usable, cluster.free_without(batch)) is None, job.id
                 self.urgently_waited += 1
 

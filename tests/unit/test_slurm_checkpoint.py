@@ -22,6 +22,7 @@ from emulator.config.slurm import parse_slurm_conf
 from emulator.config.slurm.controller import Timing
 from emulator.engine.controller import Controller
 from emulator.metrics.checkpoints import overheads
+from emulator.operator.jobs import cancel
 from emulator.operator.scontrol import scontrol
 from emulator.state.job import Job
 from emulator.state.run import State
@@ -193,7 +194,7 @@ def test_a_checkpoint_is_lost_with_the_node_that_writes_it() -> None:
 
 
 def test_who_writes_can_be_cancelled() -> None:
-    made = play(JIT, actions=[(265.0, lambda made: made.cancel(job(made)))])
+    made = play(JIT, actions=[(265.0, lambda made: cancel(job(made), made))])
     assert job(made).state is State.CANCELLED
     assert len(job(made).runs) == 1
     assert 265 <= job(made).runs[0].end < 266

@@ -1,0 +1,78 @@
+"""What is to happen on a cluster, and when. Events are data: a kind, and what it is about, by ids and numbers."""
+
+from __future__ import annotations
+
+import math
+from enum import IntEnum
+from heapq import heappop, heappush
+from typing import Any, Literal
+
+Kind = Literal[
+    "submission", "command", "wake", "pass", "work done", "limit", "ended at limit", "graces", "written", "over",
+    "deadline", "sweep", "main", "backfill", "period", "renewal", "slice",
+]  # fmt: skip
+"""Of an event, or of a tick; :class:`~emulator.engine.controller.Controller` says what each does."""
+Event = tuple[Any, ...]
+"""(second, rank, number, kind, what it is about ...)."""
+FROM_OUTSIDE = ("submission", "command")
+
+
+class Rank(IntEnum):
+    """In which order things happen at one time, under the ideal clock; see :mod:`emulator.engine.loop`."""
+
+    LIMIT = 0
+    SUBMISSION = 1
+    OTHER = 2
+    WAKE = 3
+    PASS = 4
+
+
+IN_THEIR_ORDER = (2, 2, 2, 2, 4)
+"""By rank: where a pass follows all that happens at one time, it happens in the order in which it was scheduled."""
+EACH_BY_ITSELF = (0, 1, 2, 3, 4)
+
+
+class Agenda:
+    """Events in their order.
+
+    Args:
+        alone: whether those of one time go by their rank; else as they were scheduled, and passes last.
+
+    Attributes:
+        to_come: how many submissions and commands are to come.
+    """
+
+    def __init__(self, alone: bool = False) -> None:
+        self._ranks = EACH_BY_ITSELF if alone else IN_THEIR_ORDER
+        self._events: list[Event] = []
+        self._number = 0
+        self.to_come = 0
+
+    def at(self, second: float, kind: Kind, *about: object, rank: Rank = Rank.OTHER) -> None:
+        """Have something happen at a time, which never comes if it is infinite."""
+        if second == math.inf:
+            return
+        self._number += 1
+        self.to_come += kind in FROM_OUTSIDE
+        heappush(self._events, (round(second, 6), self._ranks[rank], self._number, kind, *about))
+
+    def number(self) -> int:
+        """The next number, for a tick: events and ticks of one time go by their numbers."""
+        self._number += 1
+        return self._number
+
+    @property
+    def first(self) -> Event | None:
+        """The next event, or None."""
+        return self._events[0] if self._events else None
+
+    @property
+    def next(self) -> float:
+        """When it comes; infinite if there is none."""
+        return self._events[0][0] if self._events else math.inf
+
+    def take(self) -> Event:
+        """The next event, which is to come no more."""
+        event = heappop(self._events)
+        self.to_come -= event[3] in FROM_OUTSIDE
+        return event

@@ -1,0 +1,131 @@
+"""Jobs come to the queue: submissions are checked and admitted, and have their times noted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+from emulator.engine.part import Part
+from emulator.engine.passes import Passes
+from emulator.scheduling.dependency import is_circular
+from emulator.scheduling.entries import first_reason
+from emulator.scheduling.job_mgr import check_count, make_job
+from emulator.scheduling.submit import SubmitChain
+from emulator.state.job import Job
+from emulator.state.run import State
+from emulator.workload.request import UNLIMITED, JobRequest, RejectedError
+from emulator.workload.sbatch import Dependency
+
+
+class Arrivals(Part):
+    """Takes submissions in.
+
+    Args:
+        shared: what all parts have.
+        passes: the loops.
+        requests: all that will be submitted.
+
+    Attributes:
+        rejected: (submission, Slurm's words) of what was refused.
+        delays: by id of a job, after how many seconds from its start on others may start.
+    """
+
+    def __init__(self, shared: Part, passes: Passes, requests: Sequence[JobRequest]) -> None:
+        super().__init__(**vars(shared))
+        self._passes = passes
+        self._requests = requests
+        self._ids = {request.id for request in requests}
+        partitions = [partition.seen for partition in self.cluster.partitions.values()]
+        self._chain = SubmitChain(self.policies.hooks, self.policies.situation, partitions)
+        self.rejected: list[tuple[JobRequest, str]] = []
+        self.delays: dict[int, set[float]] = {}
+
+    def come(self, place: int) -> None:
+        """The submission of this place comes now."""
+        self.submit(self._requests[place])
+
+    def submit(self, request: JobRequest) -> None:
+        """A submission comes now."""
+        try:
+            request = self._chain.request(request)
+            check_count(request, self.cluster)
+            jobs = [make_job(task, self.cluster) for task in request.tasks(self._free_ids(request.id))]
+            if request.options.dependencies and is_circular(jobs[0], self.cluster):
+                raise RejectedError("Circular job dependency")
+            self._admit(jobs)
+        except RejectedError as error:
+            self.rejected.append((request, str(error)))
+            self.telling.rejected(request, str(error))
+            return
+        for job in jobs:
+            self.policies.arriving(job)
+        self._set_first_priority(jobs[0])
+        for job in jobs:
+            job.priority, job.fixed_priority = jobs[0].priority, jobs[0].fixed_priority
+            job.reason = first_reason(job, self.cluster, self.reservations)
+            self.cluster.submit(job)
+            for dependency in job.options.dependencies:
+                self.wake_after(dependency)
+            self.telling.arrived(job)
+            self.cluster.order.settle(job)
+            self.watch_deadline(job)
+        if self.changes.observed:
+            self.changes.arrived += jobs
+        self._passes.arrived(jobs)
+        if jobs[0].begin > self.cluster.now:
+            self.agenda.at(jobs[0].begin, "wake")
+        if self.parameters.bf_min_age_reserve:
+            self.agenda.at(max(jobs[0].begin, self.cluster.now) + self.parameters.bf_min_age_reserve, "wake")
+        self._passes.request_for_submission()
+
+    def _admit(self, jobs: list[Job]) -> None:
+        """Find the account of new jobs, or refuse them."""
+        if self.reservations.lacks(jobs[0]):
+            raise RejectedError("Requested reservation is invalid")
+        accounting = self.cluster.accounting
+        if accounting is None:
+            return
+        accounting.admit(jobs[0], len(jobs))
+        reservation = self.reservations.of(jobs[0])
+        if reservation is not None and not reservation.admits(jobs[0]):
+            raise RejectedError("Access denied to requested reservation")
+        for job in jobs[1:]:
+            accounting.join(job, jobs[0])
+        for job in jobs:
+            accounting.submitted(job)
+
+    def _free_ids(self, after: int) -> Iterator[int]:
+        """Ids that no submission has, for tasks of an array."""
+        for number in count(after + 1):
+            if number not in self._ids:
+                self._ids.add(number)
+                yield number
+
+    def _set_first_priority(self, job: Job) -> None:
+        if job.held_by:
+            return
+        if job.options.priority is not None:
+            job.priority, job.fixed_priority = job.options.priority, True
+        else:
+            self.policies.set_priorities([job], new=True)
+
+    def watch_deadline(self, job: Job) -> None:
+        """Look at a job when it cannot be over by its deadline any more: at the next tick, or at its first pass."""
+        if job.deadline < UNLIMITED:
+            self.agenda.at(max(job.last_start + 1, self.cluster.now + self.timing.submit_lag), "deadline", job.id)
+
+    def too_late(self, number: int) -> None:
+        """A job that still waits is given up (observation K2)."""
+        job = self.cluster.jobs[number]
+        if job.state is State.PENDING and self.cluster.now > job.last_start:
+            self._passes.leave_queue(job, State.DEADLINE)
+            job.reason = "DeadLine"
+
+    def wake_after(self, dependency: Dependency) -> None:
+        """Have a pass when the delay after another job's start is over."""
+        if dependency.delay:
+            other = self.cluster.jobs.get(dependency.job)
+            if other is not None and other.runs:
+                self.agenda.at(max(self.cluster.now, other.runs[0].start + dependency.delay), "wake")
+            else:
+                self.delays.setdefault(dependency.job, set()).add(dependency.delay)

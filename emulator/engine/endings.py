@@ -1,0 +1,216 @@
+"""Runs end: their work is done, they exceed a limit, give way or are killed; what is requeued waits again."""
+
+from __future__ import annotations
+
+import math
+
+from emulator.engine.arrivals import Arrivals
+from emulator.engine.part import Part
+from emulator.engine.passes import Passes
+from emulator.engine.standstill import ends
+from emulator.engine.stints import Stints
+from emulator.livelock import Livelock, standstill
+from emulator.state.job import Job
+from emulator.state.run import State
+
+WHY_IT_ENDED = {
+    State.TIMEOUT: "TimeLimit",
+    State.FAILED: "NonZeroExitCode",
+    State.NODE_FAIL: "NodeDown",
+    State.DEADLINE: "DeadLine",
+}
+"""Reasons that jobs show in the end."""
+
+
+class Endings(Part):
+    """Ends runs.
+
+    Args:
+        shared: what all parts have.
+        passes: the loops.
+        arrivals: who notes the times of jobs that wait.
+        stints: who lets runs go on.
+
+    Attributes:
+        endless: why the run gets nowhere, though it goes on; empty if it does not.
+    """
+
+    def __init__(self, shared: Part, passes: Passes, arrivals: Arrivals, stints: Stints) -> None:
+        super().__init__(**vars(shared))
+        self._passes, self._arrivals, self._stints = passes, arrivals, stints
+        self._livelock = Livelock()
+        self.endless = ""
+
+    # By themselves
+
+    def work_done(self, number: int, sequence: int) -> None:
+        """A job's work is done."""
+        job = self.cluster.jobs[number]
+        if job.sequence != sequence or job.state is not State.RUNNING:
+            return
+        late = self.cluster.now > self._deadline_of(job)
+        job.requeue_after = False
+        if job.request.exit_code and not late:
+            self._requeue_by_exit_code(job)
+        own = State.FAILED if job.request.exit_code else State.COMPLETED
+        self.over(job.id, State.TIMEOUT if late else own)
+
+    def _deadline_of(self, job: Job) -> float:
+        assert job.run is not None
+        return min(job.run.start + job.run.limit + job.run.suspended(self.cluster.now), job.end_limit)
+
+    def _requeue_by_exit_code(self, job: Job) -> None:
+        """A job that failed is requeued, and perhaps held, if the configuration says so of what it ended with."""
+        parameters, code = self.parameters, job.request.exit_code
+        held = code in parameters.requeue_exit_hold
+        if (held or code in parameters.requeue_exit) and self.may_requeue(job):
+            job.failures += 1
+            job.requeue_after = True
+            job.hold_after = held or job.failures > parameters.max_batch_requeue
+
+    def may_requeue(self, job: Job) -> bool:
+        """Whether a job may be requeued."""
+        return job.options.requeue if job.options.requeue is not None else self.parameters.job_requeue
+
+    # By their limits
+
+    def limit_reached(self, number: int, sequence: int) -> None:
+        """A run is killed at its limit."""
+        job = self.cluster.jobs[number]
+        if job.sequence == sequence and job.state is State.RUNNING:
+            job.requeue_after = False
+            self.over(number, State.TIMEOUT)
+
+    def ended_at_limit(self, number: int, place: int) -> None:
+        """The pass after the end of a run at its limit, in its place among the other ends."""
+        run = self.cluster.jobs[number].runs[place]
+        if run.end == self.cluster.now and run.outcome is not State.PREEMPTED:
+            self._passes.request(self.cluster.now)
+
+    def sweep(self) -> None:
+        """Kill what has exceeded its limit."""
+        for job_id in self.cluster.accounting.used_up() if self.cluster.accounting is not None else ():
+            self.terminate(self.cluster.jobs[job_id], State.TIMEOUT)
+        stints = self._stints
+        if self.cluster.now < stints.sweep_due and not self.reservations.by_name:
+            return
+        self.sweep_limits()
+        due = [0.0 if job.vacating else stints.killed_from(job) for job in self.cluster.running.values()]
+        stints.sweep_due = min(due, default=math.inf)
+
+    def sweep_limits(self) -> None:
+        """Kill what has exceeded the limit of a run, a reservation, or a grace time."""
+        for job in list(self.cluster.running.values()):
+            if job.run is None or job.state is not State.RUNNING:
+                continue
+            if not job.vacating and not self.reservations.by_name and self.cluster.now < job.run.start + job.run.limit:
+                continue
+            graced = job.vacating and self.cluster.now >= job.end_limit
+            reserved = self.reservations.of(job)
+            over = reserved.end + self.parameters.resv_over_run if reserved is not None else 0.0
+            if reserved is not None and self.cluster.now >= over and reserved.end > job.run.start:
+                self.terminate(job, State.TIMEOUT)
+                continue
+            limit = job.run.start + job.run.limit + job.run.suspended(self.cluster.now)
+            if graced:
+                self.give_way(job)
+            elif self.cluster.now >= limit + self.cluster.partitions[job.run.partition].over_time_limit:
+                self.terminate(job, State.TIMEOUT)
+
+    # For others
+
+    def give_way(self, job: Job) -> None:
+        """A victim ends, once its checkpoint is written if it writes one just in time."""
+        writing = self.checkpoints.stop(job) if job.requeue_after else 0.0
+        if not writing:
+            self.terminate(job, State.PREEMPTED, at_once=self.ideal)
+            return
+        job.sequence += 1
+        job.state, job.end_limit = State.COMPLETING, self.cluster.now + writing
+        self.agenda.at(job.end_limit, "written", job.id, job.sequence)
+
+    def written(self, number: int, sequence: int) -> None:
+        """The checkpoint of a job is written, unless its node has failed meanwhile."""
+        job = self.cluster.jobs[number]
+        if job.sequence == sequence:
+            self.terminate(job, State.PREEMPTED)
+
+    def terminate(self, job: Job, outcome: State, at_once: bool = False) -> None:
+        """SIGTERM, and SIGKILL after KillWait if it is ignored; ``at_once``: in this event, if that takes no time."""
+        assert job.run is not None
+        job.sequence += 1
+        job.state = State.COMPLETING
+        if outcome is State.TIMEOUT:
+            job.reason = WHY_IT_ENDED[outcome]
+        job.run.end = self.cluster.now
+        if self.cluster.accounting is not None:
+            self.cluster.accounting.ended(job)
+        delay = self.parameters.kill_wait if job.request.ignores_term else self.timing.job_overhead
+        if job.request.dies_in is not None:
+            delay = job.request.dies_in
+        if at_once and not delay:
+            self.over(job.id, outcome)
+        else:
+            self.agenda.at(self.cluster.now + delay, "over", job.id, outcome)
+
+    def over(self, number: int, outcome: State) -> None:
+        """A run leaves its nodes; its job is requeued or has ended."""
+        job, now = self.cluster.jobs[number], self.cluster.now
+        run = job.run
+        assert run is not None
+        run.end, run.outcome = now if run.end is None else run.end, outcome
+        self.checkpoints.settle(job, run, outcome)
+        if self.cluster.accounting is not None:
+            self.cluster.accounting.ended(job)
+            if not job.requeue_after:
+                self.cluster.accounting.left(job)
+        self.rows.release(job, run)
+        del self.cluster.running[job.id]
+        self.cluster.array_tasks[job.request.array or 0] -= 1
+        job.run, job.vacating, job.end_limit = None, False, math.inf
+        job.sequence += 1
+        self._passes.moved()
+        worked = run.end - run.start - run.suspended(run.end) if run.work is None else job.worked
+        self.telling.stopped(job, outcome, None if job.requeue_after else worked)
+        if job.requeue_after:
+            self._requeue(job)
+            self.sent_back(job, job.left - (run.end - job.work_since))
+        else:
+            job.state, job.reason = outcome, WHY_IT_ENDED.get(outcome, "None")
+        self._stints.resume_preempted()
+        self._stints.take_turns()
+        self._passes.request(now + self.timing.end_lag)
+
+    # What comes back
+
+    def _requeue(self, job: Job) -> None:
+        job.requeue_after = False
+        job.restarts += 1
+        self.changes.all()
+        job.state, job.reason = State.PENDING, "BeginTime"
+        job.submitted = self.cluster.now
+        self.cluster.enqueue(job)
+        self.telling.arrived(job)
+        job.begin = self.cluster.now + self.parameters.requeue_hold
+        job.eligible = job.accrue = None
+        if job.hold_after:
+            job.hold_after = False
+            often = job.failures > self.parameters.max_batch_requeue
+            job.hold("JobHeldAdmin" if often else "job_requeued_in_held_state")
+        if self._passes.passing and job.begin <= self.cluster.now:
+            self._passes.refresh()
+        else:
+            self.agenda.at(job.begin, "wake")
+        self._arrivals.watch_deadline(job)
+
+    def sent_back(self, job: Job, left: float) -> None:
+        """Note that a job waits again, or is suspended; the run ends if it gets nowhere so."""
+        if not self._livelock.sent_back(job.id, left) or self.agenda.to_come:
+            return
+        cluster = self.cluster
+        ended = len(cluster.jobs) - len(cluster.waiting) - len(cluster.running) - len(cluster.suspended)
+        starts = [
+            other.run.start for other in cluster.running.values() if other.run is not None and ends(other, cluster)
+        ]
+        if self._livelock.stuck(job.id, cluster.now, ended, starts):
+            self.endless = standstill(cluster.now, job.id, "preempted or requeued")

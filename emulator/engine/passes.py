@@ -1,0 +1,220 @@
+"""When the two loops look at the queue, and when they would find nothing that they did not find before."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from emulator.engine.agenda import Rank
+from emulator.engine.part import Part
+from emulator.scheduling.entries import refresh_eligibility
+from emulator.state.job import Job
+from emulator.state.run import State
+
+if TYPE_CHECKING:
+    from emulator.scheduling.plugin_scheduler import PluginScheduler
+
+
+class Passes(Part):
+    """The main loop and backfill.
+
+    Args:
+        shared: what all parts have.
+        period: seconds from one time at which priorities are worked out to the next; 0 for never.
+
+    Attributes:
+        loops: which of the two there are.
+        looks: seconds between two looks at the queue, at most.
+        bf_interval: seconds from one cycle of backfill to the next; 0 if one follows each pass.
+        version: a number for the situation.
+        since: when anything but the end of a period happened last, in seconds.
+        main_at: when the next pass of the main loop is to be, or None.
+        passing: under the ideal clock, whether a pass goes on: what happens in it is seen by it, and needs no other.
+        next_end: when the first of the runs was planned to end as backfill looked last.
+        before_pass: is called before each pass and cycle, if that is wanted.
+    """
+
+    scheduler: PluginScheduler
+
+    def __init__(self, shared: Part, period: float) -> None:
+        super().__init__(**vars(shared))
+        self._period = period
+        self.bf_interval = self.policies.hooks.backfill_interval
+        intervals = {"main": self.parameters.sched_interval, "backfill": self.bf_interval or math.inf}
+        self.loops = tuple(loop for loop, interval in intervals.items() if interval < math.inf)
+        self.looks = max((intervals[loop] for loop in self.loops), default=0.0)
+        self.version, self.since = 0, 0.0
+        self.main_at: float | None = None
+        # The last pass before the first submission: half a delay ago, for want of better knowledge.
+        self._last_main = -self.parameters.batch_sched_delay / 2
+        self.passing = False
+        self.next_end = math.inf
+        self.before_pass: Callable[[], None] | None = None
+        self._looked, self._submitted = -1, list[list[Job]]()
+        self._idle_renewals = 0
+        self._seen: dict[str, tuple[int, float, int]] = {}
+
+    def moved(self) -> None:
+        """Something has happened for which the loops look at the queue again."""
+        self.version += 1
+        self.since = self.cluster.now
+
+    def arrived(self, jobs: list[Job]) -> None:
+        """Jobs were submitted, and have yet to be looked at."""
+        self.moved()
+        self._submitted.append(jobs)
+
+    def leave_queue(self, job: Job, state: State) -> None:
+        """A waiting job is given up."""
+        self.moved()
+        if self.cluster.accounting is not None:
+            self.cluster.accounting.left(job)
+        self.telling.left(job, state)
+        self.cluster.dequeue(job)
+        job.state = state
+        self.request(self.cluster.now + self.timing.end_lag)
+
+    # When
+
+    def wake(self) -> None:
+        """Have the queue looked at again."""
+        self.moved()
+        self.request(self.cluster.now)
+
+    def wake_at(self, *times: float) -> None:
+        """Have the queue looked at again at some times to come."""
+        for at in times:
+            if self.cluster.now <= at < math.inf:
+                self.agenda.at(at, "wake", rank=Rank.WAKE)
+
+    def request_for_submission(self) -> None:
+        """Submissions are answered by one pass in each ``batch_sched_delay`` (observation B5)."""
+        delayed = self._last_main + self.parameters.batch_sched_delay
+        self.request(max(self.cluster.now + self.timing.submit_lag, delayed))
+
+    def request(self, at: float) -> None:
+        """Have a pass of the main loop at a time, unless one comes before; two are ``sched_min_interval`` apart."""
+        if "main" not in self.loops or self.passing:
+            return
+        at = max(at, self._last_main + self.parameters.sched_min_interval)
+        if self.main_at is None or at < self.main_at:
+            self.main_at = at
+            self.agenda.at(at, "pass", at, rank=Rank.PASS if self.ideal else Rank.OTHER)
+
+    def interval(self) -> None:
+        """The interval of the main loop is over."""
+        self._ask_plugins()
+        if self._news("main"):
+            self.request(self.cluster.now)
+
+    def calculate(self) -> None:
+        """A period ends: usage decays, and waiting jobs get new priorities."""
+        self.changes.all()
+        if self.cluster.accounting is not None and self.cluster.accounting.period():
+            self.version += 1
+        if self.policies.period == self._period:
+            self.renew()
+        if self.ideal and self.any_news():
+            self.request(self.cluster.now)
+
+    def renew(self) -> None:
+        """A period of the priority plugin ends: waiting jobs get new priorities."""
+        self.changes.all()
+        if self.policies.period and self.policies.renew():
+            self.version += 1
+            self._idle_renewals += not self.policies.renewal_matters
+
+    # What
+
+    def main(self, at: float) -> None:
+        """The main loop goes round, if that is still to be."""
+        if self.main_at != at:
+            return
+        self.main_at, self._last_main = None, at
+        self.changes.waits = True
+        self._ask_plugins()
+        before = self._begin("main")
+        self.refresh()
+        if self._news("main", idle_renewals=False):
+            self.passing = self.ideal and self.scheduler.has_main_loop
+            only_submitted = self.version - len(self._submitted) == self._looked
+            self.scheduler.run([job for jobs in self._submitted for job in jobs] if only_submitted else None)
+            self.passing = False
+            if not self.bf_interval:
+                self.scheduler.backfill()
+        if self.bf_interval and self.ideal and "backfill" in self.loops:
+            self.backfill()
+        self._seen["main"] = before
+        self._looked, self._submitted = self.version, []
+        self.telling.passed()
+
+    def backfill(self) -> None:
+        """Backfill goes round."""
+        self._ask_plugins()
+        if self._news("backfill"):
+            self.changes.waits = True
+            before = self._begin("backfill")
+            self.refresh()
+            if self._news("backfill", idle_renewals=False):
+                self.scheduler.backfill()
+            # A job that started may have left room in the cycle's bounds for others.
+            self._seen["backfill"] = before
+            self.next_end = self._first_end()
+            if not self.ideal:
+                self.telling.passed()
+
+    def refresh(self) -> None:
+        """Look which jobs may be scheduled."""
+        if self.before_pass is not None:
+            self.before_pass()
+        for job in refresh_eligibility(self.cluster, self.reservations):
+            self.leave_queue(job, State.CANCELLED)
+
+    def _begin(self, loop: str) -> tuple[int, float, int]:
+        """A loop looks at the queue; returns what the situation is numbered, when, and of that the idle renewals."""
+        if self.cluster.accounting is not None:
+            self.cluster.accounting.begin_pass(loop)
+        return self.version, self.cluster.now, self._idle_renewals
+
+    def _ask_plugins(self) -> None:
+        """Plugins may plan the jobs that wait, or give them numbers, before each pass."""
+        if self.policies.before_pass():
+            self.version += 1
+
+    def _first_end(self) -> float:
+        """When the first of the runs is planned to end."""
+        if self.cluster.compiled is not None:
+            return min(self.cluster.compiled.runs.planned()[0][:1].tolist(), default=math.inf)
+        return min(map(self.cluster.planned_end, self.cluster.running.values()), default=math.inf)
+
+    # Whether
+
+    def all_looked(self) -> bool:
+        """Whether all loops have looked at the situation as it is."""
+        return all(self._seen.get(loop, (-1,))[0] == self.version for loop in self.loops)
+
+    def any_news(self) -> bool:
+        """Whether any loop would find anything."""
+        return any(map(self._news, self.loops))
+
+    def _news(self, loop: str, idle_renewals: bool = True) -> bool:
+        """Whether a loop would find anything that it did not find the last time.
+
+        With time alone jobs that did not start do not become startable; but for runs that
+        outlive their limits, and for victims that are exempt for a while. Reservations that
+        begin or end wake the loops.
+
+        Args:
+            loop: which one.
+            idle_renewals: whether a renewal of the priorities that matters to no pass is news. It has a loop go
+                round, so that the next one comes when it would in Slurm, but the loop finds nothing.
+        """
+        version, looked, idle = self._seen.get(loop, (-1, 0.0, 0))
+        if version - (0 if idle_renewals else idle) != self.version - (0 if idle_renewals else self._idle_renewals):
+            return True
+        books = self.cluster.accounting
+        exempt = max(self.parameters.preempt_exempt_time, books.exempts if books is not None else 0.0)
+        if exempt and looked <= self.since + exempt:
+            return True
+        return loop == "backfill" and self.cluster.now >= self.next_end and bool(self.cluster.order)

@@ -1,0 +1,101 @@
+"""What the loops decide is carried out: jobs start, and others make room for them."""
+
+from __future__ import annotations
+
+from emulator.engine.arrivals import Arrivals
+from emulator.engine.endings import Endings
+from emulator.engine.part import Part
+from emulator.engine.passes import Passes
+from emulator.engine.stints import Stints
+from emulator.scheduling.preempt import configured_mode, grace_time, preempt_mode
+from emulator.state.job import Job
+from emulator.state.partition import Partition
+from emulator.state.run import YEAR, Run, State
+from slurm_sim_plugins.nodes import Allocation, Mask
+
+
+class Starts(Part):
+    """The :class:`~emulator.scheduling.controls.Controls` of the loops.
+
+    Args:
+        shared: what all parts have.
+        passes: the loops.
+        arrivals: who knows which jobs wait for the start of another.
+        stints: who lets runs go on.
+        endings: who ends them.
+    """
+
+    def __init__(self, shared: Part, passes: Passes, arrivals: Arrivals, stints: Stints, endings: Endings) -> None:
+        super().__init__(**vars(shared))
+        self._passes, self._arrivals, self._stints, self._endings = passes, arrivals, stints, endings
+
+    def start(
+        self,
+        job: Job,
+        partition: Partition,
+        allocation: Allocation,
+        limit: float | None = None,
+        row: int = 0,
+        reason: str = "",
+        backfilled: bool = False,
+    ) -> None:
+        """Start a waiting job now; ``reason`` is that of the scheduler."""
+        now = self.cluster.now
+        if limit is not None:
+            # Backfill plans with what a plugin says, but it is the limit that kills.
+            planned = job.plan is not None and job.time_min is None
+            job.limit = min(job.limit, YEAR) if planned else limit
+        job.cut_at_deadline(now)
+        number = job.number_in(partition.name)
+        job.run = Run(now, allocation, partition.name, job.limit, row, backfilled or limit is not None, number)
+        job.runs.append(job.run)
+        job.state, job.reason, job.planned_start = State.RUNNING, "None", None
+        self.cluster.dequeue(job)
+        self.cluster.running[job.id] = job
+        self.telling.started(job, reason)
+        self._passes.scheduler.started(job)
+        self._passes.moved()
+        for delay in self._arrivals.delays.pop(job.id, ()):
+            self.agenda.at(now + delay, "wake")
+        if self.ideal and self.parameters.preempt_exempt_time:
+            # Under Slurm's clock a tick finds that it may be preempted.
+            self.agenda.at(now + self.parameters.preempt_exempt_time, "wake")
+        self.cluster.array_tasks[job.request.array or 0] += 1
+        self.rows.take(job, job.run)
+        if self.cluster.accounting is not None:
+            self.cluster.accounting.started(job)
+        may_requeue = self._endings.may_requeue(job)
+        job.left = self.checkpoints.begin(job, self.cluster.machine.cpus_of(allocation), may_requeue)
+        job.left += self.timing.job_overhead
+        self._stints.go_on(job)
+        self._stints.take_turns()
+        self.reservations.refresh()
+
+    def preempt(self, job: Job, preemptor: Job) -> None:
+        """Make a running job give way, as its partition or the cluster says."""
+        mode = preempt_mode(job, self.cluster)
+        if mode == "OFF":
+            # A scheduler may preempt what no job outranks.
+            mode = configured_mode(job, self.cluster)
+        grace = grace_time(job, self.cluster)
+        job.vacating = True
+        self._stints.sweep_due = 0.0
+        self._stints.ends_otherwise(job)
+        job.requeue_after = mode in ("REQUEUE", "CHECKPOINT") and self._endings.may_requeue(job)
+        self.telling.preempted(job, preemptor, mode)
+        if mode == "SUSPEND":
+            job.vacating = False
+            self._stints.suspend(job, "preemption")
+            self._endings.sent_back(job, job.left)
+        elif grace:
+            job.end_limit = self.cluster.now + grace
+            if self.ideal:
+                self.agenda.at(job.end_limit, "graces")
+        else:
+            self._endings.give_way(job)
+
+    def not_reserved(self, job: Job, at: float | None = None, length: float | None = None) -> Mask:
+        """Nodes that no reservation keeps from a job."""
+        at = self.cluster.now if at is None else at
+        length = job.plan_limit if length is None else length
+        return ~self.reservations.kept_from(job, at, length)

@@ -1,0 +1,122 @@
+"""Runs go on and stand still: until they end, for their turns on nodes that they share, and for jobs that preempt."""
+
+from __future__ import annotations
+
+import math
+
+from emulator.engine.agenda import Kind, Rank
+from emulator.engine.part import Part
+from emulator.engine.telling import TIME_SLICE
+from emulator.state.job import Job
+from emulator.state.run import State
+from slurm_sim_plugins.counts import HALF_A_MICROSECOND
+
+
+class Stints(Part):
+    """Lets runs go on and stand still.
+
+    Args:
+        shared: what all parts have.
+        alone: whether a pass follows each end.
+
+    Attributes:
+        sweep_due: before when a sweep finds no run that has exceeded its limit.
+    """
+
+    def __init__(self, shared: Part, alone: bool) -> None:
+        super().__init__(**vars(shared))
+        self._alone = alone
+        self.sweep_due = math.inf
+
+    def go_on(self, job: Job, cause: str = "") -> None:
+        """A job's work goes on, and will be done when what is left of it is; ``cause`` is why it stood still."""
+        assert job.run is not None
+        now = self.cluster.now
+        if job.run.suspensions and job.run.suspensions[-1][1] is None:
+            job.run.suspensions[-1][1] = now
+            if self.cluster.accounting is not None:
+                self.cluster.accounting.resumed(job)
+        job.state, job.work_since = State.RUNNING, now
+        job.sequence += 1
+        if cause:
+            self.telling.resumed(job, cause)
+        self.sweep_due = min(self.sweep_due, self.killed_from(job))
+        killed = self.killed_from(job, job.run.suspended(now))
+        if self.ideal and now + job.left > killed + HALF_A_MICROSECOND:
+            self._end_at(killed, job, "limit", Rank.LIMIT)
+            return
+        end = now + job.left
+        self._end_at(end, job, "work done", Rank.LIMIT if abs(end - killed) <= HALF_A_MICROSECOND else Rank.OTHER)
+
+    def _end_at(self, second: float, job: Job, kind: Kind, rank: Rank) -> None:
+        """Have a run end; one that ends at its limit does so before all else of that time."""
+        self.agenda.at(second, kind, job.id, job.sequence, rank=rank)
+        if rank is Rank.LIMIT and self._alone:
+            self.agenda.at(second, "ended at limit", job.id, len(job.runs) - 1)
+
+    def killed_from(self, job: Job, suspended: float = 0.0) -> float:
+        """When a run, suspended for so many seconds, exceeds its limit or its reservation by as much as it may."""
+        assert job.run is not None
+        limit = job.run.start + job.run.limit + suspended + self.cluster.partitions[job.run.partition].over_time_limit
+        reserved = self.reservations.of(job)
+        return limit if reserved is None else min(limit, reserved.end + self.parameters.resv_over_run)
+
+    def ends_otherwise(self, job: Job) -> None:
+        """A run is not planned to end by its limit alone any more."""
+        for watcher in self.cluster.run_watchers:
+            watcher.odd(job)
+
+    def halt(self, job: Job, cause: str) -> None:
+        """A job's work stands still."""
+        assert job.run is not None
+        self.ends_otherwise(job)
+        job.left -= self.cluster.now - job.work_since
+        if self.cluster.accounting is not None:
+            self.cluster.accounting.halted(job)
+        job.run.suspensions.append([self.cluster.now, None])
+        job.state = State.SUSPENDED
+        job.sequence += 1
+        self.telling.suspended(job, cause)
+
+    def suspend(self, job: Job, cause: str) -> None:
+        """A job's work stands still, and others may have its nodes."""
+        assert job.run is not None
+        self.halt(job, cause)
+        self.cluster.suspended[job.id] = self.cluster.running.pop(job.id)
+        self.rows.release(job, job.run)
+
+    def resume(self, job: Job, cause: str) -> None:
+        """A suspended job goes on, on its nodes."""
+        assert job.run is not None
+        self.cluster.running[job.id] = self.cluster.suspended.pop(job.id)
+        self.rows.take(job, job.run)
+        self.go_on(job, cause)
+
+    def resume_preempted(self) -> None:
+        """Suspended jobs go on when all that they have is free again."""
+        for job in sorted(self.cluster.suspended.values(), key=lambda job: job.id):
+            assert job.run is not None
+            nodes, units = list(job.run.allocation.nodes), job.run.allocation.units
+            if not job.suspended_by_operator and bool((self.cluster.free.units[nodes] >= list(units)).all()):
+                self.resume(job, "preemption")
+
+    def take_turns(self) -> None:
+        """Let those run whose turn it is."""
+        if not self.rows.slices:
+            return
+        jobs = [job for job in self.cluster.running.values() if job.state in (State.RUNNING, State.SUSPENDED)]
+        due = set(map(id, self.rows.due(jobs)))
+        for job in jobs:
+            if job.state is State.RUNNING and id(job) not in due:
+                self.halt(job, TIME_SLICE)
+        for job in jobs:
+            if job.state is State.SUSPENDED and id(job) in due:
+                self.go_on(job, TIME_SLICE)
+
+    def slice(self) -> None:
+        """A time slice is over."""
+        active = [job for job in self.cluster.running.values() if job.state is State.RUNNING]
+        since = max((job.work_since for job in active), default=0.0)
+        if self.cluster.now - since > self.parameters.time_slice - 1:
+            self.rows.next_slice()
+            self.take_turns()

@@ -1,0 +1,158 @@
+"""What comes again and again: sweeps, loops, periods, time slices.
+
+It is left out where it would find nothing: that is most of the time of a log of months.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from emulator.engine.agenda import Kind
+from emulator.engine.part import Part
+from emulator.engine.passes import Passes
+from emulator.engine.standstill import Standstill
+from emulator.engine.stints import Stints
+
+SWEEP = 30.0
+"""Seconds between two sweeps for exceeded limits (observation T2)."""
+
+
+class Tick(NamedTuple):
+    """What is done again after each period.
+
+    Attributes:
+        kind: what is done.
+        period: in seconds.
+        first: second at which it is done first.
+        place: how many others were set going before it.
+    """
+
+    kind: Kind
+    period: float
+    first: float
+    place: int
+
+    def due(self, at: float, number: int) -> tuple[float, float, float, int, int, Tick]:
+        """Its entry among the ticks, which go in the order in which they came if none were left out.
+
+        Args:
+            at: when it is done.
+            number: its number among the events.
+        """
+        at = round(at, 6)
+        since = round(at - self.period, 6) if at > self.first else -math.inf
+        return at, since, -self.first, self.place, number, self
+
+
+class Ticks(Part):
+    """Ticks in their order.
+
+    Args:
+        shared: what all parts have.
+        passes: the loops.
+        stints: who knows when a sweep is due.
+        standstill: who knows from when on nothing can happen.
+        sweeps: whether there are sweeps; under the ideal clock each run has an event at its limit.
+        period: seconds from one time at which priorities are worked out to the next; 0 for never.
+    """
+
+    def __init__(
+        self, shared: Part, passes: Passes, stints: Stints, standstill: Standstill, sweeps: bool, period: float
+    ) -> None:
+        super().__init__(**vars(shared))
+        self._passes, self._stints, self._standstill = passes, stints, standstill
+        self._sweeps, self._period = sweeps, period
+        # Numbers of a plugin that says from when on a job grows no older change at the end of a period only.
+        by_period = self.policies.period in (None, period) and hasattr(self.policies.priority, "max_age")
+        self._ages = self.policies.period is not None and not by_period
+        self._ticks: list[tuple[float, float, float, int, int, Tick]] = []
+        self._period_due = 0.0
+        self._begun = False
+
+    def begin(self) -> None:
+        """Set them going, if they are not."""
+        if self._begun:
+            return
+        self._begun = True
+        timing, passes, parameters = self.timing, self._passes, self.parameters
+        if self._sweeps:
+            self._every(SWEEP, "sweep", timing.sweep_phase % SWEEP)
+        if "backfill" in passes.loops and not self.ideal:
+            self._every(passes.bf_interval, "backfill", -timing.backfill_phase % passes.bf_interval)
+        if "main" in passes.loops and not self.ideal:
+            self._every(parameters.sched_interval, "main", parameters.sched_interval)
+        if self._period:
+            self._period_due = (-timing.uptime) % self._period
+            self._every(self._period, "period", self._period_due)
+        if self.policies.period and self.policies.period != self._period:
+            self._every(self.policies.period, "renewal", (-timing.uptime) % self.policies.period)
+        if self.rows.slices:
+            self._every(parameters.time_slice, "slice", parameters.time_slice - timing.slice_phase)
+
+    def _every(self, period: float, kind: Kind, first: float) -> None:
+        """Have something done at a time, and after each period."""
+        first = round(first, 6)
+        heappush(self._ticks, Tick(kind, period, first, len(self._ticks)).due(first, self.agenda.number()))
+
+    @property
+    def next(self) -> float:
+        """When the next comes."""
+        return self._ticks[0][0] if self._ticks else math.inf
+
+    def is_next(self) -> bool:
+        """Whether a tick comes next, and no event."""
+        event = self.agenda.first
+        if event is None or not self._ticks:
+            return bool(self._ticks)
+        return (self._ticks[0][0], self._ticks[0][4]) < (event[0], event[2])
+
+    def take(self, does: Mapping[Kind, Callable[..., None]], until: float | None) -> None:
+        """Do what is due, and once more after its period; or later, if until then there is nothing to find.
+
+        Args:
+            does: what each kind does.
+            until: to when the run goes, if ticks may be left out.
+        """
+        self.cluster.now, *_, tick = heappop(self._ticks)
+        number = self.agenda.number()
+        does[tick.kind]()
+        at = self.cluster.now + tick.period
+        calculates = tick.kind == "period"
+        quiet = self._quiet_until(calculates, until) if until is not None else 0.0
+        if quiet == math.inf:
+            quiet = self._standstill.known_rest
+        if at < quiet < math.inf:
+            # The last end of a period before anything happens is none that is left out: it sets priorities.
+            at += (math.ceil((quiet - at) / tick.period) - calculates) * tick.period
+        if calculates:
+            self._period_due = at
+        heappush(self._ticks, tick.due(at, number))
+
+    def _quiet_until(self, calculates: bool, until: float) -> float:
+        """Before when ticks find nothing, unless they have found something by now.
+
+        Args:
+            calculates: whether it is asked for the end of a period, which the other ticks wait for.
+            until: to when the run goes.
+        """
+        waiting, accounting = self.cluster.waiting, self.cluster.accounting
+        if not self.rows.settled() or (accounting is not None and accounting.counts_minutes):
+            return 0.0
+        if waiting and (self._ages or self._passes.any_news()):
+            return 0.0
+        quiet = min(self.agenda.next, self._stints.sweep_due if self._sweeps else math.inf)
+        if self.cluster.order:
+            quiet = min(quiet, self._passes.next_end)
+        if not self._period or (accounting is None and not waiting):
+            return quiet
+        return min(quiet, self._steady_until(until) if calculates else self._period_due)
+
+    def _steady_until(self, until: float) -> float:
+        """Before when no end of a period changes what is decided, but by what it leaves to the last of them."""
+        if self.cluster.order or getattr(self.policies.priority, "never_falls", False):
+            return 0.0
+        seen = math.nextafter(until, math.inf)
+        return seen if self.cluster.accounting is None else min(seen, self.cluster.accounting.steady_until())

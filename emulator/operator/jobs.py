@@ -1,0 +1,119 @@
+"""What operators do to jobs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from emulator.scheduling.job_mgr import make_job
+from emulator.state.job import Job
+from emulator.state.run import State
+from emulator.workload.sbatch import BatchOptions
+from slurm_sim_plugins.errors import InputError
+
+if TYPE_CHECKING:
+    from emulator.engine.controller import Controller
+
+
+def hold(job: Job, controller: Controller) -> None:
+    """Put a waiting job on hold."""
+    job.hold("JobHeldAdmin")
+
+
+def release(job: Job, controller: Controller) -> None:
+    """Release a job from its hold; it gets a new priority (observation Q8)."""
+    job.held_by = ""
+    controller.policies.changed(job)
+    controller.policies.set_priorities([job], new=True)
+    if job.restarts:
+        job.begin = controller.cluster.now
+
+
+def requeue(job: Job, controller: Controller) -> None:
+    """Requeue a running job."""
+    _requeue(job, controller, held=False)
+
+
+def requeue_hold(job: Job, controller: Controller) -> None:
+    """Requeue a running job, and put it on hold."""
+    _requeue(job, controller, held=True)
+
+
+def _requeue(job: Job, controller: Controller, held: bool) -> None:
+    if job.state is not State.RUNNING:
+        raise InputError(f"job {job.id} does not run; only running jobs can be requeued")
+    job.requeue_after = True
+    job.hold_after = held
+    controller.endings.terminate(job, State.PREEMPTED)
+
+
+def cancel(job: Job, controller: Controller) -> None:
+    """Cancel a job: one that waits leaves at once, one that runs gets SIGTERM."""
+    if job.state is State.PENDING:
+        controller.passes.leave_queue(job, State.CANCELLED)
+    elif job.state is State.RUNNING or job.writes:
+        job.requeue_after = False
+        controller.endings.terminate(job, State.CANCELLED)
+
+
+def suspend(job: Job, controller: Controller) -> None:
+    """Suspend a running job; its nodes are given away (observation P13)."""
+    if job.state is not State.RUNNING or job.run is None:
+        raise InputError(f"job {job.id} does not run; only running jobs can be suspended")
+    job.suspended_by_operator = True
+    controller.stints.suspend(job, "operator")
+
+
+def resume(job: Job, controller: Controller) -> None:
+    """Resume a suspended job, even onto nodes that are in use."""
+    if job.id not in controller.cluster.suspended or job.run is None:
+        raise InputError(f"job {job.id} is not suspended")
+    job.suspended_by_operator = False
+    controller.stints.resume(job, "operator")
+
+
+def change(job: Job, options: BatchOptions, controller: Controller) -> None:
+    """Let a waiting job ask for something else.
+
+    Raises:
+        InputError: it does not wait, or would be refused.
+    """
+    if job.state is not State.PENDING:
+        raise InputError(f"job {job.id} does not wait: that can be changed only of a job that does")
+    before, changed = job.options, make_job(replace(job.request, options=options), controller.cluster)
+    _change_account(job, changed, controller)
+    job.request, job.partitions, job.wants, job.alike = (
+        changed.request,
+        changed.partitions,
+        changed.wants,
+        changed.alike,
+    )
+    job.time_min, job.lifted, job.entries = changed.time_min, changed.lifted, ()
+    if options.begin != before.begin:
+        job.begin = changed.begin
+        controller.passes.wake_at(job.begin)
+    if options.deadline != before.deadline:
+        job.deadline = changed.deadline
+        controller.arrivals.watch_deadline(job)
+    for dependency in options.dependencies if options.dependencies != before.dependencies else ():
+        controller.arrivals.wake_after(dependency)
+    controller.policies.changed(job)
+    if not (job.on_hold or job.fixed_priority):
+        controller.policies.set_priorities([job])
+
+
+def _change_account(job: Job, changed: Job, controller: Controller) -> None:
+    """A waiting job counts for another association or quality of service, if those admit it."""
+    accounting, before, after = controller.cluster.accounting, job.options, changed.options
+    if accounting is None or (before.account, before.qos, before.partitions) == (
+        after.account,
+        after.qos,
+        after.partitions,
+    ):
+        return
+    accounting.left(job)
+    try:
+        accounting.admit(changed)
+        job.account = changed.account
+    finally:
+        accounting.submitted(job)
