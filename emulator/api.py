@@ -139,9 +139,11 @@ def simulate(
             conf, config = flat_cluster(processors_of(config, jobs), config)
         else:
             engine = CountedRun(jobs, config, catalogue)
+    elif keeper is not None and not keeper.of_site:
+        raise ConfigurationError(
+            "keeper: a snapshot of a run on a slurm.conf has to say of which; give keeper() the site"
+        )
     if conf is not None:
-        if keeper is not None:
-            raise ConfigurationError("snapshots are of machines whose processors are counted; leave keeper out")
         engine = ClusterRun(_submissions(workload, conf), conf, config, catalogue, accounts, actions, timing)
     folder = Path(out) if out is not None else None
     with ExitStack() as stack:
@@ -168,7 +170,10 @@ def _carry_out(
     try:
         with watching(selection, lambda: engine.now):
             _tell(engine, "run_begun")
-            engine.run(report, keeper, explainer)
+            if keeper is None or log is None:
+                engine.run(report)
+            else:
+                keeper.run(engine, log, {"the recording of decisions": explainer}, report)
             _tell(engine, "run_ended")
     except (PluginError, StandstillError, KeyboardInterrupt) as error:
         status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"

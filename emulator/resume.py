@@ -8,18 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emulator.accounting.aside import written_aside
+from emulator.accounting.describe import hash_of_conf
 from emulator.accounting.runfolder import FILES, UNFINISHED
 from emulator.campaign import plugins
 from emulator.campaign.hashes import code, fresh_hash_of
 from emulator.config.options import Config
 from emulator.config.preemption import Preemption
+from emulator.config.slurm.emulated import stated_slots_of
 from emulator.files import MALFORMED
+from emulator.site import Site, read_site_again
 from emulator.snapshot.keeper import Keeper, Snapshot
 from emulator.version import version
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 from slurm_sim_plugins.manager import BUNDLED, Catalogue
 
-KEPT = ("trace", "trace_sha256", "reading", "config", "plugins", "files", "origins", "version", "code")
+KEPT = ("trace", "trace_sha256", "reading", "config", "site", "plugins", "files", "origins", "version", "code")
 """What a snapshot says of how a run was begun."""
 
 if TYPE_CHECKING:
@@ -34,8 +37,9 @@ def keeper(
     config: Config,
     files: Sequence[Path],
     catalogue: Catalogue | None = None,
+    site: Site | None = None,
 ) -> Keeper:
-    """Who keeps snapshots of a run that begins.
+    """A keeper of snapshots of a run that begins.
 
     Args:
         every: after so many submissions.
@@ -44,6 +48,7 @@ def keeper(
         config: how it is simulated.
         files: plugin files that the user named, with their whole paths.
         catalogue: where the plugins are taken from, if not from a catalogue of these files.
+        site: the cluster and what is done on it, if not processors are counted.
 
     Raises:
         InputError: a file cannot be read.
@@ -54,7 +59,8 @@ def keeper(
         "trace_sha256": fresh_hash_of(trace),
         "reading": dict(reading),
         "config": asdict(config),
-        "plugins": plugins.sources(config, tuple(files)),
+        "site": None if site is None else site.told() | {"hashes": _hashes(site)},
+        "plugins": plugins.sources(config, tuple(files), _slots(site)),
         "files": plugins.files_read(config),
         "origins": {info.name: info.origin for info in catalogue if info.origin != BUNDLED},
         "version": version(),
@@ -69,7 +75,7 @@ def resume(
     trace: Path | None = None,
     files: Sequence[Path] = (),
     report: Callable[[int], None] | None = None,
-) -> tuple[Result, Workload]:
+) -> tuple[Result, Workload | Site]:
     """Go on with an interrupted run from its last snapshot, to the same bytes as if it had not been interrupted.
 
     Everything that decides them has to be what it was: trace, plugins, version. A plugin
@@ -79,7 +85,10 @@ def resume(
         folder: of the run.
         trace: the trace, if it is not any more where it was.
         files: the plugin files that the run was begun with, with their whole paths.
-        report: is told now and then how many jobs were submitted.
+        report: is told now and then how many jobs were submitted, or are over.
+
+    Returns:
+        The result, and what was run.
 
     Raises:
         InputError: there is no snapshot, or it is damaged, or something is not what it was.
@@ -102,21 +111,26 @@ def resume(
             raise InputError(
                 f"{folder}: {source} is not the trace that the run was begun with; name that one with --trace"
             )
-        _check_plugins(config, about["plugins"], tuple(files))
+        site = None if about["site"] is None else read_site_again(source, about["reading"], about["site"])
+        if site is not None and _hashes(site) != about["site"]["hashes"]:
+            raise InputError(f"{folder}: the slurm.conf or the accounts are not what they were; run it again")
+        catalogue = _as_then(plugins.found(tuple(files))[0].copy(), about.get("origins"))
+        _check_plugins(config, about["plugins"], tuple(files), _slots(site))
         if plugins.files_read(config) != about["files"]:
             raise InputError(f"{folder}: a file that an option of a plugin names is not what it was; run it again")
-        workload = read_trace(source, machine=config.processors, **about["reading"])
+        jobs = site or read_trace(source, machine=config.processors, **about["reading"])
         if fresh_hash_of(source) != about["trace_sha256"]:
             raise InputError(f"{source}: changed while it was read; resume again")
     except MALFORMED as error:
         raise InputError(f"{folder}: its snapshot does not say how the run was begun ({error})") from error
-    catalogue = _as_then(plugins.found(tuple(files))[0].copy(), about.get("origins"))
     kept = {name: about[name] for name in KEPT}
     going_on = Keeper(snapshot.every, {**kept, "trace": str(source.absolute())}, snapshot)
+    further: dict[str, Any] = {"catalogue": catalogue, "out": folder, "keeper": going_on, "report": report}
     try:
-        return simulate(
-            workload, config=config, catalogue=catalogue, out=folder, keeper=going_on, report=report
-        ), workload
+        if not isinstance(jobs, Site):
+            return simulate(jobs, config=config, **further), jobs
+        further |= {"accounts": jobs.accounts(), "actions": jobs.actions}
+        return simulate(jobs.submissions, jobs.conf, config=config, **further), jobs
     except MALFORMED as error:
         raise InputError(f"{folder}: its snapshot holds no state of this run ({error}); run it again") from error
 
@@ -141,10 +155,22 @@ def _config(stated: Mapping[str, Any]) -> Config:
     return Config(**{**options, "preemption": Preemption(**options["preemption"])})
 
 
-def _check_plugins(config: Config, stated: Mapping[str, str], files: tuple[Path, ...]) -> None:
+def _hashes(site: Site) -> list[str]:
+    """Of what decides what a cluster does, beside its trace and what is in the snapshot itself."""
+    return [hash_of_conf(site.conf), *map(fresh_hash_of, site.account_files)]
+
+
+def _slots(site: Site | None) -> Mapping[str, str]:
+    """The slots that a ``slurm.conf`` states."""
+    return {} if site is None else stated_slots_of(site.conf)
+
+
+def _check_plugins(
+    config: Config, stated: Mapping[str, str], files: tuple[Path, ...], slots: Mapping[str, str]
+) -> None:
     """Compare the plugins that take part with those that took part."""
     try:
-        here = plugins.sources(config, files)
+        here = plugins.sources(config, files, slots)
     except AttributeError as error:
         raise InputError(f"the snapshot names plugins that cannot be ({error})") from error
     for name in sorted({*here, *stated}):

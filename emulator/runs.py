@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +20,10 @@ from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.manager import Catalogue, Selection, select
 
 if TYPE_CHECKING:
-    from emulator.accounting.explainer import Explainer
     from emulator.config.sacctmgr.database import Accounts
     from emulator.config.slurm.controller import Timing
     from emulator.config.slurm.model import SlurmConf
     from emulator.engine.controller import Controller
-    from emulator.snapshot.keeper import Keeper
     from emulator.workload.submissions import Submissions
     from slurm_sim_plugins.views import Situation
 
@@ -44,11 +43,9 @@ class CountedRun:
         self._workload = workload
         self._processors = processors_of(config, workload)
         self.selection: Selection = select(catalogue, config.slots, config.plugin_options, config.seed)
-        self._log: EventLog | None = None
 
     def begin(self, log: EventLog | None, report: Callable[[int], None] | None, whole: bool) -> None:
         """Make the empty machine."""
-        self._log = log
         self._simulation = Simulation(self._workload, self._processors, self.config, self.selection, log)
 
     @property
@@ -61,13 +58,23 @@ class CountedRun:
         """Simulated time in seconds."""
         return self._simulation.situation.now
 
-    def run(self, report: Callable[[int], None] | None, keeper: Keeper | None, explainer: Explainer | None) -> None:
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """The objects that have the state, by name."""
+        return {"the simulation": self._simulation}
+
+    @property
+    def submits(self) -> Sequence[int]:
+        """When jobs are submitted, ascending, in microseconds."""
+        return self._simulation.table.submit_at
+
+    def advance(self, until: int) -> None:
+        """Run up to an instant (microseconds), but not what happens at it."""
+        self._simulation.advance(until)
+
+    def run(self, report: Callable[[int], None] | None) -> None:
         """Run to the end."""
-        if keeper is None or self._log is None:
-            self._simulation.run(report)
-        else:
-            parts = {"the recording of decisions": explainer}
-            keeper.run(self._simulation, self.selection, self._log, parts, report)
+        self._simulation.run(report)
 
     def ended(self, status: str, error: str) -> tuple[Records, About]:
         """What became of the jobs, and the description of the run."""
@@ -176,7 +183,21 @@ class ClusterRun:
         """Simulated time in seconds."""
         return self._controller.cluster.now
 
-    def run(self, report: Callable[[int], None] | None, keeper: Keeper | None, explainer: Explainer | None) -> None:
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """The objects that have the state, by name."""
+        return {"the controller": self._controller, "the journal": self._journal}
+
+    @property
+    def submits(self) -> Sequence[float]:
+        """When jobs are submitted, ascending, in seconds."""
+        return sorted(round(request.submit, 6) for request in self._submissions.requests)
+
+    def advance(self, until: float) -> None:
+        """Run up to an instant (seconds), but not what happens at it."""
+        self._controller.run(math.nextafter(until, -math.inf), self._journal)
+
+    def run(self, report: Callable[[int], None] | None) -> None:
         """Run to the end."""
         from emulator.scheduling.policies import calculation_period
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -139,9 +140,13 @@ def describe_cluster(
 
 
 def hash_of_conf(conf: SlurmConf) -> str:
-    """SHA-256, in hex, of what a configuration states."""
-    stated = "\n".join(f"{kind} {setting}" for kind, setting in conf.entries)
-    return hashlib.sha256(stated.encode()).hexdigest()
+    """SHA-256, in hex, of all that files state, in the order of reading; where they lie is no part of it."""
+    number: dict[str, int] = {}
+    lines = [
+        (number.setdefault(setting.place.file, len(number)), setting.place.line, kind, setting.name, setting.text)
+        for kind, setting in conf.entries
+    ]
+    return hashlib.sha256(json.dumps(lines, separators=(",", ":")).encode()).hexdigest()
 
 
 def _saved(controller: Controller) -> dict[str, Any]:

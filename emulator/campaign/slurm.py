@@ -8,9 +8,10 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from emulator.accounting.describe import hash_of_conf
 from emulator.campaign import jobs
 from emulator.campaign.generated import Generated
-from emulator.campaign.hashes import canonical, fresh_hash_of, hash_of, sha256
+from emulator.campaign.hashes import fresh_hash_of, hash_of
 from emulator.config.options import Clock, Config
 from emulator.config.slurm.changes import PLACE, Change
 from emulator.config.slurm.vocabulary import Status
@@ -180,20 +181,10 @@ def _read(file: Path, changes: tuple[tuple[str, Change], ...]) -> tuple[SlurmCon
     for name in dict.fromkeys(setting.place.file for _, setting in conf.entries if setting.place.line):
         if not Path(name).resolve().is_relative_to(file.parent):
             raise InputError(f"{name}: is a link out of {file.parent}; put the file itself there")
-    return conf, _hash(conf)
+    return conf, hash_of_conf(conf)
 
 
 @cache
 def _hash_of(file: Path, changes: tuple[tuple[str, Change], ...]) -> str:
     """The hash of a configuration as it was when it was first asked for."""
     return _read(file, changes)[1]
-
-
-def _hash(conf: SlurmConf) -> str:
-    """SHA-256 of all that was stated, in all files in the order of reading; of what was read, not read again."""
-    number: dict[str, int] = {}
-    lines = [
-        (number.setdefault(setting.place.file, len(number)), setting.place.line, kind, setting.name, setting.text)
-        for kind, setting in conf.entries
-    ]
-    return sha256(canonical(lines))

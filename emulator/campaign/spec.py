@@ -15,7 +15,7 @@ from emulator.campaign.jobs import workload
 from emulator.campaign.slurm import Cluster, forget_files
 from emulator.campaign.work import Numbers
 from emulator.config.options import Config
-from emulator.config.slurm.emulated import OF_THE_SITE, slots_of
+from emulator.config.slurm.emulated import stated_slots_of
 from emulator.version import version
 from slurm_sim_plugins.errors import InputError
 
@@ -136,7 +136,7 @@ def stated(spec: RunSpec) -> dict[str, Any]:
         InputError: the trace is not there.
     """
     conf = spec.cluster.read() if spec.cluster is not None else None
-    named = {} if conf is None else {**slots_of(conf), **{slot: conf.parameters.text(slot) for slot in OF_THE_SITE}}
+    named = {} if conf is None else stated_slots_of(conf)
     jobs = spec.source.stated() if isinstance(spec.source, Generated) else hash_of(spec.source)
     return {
         "trace": jobs,

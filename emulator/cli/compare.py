@@ -9,12 +9,13 @@ import click
 
 from emulator.cli import shared
 from emulator.cli.run import READING, configure, only_on_clusters
-from emulator.cli.slurm import Site, check_finished, cluster_options, read_site
+from emulator.cli.slurm import check_finished, cluster_options, read_site
 from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from emulator.api import Result
     from emulator.config.options import Config
+    from emulator.site import Site
     from emulator.workload.workload import Workload
     from slurm_sim_plugins.manager import Catalogue
 
@@ -144,9 +145,10 @@ def simulate_each(
 
 def _usual(jobs: Workload | Site) -> dict[str, str]:
     """What a slot holds of which a policy says nothing."""
+    from emulator.workload.workload import Workload
     from slurm_sim_plugins.hookspecs import DEFAULTS
 
-    if not isinstance(jobs, Site):
+    if isinstance(jobs, Workload):
         return DEFAULTS
     stated = {slot: jobs.conf.parameters.text(slot).lower() for slot in DEFAULTS if slot in jobs.conf.parameters}
     return {**DEFAULTS, **stated}
@@ -154,8 +156,9 @@ def _usual(jobs: Workload | Site) -> dict[str, str]:
 
 def _simulate(name: str, jobs: Workload | Site, config: Config, catalogue: Catalogue, progress: bool | None) -> Result:
     from emulator.api import simulate
+    from emulator.workload.workload import Workload
 
-    if not isinstance(jobs, Site):
+    if isinstance(jobs, Workload):
         with shared.progress(name, len(jobs), progress) as report:
             return simulate(jobs, config=config, catalogue=catalogue, report=report)
     with shared.progress(name, len(jobs.submissions.requests), progress) as report:

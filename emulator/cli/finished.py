@@ -89,10 +89,11 @@ def fairness(
     import os
 
     from emulator.accounting.runfolder import read_run
-    from emulator.cli.slurm import is_scenario, read_site
+    from emulator.cli.slurm import read_site
     from emulator.fairness import Site, audit
     from emulator.files import check_place
     from emulator.report.fairness import fairness_table, write_audit
+    from emulator.site import is_scenario
 
     if table is not None:
         check_place(table)

@@ -8,6 +8,7 @@ import click
 
 from emulator.cli import shared
 from emulator.cli.run import show
+from emulator.cli.slurm import check_finished, show_site
 
 
 @click.command()
@@ -32,7 +33,12 @@ def resume(
     Plugin files are named again: a folder never decides what code is run.
     """
     from emulator.resume import resume as go_on
+    from emulator.site import Site
 
     with shared.progress(folder.name, 0, progress) as report:
-        result, workload = go_on(folder, trace=trace, files=shared.plugin_paths(files, folders), report=report)
-    show(result, workload, threshold, warm_up, as_json)
+        result, jobs = go_on(folder, trace=trace, files=shared.plugin_paths(files, folders), report=report)
+    if isinstance(jobs, Site):
+        show_site(result, jobs, jobs.accounts(), threshold, warm_up, as_json)
+    else:
+        show(result, jobs, threshold, warm_up, as_json)
+    check_finished(result)

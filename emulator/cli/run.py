@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli import shared
-from emulator.cli.slurm import check_finished, cluster_options, is_log, is_scenario, read_site, show_site
+from emulator.cli.slurm import check_finished, cluster_options, is_log, read_site, show_site
 from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ def run(
         trace = study.trace if study is not None else None
     if trace is None:
         raise click.UsageError("Name a trace, or an experiment file that names one.")
-    if snapshot_every is not None and (out is None or events is not None or slurm_conf or is_scenario(trace)):
-        raise click.UsageError("--snapshot-every goes with --out, and neither with --events nor with --slurm-conf.")
+    if snapshot_every is not None and (out is None or events is not None):
+        raise click.UsageError("--snapshot-every goes with --out, and not with --events.")
     reading = {name: given.pop(name) for name in READING}
     if study is not None and slurm_conf is not None:
         study = study.on_cluster(log=is_log(trace))
@@ -108,15 +108,15 @@ def run(
     catalogue = shared.find_plugins(files, folders)
     config = configure(study, settings, given, on_cluster=site is not None)
     written: dict[str, Any] = {"catalogue": catalogue, "out": out, "events": events}
+    if snapshot_every is not None and out is not None:
+        from emulator.resume import keeper as keeper_of
+
+        stated = {**(study.reading if study is not None else {}), **given_only(reading)}
+        paths = shared.plugin_paths(files, folders)
+        written["keeper"] = keeper_of(snapshot_every, trace, stated, config, paths, catalogue, site)
     if site is None:
         only_on_clusters(commands, accounts, study)
         workload = shared.read_workload(trace, study, processors=config.processors, **reading)
-        if snapshot_every is not None and out is not None:
-            from emulator.resume import keeper as keeper_of
-
-            stated = {**(study.reading if study is not None else {}), **given_only(reading)}
-            paths = shared.plugin_paths(files, folders)
-            written["keeper"] = keeper_of(snapshot_every, trace, stated, config, paths, catalogue)
         with shared.progress(workload.name, len(workload), progress) as report:
             result = simulate(workload, config=config, report=report, **written)
         show(result, workload, threshold, warm_up, as_json)

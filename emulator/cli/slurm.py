@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from emulator.config.experiment import Experiment
     from emulator.config.sacctmgr import Accounts
     from emulator.config.slurm.model import SlurmConf
-    from emulator.operator.commands import TimedCommand
-    from emulator.truth.inputs import Inputs
-    from emulator.workload.submissions import Submissions
+    from emulator.site import Site
 
 cluster_options = shared.options(
     click.option(
@@ -48,28 +46,6 @@ cluster_options = shared.options(
 )
 
 
-@dataclass(frozen=True)
-class Site:
-    """A cluster, and what is done on it.
-
-    Attributes:
-        conf: its configuration.
-        submissions: what is submitted.
-        actions: operators' commands, each at its second.
-    """
-
-    conf: SlurmConf
-    submissions: Submissions
-    actions: Sequence[tuple[float, TimedCommand]]
-    _scenario: Inputs | None
-    _books: tuple[tuple[Path, ...], Experiment | None]
-
-    def accounts(self) -> Accounts | None:
-        """Accounts and qualities of service, read each time, as a run may change them; None for none."""
-        books = read_books(*self._books)
-        return self._scenario.accounts() if books is None and self._scenario is not None else books
-
-
 def read_site(
     trace: Path,
     slurm_conf: Path | None,
@@ -79,29 +55,19 @@ def read_site(
     study: Experiment | None = None,
 ) -> Site | None:
     """What there is to run on a cluster; None where there is neither a ``slurm.conf`` nor a scenario."""
-    from emulator.config.slurm import read_slurm_conf
-    from emulator.operator.commands import TimedCommand, read_commands
-    from emulator.workload.submissions import Submissions, read_submissions, refuse_reading
+    from emulator.operator.commands import read_commands
+    from emulator.site import is_scenario
+    from emulator.site import read_site as read
 
     if slurm_conf is None and not is_scenario(trace):
         return None
-    scenario = _scenario(trace) if is_scenario(trace) else None
-    if slurm_conf is not None:
-        conf = read_slurm_conf(slurm_conf)
-    else:
-        assert scenario is not None, "else there is nothing to run on a cluster"
-        conf = scenario.conf
-    for notice in conf.notices:
-        shared.echo(f"{notice}", err=True)
-    actions = [(command.at, command) for path in commands for command in read_commands(path)]
     stated = {**(study.reading if study is not None else {}), **{k: v for k, v in reading.items() if v is not None}}
-    if scenario is not None:
-        refuse_reading(trace, stated, "a scenario")
-        submissions = Submissions(list(scenario.requests), trace.name.partition(".")[0])
-        actions += [(at, TimedCommand(at, text, str(trace))) for at, text in scenario.actions]
-    else:
-        submissions = read_submissions(trace, conf, stated)
-    return Site(conf, submissions, actions, scenario, (accounts, study))
+    files = (*(study.account_files if study is not None else ()), *accounts)
+    site = read(trace, slurm_conf, stated, files, study.account_commands if study is not None else ())
+    for notice in site.conf.notices:
+        shared.echo(f"{notice}", err=True)
+    timed = [(command.at, command) for path in commands for command in read_commands(path)]
+    return replace(site, actions=[*timed, *site.actions])
 
 
 def show_site(
@@ -135,44 +101,13 @@ def check_finished(result: Result, whose: str = "") -> None:
         raise StandstillError(f"{whose}{why}; unfinished: {waits}")
 
 
-def is_scenario(trace: Path) -> bool:
-    """Whether a trace is a scenario, which has its own configuration and what operators did."""
-    return trace.suffix in (".yaml", ".yml")
-
-
 def is_log(trace: Path) -> bool:
     """Whether a trace is a log, and neither a scenario, nor submission events, nor a dump of ``sacct``."""
+    from emulator.site import is_scenario
     from emulator.workload.events import ENDINGS
     from emulator.workload.sites import is_site_log
 
     return not (is_scenario(trace) or trace.name.endswith(ENDINGS) or is_site_log(trace))
-
-
-def _scenario(trace: Path) -> Inputs:
-    """What was done in a recorded scenario: configuration, submissions, commands."""
-    from emulator.truth import Known
-    from emulator.truth.inputs import inputs_of
-    from emulator.workload.scenario import read_scenario
-
-    return inputs_of(read_scenario(trace), Known())
-
-
-def read_books(files: tuple[Path, ...], study: Experiment | None) -> Accounts | None:
-    """Accounts and qualities of service from files, and from an experiment; None if neither has any.
-
-    Raises:
-        InputError: all that is wrong in a file; or in a command, with its number.
-    """
-    from emulator.config.sacctmgr import read_accounts
-    from emulator.config.sacctmgr.reader import add_accounts
-
-    commands = study.account_commands if study is not None else ()
-    all_files = [*(study.account_files if study is not None else ()), *files]
-    if not all_files and not commands:
-        return None
-    accounts = read_accounts(*all_files)
-    add_accounts(accounts, commands, "accounts.commands")
-    return accounts
 
 
 def _rejected(records: Records, places: Mapping[int, str]) -> str:

@@ -23,13 +23,7 @@ WHY_IT_ENDED = {
 
 
 class Endings(Part):
-    """Ends runs.
-
-    Args:
-        shared: what all parts have.
-        passes: the loops.
-        arrivals: who notes the times of jobs that wait.
-        stints: who lets runs go on.
+    """Ends runs; made of what all parts have, and of the parts that it asks.
 
     Attributes:
         endless: why the run gets nowhere, though it goes on; empty if it does not.

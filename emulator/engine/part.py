@@ -27,7 +27,7 @@ class Part:
         ideal: whether decisions take no time.
         agenda: what is to happen.
         changes: what may have changed for waiting jobs since an observer looked.
-        telling: who is told of what happens.
+        telling: tells of what happens.
         rows: jobs that share resources.
         reservations: nodes that are kept for some.
         checkpoints: what runs save of their work.

@@ -15,15 +15,7 @@ from slurm_sim_plugins.nodes import Allocation, Mask
 
 
 class Starts(Part):
-    """The :class:`~emulator.scheduling.controls.Controls` of the loops.
-
-    Args:
-        shared: what all parts have.
-        passes: the loops.
-        arrivals: who knows which jobs wait for the start of another.
-        stints: who lets runs go on.
-        endings: who ends them.
-    """
+    """The :class:`~emulator.scheduling.controls.Controls` of the loops."""
 
     def __init__(self, shared: Part, passes: Passes, arrivals: Arrivals, stints: Stints, endings: Endings) -> None:
         super().__init__(**vars(shared))

@@ -12,6 +12,7 @@ from emulator.state.cluster import Cluster
 from emulator.state.instants import instant
 from emulator.state.job import Job
 from emulator.state.run import State
+from emulator.state.scratch import Scratch
 from emulator.workload.request import JobRequest
 from slurm_sim_plugins.jobs import Run
 from slurm_sim_plugins.views import View
@@ -24,6 +25,13 @@ TIME_SLICE = "time slice"
 """Why a run stands still or goes on that takes turns with others on its CPUs."""
 UNASKED = {State.NODE_FAIL: "NodeDown", State.FAILED: "NonZeroExitCode"}
 """Why a run is requeued that no job preempts; else an operator did it."""
+
+
+class Report(Scratch):
+    """A function that is told how far a run is, or None."""
+
+    def __init__(self, tell: Callable[[int], None] | None) -> None:
+        self.tell = tell
 
 
 class Telling:
@@ -48,7 +56,7 @@ class Telling:
         self._cluster = cluster
         self._policies = policies
         self._witness = witness
-        self._report = report
+        self._report = Report(report)
         self._view = View(policies.situation)
         self._over = 0
         self._preemptors: dict[int, Job] = {}
@@ -149,8 +157,8 @@ class Telling:
     def _one_less(self) -> None:
         """A submission is over."""
         self._over += 1
-        if self._report is not None and self._over % REPORT_EVERY == 0:
-            self._report(self._over)
+        if self._report.tell is not None and self._over % REPORT_EVERY == 0:
+            self._report.tell(self._over)
 
 
 def telling(

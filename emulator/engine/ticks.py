@@ -52,9 +52,7 @@ class Ticks(Part):
 
     Args:
         shared: what all parts have.
-        passes: the loops.
-        stints: who knows when a sweep is due.
-        standstill: who knows from when on nothing can happen.
+        passes, stints, standstill: parts that say when there is something to find.
         sweeps: whether there are sweeps; under the ideal clock each run has an event at its limit.
         period: seconds from one time at which priorities are worked out to the next; 0 for never.
     """

@@ -169,7 +169,7 @@ class Usage:
         self._spending: Floats = np.zeros((rows, resources))
         self._runs: Floats = np.zeros(rows)
         self._tracked = tracked
-        self._fresh: dict[int, Meter] = {}
+        self._fresh: dict[Meter, None] = {}
         self._at_limit: list[tuple[float, int, Meter]] = []
         self._sequence = 0
         self._period = period
@@ -252,7 +252,7 @@ class Usage:
     def go_on(self, meter: Meter, now: float) -> None:
         """A job runs from now on."""
         meter.runs, meter.since, meter.until = True, now, now + meter.left
-        self._fresh[id(meter)] = meter
+        self._fresh[meter] = None
 
     def halt(self, meter: Meter, now: float, *, charged: bool = True) -> None:
         """A job does not run from now on.
@@ -275,7 +275,7 @@ class Usage:
             if self._tracked and meter.until > self.last:
                 self._spending[meter.rows] -= meter.amounts
         else:
-            del self._fresh[id(meter)]
+            del self._fresh[meter]
         if self._tracked:
             self.remaining[meter.rows] -= meter.amounts * (max(meter.until - begin, 0.0) - left)
         meter.runs, meter.steady, meter.left = False, False, left
@@ -302,7 +302,7 @@ class Usage:
             reset: whether past usage is cleared first.
         """
         self.decay(now, reset=reset)
-        for meter in self._fresh.values():
+        for meter in self._fresh:
             self._settle(meter, now)
         self._fresh.clear()
         self._stop_at_limits(now)

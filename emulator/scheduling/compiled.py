@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from emulator.scheduling.runs import RunTable
 from emulator.scheduling.select_compiled import Code, Selector, encode
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.partition import Partition
 from slurm_sim_plugins.nodes import Allocation, Free, Mask
-
-if TYPE_CHECKING:
-    from emulator.scheduling.windows_compiled import Searches
 
 
 class Compiled:
@@ -21,13 +16,16 @@ class Compiled:
     Attributes:
         selector: chooses nodes.
         runs: running jobs by planned end.
+        searches: those of a cycle of backfill.
     """
 
     def __init__(self, cluster: Cluster) -> None:
+        from emulator.scheduling.windows_compiled import Searches
+
         self._cluster = cluster
         self.selector = Selector(cluster.machine)
         self.runs = RunTable(cluster)
-        self._searches: Searches | None = None
+        self.searches = Searches(cluster.free.table)
         self._codes: dict[tuple[int, str], Code | None] = {}
 
     def code(self, job: Job, partition: Partition) -> Code | None:
@@ -36,14 +34,6 @@ class Compiled:
         if key not in self._codes:
             self._codes[key] = encode(job.wants[partition.name], self._cluster.machine)
         return self._codes[key]
-
-    def searches(self) -> Searches:
-        """The searches of a cycle of backfill."""
-        from emulator.scheduling.windows_compiled import Searches
-
-        if self._searches is None:
-            self._searches = Searches(self._cluster.free.table)
-        return self._searches
 
     def select(self, job: Job, partition: Partition, usable: Mask, free: Free) -> Allocation | None:
         """The nodes for a plain job out of what is free, or None if it does not fit; see :meth:`code`."""

@@ -41,6 +41,7 @@ from emulator.state.kept import Slots
 from emulator.state.partition import Partition
 from emulator.state.reservation import Reservation
 from emulator.state.run import YEAR
+from emulator.state.scratch import Scratch
 from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask
 from slurm_sim_plugins.plan import Entry, Hole
 
@@ -234,7 +235,7 @@ class Search(NamedTuple):
     plain: tuple[Any, ...]
 
 
-class Searches:
+class Searches(Scratch):
     """What the searches of a cycle have come to, by what was sought.
 
     Args:
@@ -291,7 +292,7 @@ class CompiledWindows(Windows):
         self._compiled = cluster.compiled
         selector = cluster.compiled.selector
         self._machine = (selector.rows, selector.weights, cluster.free.table)
-        self._searches = cluster.compiled.searches()
+        self._searches = cluster.compiled.searches
         self._searches.forget()
         self._runs = self._planned()
         self._stale = self._together = False

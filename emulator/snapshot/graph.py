@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from array import array
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
@@ -36,8 +37,10 @@ from emulator.snapshot.kinds import (
     fixed_key,
     in_dictionary,
     in_slots,
+    is_frozen,
     is_over,
     kind_of,
+    owner,
     put_into,
     slots,
 )
@@ -45,6 +48,8 @@ from slurm_sim_plugins.errors import ConfigurationError
 
 Line = list[Any]
 """What a snapshot says of one object."""
+WITH_DATA = 3
+"""Parts of the content of an array that has its own memory; others refer to that of another one."""
 
 
 class Graph:
@@ -73,6 +78,8 @@ class Graph:
         for number, (item, kind) in enumerate(self._objects):
             if kind == "fixed" or (kind == "array" and self._prints[number] == _print(item)):
                 continue
+            if kind == "instance" and is_frozen(type(item)):  # type: ignore[arg-type]
+                continue
             yield ["a", number, *later.content(item, kind, lambda item=item: self._where(item))]
         yield from later.lines()
 
@@ -88,7 +95,11 @@ class Graph:
         if [line[1] for line in later] != list(range(len(later))):
             raise ValueError("the objects are not in their order")
         reader = _Reader(self._classes, [item for item, _ in self._objects], made)
-        for mark, number, kind, content, *_ in kept:
+        for line, item in zip(later, made, strict=True):
+            if line[2] == "array" and item is None:
+                made[line[1]] = reader.view(line[3])
+        # What is in a set, or a key, is looked for by what it holds: so that comes first.
+        for mark, number, kind, content, *_ in sorted(kept, key=lambda line: line[2] in ("dict", "set")):
             item = reader.item(mark, number)
             if mark == "a" and self._objects[number][1] != kind:
                 raise ValueError(f"object {number} is of another kind")
@@ -164,19 +175,19 @@ class _Later:
 
     def content(self, item: Any, kind: Kind, where: Any) -> Line:
         """The kind of an object, what is in it, and its class if it is to be rebuilt."""
-        name = "" if kind in ("set", "deque", "array", "generator", "cell") else self._classes.name(type(item))
+        nameless = kind in ("set", "deque", "array", "column", "generator", "cell")
+        name = "" if nameless else self._classes.name(type(item))
         return [kind, self._content(item, kind, where), name]
 
     def _content(self, item: Any, kind: Kind, where: Any) -> Any:
         if kind == "array":
-            data = base64.b64encode(np.ascontiguousarray(item).tobytes()).decode()
-            return [item.dtype.str, list(item.shape), data]
+            return [item.dtype.str, list(item.shape), *self._memory(item, where)]
+        if kind == "column":
+            return [item.typecode, _text(item)]
         if kind == "generator":
             return _plain(item.bit_generator.state)
-        if kind == "set":
-            return sorted((self.value(each, where) for each in item), key=repr)
-        if kind == "cell":
-            return [self.value(each, where) for each in contents(item)]
+        if kind in ("set", "cell"):
+            return sorted((self.value(each, where) for each in (contents(item) if kind == "cell" else item)), key=repr)
         values: list[Any] = []
         if kind == "instance":
             values.append([self._slot(place, value, item, where) for place, value in enumerate(in_slots(item))])
@@ -190,6 +201,14 @@ class _Later:
         if isinstance(item, defaultdict):
             values.append(self.value(item.default_factory, where))
         return values
+
+    def _memory(self, item: Any, where: Any) -> list[Any]:
+        """What is in an array; of one that shows a part of another, which part, and of which."""
+        whole = owner(item)
+        if whole is None or item.dtype != whole.dtype:
+            return [_text(np.ascontiguousarray(item))]
+        begins, first = (each.__array_interface__["data"][0] for each in (item, whole))
+        return [begins - first, list(item.strides), self.value(whole, where)]
 
     def _slot(self, place: int, value: Any, item: Any, where: Any) -> Any:
         if type(value) in ATOMS:
@@ -277,10 +296,22 @@ class _Reader:
             return UNSET
         raise ValueError(f"{letter!r} is no kind of value")
 
+    def view(self, content: Any) -> Any:
+        """An array that shows a part of another one; numpy sees to it that it is a part."""
+        kind, shape, place, strides, whole = content
+        base = self.value(whole)
+        if type(base) is not np.ndarray or base.dtype != _dtype(kind):
+            raise ValueError("there is no such array")
+        return np.ndarray(shape, base.dtype, base, place, strides)
+
     def put(self, item: Any, kind: Kind, content: Any) -> None:  # noqa: C901 - one kind after the other
         """Fill an object."""
         if kind == "array":
-            item[...] = _array(content)
+            if len(content) == WITH_DATA:
+                item[...] = _array(content)
+        elif kind == "column":
+            del item[:]
+            item.frombytes(base64.b64decode(content[1]))
         elif kind == "generator":
             item.bit_generator.state = content
         elif kind == "set":
@@ -322,7 +353,9 @@ class _Reader:
 def _shell(classes: Classes, kind: Kind, content: Any, name: str) -> Any:
     """An object that came later, still empty."""
     if kind == "array":
-        return np.empty(content[1], _dtype(content[0]))
+        return np.empty(content[1], _dtype(content[0])) if len(content) == WITH_DATA else None
+    if kind == "column":
+        return array(content[0])
     if kind == "generator":
         return np.random.Generator(np.random.PCG64())
     if kind == "set":
@@ -357,6 +390,10 @@ def _dtype(name: str) -> np.dtype[Any]:
     return dtype
 
 
-def _print(array: Any) -> bytes:
+def _print(item: Any) -> bytes:
     """By what an array is known not to have changed."""
-    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).digest()
+    return hashlib.sha256(np.ascontiguousarray(item).tobytes()).digest()
+
+
+def _text(item: Any) -> str:
+    return base64.b64encode(item.tobytes()).decode()

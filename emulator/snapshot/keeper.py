@@ -13,17 +13,19 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from emulator.accounting.eventlog import EventLog
 from emulator.accounting.runfolder import EVENTS, SNAPSHOT, UNFINISHED, open_events
 from emulator.config.options import Config
+from emulator.config.slurm.model import SlurmConf
 from emulator.files import MALFORMED, open_kept, write_atomically
 from emulator.snapshot.graph import Graph, Line
 from emulator.snapshot.kinds import Classes
+from emulator.state.scratch import Scratch
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import InputError, OutputError
 from slurm_sim_plugins.manager import Catalogue, PluginInfo, Selection
@@ -31,14 +33,34 @@ from slurm_sim_plugins.manager import Catalogue, PluginInfo, Selection
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from emulator.engine.simulation import Simulation
-
-FORMAT = 1
-FIXED = (Workload, Config, Selection, Catalogue, PluginInfo, EventLog)
+FORMAT = 2
+FIXED = (Workload, Config, SlurmConf, Selection, Catalogue, PluginInfo, EventLog, Scratch)
 """Classes of what never changes, or is kept elsewhere."""
 BLOCK = 1 << 20
 LARGEST_STATE = 1 << 32
 """Bytes of a snapshot, unpacked: a few packed ones can claim any number of them."""
+
+
+class Interruptible(Protocol):
+    """A simulation, on any machine."""
+
+    @property
+    def selection(self) -> Selection:
+        """Its plugins."""
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """The objects that have its state, by name."""
+
+    @property
+    def submits(self) -> Sequence[float]:
+        """When jobs are submitted, ascending; as :meth:`advance` takes it."""
+
+    def advance(self, until: Any) -> None:
+        """Run up to an instant, but not what happens at it."""
+
+    def run(self, report: Callable[[int], None] | None) -> None:
+        """Run to the end."""
 
 
 class Keeper:
@@ -57,6 +79,11 @@ class Keeper:
         self._start = start
         self._hash = hashlib.sha256()
         self._hashed = 0
+
+    @property
+    def of_site(self) -> bool:
+        """Whether it knows the cluster of a ``slurm.conf`` and what is done on it."""
+        return self._about.get("site") is not None
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -83,8 +110,7 @@ class Keeper:
 
     def run(
         self,
-        simulation: Simulation,
-        selection: Selection,
+        simulation: Interruptible,
         log: EventLog,
         others: Mapping[str, Any],
         report: Callable[[int], None] | None,
@@ -93,7 +119,6 @@ class Keeper:
 
         Args:
             simulation: new, whether there is a snapshot to go on from or not.
-            selection: its plugins.
             log: its event log.
             others: further objects with a state, by name.
             report: is told now and then how many jobs were submitted.
@@ -104,9 +129,10 @@ class Keeper:
             InputError: the snapshot to go on from is damaged.
             OutputError: a snapshot cannot be written.
         """
+        selection = simulation.selection
         classes = Classes({name: info.factory for name, info in selection.infos.items()}, FIXED)
         plugins = {f"the plugin {name}": plugin for name, plugin in selection.plugins.items()}
-        graph = Graph({"the simulation": simulation, **plugins, **others}, classes)
+        graph = Graph({**simulation.state, **plugins, **others}, classes)
         if self._start is None:
             self._run(simulation, graph, log, 0, report)
             return
@@ -119,9 +145,9 @@ class Keeper:
             ) from error
 
     def _run(
-        self, simulation: Simulation, graph: Graph, log: EventLog, done: int, report: Callable[[int], None] | None
+        self, simulation: Interruptible, graph: Graph, log: EventLog, done: int, report: Callable[[int], None] | None
     ) -> None:
-        submits = simulation.table.submit_at
+        submits = simulation.submits
         for submitted in range(done + self._every, len(submits), self._every):
             simulation.advance(submits[submitted])
             log.flush()

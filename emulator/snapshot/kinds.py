@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import functools
 import types
+from array import array
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from enum import Enum
 from typing import Any, Literal
 
 import numpy as np
 
-Kind = Literal["atom", "tuple", "list", "dict", "set", "deque", "array", "generator", "instance", "cell", "fixed"]
+Kind = Literal[
+    "atom", "tuple", "list", "dict", "set", "deque", "array", "column", "generator", "instance", "cell", "fixed"
+]
 
 ATOMS = (type(None), bool, int, float, str)
 FOREIGN = (list, dict, OrderedDict, Counter, defaultdict)
@@ -25,6 +28,7 @@ KINDS: dict[type, Kind] = {
     list: "list",
     set: "set",
     deque: "deque",
+    array: "column",
     np.random.Generator: "generator",
     types.CellType: "cell",
     **dict.fromkeys((dict, OrderedDict, Counter, defaultdict), "dict"),
@@ -114,6 +118,17 @@ def is_over(item: Any) -> bool:
     return isinstance(item, types.GeneratorType) and item.gi_frame is None
 
 
+@functools.cache
+def is_frozen(kind: Hashable) -> bool:
+    """Whether this is a frozen dataclass, whose objects hold what they held when they were made."""
+    return getattr(vars(kind).get("__dataclass_params__"), "frozen", False)
+
+
+def owner(item: Any) -> Any:
+    """The array of whose memory an array shows a part; None if it has its own."""
+    return item.base if type(item.base) is np.ndarray else None
+
+
 def children(item: Any, kind: Kind) -> Iterator[Any]:
     """The objects that an object holds, always in the same order; those of a set are left out."""
     if kind in ("list", "tuple", "deque"):
@@ -131,6 +146,8 @@ def children(item: Any, kind: Kind) -> Iterator[Any]:
             yield from item
     elif kind == "cell":
         yield from contents(item)
+    elif kind == "array" and owner(item) is not None:
+        yield owner(item)
     elif kind == "fixed":
         yield from _behind(item)
 

@@ -16,8 +16,8 @@ class Changes:
     Attributes:
         waits: whether reasons, priorities or planned starts of any waiting jobs may be others.
         prices: whether what their priorities were worked out from may be another.
-        arrived: jobs that have been submitted, while somebody looks.
-        observed: whether somebody does.
+        arrived: jobs that have been submitted, while an observer looks.
+        observed: whether there is an observer.
     """
 
     waits: bool = True

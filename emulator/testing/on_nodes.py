@@ -348,7 +348,7 @@ class NodeScene:
         """What ``select_nodes`` sees, in the first of the job's partitions, and what its answer must be."""
         cluster, job = self._cluster, self._job(which)
         partition = job.partitions[0]
-        usable = cluster.usable(job, partition) & self._controller.not_reserved(job)
+        usable = cluster.usable(job, partition) & self._controller.starts.not_reserved(job)
         view = NodeView(job.wants[partition.name], cluster.machine, cluster.free, usable)
 
         def check(answer: Any) -> None:

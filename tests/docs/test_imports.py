@@ -31,7 +31,7 @@ accounting
 metrics engine slots snapshot
 runs fairness operator
 truth
-api
+api site
 emulator testing replay
 campaign resume
 walltime

@@ -137,10 +137,10 @@ def test_what_cannot_be_is_refused_before_anything_runs(machine: Any, options: d
         simulate(log(), given, **options)
 
 
-def test_snapshots_are_of_counted_processors(tmp_path: Path) -> None:
+def test_a_snapshot_of_a_cluster_says_of_which(tmp_path: Path) -> None:
     trace = Path(site(tmp_path)[0])
     kept = keeper(1, trace, {}, Config(), [])
-    with pytest.raises(ConfigurationError, match="snapshots are of machines whose processors are counted"):
+    with pytest.raises(ConfigurationError, match="has to say of which; give keeper"):
         simulate(trace, parse_slurm_conf(CONF), out=tmp_path / "run", keeper=kept)
     assert not (tmp_path / "run").exists()
 

@@ -47,6 +47,11 @@ def site_slots_of(conf: SlurmConf, catalogue: Catalogue, given: Collection[str])
     return found
 
 
+def stated_slots_of(conf: SlurmConf) -> dict[str, str]:
+    """The plugins that a configuration selects, by slot, whether there are such plugins here or not."""
+    return {**slots_of(conf), **{slot: conf.parameters.text(slot) for slot in OF_THE_SITE}}
+
+
 def options_of(info: PluginInfo, conf: SlurmConf) -> dict[str, Any]:
     """Options of a plugin as the file states them: the class says which parameter each of them is (``slurm_conf``)."""
     parameters: Mapping[str, str] = getattr(info.factory, "slurm_conf", {})
