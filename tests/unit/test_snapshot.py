@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import os
+import shutil
 import signal
 import time
 import zlib
@@ -260,16 +261,19 @@ SEED = 31
 """Of a cluster with tiers that preempt with checkpoints, accounts, reservations and commands."""
 
 
+ON_CLUSTER = [
+    *("run", "jobs.events", "--slurm-conf", "slurm.conf", "--accounts", "accounts", "--commands", "commands"),
+    "--explain",
+]
+
+
 @pytest.fixture
 def on_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is to be run on a cluster, as words of a command."""
     for name, text in files_of(SEED).items():
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
-    return [
-        *("run", "jobs.events", "--slurm-conf", "slurm.conf", "--accounts", "accounts", "--commands", "commands"),
-        "--explain",
-    ]
+    return ON_CLUSTER
 
 
 def interrupted_command(monkeypatch: pytest.MonkeyPatch, *words: str) -> Any:
@@ -291,11 +295,12 @@ def test_runs_on_a_cluster_go_on_too(on_cluster: list[str], clock: str, monkeypa
     assert files(Path("out")) == files(Path("whole"))
 
 
-def test_processors_under_slurms_clock_go_on_too(trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processors_under_slurms_clock_go_on_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    words = ["run", str(trace), "--processors", str(MACHINE), "--clock", "slurm", "--scheduler", "sched/easy"]
+    write_swf(lublin99.generate(60, MACHINE, 3, load=0.9), tmp_path / "jobs.swf")
+    words = ["run", "jobs.swf", "--processors", str(MACHINE), "--clock", "slurm", "--scheduler", "sched/easy"]
     command(*words, "--out", "whole")
-    interrupted_command(monkeypatch, *words, "--snapshot-every", "60")
+    interrupted_command(monkeypatch, *words, "--snapshot-every", "12")
     resume(Path("out"))
     assert files(Path("out")) == files(Path("whole"))
 
@@ -403,26 +408,34 @@ FORGED_MEMORY: list[list[Any]] = [
 """Parts of arrays that are none, and columns."""
 
 
+@pytest.fixture(scope="module")
+def begun_on_cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run on a cluster that was interrupted."""
+    place = tmp_path_factory.mktemp("cluster")
+    for name, text in files_of(SEED).items():
+        (place / name).write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        interrupted_command(patch, *ON_CLUSTER, "--snapshot-every", "6")
+    return place / "out"
+
+
 @pytest.mark.parametrize("forged", FORGED_MEMORY, ids=str)
-def test_no_memory_is_read_but_that_of_the_snapshot(
-    on_cluster: list[str], forged: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    interrupted_command(monkeypatch, *on_cluster, "--snapshot-every", "6")
-    rewrite(Path("out"), lambda lines: lines.__setitem__(slice(1, None), forged))
+def test_no_memory_is_read_but_that_of_the_snapshot(begun_on_cluster: Path, tmp_path: Path, forged: list[Any]) -> None:
+    out = Path(shutil.copytree(begun_on_cluster, tmp_path / "out"))
+    rewrite(out, lambda lines: lines.__setitem__(slice(1, None), forged))
     with pytest.raises(InputError, match="is no state of this simulation"):
-        resume(Path("out"))
+        resume(out)
 
 
-@pytest.mark.parametrize("told", [3, {}, {"slurm_conf": 7}, {"actions": [["x", "", ""]]}, {"actions": [[1]]}], ids=str)
+@pytest.mark.parametrize("told", [{}, {"slurm_conf": 7}, {"actions": [["x", "", ""]]}, {"actions": [[1]]}], ids=str)
 def test_a_snapshot_that_does_not_say_what_a_cluster_is_made_of(
-    on_cluster: list[str], told: Any, monkeypatch: pytest.MonkeyPatch
+    begun_on_cluster: Path, tmp_path: Path, told: dict[str, Any]
 ) -> None:
-    interrupted_command(monkeypatch, *on_cluster, "--snapshot-every", "6")
-    rewrite(
-        Path("out"), lambda lines: lines[0].update(site={**lines[0]["site"], **told} if told and told != 3 else told)
-    )
+    out = Path(shutil.copytree(begun_on_cluster, tmp_path / "out"))
+    rewrite(out, lambda lines: lines[0].update(site={**lines[0]["site"], **told} if told else 3))
     with pytest.raises(InputError, match="does not say how the run was begun"):
-        resume(Path("out"))
+        resume(out)
 
 
 FORGED = [
