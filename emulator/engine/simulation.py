@@ -13,7 +13,7 @@ from emulator.engine.loop import NO_MORE, Loop, Progress
 from emulator.execution.overdue import OVERDUE
 from emulator.execution.progress import Progress as Execution
 from emulator.execution.progress import Unsaved
-from emulator.hooks import FAILURES, Hooks
+from emulator.hooks import Hooks
 from emulator.hooktable import BLOCKS, TIERS, check_hooks
 from emulator.machines import PROCESSORS, check_companions, check_machines
 from emulator.scheduling.admission import Admission
@@ -25,9 +25,8 @@ from emulator.state.jobs import COMPLETED, FUTURE, REJECTED, RUNNING, TIMEOUT, J
 from emulator.validate import Validator
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import ConfigurationError
-from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.manager import Selection, names_in
-from slurm_sim_plugins.views import BackfillView, SchedulingView
+from slurm_sim_plugins.views import SchedulingView
 
 if TYPE_CHECKING:
     from emulator.execution.tiers import PastStay
@@ -98,9 +97,6 @@ class Simulation:
         admission = Admission(self._situation, self.table, self._hooks, apply, self._validate, priorities)
         self._apply = apply
         self._loop = Loop(self._situation, self.table, heap, apply, admission, self._pass, config.passes)
-        if self._hooks.backfill_candidates is not None:
-            self._backfill_view = BackfillView(self._situation)
-            self._situation._backfill_order = self._backfill_order
 
     def run(self, report: Progress | None = None) -> None:
         """Run to the end.
@@ -164,20 +160,6 @@ class Simulation:
             if self._loop.next_instant == NO_MORE:
                 self._validate.stalled()
             self._loop.advance(self._loop.next_instant + 1)
-
-    def _backfill_order(self, jobs: list[Job]) -> list[Job]:
-        object.__setattr__(self._backfill_view, "to_try", tuple(jobs))
-        try:
-            answer = self._hooks.backfill_candidates(self._backfill_view)  # type: ignore[misc]
-        except FAILURES as error:
-            self._hooks.fail("backfill_candidates", error, time=self._situation.now)
-        if answer is None:
-            return jobs
-        ordered = list(self._validate.order(answer, jobs))
-        if len(ordered) < len(jobs):
-            # A job that was left out was not refused.
-            self._apply.changed = True
-        return ordered
 
 
 def check_tiers(selection: Selection, tiers: Tiers | None) -> None:

@@ -17,7 +17,7 @@ from emulator.validate import Validator
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Move, Preempt, Reserve, Start, Wake
 from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.main_loop import in_order
-from slurm_sim_plugins.views import PendingView, SchedulingView
+from slurm_sim_plugins.views import BackfillView, PendingView, SchedulingView
 
 PATIENCE = 10_000
 """Decisions other than starts, over two for each job of the workload, before a pass counts as stuck."""
@@ -75,6 +75,9 @@ class SchedulingPass:
         self._patience = PATIENCE + 2 * len(apply.state)
         self._fruitless = 0
         self._pending_view = PendingView(situation)
+        if hooks.backfill_candidates is not None:
+            self._backfill_view = BackfillView(situation)
+            situation._backfill_order = self._in_backfill_order
         self.before: Callable[[], None] | None = self._plan_pending if hooks.walltime_pending is not None else None
 
     def run(self) -> None:  # noqa: C901 - in one piece: a further call would cost every pass
@@ -137,6 +140,21 @@ class SchedulingPass:
             self._carry_out(decision)
         self._view._plan = None
         self._validate.hook = "schedule"
+
+    def _in_backfill_order(self, jobs: list[Job]) -> list[Job]:
+        """The candidates as the plugin in the BackfillType slot orders them."""
+        object.__setattr__(self._backfill_view, "to_try", tuple(jobs))
+        try:
+            answer = self._hooks.backfill_candidates(self._backfill_view)  # type: ignore[misc]
+        except FAILURES as error:
+            self._hooks.fail("backfill_candidates", error, time=self._view.now)
+        if answer is None:
+            return jobs
+        ordered = list(self._validate.order(answer, jobs))
+        if len(ordered) < len(jobs):
+            # A job that was left out was not refused.
+            self._apply.changed = True
+        return ordered
 
     def _plan_pending(self) -> None:
         """Let the walltime plugin plan again for the jobs that wait."""

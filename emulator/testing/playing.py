@@ -1,28 +1,38 @@
-"""Play one scheduling pass: each decision is checked and carried out before the next."""
+"""Play one scheduling pass: the engine's own, on a situation that a test describes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
+from pluggy import PluginManager
+
+from emulator.hooks import Hooks
+from emulator.scheduling.placed_pass import PlacedPass, PlacedRoomMaker
+from emulator.scheduling.room import RoomMaker
+from emulator.scheduling.scheduling_pass import SchedulingPass
+from emulator.scheduling.selector import Selector
+from emulator.scheduling.tiered_pass import TieredPass
+from emulator.state.jobs import JobState, JobTable
+from emulator.validate import Validator
 from slurm_sim_plugins import answers
-from slurm_sim_plugins.answers import Refused
-from slurm_sim_plugins.decisions import Decision, MakeRoom, Move, Preempt, Reserve, Start, Wake
+from slurm_sim_plugins.decisions import FIRST_TIER, Decision, MakeRoom, Move, Reserve, Wake
 from slurm_sim_plugins.errors import ConfigurationError
-from slurm_sim_plugins.hookspecs import LOOPS
+from slurm_sim_plugins.hookspecs import DEFAULTS, LOOPS, PROJECT, SPECS
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.main_loop import in_order
-from slurm_sim_plugins.places import Places
+from slurm_sim_plugins.manager import Selection
+from slurm_sim_plugins.processors import Processors, highest
 from slurm_sim_plugins.select.blocks import InBlocks
-from slurm_sim_plugins.testing import Cluster, call
-from slurm_sim_plugins.testing.calling import as_scene, ask, fresh, implementation, refuse
+from slurm_sim_plugins.testing import Cluster
+from slurm_sim_plugins.testing.calling import as_scene, fresh, implementation
 from slurm_sim_plugins.testing.scene import Scene
 
 if TYPE_CHECKING:
     from emulator.testing.on_nodes import NodeScene
-
-PATIENCE = 10_000
-"""Decisions, over two for each job, before a pass counts as stuck; as in the emulator."""
 
 
 class Played:
@@ -102,20 +112,7 @@ def play(
         return _on_nodes(scheduler, situation, {slot: each for slot, each in others.items() if each is not None}, clock)
     if clock not in (None, "ideal"):
         raise ConfigurationError(f"clock={clock}: where processors are counted there is the ideal clock; give nodes")
-    scene = as_scene(situation)
-    order = _ordering(fresh(backfill), scene) if backfill is not None else None
-    choice = Choice(fresh(select if select is not None else InBlocks), scene)
-    played = _Pass(scheduler, fresh(preempt) if preempt is not None else None, scene, choice)
-    scene.order_candidates(order)
-    scene.choose_blocks(choice.find)
-    scene.pass_begins()
-    try:
-        played.run()
-    finally:
-        scene.order_candidates(None)
-        scene.choose_blocks(None)
-    scene.pass_is_over()
-    return played.played
+    return _on_counts(scheduler, as_scene(situation), preempt, backfill, select)
 
 
 def _on_nodes(scheduler: Any, situation: Any, others: dict[str, Any], clock: str | None) -> Played:
@@ -138,168 +135,170 @@ def _on_nodes(scheduler: Any, situation: Any, others: dict[str, Any], clock: str
     return played
 
 
-class Choice:
-    """The answers of a plugin in the SelectType slot."""
+def _on_counts(scheduler: Any, scene: Scene, preempt: Any, backfill: Any, select: Any) -> Played:
+    """A pass of the engine, which changes the scene."""
+    described = {"SchedulerType": scheduler, "PreemptType": preempt, "BackfillType": backfill}
+    if scene.view.places is not None:
+        described["SelectType"] = InBlocks if select is None else select
+    plugins = {slot: fresh(plugin) for slot, plugin in described.items() if plugin is not None}
+    if not any(hasattr(scheduler, hook) for hook in LOOPS):
+        implementation(scheduler, "schedule")
+    manager = _manager()
+    try:
+        for plugin in plugins.values():
+            manager.register(plugin, name=plugin.name)
+        return _passed(scene, Hooks(_selection(plugins)))
+    finally:
+        for name, _ in manager.list_name_plugin():
+            manager.unregister(name=name)
+        scene.view._backfill_order = None
+        scene.choose_blocks(None)
 
-    def __init__(self, plugin: Any, scene: Scene) -> None:
-        self._plugin = plugin
+
+@cache
+def _manager() -> PluginManager:
+    """One for all passes: to make it anew takes longer than a pass."""
+    manager = PluginManager(PROJECT)
+    for spec in SPECS.values():
+        manager.add_hookspecs(spec)
+    return manager
+
+
+def _selection(plugins: Mapping[str, Any]) -> Selection:
+    """The plugins of a pass, by slot; the other slots are empty."""
+    slots = {**DEFAULTS, **{slot: plugin.name for slot, plugin in plugins.items()}}
+    named = {plugin.name: plugin for plugin in plugins.values()}
+    return Selection(slots, {**dict.fromkeys(slots.values()), **named}, _manager())
+
+
+def _passed(scene: Scene, hooks: Hooks) -> Played:
+    """Make the pass."""
+    books = _Books(scene)
+    validate: Any = Validator(hooks, scene.view, cast(JobTable, books))
+    books.noted(hooks, validate)
+    of_all: Any = (scene.view, hooks, books, validate)
+    kind: Any = SchedulingPass
+    room = RoomMaker(*of_all)
+    if scene.view.places is not None:
+        books.selector = selector = Selector(scene.view, hooks, validate)
+        kind, room = PlacedPass, PlacedRoomMaker(*of_all, selector=selector)
+        scene.choose_blocks(selector.find)
+    elif scene.view.tiers is not None:
+        kind = TieredPass
+    scene.pass_begins()
+    kind(*of_all, room, None, may_overrun=False).run()
+    scene.pass_is_over(books.changed)
+    return books.played
+
+
+class _States(Sequence[JobState]):
+    """The state of each job of a scene, by its index."""
+
+    def __init__(self, scene: Scene) -> None:
         self._scene = scene
+        self.jobs = list(scene.jobs.values())
 
-    def find(self, job: Job, beside: int | None = None, candidates: Sequence[Run] = ()) -> int | None:
-        """A block for a job that is free but for candidates, or None."""
-        jobs = [run.job for run in candidates]
-        block: int | None = call(self._plugin, "select_nodes", self._scene, job=job, jobs=jobs, beside=beside)
-        return block
+    def __getitem__(self, index: Any) -> Any:
+        return JobState[self._scene.state(self.jobs[index]) or ""]
+
+    def __len__(self) -> int:
+        return len(self.jobs)
 
 
-class _Pass:
-    """A pass that is being played."""
+class _Books:
+    """Changes a scene as the engine's ``Apply`` changes its state, and notes what was decided."""
 
-    def __init__(self, scheduler: Any, preempt: Any, scene: Scene, choice: Choice) -> None:
-        self._choice = choice
-        self._scheduler = scheduler
-        self._preempt = preempt
+    now = 0
+    hopeful = True
+    watch = SimpleNamespace(missing=1, head=None, left_blocked=lambda head, now: None)
+    """Statistics of the head are nothing to a test."""
+
+    def __init__(self, scene: Scene) -> None:
         self._scene = scene
-        self._decisions: Any = None
-        self._hook = ""
         self.played = Played(scene)
+        self.changed = scene.view.changed
+        self.state = _States(scene)
+        self.jobs = self.state.jobs
+        self.facts = scene._facts
+        self.selector: Selector | None = None
 
-    def run(self) -> None:
-        """Let the scheduler decide until it is done, in each of its loops."""
-        loops = [hook for hook in LOOPS if hasattr(self._scheduler, hook)] or ["schedule"]
-        if "schedule" not in loops:
-            self._play("schedule", in_order(self._scene.view, preempts=self._preempt is not None))
-        for hook in loops:
-            self._play(hook, ask(implementation(self._scheduler, hook), {"view": self._scene.view}))
+    def __len__(self) -> int:
+        return len(self.jobs)
 
-    def _play(self, hook: str, decisions: Any) -> None:
-        view = self._scene.view
-        self._hook, self._decisions = hook, decisions
-        if self._decisions is None:
-            return
-        if not hasattr(self._decisions, "send"):
-            refuse(self._scheduler, hook, answers.no_generator(self._decisions), view.now)
-        most = PATIENCE + 2 * len(self._scene.jobs)
-        answer: bool | None = None
+    @property
+    def free(self) -> int:
+        """Idle processors."""
+        return self._scene.view.free
+
+    def noted(self, hooks: Hooks, validate: Validator) -> None:
+        """Have the decisions of each loop noted; the main loop is the emulator's, if the scheduler has none."""
+
+        def watched(hook: str, loop: Callable[[Any], Any]) -> Callable[[Any], Any]:
+            def decided(view: Any) -> Any:
+                decisions = loop(view)
+                return self._follow(hook, decisions, hooks, validate) if inspect.isgenerator(decisions) else decisions
+
+            return decided
+
+        hooks.schedule = watched(
+            "schedule", hooks.schedule or partial(in_order, preempts=hooks.preempt_candidates is not None)
+        )
+        hooks.backfill = watched("backfill", hooks.backfill) if hooks.backfill is not None else None
+
+    def _follow(self, hook: str, decisions: Any, hooks: Hooks, validate: Validator) -> Iterator[Any]:
+        view, answer = self._scene.view, None
         while True:
             before = (view.free, view.now, view.head)
             try:
-                decision = self._decisions.send(answer)
+                decision = decisions.send(answer)
             except StopIteration as over:
                 if over.value is not None:
-                    self._refuse(answers.returned(over.value))
+                    hooks.refuse(hook, answers.returned(over.value).message, time=view.now)
                 return
             finally:
                 if (view.free, view.now, view.head) != before:
-                    self._refuse(
-                        Refused("wrote to view.free, view.now or view.head; a view is only read, ask with a decision")
-                    )
-            if len(self.played) >= most:
-                self._refuse(
-                    Refused(
-                        f"the pass makes no progress: {most} decisions and no end; return when there is nothing more "
-                        "to start",
-                        view.head,
-                    )
-                )
-            try:
-                answer = self._carry_out(decision)
-            except Refused as refused:
-                self._refuse(refused)
+                    validate.view_changed()
+            answer = yield decision
             self.played.decisions.append(decision)
-            if isinstance(decision, Start):
-                self.played.started.append(decision.job.id)
+            if isinstance(decision, MakeRoom) and not answer and not decision.where:
+                self.played.refused.append(decision.job.id)
 
-    def _carry_out(self, decision: Decision) -> bool | None:
-        scene = self._scene
-        tiers, total = scene.view.tiers, scene.view.total
-        if isinstance(decision, Start) and tiers is not None:
-            where = answers.start_in_tier(decision, scene.state, tiers, total)
-            scene.start(decision.job, decision.tier, where, decision.setup)
-        elif isinstance(decision, Start) and scene.view.places is not None:
-            self._start_on_block(decision)
-        elif isinstance(decision, Start):
-            scene.start(answers.start(decision, scene.state, scene.view.free))
-        elif type(decision) is Move:
-            scene.move(decision, answers.move(decision, scene.state, tiers, total)[1])
-        elif type(decision) is Preempt:
-            job = answers.preempt(decision, scene.state)
-            scene.preempt(scene.run_of(job))
-            self.played.preempted.append(job.id)
-        elif type(decision) is Reserve:
-            for one in decision.parts():
-                scene.reserve(answers.reserve(one, scene.state, scene.now), one.time)
-        elif type(decision) is MakeRoom:
-            job = answers.waiting(decision, scene.state)
-            return self._fits(job) if decision.where else self._make_room(job)
-        elif type(decision) is Wake:
-            scene.wake(answers.wake(decision, scene.now))
+    def start(self, job: Job, reason: str = "", where: Any = None) -> None:
+        """A waiting job starts."""
+        tiers = self._scene.view.tiers
+        if tiers is not None:
+            tier, processors, setup = where or (FIRST_TIER, None, 0.0)
+            idle = tiers.idle(tier)
+            self._scene.start(job, tier, highest(idle, job.processors) if processors is None else processors, setup)
         else:
-            raise answers.no_decision(decision)
-        return None
+            self._scene.start(job, block=self.selector.place(job) if where is None and self.selector else where)
+        self.played.started.append(job.id)
 
-    def _start_on_block(self, decision: Start) -> None:
-        scene, job = self._scene, decision.job
-        assert scene.view.places is not None, "there are blocks"
-        block = answers.start_on_block(decision, scene.state, scene.view.places)
-        if block is None:
-            block = self._choice.find(job)
-        if block is None:
-            raise answers.no_block(job)
-        scene.start(job, block=block)
+    def preempt(self, run: Run, preemptor: Job, reason: str = "") -> None:
+        """A run is killed, and its job waits again."""
+        self._scene.preempt(run)
+        self.played.preempted.append(run.job.id)
 
-    def _make_room(self, job: Job) -> bool:
-        scene = self._scene
-        if self._fits(job):
-            return True
-        victims = self._victims(job)
-        for run in victims:
-            scene.preempt(run)
-            self.played.preempted.append(run.job.id)
-        if not victims:
-            self.played.refused.append(job.id)
-        return bool(victims)
+    def move(self, decision: Move, stay: object, where: Processors) -> None:
+        """A run goes to another place."""
+        self._scene.move(decision, where)
 
-    def _fits(self, job: Job) -> bool:
-        view = self._scene.view
-        return job.processors <= view.free if view.places is None else self._choice.find(job) is not None
+    def reserve(self, job: Job, time: float, reason: str = "") -> None:
+        """A waiting job is planned to start at a time."""
+        self._scene.reserve(job, time)
 
-    def _victims(self, job: Job) -> list[Run]:
-        """The shortest beginning of the candidates that suffices; empty if none does."""
-        if self._preempt is None:
-            return []
-        if (places := self._scene.view.places) is not None:
-            return self._on_block(job, places)
-        free = self._scene.view.free
-        victims = []
-        for run in call(self._preempt, "preempt_candidates", self._scene, job=job) or ():
-            victims.append(run)
-            free += run.processors
-            if free >= job.processors:
-                return victims
-        return []
+    def wake(self, time: float) -> None:
+        """A pass is asked for."""
+        self._scene.wake(time)
 
-    def _on_block(self, job: Job, places: Places) -> list[Run]:
-        """Those of the candidates that hold anything of a block that the job can have."""
-        candidates = list(call(self._preempt, "preempt_candidates", self._scene, job=job) or ())
-        block = self._choice.find(job, candidates=candidates) if candidates else None
-        held = {run.job for run in places.on(block)} if block is not None else set()
-        return [run for run in candidates if run.job in held]
+    def run_of(self, job: Job) -> Run:
+        """The run of a job that runs."""
+        return self._scene.run_of(job)
 
-    def _refuse(self, refused: Refused) -> None:
-        frame = getattr(self._decisions, "gi_frame", None)
-        where = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else None
-        refuse(self._scheduler, self._hook, refused, self._scene.now, where)
+    def nothing(self) -> None:
+        """Runs past their planned ends stay as they are said to be, and rates are not asked for."""
 
-
-def _ordering(plugin: Any, scene: Scene) -> Callable[[list[Job]], list[Job]]:
-    def order(jobs: list[Job]) -> list[Job]:
-        answer = call(plugin, "backfill_candidates", scene, jobs=jobs)
-        if answer is not None and len(answer) < len(jobs):
-            scene._changed = True
-        return jobs if answer is None else list(answer)
-
-    return order
+    replan_overdue = change_by_time = settle = nothing
 
 
 def _in_words(decision: Decision) -> str:

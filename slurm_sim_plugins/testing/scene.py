@@ -275,10 +275,10 @@ class Scene:
         """A pass sees what changed before it; what it changes is for the next one."""
         self._changed = False
 
-    def pass_is_over(self) -> None:
-        """Nobody is new any more; ``changed`` says what the pass itself changed."""
+    def pass_is_over(self, changed: bool = False) -> None:
+        """No job is new any more; the view's ``changed`` says what the pass itself changed."""
         self.view._arrived.clear()
-        self.view.changed = self._changed
+        self.view.changed = self._changed or changed
         if self.view.tiers is not None:
             self.view.tiers._left.clear()
 
@@ -286,10 +286,6 @@ class Scene:
         """Who chooses free blocks; None for the first one."""
         if self.view.places is not None:
             self.view.places._find = choose or self.view.places._first
-
-    def order_candidates(self, order: Callable[[list[Job]], list[Job]] | None) -> None:
-        """Who orders the candidates behind the head; None for the order of the queue."""
-        self.view._backfill_order = order
 
     def rows(self) -> list[Row]:
         """What is drawn of each job; those that wait last, in the order of the queue."""

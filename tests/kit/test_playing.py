@@ -160,7 +160,7 @@ def test_a_pass_without_end_is_stopped() -> None:
         while True:
             yield Reserve(view.head, 9)
 
-    with pytest.raises(PluginError, match="the pass makes no progress: 10010 decisions and no end"):
+    with pytest.raises(PluginError, match="the pass makes no progress: 10011 decisions and no end"):
         play(scheduler(schedule), HERE)
 
 
