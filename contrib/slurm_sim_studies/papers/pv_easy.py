@@ -19,8 +19,8 @@ from emulator.config.experiment import read_experiment
 from emulator.config.options import Config
 from emulator.config.preemption import Preemption
 from emulator.config.presets import preset
-from slurm_sim_plugins.errors import ConfigurationError, InputError
 from slurm_sim_studies.papers.cells import Cell
+from slurm_sim_studies.papers.logs import find_logs
 from slurm_sim_studies.papers.measure import measure
 from slurm_sim_studies.papers.readings import Reading, key_of
 from slurm_sim_studies.papers.values import values_of
@@ -63,23 +63,7 @@ def find_traces(folder: Path, names: Sequence[str] = ()) -> dict[str, Path]:
         ConfigurationError: a study that there is not.
         InputError: a trace is not there.
     """
-    known = {study.name for study in STUDIES}
-    for name in names:
-        if name not in known:
-            raise ConfigurationError(f"there is no workload {name!r}; the papers have {', '.join(sorted(known))}")
-    found = {}
-    for study in STUDIES:
-        if names and study.name not in names:
-            continue
-        places = [folder / study.file, folder / "swf" / study.file]
-        file = next((place for place in places if place.is_file()), None)
-        if file is None:
-            raise InputError(
-                f"{folder}: {study.file} is not there; it is one of the logs of the Parallel Workloads Archive. "
-                "Name their folder with --traces or SLURM_SIM_TRACES"
-            )
-        found[study.name] = file
-    return found
+    return find_logs(folder, {study.name: f"swf/{study.file}" for study in STUDIES}, names)
 
 
 def specs(traces: Mapping[str, Path], runs: Iterable[str], reading: Reading | None = None) -> list[RunSpec]:

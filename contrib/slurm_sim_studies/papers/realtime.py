@@ -27,7 +27,8 @@ from emulator.metrics.realtime import ALL, bounded_slowdown, job_categories, rea
 from emulator.workload.cobalt import read_cobalt
 from emulator.workload.variations import CATEGORIES, Variation, counted, vary
 from slurm_sim_plugins.blocks import MIDPLANE, MIRA_MIDPLANES
-from slurm_sim_plugins.errors import ConfigurationError, InputError
+from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_studies.papers.logs import find_logs, place_of
 from slurm_sim_studies.papers.realtime_readings import Reading
 from slurm_sim_studies.papers.values import values_of
 
@@ -105,26 +106,9 @@ def find_studies(folder: Path, names: Sequence[str] = ()) -> list[Study]:
         ConfigurationError: a study that there is not.
         InputError: a log is not there.
     """
-    for name in names:
-        if name not in FILES:
-            raise ConfigurationError(f"there is no workload {name!r}; choose from {', '.join(FILES)}")
-    blocks = _place(folder, BLOCKS)
-    found = []
-    for name, (file, first, late, spared) in FILES.items():
-        if names and name not in names:
-            continue
-        trace = _place(folder, file)
-        if trace is None:
-            raise InputError(
-                f"{folder}: {Path(file).name} is not there; name the folder of the logs with --traces or "
-                "SLURM_SIM_TRACES, or leave this one out with --workload"
-            )
-        found.append(Study(name, trace, blocks, first, late, spared))
-    return found
-
-
-def _place(folder: Path, file: str) -> Path | None:
-    return next((place for place in (folder / file, folder / Path(file).name) if place.is_file()), None)
+    blocks = place_of(folder, BLOCKS)
+    logs = find_logs(folder, {name: file for name, (file, *_) in FILES.items()}, names)
+    return [Study(name, log, blocks, *FILES[name][1:]) for name, log in logs.items()]
 
 
 # Runs ---------------------------------------------------------------------------------

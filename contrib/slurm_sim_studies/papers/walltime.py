@@ -28,7 +28,7 @@ from emulator.config.presets import preset
 from emulator.metrics.averages import mean, weighted
 from emulator.metrics.jobs import Floats, bounded_slowdown, column, slowdown, wait
 from emulator.walltime.evaluate import accuracy
-from slurm_sim_plugins.errors import ConfigurationError, InputError
+from slurm_sim_studies.papers.logs import find_logs
 from slurm_sim_studies.papers.values import values_of
 
 if TYPE_CHECKING:
@@ -96,22 +96,8 @@ def find_studies(folder: Path, names: Sequence[str] = ()) -> list[Study]:
         ConfigurationError: a study that there is not.
         InputError: a log is not there.
     """
-    for name in names:
-        if name not in FILES:
-            raise ConfigurationError(f"there is no workload {name!r}; choose from {', '.join(FILES)}")
-    found = []
-    for name, (file, key, project) in FILES.items():
-        if names and name not in names:
-            continue
-        places = [folder / file, folder / Path(file).name]
-        trace = next((place for place in places if place.is_file()), None)
-        if trace is None:
-            raise InputError(
-                f"{folder}: {Path(file).name} is not there; name the folder of the logs with --traces or "
-                "SLURM_SIM_TRACES, or leave this one out with --workload"
-            )
-        found.append(Study(name, trace, key, project))
-    return found
+    logs = find_logs(folder, {name: file for name, (file, *_) in FILES.items()}, names)
+    return [Study(name, log, *FILES[name][1:]) for name, log in logs.items()]
 
 
 def study_of(trace: Path, log: Log) -> Study:
