@@ -4,36 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from emulator.truth.compare import Difference
-from emulator.workload.scenario import Scenario
+from emulator.workload.scenario import Query, Scenario
 
 Table = Mapping[tuple[str, ...], Mapping[str, str]]
 """Cells by column, by what a row is known by."""
 _SPRIO = re.compile(r"^ *JOBID PARTITION +USER.*$", re.M)
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A command that shows something.
-
-    Attributes:
-        at: seconds from the start.
-        command: what was asked.
-        output: what was answered.
-    """
-
-    at: float
-    command: str
-    output: str
-
-
-def asked(scenario: Scenario) -> list[Question]:
+def asked(scenario: Scenario) -> list[Query]:
     """What was asked in a scenario, by time; tables of ``sprio`` may also stand among the notes."""
-    questions = [Question(query.at, query.command, query.output) for query in scenario.recorded.queries or ()]
+    questions = list(scenario.recorded.queries or ())
     for at, text in scenario.recorded.cluster_events or ():
-        questions += [Question(at, *table) for table in _tables_of_sprio(text)]
+        questions += [Query(at, *table) for table in _tables_of_sprio(text)]
     return sorted(questions, key=lambda question: question.at)
 
 
@@ -49,14 +33,14 @@ def _tables_of_sprio(text: str) -> Iterator[tuple[str, str]]:
             yield ("sprio -l" if "SITE" in line else "sprio -n -l"), "\n".join(table)
 
 
-def disagreements(questions: Sequence[Question], answers: Iterable[str | None]) -> Iterator[Difference]:
+def disagreements(questions: Sequence[Query], answers: Iterable[str | None]) -> Iterator[Difference]:
     """Where the answers differ; one that the emulator does not know is passed over."""
     for question, answer in zip(questions, answers, strict=True):
         if answer is not None:
             yield from _disagreement(question, read_table(question.output), read_table(answer))
 
 
-def _disagreement(question: Question, recorded: Table, emulated: Table) -> Iterator[Difference]:
+def _disagreement(question: Query, recorded: Table, emulated: Table) -> Iterator[Difference]:
     for row in sorted({*recorded, *emulated}):
         one, other = recorded.get(row), emulated.get(row)
         if one is None or other is None:
@@ -67,7 +51,7 @@ def _disagreement(question: Question, recorded: Table, emulated: Table) -> Itera
             yield Difference("", _what(question), _row(row, differ), _row(row, {name: other[name] for name in differ}))
 
 
-def _what(question: Question) -> str:
+def _what(question: Query) -> str:
     return f"{question.command} at {question.at:g}"
 
 

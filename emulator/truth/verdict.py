@@ -11,10 +11,10 @@ from emulator.truth.compare import TOLERANCE, Difference, Pair, compare
 from emulator.truth.emulated import Emulation, emulate
 from emulator.truth.inputs import inputs_of
 from emulator.truth.known import Known, Noise
-from emulator.truth.queries import Question, asked, disagreements
+from emulator.truth.queries import asked, disagreements
 from emulator.truth.recorded import Recording, is_job_id, recording_of
 from emulator.truth.starts import differences_of_starts
-from emulator.workload.scenario import Scenario
+from emulator.workload.scenario import Query, Scenario
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _supplied(scenario: Scenario, known: Known) -> Iterator[str]:
 
 
 def _not_compared(
-    scenario: Scenario, recording: Recording, questions: list[Question], emulation: Emulation
+    scenario: Scenario, recording: Recording, questions: list[Query], emulation: Emulation
 ) -> Iterator[str]:
     yield from recording.unread
     for question, answer in zip(questions, emulation.answers, strict=True):
