@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from emulator.accounting.eventlog import EventLog
 from emulator.config.options import Clock
@@ -117,13 +117,14 @@ class Controller(Part):
         policies.save(self.checkpoints.unsaved)
         self.passes = Passes(shared, period)
         self.arrivals = Arrivals(shared, self.passes, requests)
-        self.stints = Stints(shared, alone)
-        self.endings = Endings(shared, self.passes, self.arrivals, self.stints)
-        self.starts = Starts(shared, self.passes, self.arrivals, self.stints, self.endings)
+        self.stints = Stints(**vars(shared), alone=alone)
+        parts: dict[str, Any] = {"passes": self.passes, "arrivals": self.arrivals, "stints": self.stints}
+        self.endings = Endings(**vars(shared), **parts)
+        self.starts = Starts(**vars(shared), **parts, endings=self.endings)
         self.scheduler = self.passes.scheduler = PluginScheduler(
             cluster, self.starts, policies.hooks, policies, self.passes.wake_at, self._expects
         )
-        self._standstill = Standstill(shared, self.passes, period)
+        self._standstill = Standstill(**vars(shared), passes=self.passes, period=period)
         # Under the ideal clock each run has an event at its limit.
         sweeps = not ideal or bool(actions) or accounts is not None
         self._ticks = Ticks(shared, self.passes, self.stints, self._standstill, sweeps, period)

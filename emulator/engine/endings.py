@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 
 from emulator.engine.arrivals import Arrivals
 from emulator.engine.part import Part
@@ -22,18 +23,19 @@ WHY_IT_ENDED = {
 """Reasons that jobs show in the end."""
 
 
+@dataclass(eq=False)
 class Endings(Part):
-    """Ends runs; made of what all parts have, and of the parts that it asks.
+    """Ends runs.
 
     Attributes:
         endless: why the run gets nowhere, though it goes on; empty if it does not.
     """
 
-    def __init__(self, shared: Part, passes: Passes, arrivals: Arrivals, stints: Stints) -> None:
-        super().__init__(**vars(shared))
-        self._passes, self._arrivals, self._stints = passes, arrivals, stints
-        self._livelock = Livelock()
-        self.endless = ""
+    passes: Passes
+    arrivals: Arrivals
+    stints: Stints
+    livelock: Livelock = field(default_factory=Livelock)
+    endless: str = ""
 
     # By themselves
 
@@ -79,13 +81,13 @@ class Endings(Part):
         """The pass after the end of a run at its limit, in its place among the other ends."""
         run = self.cluster.jobs[number].runs[place]
         if run.end == self.cluster.now and run.outcome is not State.PREEMPTED:
-            self._passes.request(self.cluster.now)
+            self.passes.request(self.cluster.now)
 
     def sweep(self) -> None:
         """Kill what has exceeded its limit."""
         for job_id in self.cluster.accounting.used_up() if self.cluster.accounting is not None else ():
             self.terminate(self.cluster.jobs[job_id], State.TIMEOUT)
-        stints = self._stints
+        stints = self.stints
         if self.cluster.now < stints.sweep_due and not self.reservations.by_name:
             return
         self.sweep_limits()
@@ -163,7 +165,7 @@ class Endings(Part):
         self.cluster.array_tasks[job.request.array or 0] -= 1
         job.run, job.vacating, job.end_limit = None, False, math.inf
         job.sequence += 1
-        self._passes.moved()
+        self.passes.moved()
         worked = run.end - run.start - run.suspended(run.end) if run.work is None else job.worked
         self.telling.stopped(job, outcome, None if job.requeue_after else worked)
         if job.requeue_after:
@@ -171,9 +173,9 @@ class Endings(Part):
             self.sent_back(job, job.left - (run.end - job.work_since))
         else:
             job.state, job.reason = outcome, WHY_IT_ENDED.get(outcome, "None")
-        self._stints.resume_preempted()
-        self._stints.take_turns()
-        self._passes.request(now + self.timing.end_lag)
+        self.stints.resume_preempted()
+        self.stints.take_turns()
+        self.passes.request(now + self.timing.end_lag)
 
     # What comes back
 
@@ -191,20 +193,20 @@ class Endings(Part):
             job.hold_after = False
             often = job.failures > self.parameters.max_batch_requeue
             job.hold("JobHeldAdmin" if often else "job_requeued_in_held_state")
-        if self._passes.passing and job.begin <= self.cluster.now:
-            self._passes.refresh()
+        if self.passes.passing and job.begin <= self.cluster.now:
+            self.passes.refresh()
         else:
             self.agenda.at(job.begin, "wake")
-        self._arrivals.watch_deadline(job)
+        self.arrivals.watch_deadline(job)
 
     def sent_back(self, job: Job, left: float) -> None:
         """Note that a job waits again, or is suspended; the run ends if it gets nowhere so."""
-        if not self._livelock.sent_back(job.id, left) or self.agenda.to_come:
+        if not self.livelock.sent_back(job.id, left) or self.agenda.to_come:
             return
         cluster = self.cluster
         ended = len(cluster.jobs) - len(cluster.waiting) - len(cluster.running) - len(cluster.suspended)
         starts = [
             other.run.start for other in cluster.running.values() if other.run is not None and ends(other, cluster)
         ]
-        if self._livelock.stuck(job.id, cluster.now, ended, starts):
+        if self.livelock.stuck(job.id, cluster.now, ended, starts):
             self.endless = standstill(cluster.now, job.id, "preempted or requeued")

@@ -16,6 +16,7 @@ uses is in balance with what decays after some half-lives.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from emulator.engine.part import Part
 from emulator.engine.passes import Passes
@@ -34,28 +35,28 @@ SETTLED = 3
 """Periods until priorities that are settled are known everywhere: a classic share knows its parent's usage late."""
 
 
+@dataclass(eq=False)
 class Standstill(Part):
     """Knows when nothing can happen any more.
 
-    Args:
-        shared: what all parts have.
+    Attributes:
         passes: the loops.
         period: seconds from one time at which priorities are worked out to the next; 0 for never.
+        rest: a number of the situation, and from when on nothing can happen in it, in seconds.
     """
 
-    def __init__(self, shared: Part, passes: Passes, period: float) -> None:
-        super().__init__(**vars(shared))
-        self._passes, self._period = passes, period
-        self._rest = (-1, math.inf)
+    passes: Passes
+    period: float
+    rest: tuple[int, float] = (-1, math.inf)
 
     @property
     def known_rest(self) -> float:
         """From when on nothing can happen, if that is known; else infinite."""
-        return self._rest[1] if self._rest[0] == self._passes.version else math.inf
+        return self.rest[1] if self.rest[0] == self.passes.version else math.inf
 
     def reached(self, controls: Controls) -> bool:
         """Whether nothing can happen any more."""
-        cluster, passes = self.cluster, self._passes
+        cluster, passes = self.cluster, self.passes
         if self.agenda.to_come or passes.main_at is not None or not passes.all_looked():
             return False
         empty = not cluster.running and not cluster.suspended
@@ -63,9 +64,9 @@ class Standstill(Part):
             return True
         if self._something_comes():
             return False
-        if self._rest[0] != passes.version:
-            self._rest = passes.version, rest_from(cluster, controls, self._period, passes.since, passes.looks)
-        return cluster.now >= self._rest[1]
+        if self.rest[0] != passes.version:
+            self.rest = passes.version, rest_from(cluster, controls, self.period, passes.since, passes.looks)
+        return cluster.now >= self.rest[1]
 
     def _something_comes(self) -> bool:
         """Whether there is an event; ends of work that was interrupted, and deadlines that were met, are none."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from emulator.engine.arrivals import Arrivals
 from emulator.engine.endings import Endings
 from emulator.engine.part import Part
@@ -14,12 +16,14 @@ from emulator.state.run import YEAR, Run, State
 from slurm_sim_plugins.nodes import Allocation, Mask
 
 
+@dataclass(eq=False)
 class Starts(Part):
     """The :class:`~emulator.scheduling.controls.Controls` of the loops."""
 
-    def __init__(self, shared: Part, passes: Passes, arrivals: Arrivals, stints: Stints, endings: Endings) -> None:
-        super().__init__(**vars(shared))
-        self._passes, self._arrivals, self._stints, self._endings = passes, arrivals, stints, endings
+    passes: Passes
+    arrivals: Arrivals
+    stints: Stints
+    endings: Endings
 
     def start(
         self,
@@ -45,9 +49,9 @@ class Starts(Part):
         self.cluster.dequeue(job)
         self.cluster.running[job.id] = job
         self.telling.started(job, reason)
-        self._passes.scheduler.started(job)
-        self._passes.moved()
-        for delay in self._arrivals.delays.pop(job.id, ()):
+        self.passes.scheduler.started(job)
+        self.passes.moved()
+        for delay in self.arrivals.delays.pop(job.id, ()):
             self.agenda.at(now + delay, "wake")
         if self.ideal and self.parameters.preempt_exempt_time:
             # Under Slurm's clock a tick finds that it may be preempted.
@@ -56,11 +60,11 @@ class Starts(Part):
         self.rows.take(job, job.run)
         if self.cluster.accounting is not None:
             self.cluster.accounting.started(job)
-        may_requeue = self._endings.may_requeue(job)
+        may_requeue = self.endings.may_requeue(job)
         job.left = self.checkpoints.begin(job, self.cluster.machine.cpus_of(allocation), may_requeue)
         job.left += self.timing.job_overhead
-        self._stints.go_on(job)
-        self._stints.take_turns()
+        self.stints.go_on(job)
+        self.stints.take_turns()
         self.reservations.refresh()
 
     def preempt(self, job: Job, preemptor: Job) -> None:
@@ -71,20 +75,20 @@ class Starts(Part):
             mode = configured_mode(job, self.cluster)
         grace = grace_time(job, self.cluster)
         job.vacating = True
-        self._stints.sweep_due = 0.0
-        self._stints.ends_otherwise(job)
-        job.requeue_after = mode in ("REQUEUE", "CHECKPOINT") and self._endings.may_requeue(job)
+        self.stints.sweep_due = 0.0
+        self.stints.ends_otherwise(job)
+        job.requeue_after = mode in ("REQUEUE", "CHECKPOINT") and self.endings.may_requeue(job)
         self.telling.preempted(job, preemptor, mode)
         if mode == "SUSPEND":
             job.vacating = False
-            self._stints.suspend(job, "preemption")
-            self._endings.sent_back(job, job.left)
+            self.stints.suspend(job, "preemption")
+            self.endings.sent_back(job, job.left)
         elif grace:
             job.end_limit = self.cluster.now + grace
             if self.ideal:
                 self.agenda.at(job.end_limit, "graces")
         else:
-            self._endings.give_way(job)
+            self.endings.give_way(job)
 
     def not_reserved(self, job: Job, at: float | None = None, length: float | None = None) -> Mask:
         """Nodes that no reservation keeps from a job."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from emulator.engine.agenda import Kind, Rank
 from emulator.engine.part import Part
@@ -12,21 +13,17 @@ from emulator.state.run import State
 from slurm_sim_plugins.counts import HALF_A_MICROSECOND
 
 
+@dataclass(eq=False)
 class Stints(Part):
     """Lets runs go on and stand still.
 
-    Args:
-        shared: what all parts have.
-        alone: whether a pass follows each end.
-
     Attributes:
+        alone: whether a pass follows each end.
         sweep_due: before when a sweep finds no run that has exceeded its limit.
     """
 
-    def __init__(self, shared: Part, alone: bool) -> None:
-        super().__init__(**vars(shared))
-        self._alone = alone
-        self.sweep_due = math.inf
+    alone: bool
+    sweep_due: float = math.inf
 
     def go_on(self, job: Job, cause: str = "") -> None:
         """A job's work goes on, and will be done when what is left of it is; ``cause`` is why it stood still."""
@@ -51,7 +48,7 @@ class Stints(Part):
     def _end_at(self, second: float, job: Job, kind: Kind, rank: Rank) -> None:
         """Have a run end; one that ends at its limit does so before all else of that time."""
         self.agenda.at(second, kind, job.id, job.sequence, rank=rank)
-        if rank is Rank.LIMIT and self._alone:
+        if rank is Rank.LIMIT and self.alone:
             self.agenda.at(second, "ended at limit", job.id, len(job.runs) - 1)
 
     def killed_from(self, job: Job, suspended: float = 0.0) -> float:

@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from emulator.engine.controller import Controller
 
 
-def hold(job: Job, controller: Controller) -> None:
-    """Put a waiting job on hold."""
-    job.hold("JobHeldAdmin")
-
-
 def release(job: Job, controller: Controller) -> None:
     """Release a job from its hold; it gets a new priority (observation Q8)."""
     job.held_by = ""
@@ -29,17 +24,8 @@ def release(job: Job, controller: Controller) -> None:
         job.begin = controller.cluster.now
 
 
-def requeue(job: Job, controller: Controller) -> None:
-    """Requeue a running job."""
-    _requeue(job, controller, held=False)
-
-
-def requeue_hold(job: Job, controller: Controller) -> None:
-    """Requeue a running job, and put it on hold."""
-    _requeue(job, controller, held=True)
-
-
-def _requeue(job: Job, controller: Controller, held: bool) -> None:
+def requeue(job: Job, controller: Controller, held: bool = False) -> None:
+    """Requeue a running job; ``held``: and put it on hold."""
     if job.state is not State.RUNNING:
         raise InputError(f"job {job.id} does not run; only running jobs can be requeued")
     job.requeue_after = True

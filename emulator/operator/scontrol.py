@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from emulator.config.sacctmgr.commands import sacctmgr
@@ -206,7 +207,7 @@ def _update_jobs(words: list[str], fields: Fields, controller: Controller) -> No
 def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
     if key == "priority":
         if value == "0":
-            jobs.hold(job, controller)
+            job.hold("JobHeldAdmin")
         else:
             job.priority, job.held_by, job.fixed_priority = int(value), "", True
     elif key == "nice":
@@ -377,10 +378,10 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 VERBS: dict[str, Action] = {
-    "hold": _each(jobs.hold),
+    "hold": _each(lambda job, _: job.hold("JobHeldAdmin")),
     "release": _each(jobs.release),
     "requeue": _each(jobs.requeue),
-    "requeuehold": _each(jobs.requeue_hold),
+    "requeuehold": _each(partial(jobs.requeue, held=True)),
     "suspend": _each(jobs.suspend),
     "resume": _each(jobs.resume),
     "top": _top,
