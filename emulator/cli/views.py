@@ -264,6 +264,7 @@ def sacct(
     What -P prints with --format WORKLOAD --duplicates can be replayed and run again.
     """
     from emulator.views import sacct as view
+    from emulator.views.columns import accounting_table
     from emulator.views.squeue import Wanted
 
     wanted = Wanted(**which, states=view.states(states))
@@ -274,7 +275,7 @@ def sacct(
         shared.print_json({"jobs": view.as_json(rows)})
         return
     columns = view.FIELDS.percented(view.names(form or (view.BRIEF if brief else view.DEFAULT)))
-    _echo(view.sacct(rows, columns, style))
+    _echo(accounting_table(columns, rows, style))
 
 
 @_view(
@@ -334,6 +335,7 @@ def sshare(
 ) -> None:
     """Show shares and usage as of the last PriorityCalcPeriod before a time, as sshare does."""
     from emulator.views import sshare as view
+    from emulator.views.columns import accounting_table
 
     # The last of them are noted after the last job.
     second = look.second if look.stated else math.inf
@@ -342,4 +344,4 @@ def sshare(
         shared.print_json({"shares": view.as_json(rows)})
         return
     columns = view.FIELDS.percented(form or view.default(rows, long, with_partitions))
-    _echo(view.sshare(rows, columns, style))
+    _echo(accounting_table(columns, rows, style))

@@ -22,6 +22,11 @@ _NAMED = re.compile(r"([\w-]+)(?::(\.?)(\d{1,4})?(.*))?")
 _PERCENT = re.compile(r"([\w]+)(?:%(-?\d{1,4}))?")
 
 
+def constant(text: str) -> Callable[[object], str]:
+    """What a column holds that is the same in each row."""
+    return lambda _: text
+
+
 @dataclass(frozen=True)
 class Field(Generic[Row]):
     """A column that there is.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from emulator.views.clock import Clock, full, size
-from emulator.views.columns import Column, Field, Fields, Style, accounting_table
+from emulator.views.columns import Field, Fields
 from emulator.views.jobs import asked_tres, given_tres, node_count, state_of, total_memory
 from emulator.views.situation import PENDING, RUNNING, JobAt, KeptJob, Situation
 from emulator.views.squeue import Wanted
@@ -222,11 +222,6 @@ def names(form: str) -> str:
     """A format, in which ``ALL`` and ``WORKLOAD`` stand for what they are short for."""
     short = {"ALL": FIELDS.everything(), "WORKLOAD": WORKLOAD}
     return ",".join(short.get(word.strip().upper(), word) for word in form.split(","))
-
-
-def sacct(rows: Sequence[Shown], columns: Sequence[Column[Shown]], style: Style) -> str:
-    """The table."""
-    return accounting_table(columns, rows, style)
 
 
 def states(words: Sequence[str]) -> tuple[str, ...]:

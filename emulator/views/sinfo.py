@@ -13,7 +13,7 @@ from typing import Any
 from emulator.accounting.cluster import KeptPartition
 from emulator.config.slurm.hostlist import compress, expand
 from emulator.views.clock import short
-from emulator.views.columns import Column, Field, Fields, ordered, table
+from emulator.views.columns import Column, Field, Fields, constant, ordered, table
 from emulator.views.situation import NodeAt, Situation
 from slurm_sim_plugins.errors import ConfigurationError
 
@@ -151,10 +151,6 @@ def _least(value: Callable[[NodeAt], int]) -> Callable[[Line], str]:
     return lambda line: line.least(value)
 
 
-def _not_set(text: str) -> Callable[[Line], str]:
-    return lambda _: text
-
-
 def _state_number(line: Line) -> int:
     return ORDER.index(line.state) if line.state in ORDER else -1
 
@@ -175,18 +171,18 @@ FIELDS: Fields[Line] = Fields(
         ),
         Field("CPUS", _least(lambda node: node.about.cpus), "c", ("CPUs",)),
         Field("CPUS(A/I/O/T)", lambda line: _slashes(line.cpus()), "C", ("CPUsState",)),
-        Field("TMP_DISK", _not_set("0"), "d", ("Disk",)),
+        Field("TMP_DISK", constant("0"), "d", ("Disk",)),
         Field("NODES", lambda line: str(len(line.nodes)), "D", ("Nodes",), sort=lambda line: len(line.nodes)),
         Field("FREE_MEM", _least(lambda node: node.about.memory - node.memory), "e", ("FreeMem",)),
-        Field("REASON", _not_set("none"), "E", ("Reason",)),
+        Field("REASON", constant("none"), "E", ("Reason",)),
         Field("AVAIL_FEATURES", _first(lambda node: node.about.features), "f", ("Features",)),
         Field("NODES(A/I/O/T)", lambda line: _slashes(line.counts()), "F", ("NodeAIOT",)),
         Field("GROUPS", lambda line: line.partition.groups or "all", "g", ("Groups",)),
         Field("GRES", _first(lambda node: node.about.gres), "G", ("Gres",)),
         Field("GRES_USED", _used_gres, "", ("GresUsed",)),
         Field("OVERSUBSCRIBE", lambda line: line.partition.oversubscribe, "h", ("OverSubscribe",)),
-        Field("TIMESTAMP", _not_set("Unknown"), "H", ("TimeStamp",)),
-        Field("RESERVATION", _not_set(""), "i", ()),
+        Field("TIMESTAMP", constant("Unknown"), "H", ("TimeStamp",)),
+        Field("RESERVATION", constant(""), "i", ()),
         Field("PRIO_JOB_FACTOR", lambda line: str(line.partition.job_factor), "I", ("PriorityJobFactor",)),
         Field("TIMELIMIT", lambda line: _time(line.partition.max_time, "infinite"), "l", ("Time",)),
         Field("DEFAULTTIME", lambda line: _time(line.partition.default_time, "n/a"), "L", ("DefaultTime",)),
@@ -196,7 +192,7 @@ FIELDS: Fields[Line] = Fields(
         Field("HOSTNAMES", _names, "n", ("NodeHost",)),
         Field("NODELIST", _names, "N", ("NodeList",), sort=lambda line: line.nodes[0].name if line.nodes else ""),
         Field("NODE_ADDR", _names, "o", ("NodeAddr",)),
-        Field("CPU_LOAD", _not_set("N/A"), "O", ("CPUsLoad",)),
+        Field("CPU_LOAD", constant("N/A"), "O", ("CPUsLoad",)),
         Field("PRIO_TIER", lambda line: str(line.partition.tier), "p", ("PriorityTier", "Priority")),
         Field(
             "PARTITION",
@@ -207,12 +203,12 @@ FIELDS: Fields[Line] = Fields(
         Field("ROOT", lambda line: "yes" if line.partition.root_only else "no", "r", ("Root",)),
         Field("PARTITION", lambda line: line.partition.name, "R", ("PartitionName",)),
         Field("JOB_SIZE", _size, "s", ("Size",)),
-        Field("ALLOCNODES", _not_set("all"), "S", ("AllocNodes",)),
+        Field("ALLOCNODES", constant("all"), "S", ("AllocNodes",)),
         Field("STATE", lambda line: COMPACT.get(line.state, line.state), "t", ("StateCompact",), sort=_state_number),
         Field("STATE", lambda line: line.state, "T", ("StateLong", "StateComplete"), sort=_state_number),
-        Field("USER", _not_set("Unknown"), "u", ("User",)),
-        Field("USER", _not_set("Unknown"), "U", ("UserLong",)),
-        Field("VERSION", _not_set("N/A"), "v", ("Version",)),
+        Field("USER", constant("Unknown"), "u", ("User",)),
+        Field("USER", constant("Unknown"), "U", ("UserLong",)),
+        Field("VERSION", constant("N/A"), "v", ("Version",)),
         Field("CLUSTER", lambda line: line.cluster, "V", ("Cluster",)),
         Field("WEIGHT", _least(lambda node: node.about.weight), "w", ("Weight",)),
         Field("SOCKETS", _least(lambda node: node.about.sockets), "X", ("Sockets",)),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.views.columns import Column, Field, Fields, ordered, table
+from emulator.views.columns import Column, Field, Fields, constant, ordered, table
 from emulator.views.situation import NOT_ELIGIBLE, JobAt, Priority, Situation
 from emulator.views.squeue import Wanted
 from slurm_sim_plugins.errors import InputError
@@ -148,7 +148,7 @@ def sprio_weights(weights: Mapping[str, float], columns: Sequence[Column[Shown]]
         Column(
             Field(
                 column.field.heading,
-                _constant(cells.get(column.field.heading, "") if column.field.letter in known else ""),
+                constant(cells.get(column.field.heading, "") if column.field.letter in known else ""),
             ),
             column.width,
             column.right,
@@ -157,10 +157,6 @@ def sprio_weights(weights: Mapping[str, float], columns: Sequence[Column[Shown]]
         for column in columns
     ]
     return table(shown, [None], header)
-
-
-def _constant(text: str) -> Callable[[None], str]:
-    return lambda _: text
 
 
 def as_json(rows: Sequence[Shown]) -> list[dict[str, Any]]:

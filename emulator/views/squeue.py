@@ -13,7 +13,7 @@ from typing import Any
 
 from emulator.config.slurm.hostlist import compress
 from emulator.views.clock import Clock, limit, short
-from emulator.views.columns import Column, Field, Fields, ordered, table
+from emulator.views.columns import Column, Field, Fields, constant, ordered, table
 from emulator.views.jobs import (
     COMPACT,
     NUMBERS,
@@ -100,10 +100,6 @@ def _record(name: str, none: str = "(null)") -> Callable[[Shown], str]:
     return lambda row: row.job.text(name) or none
 
 
-def _not_set(text: str) -> Callable[[Shown], str]:
-    return lambda _: text
-
-
 def _task(row: Shown) -> str:
     label = row.label
     return label.partition("_")[2].strip("[]") or "N/A"
@@ -136,7 +132,7 @@ FIELDS: Fields[Shown] = Fields(
         Field("EXEC_HOST", lambda row: batch_host(row.job) or "n/a", "B", ("BatchHost",)),
         Field("MIN_CPUS", lambda row: str(row.job.options.cpus_per_task or 1), "c", ("MinCpus", "cpus-per-task")),
         Field("CPUS", lambda row: str(row.job.cpus), "C", ("NumCPUs",), sort=lambda row: row.job.cpus),
-        Field("MIN_TMP_DISK", _not_set("0"), "d", ("MinTmpDisk",)),
+        Field("MIN_TMP_DISK", constant("0"), "d", ("MinTmpDisk",)),
         Field("NODES", lambda row: str(row.nodes), "D", ("NumNodes",), sort=lambda row: row.nodes),
         Field(
             "END_TIME",
@@ -148,15 +144,15 @@ FIELDS: Fields[Shown] = Fields(
         Field("DEPENDENCY", lambda row: dependency(row.job), "E", ("Dependency",)),
         Field("FEATURES", _asked("constraint"), "f", ("Feature",)),
         Field("ARRAY_JOB_ID", lambda row: row.label.partition("_")[0], "F", ("ArrayJobID", "JobArrayID")),
-        Field("GROUP", _not_set("(null)"), "g", ("GroupName",)),
-        Field("GROUP", _not_set("0"), "G", ("GroupID",)),
+        Field("GROUP", constant("(null)"), "g", ("GroupName",)),
+        Field("GROUP", constant("0"), "G", ("GroupID",)),
         Field("OVER_SUBSCRIBE", _sharing, "h", ("OverSubscribe",)),
-        Field("SOCKETS_PER_NODE", _not_set("*"), "H", ("Sockets",)),
+        Field("SOCKETS_PER_NODE", constant("*"), "H", ("Sockets",)),
         Field("JOBID", lambda row: row.label, "i", (), sort=lambda row: row.job.id),
-        Field("CORES_PER_SOCKET", _not_set("*"), "I", ("Cores",)),
+        Field("CORES_PER_SOCKET", constant("*"), "I", ("Cores",)),
         Field("NAME", _record("name", ""), "j", ("Name",)),
-        Field("THREADS_PER_CORE", _not_set("*"), "J", ("Threads",)),
-        Field("COMMENT", _not_set("(null)"), "k", ("Comment",)),
+        Field("THREADS_PER_CORE", constant("*"), "J", ("Threads",)),
+        Field("COMMENT", constant("(null)"), "k", ("Comment",)),
         Field("ARRAY_TASK_ID", _task, "K", ("ArrayTaskID",)),
         Field("TIME_LIMIT", lambda row: limit(row.job.limit), "l", ("TimeLimit",), sort=lambda row: row.job.limit),
         Field("TIME_LEFT", lambda row: limit(max(row.job.limit - row.used, 0.0)), "L", ("TimeLeft",)),
@@ -164,8 +160,8 @@ FIELDS: Fields[Shown] = Fields(
         Field("TIME", lambda row: short(row.used), "M", ("TimeUsed",), sort=lambda row: row.used),
         Field("REQ_NODES", _hosts("node_list"), "n", ("ReqNodes",)),
         Field("NODELIST", lambda row: row.job.stay.nodes if row.job.stay is not None else "", "N", ("NodeList",)),
-        Field("COMMAND", _not_set("(null)"), "o", ("Command",)),
-        Field("CONTIGUOUS", _not_set("0"), "O", ("Contiguous",)),
+        Field("COMMAND", constant("(null)"), "o", ("Command",)),
+        Field("CONTIGUOUS", constant("0"), "O", ("Contiguous",)),
         Field(
             "PRIORITY",
             lambda row: f"{row.job.priority / HIGHEST:.14f}",
@@ -178,7 +174,7 @@ FIELDS: Fields[Shown] = Fields(
         Field("PRIORITY", lambda row: str(row.job.priority), "Q", ("PriorityLong",), sort=lambda row: row.job.priority),
         Field("REASON", lambda row: row.why, "r", ("Reason",)),
         Field("NODELIST(REASON)", _where_or_why, "R", ("ReasonList",)),
-        Field("SELECT_JOBINFO", _not_set(""), "s", ("SelectJobInfo",)),
+        Field("SELECT_JOBINFO", constant(""), "s", ("SelectJobInfo",)),
         Field(
             "START_TIME",
             lambda row: row.clock.text(row.start, "N/A"),
@@ -189,7 +185,7 @@ FIELDS: Fields[Shown] = Fields(
         Field("ST", lambda row: COMPACT.get(row.job.state, row.job.state), "t", ("StateCompact",), sort=_state_number),
         Field("STATE", lambda row: row.job.state, "T", ("State",), sort=_state_number),
         Field("USER", _record("user", ""), "u", ("UserName",)),
-        Field("UID", _not_set("0"), "U", ("UserID",)),
+        Field("UID", constant("0"), "U", ("UserID",)),
         Field("RESERVATION", _asked("reservation"), "v", ("Reservation",)),
         Field(
             "SUBMIT_TIME",
@@ -198,7 +194,7 @@ FIELDS: Fields[Shown] = Fields(
             ("SubmitTime",),
             sort=lambda row: row.job.submit,
         ),
-        Field("WCKEY", _not_set("(null)"), "w", ("WCKey",)),
+        Field("WCKEY", constant("(null)"), "w", ("WCKey",)),
         Field(
             "LICENSES",
             lambda row: ",".join(f"{name}:{count}" for name, count in row.job.options.licenses) or "(null)",
@@ -206,11 +202,11 @@ FIELDS: Fields[Shown] = Fields(
             ("Licenses",),
         ),
         Field("EXC_NODES", _hosts("exclude"), "x", ("ExcNodes",)),
-        Field("CORE_SPEC", _not_set("N/A"), "X", ("CoreSpec",)),
+        Field("CORE_SPEC", constant("N/A"), "X", ("CoreSpec",)),
         Field("NICE", lambda row: str(row.job.options.nice), "y", ("Nice",), sort=lambda row: row.job.options.nice),
-        Field("SCHEDNODES", _not_set("(null)"), "Y", ("SchedNodes",)),
-        Field("S:C:T", _not_set("*:*:*"), "z", ("SCT",)),
-        Field("WORK_DIR", _not_set("(null)"), "Z", ("WorkDir",)),
+        Field("SCHEDNODES", constant("(null)"), "Y", ("SchedNodes",)),
+        Field("S:C:T", constant("*:*:*"), "z", ("SCT",)),
+        Field("WORK_DIR", constant("(null)"), "Z", ("WorkDir",)),
         Field("ELIGIBLE_TIME", lambda row: row.clock.text(row.job.eligible, "N/A"), "", ("EligibleTime",)),
         Field(
             "PENDING_TIME",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.views.columns import Column, Field, Fields, Style, accounting_table
+from emulator.views.columns import Field, Fields
 from emulator.views.situation import KeptShare, Situation
 from slurm_sim_plugins.errors import InputError
 
@@ -99,11 +99,6 @@ def default(rows: Sequence[KeptShare], long: bool, partitions: bool) -> str:
     by_level = any(not math.isnan(share.level_fs) for share in rows)
     form = (LONG_BY_LEVEL if by_level else LONG) if long else DEFAULT
     return form.replace("User,", "User,Partition,", 1) if partitions else form
-
-
-def sshare(rows: Sequence[KeptShare], columns: Sequence[Column[KeptShare]], style: Style) -> str:
-    """The table."""
-    return accounting_table(columns, rows, style)
 
 
 def as_json(rows: Sequence[KeptShare]) -> list[dict[str, Any]]:

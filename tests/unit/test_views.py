@@ -19,7 +19,7 @@ from emulator.config.slurm import parse_slurm_conf
 from emulator.config.slurm.controller import Timing
 from emulator.views.clock import Clock, full, short, size
 from emulator.views.columns import Column, Field, Fields, Style, accounting_table, table
-from emulator.views.sacct import FIELDS, WORKLOAD, sacct, shown
+from emulator.views.sacct import FIELDS, WORKLOAD, shown
 from emulator.views.situation import Situation
 from emulator.views.squeue import Wanted
 from emulator.workload.request import JobRequest
@@ -216,7 +216,7 @@ def dumped(requests: list[JobRequest], folder: Path, form: str = WORKLOAD, **opt
     situation = Situation.read(folder / "run")
     lines = shown(situation, situation.end, Wanted(), Clock(), duplicates=True)
     file = folder / "dump.sacct"
-    file.write_text(sacct(lines, FIELDS.percented(form), Style(parsable=2)))
+    file.write_text(accounting_table(FIELDS.percented(form), lines, Style(parsable=2)))
     return read_sacct(file).requests
 
 
