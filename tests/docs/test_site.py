@@ -18,9 +18,9 @@ from emulator.cli import slurm_sim
 from emulator.testing import CHECKS, simulate_jobs
 from slurm_sim_plugins.hookspecs import SPECS
 from slurm_sim_plugins.manager import bundled_names
+from tests.builders.quick import quick_checks
 from tests.docs import run_tutorial
 from tests.docs.pages import DOCS, blocks
-from tests.kit.quick import quick_checks
 
 assert simulate_jobs, "imported here once for all, so that the runs within this process do not each import numpy"
 
@@ -38,8 +38,8 @@ PAGES_OF_OTHER_TESTS = {
     "realtime.md": "tests/docs/test_site.py",
     "options.md": "tests/docs/test_documentation.py",
     "porting.md": "tests/docs/test_porting.py",
-    "campaigns.md": "tests/unit/test_campaign_results.py",
-    "snapshots.md": "tests/unit/test_snapshot.py",
+    "campaigns.md": "tests/unit/campaign/test_campaign_results.py",
+    "snapshots.md": "tests/unit/snapshot/test_snapshot.py",
 }
 """Pages whose blocks other tests run, and where."""
 FIXTURES = (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -11,10 +9,8 @@ import pytest
 from emulator import Result
 from emulator.config.preemption import Preemption
 from slurm_sim_plugins import Plan, WalltimeView, hookimpl
-from tests.helpers import column, run, run_rows, times
-
-SHARED = Path(os.environ.get("SLURM_SIM_SHARED") or Path(__file__).resolve().parents[2].parent / "shared")
-GOLDEN = SHARED / "spec" / "golden.yaml"
+from tests.builders.jobs import column, run, run_rows, times
+from tests.builders.shared import GOLDEN
 
 PV_EASY = {"scheduler": "sched/venture", "preempt": "preempt/shadow_load", "walltime": "walltime/given"}
 POLICIES: dict[str, list[dict[str, Any]]] = {

@@ -9,8 +9,8 @@ import pytest
 from emulator import Result, Workload, simulate
 from emulator.testing.invariants import check_invariants
 from slurm_sim_plugins.manager import Catalogue
-from tests.golden.test_golden import GOLDEN
-from tests.helpers import column
+from tests.builders.jobs import column
+from tests.builders.shared import GOLDEN
 
 DEPLOY = {"keasy": "kill", "reasy": "reserve", "measy": "migrate"}
 EXACT = 1e-4

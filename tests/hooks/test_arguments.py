@@ -10,7 +10,7 @@ import pytest
 
 from slurm_sim_plugins import Start, hookimpl
 from slurm_sim_plugins.hookspecs import SPECS
-from tests.helpers import run, starts, times
+from tests.builders.jobs import run, starts, times
 
 JOBS = [(1, 0, 4, 10, 10), (2, 1, 4, 9, 9), (3, 1, 2, 8, 8)]
 BOTH_WAYS = pytest.mark.parametrize("dispatch", ["resolved", "pluggy"])

@@ -23,8 +23,8 @@ from slurm_sim_plugins import ConfigurationError, PluginError, Reserve, Scheduli
 from slurm_sim_plugins.manager import discover
 from slurm_sim_plugins.sched.backfill import Backfill
 from slurm_sim_plugins.testing import cluster, job
-from tests.helpers import JobRow, column, run, starts
-from tests.random_clusters import configuration, submission
+from tests.builders.jobs import JobRow, column, run, starts
+from tests.builders.random_clusters import configuration, submission
 
 Decisions = Generator[Any, Any, None]
 NODES = """

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pytest
 
 from slurm_sim_plugins import BackfillView, Decision, SchedulingView, Start, hookimpl
-from tests.helpers import column, failing, line_with, run, starts
+from tests.builders.jobs import column, failing, line_with, run, starts
 
 JOBS = [
     (1, 0, 3, 100, 100),

@@ -9,7 +9,7 @@ import pytest
 
 from slurm_sim_plugins import PluginError, SlurmSimError, hookimpl
 from slurm_sim_plugins.manager import discover
-from tests.helpers import failing, line_with, run
+from tests.builders.jobs import failing, line_with, run
 
 JOBS = [(7, 2, 4, 10, 10), (8, 3, 4, 9, 9)]
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pytest
 
 from slurm_sim_plugins import Decision, Job, MakeRoom, PreemptView, Run, SchedulingView, Start, hookimpl
-from tests.helpers import failing, line_with, run, times
+from tests.builders.jobs import failing, line_with, run, times
 
 JOBS = [(1, 0, 2, 50, 50), (2, 0, 2, 70, 70), (3, 10, 3, 5, 5)]
 """On four processors: 3 takes those of 2 and 1."""

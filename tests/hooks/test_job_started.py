@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pytest
 
 from slurm_sim_plugins import Run, hookimpl
-from tests.helpers import failing, line_with, run, times
+from tests.builders.jobs import failing, line_with, run, times
 
 JOBS = [(1, 0, 3, 10, 20), (2, 1, 4, 5, 8), (3, 2, 1, 5, 5)]
 

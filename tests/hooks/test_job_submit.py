@@ -16,7 +16,7 @@ from slurm_sim_plugins import ConfigurationError, Partition, PluginError, Reject
 from slurm_sim_plugins.job_submit.all_partitions import AllPartitions
 from slurm_sim_plugins.job_submit.require_timelimit import RequireTimelimit
 from slurm_sim_plugins.testing import call, cluster, job
-from tests.helpers import JobRow, run
+from tests.builders.jobs import JobRow, run
 
 CONF = """ClusterName=t
 SelectType=select/cons_tres

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pytest
 
 from slurm_sim_plugins import Job, hookimpl
-from tests.helpers import events, failing, line_with, run, times
+from tests.builders.jobs import events, failing, line_with, run, times
 
 JOBS = [(1, 0, 4, 10, 10), (2, 1, 5, 1, 1), (4, 1, 2, 5, 5), (3, 1, 2, 5, 5)]
 """On four processors, which 2 exceeds."""

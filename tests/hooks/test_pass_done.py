@@ -9,7 +9,7 @@ import pytest
 from emulator import simulate
 from emulator.config.slurm import parse_slurm_conf
 from slurm_sim_plugins import View, hookimpl
-from tests.helpers import failing, line_with, run, times, workload
+from tests.builders.jobs import failing, line_with, run, times, workload
 
 JOBS = [(1, 0, 3, 10, 10), (2, 1, 4, 5, 5), (3, 2, 1, 5, 5), (4, 3, 1, 9, 9)]
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pytest
 
 from slurm_sim_plugins import Decision, MakeRoom, PreemptView, Run, SchedulingView, Start, hookimpl
-from tests.helpers import JobRow, column, events, failing, happenings, run, run_rows, times
+from tests.builders.jobs import JobRow, column, events, failing, happenings, run, run_rows, times
 
 Decisions = Generator[Decision, bool, None]
 

@@ -14,7 +14,7 @@ from slurm_sim_plugins import PluginError, PreemptView, Run, VictimView, hookimp
 from slurm_sim_plugins.preempt.partition_prio import PartitionPrio
 from slurm_sim_plugins.preempt.qos import QosPreemption
 from slurm_sim_plugins.testing import call, cluster, job, partition, qos
-from tests.helpers import two_tiers
+from tests.builders.jobs import two_tiers
 
 JOBS = [(1, 0, 900, "-n8 -t60 -plo"), (2, 60, 30, "-n2 -t5 -phi")]
 

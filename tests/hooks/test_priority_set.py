@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurm_sim_plugins import Job, PriorityView, hookimpl
-from tests.helpers import JobRow, column, failing, line_with, run, starts
+from tests.builders.jobs import JobRow, column, failing, line_with, run, starts
 
 JOBS = [(1, 0, 4, 10, 10), (2, 1, 1, 5, 5), (3, 1, 2, 5, 5), (4, 1, 4, 5, 5), (5, 6, 3, 5, 5)]
 """On four processors: 1 runs until 10, the others wait for it."""

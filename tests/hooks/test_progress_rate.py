@@ -24,7 +24,7 @@ from slurm_sim_plugins import (
     hookimpl,
 )
 from slurm_sim_plugins.processors import highest, in_words, numbers, processors
-from tests.helpers import JobRow, column, events, failing, line_with, logged, run, times
+from tests.builders.jobs import JobRow, column, events, failing, line_with, logged, run, times
 
 BOTH_PASSES = pytest.mark.parametrize("passes", ["batch", "event"])
 Step = tuple[float, Callable[[SchedulingView], list[Decision]]]

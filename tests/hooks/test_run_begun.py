@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -10,33 +10,15 @@ from emulator import simulate
 from emulator.config.slurm import parse_slurm_conf
 from slurm_sim_plugins import PluginError, View, hookimpl
 from slurm_sim_plugins.testing import call, cluster, job
-from tests.helpers import JobRow, run, workload
+from tests.builders.jobs import run, workload
+from tests.builders.observers import JOBS, Listening
 
-JOBS: list[JobRow] = [(1, 5, 3, 10, 60), (2, 6, 4, 5, 60)]
 CONF = """ClusterName=t
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 NodeName=n[1-4] CPUs=1
 PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE
 """
-
-
-class Listening:
-    name: ClassVar[str] = "observer/listening"
-
-    def __init__(self) -> None:
-        self.told: list[tuple[Any, ...]] = []
-
-    def tell(self, what: str, view: View) -> None:
-        self.told.append((what, view.now, view.total, len(view.queue), len(view.running)))
-
-    @hookimpl
-    def run_begun(self, view: View) -> None:
-        self.tell("begun", view)
-
-    @hookimpl
-    def run_ended(self, view: View) -> None:
-        self.tell("ended", view)
 
 
 def test_told_once_each_on_processors() -> None:

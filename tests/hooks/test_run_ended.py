@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from slurm_sim_plugins import PluginError, View, hookimpl
-from tests.helpers import run
-from tests.hooks.test_run_begun import JOBS, Listening
+from tests.builders.jobs import run
+from tests.builders.observers import JOBS, Listening
 
 
 def test_the_end_is_not_told_of_a_run_that_failed() -> None:

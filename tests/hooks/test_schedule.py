@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pytest
 
 from slurm_sim_plugins import Job, MakeRoom, Reserve, SchedulingView, Start, Wake, hookimpl
-from tests.helpers import JobRow, column, events, failing, line_with, run, starts
+from tests.builders.jobs import JobRow, column, events, failing, line_with, run, starts
 
 Decisions = Generator[Any, Any, None]
 JOBS: list[JobRow] = [(1, 0, 3, 10, 20), (2, 1, 4, 5, 10), (3, 2, 1, 5, 5), (4, 2, 2, 5, 5)]

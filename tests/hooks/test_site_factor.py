@@ -15,7 +15,7 @@ from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins import ConfigurationError, PluginError, hookimpl
 from slurm_sim_plugins.site_factor.accounts import Accounts
 from slurm_sim_plugins.testing import call, cluster, job
-from tests.helpers import JobRow, run
+from tests.builders.jobs import JobRow, run
 
 CONF = """ClusterName=t
 PriorityType=priority/multifactor

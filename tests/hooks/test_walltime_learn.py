@@ -11,7 +11,7 @@ from emulator import Workload, simulate
 from emulator.config.preemption import Preemption
 from slurm_sim_plugins import ConfigurationError, Job, PriorityView, WalltimeView, hookimpl
 from slurm_sim_plugins.manager import Catalogue
-from tests.helpers import JobRow, column, failing, happenings, line_with, logged, run, workload
+from tests.builders.jobs import JobRow, column, failing, happenings, line_with, logged, run, workload
 
 BOTH_PASSES = pytest.mark.parametrize("passes", ["batch", "event"])
 JOBS: list[JobRow] = [(1, 0, 3, 10, 12), (2, 1, 4, 5, 9), (3, 2, 1, 20, 30)]

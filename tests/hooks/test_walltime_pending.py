@@ -10,7 +10,7 @@ import pytest
 
 from emulator.config.preemption import Preemption
 from slurm_sim_plugins import Job, PendingView, Plan, WalltimeView, hookimpl
-from tests.helpers import JobRow, column, events, failing, line_with, run, starts, times
+from tests.builders.jobs import JobRow, column, events, failing, line_with, run, starts, times
 
 JOBS: list[JobRow] = [(1, 0, 3, 80, 100), (2, 1, 4, 40, 50), (3, 2, 1, 60, 120), (4, 70, 1, 60, 200)]
 """On four processors: 2 is planned to start at 100, and 3 and 4 to end after that."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from slurm_sim_plugins import Plan, PriorityView, WalltimeView, hookimpl
-from tests.helpers import column, events, failing, line_with, run, starts, times
+from tests.builders.jobs import column, events, failing, line_with, run, starts, times
 
 JOBS = [(1, 0, 3, 80, 100), (2, 1, 4, 40, 50), (3, 2, 1, 60, 120)]
 """On four processors: 2 is planned to start at 100, and 3 to end after that."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pytest
 
 from slurm_sim_plugins import Job, PluginError, hookimpl
-from tests.helpers import column, events, failing, line_with, run, starts
+from tests.builders.jobs import column, events, failing, line_with, run, starts
 
 JOBS = [(1, 0, 4, 10, 10), (2, 1, 4, 9, 9), (3, 1, 2, 8, 8), (4, 1, 3, 7, 7)]
 EASY_LAST: dict[str, Any] = {"predicted": {1: 5}, "walltime": "walltime/given"}

@@ -15,7 +15,7 @@ from slurm_sim_plugins.testing import call, cluster, job
 from slurm_sim_plugins.testing.calling import _CALLS
 from slurm_sim_plugins.walltime.last_model import LastModel
 from slurm_sim_plugins.walltime.virtual import Virtual
-from tests.helpers import line_with
+from tests.builders.jobs import line_with
 
 HERE = cluster(10).running(job(6, planned=100), since=-20).waiting(job(8), job(3, limit=50), job(2, limit=40))
 

@@ -15,9 +15,9 @@ from slurm_sim_plugins import ConfigurationError, PluginError
 from slurm_sim_plugins.manager import Catalogue, bundled_names
 from slurm_sim_plugins.priority.sjf import Sjf
 from slurm_sim_plugins.testing import job
-from tests.helpers import line_with
+from tests.builders.jobs import line_with
+from tests.builders.quick import quick_checks
 from tests.kit import bad_plugins as bad
-from tests.kit.quick import quick_checks
 
 FILE = Path(bad.__file__)
 FAULTS: list[tuple[str, Any, str | None, str]] = [

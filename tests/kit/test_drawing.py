@@ -7,7 +7,7 @@ import re
 from emulator.testing import play, simulate_jobs
 from slurm_sim_plugins.sched.easy import Easy
 from slurm_sim_plugins.testing import cluster, draw, job
-from tests.helpers import run
+from tests.builders.jobs import run
 
 HERE = cluster(10).running(job(6, planned=40), since=-20).waiting(job(8, submit=-10), job(4, limit=15))
 

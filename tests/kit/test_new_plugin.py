@@ -16,7 +16,7 @@ from emulator.testing import check_plugin, simulate_jobs
 from slurm_sim_plugins import ConfigurationError, OutputError
 from slurm_sim_plugins.hookspecs import SPECS
 from slurm_sim_plugins.manager import discover
-from tests.kit.quick import quick_checks
+from tests.builders.quick import quick_checks
 
 assert simulate_jobs, "imported here once for all, so that the runs within this process do not each import numpy"
 

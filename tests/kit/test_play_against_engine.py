@@ -25,7 +25,7 @@ from slurm_sim_plugins.sched.venture import Venture
 from slurm_sim_plugins.select.blocks import InBlocks
 from slurm_sim_plugins.testing import Cluster, JobSpec, cluster, job
 from slurm_sim_plugins.views import SchedulingView
-from tests.helpers import run
+from tests.builders.jobs import run
 
 
 class Replaying:

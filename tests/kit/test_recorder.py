@@ -7,7 +7,7 @@ from typing import Any
 from slurm_sim_plugins import MakeRoom, Reserve, Start
 from slurm_sim_plugins.hookspecs import SPECS
 from slurm_sim_plugins.testing import HookRecorder
-from tests.helpers import JobRow, logged, run
+from tests.builders.jobs import JobRow, logged, run
 
 JOBS: list[JobRow] = [(1, 0, 3, 10, 20), (2, 1, 4, 5, 10), (3, 2, 1, 5, 5), (4, 2, 2, 5, 5)]
 POLICY: dict[str, Any] = {

@@ -14,7 +14,7 @@ from emulator.config.preemption import Preemption
 from slurm_sim_plugins.interposing import Around, around_every_hook, hooks
 from slurm_sim_plugins.manager import Catalogue
 from slurm_sim_plugins.testing import HookRecorder
-from tests.helpers import JobRow, run
+from tests.builders.jobs import JobRow, run
 
 TRUE = [100.000003, 200.000007, 300.000011, 400.000013, 500.000017, 250.000019, 50.000023]
 """Seconds that stand nowhere else."""

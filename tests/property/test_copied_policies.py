@@ -20,7 +20,7 @@ from slurm_sim_plugins.preempt.partition_prio import PartitionPrio
 from slurm_sim_plugins.preempt.qos import QosPreemption
 from slurm_sim_plugins.priority.multifactor import Multifactor
 from slurm_sim_plugins.sched.backfill import Backfill
-from tests.random_clusters import COMMANDS, configuration, submission
+from tests.builders.random_clusters import COMMANDS, configuration, submission
 
 BOOKS = """\
 add qos low Priority=1 GraceTime=20

@@ -19,8 +19,8 @@ from emulator.fairness import Site, audit
 from emulator.workload.submissions import submissions_of
 from slurm_sim_plugins import InputError
 from slurm_sim_plugins.manager import Catalogue
-from tests.helpers import workload
-from tests.property.test_nodes_as_counts import CONF, rows
+from tests.builders.jobs import workload
+from tests.builders.one_cpu_nodes import CONF, rows
 
 EVENTS = """-dt 0 -e submit_batch_job | -sim-walltime 600 --uid=u1 -t 10 -n 12 a.job
 -dt 1 -e submit_batch_job | -sim-walltime 300 --uid=u1 -t 10 -n 16 a.job

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from slurm_sim_plugins import Decision, MakeRoom, PreemptView, Run, SchedulingView, Start, hookimpl
 from slurm_sim_plugins.sched.easy import Easy
-from tests.helpers import column, run
+from tests.builders.jobs import column, run
 
 PROCESSORS = 6
 

@@ -12,7 +12,7 @@ import pytest
 
 from emulator.engine.controller import Controller
 from emulator.limits.usage import Usage
-from tests.property.test_every_run_ends import prepared
+from tests.builders.rough_clusters import prepared
 
 MANY = int(os.environ.get("LEFT_OUT_TICKS", "40"))
 LOOKED_AT = (200.0, 905.0, 4000.0, 20_000.0, 70_000.0, 200_000.0)

@@ -17,7 +17,7 @@ from emulator.config.preemption import Preemption
 from emulator.testing.invariants import check_invariants
 from slurm_sim_plugins import MakeRoom, PreemptView, PriorityView, Run, SchedulingView, Start, hookimpl
 from slurm_sim_plugins.manager import Catalogue
-from tests.helpers import JobRow, run_rows, workload
+from tests.builders.jobs import JobRow, run_rows, workload
 
 FEWER = settings(max_examples=40)
 FEW = settings(max_examples=20)

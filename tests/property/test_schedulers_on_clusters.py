@@ -19,7 +19,7 @@ from emulator.state.job import Job
 from slurm_sim_plugins.decisions import Reserve
 from slurm_sim_plugins.nodes import Free, Machine, Mask, Want
 from slurm_sim_plugins.select.cons_tres import best_fit
-from tests.random_clusters import COMMANDS, configuration, submission
+from tests.builders.random_clusters import COMMANDS, configuration, submission
 
 SOON = 40_000.0
 EPSILON = 1e-6

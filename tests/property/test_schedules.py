@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slurm_sim_plugins import Decision, MakeRoom, PreemptView, Run, SchedulingView, Start, hookimpl
-from tests.helpers import JobRow, logged, run, run_rows, times
+from tests.builders.jobs import JobRow, logged, run, run_rows, times
 from tests.reference.conservative import conservative
 from tests.reference.easy import easy
 from tests.reference.fcfs import fcfs

@@ -17,7 +17,7 @@ from emulator.state.cluster import Cluster
 from emulator.state.order import Order
 from emulator.workload.request import RejectedError
 from slurm_sim_plugins.select.cons_tres import best_fit
-from tests.random_clusters import COMMANDS, configuration, submission
+from tests.builders.random_clusters import COMMANDS, configuration, submission
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="numba is not installed")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from emulator import Workload, simulate
 from slurm_sim_plugins.manager import Catalogue
-from tests.helpers import column
+from tests.builders.jobs import column
 
 SECOND = 1_000_000
 Row = tuple[int, int, int, int]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from emulator import Workload, simulate
 from slurm_sim_plugins.manager import Catalogue
 from slurm_sim_plugins.walltime.history import MONTH, WINDOWS
-from tests.helpers import column
+from tests.builders.jobs import column
 
 DAY = 86400
 MACHINE = 3

@@ -12,7 +12,7 @@ from emulator import Result, Workload, simulate
 from emulator.config.preemption import Preemption
 from emulator.testing.invariants import check_invariants
 from slurm_sim_plugins.manager import Catalogue
-from tests.helpers import column
+from tests.builders.jobs import column
 
 from .cluster import JobRow
 from .preemptible import Checkpoint, Mode, Restart, Stays, Suspend

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import column
+from tests.builders.jobs import column
 
 from .backfill import backfill
 from .cluster import Passes

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.helpers import run, times
+from tests.builders.jobs import run, times
 
 from .drawing import Case, cases, in_floats, modes, with_limits_of_powers
 from .easy import backfilling, easy

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from slurm_sim_plugins import hookimpl
 from slurm_sim_plugins.sched.easy import Easy
-from tests.helpers import JobRow, events
+from tests.builders.jobs import JobRow, events
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 40), st.integers(1, 8), st.integers(1, 30), st.integers(0, 15)), min_size=1, max_size=25

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slurm_sim_plugins import Plan, WalltimeView, hookimpl
-from tests.helpers import run, times
+from tests.builders.jobs import run, times
 
 from .cluster import JobRow, Plans, Schedule
 from .conservative import conservative

@@ -14,7 +14,7 @@ from emulator.testing.invariants import check_invariants
 from slurm_sim_plugins.blocks import Blocks, aligned
 from slurm_sim_plugins.manager import Catalogue
 from slurm_sim_plugins.select.blocks import InBlocks
-from tests.places import check_places
+from tests.builders.places import check_places
 
 from .realtime import Piece, Row, Rules, realtime
 

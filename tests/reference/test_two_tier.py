@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from emulator import Result, Workload, simulate
 from emulator.testing.invariants import check_invariants
 from slurm_sim_plugins.manager import Catalogue
-from tests.helpers import column
+from tests.builders.jobs import column
 
 from .cluster import Plans
 from .two_tier import SECOND, Row, Rules, two_tier

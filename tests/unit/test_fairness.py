@@ -18,7 +18,7 @@ from emulator.cli import slurm_sim
 from emulator.fairness import Audit, audit
 from slurm_sim_plugins import InputError, PendingView, hookimpl
 from slurm_sim_plugins.manager import Catalogue, PluginInfo
-from tests.helpers import JobRow, run, starts, workload
+from tests.builders.jobs import JobRow, run, starts, workload
 
 A17 = [(1, 0, 3, 3, 3), (2, 0, 3, 1, 1), (3, 1, 1, 3, 3), (4, 1, 1, 1, 1)]
 PV = {"scheduler": "sched/venture", "preempt": "preempt/shadow_load"}

@@ -21,7 +21,7 @@ from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins import ConfigurationError, Decision, PluginError, PriorityView, SchedulingView, Start, hookimpl
 from slurm_sim_plugins.manager import Catalogue, PluginInfo, select
-from tests.helpers import run, two_tiers, workload
+from tests.builders.jobs import run, two_tiers, workload
 
 Act = Callable[[], None]
 

@@ -35,7 +35,7 @@ from slurm_sim_plugins import (
     hookimpl,
     kernels,
 )
-from tests.helpers import two_tiers, workload
+from tests.builders.jobs import two_tiers, workload
 
 EVENTS = "-dt 0 -e submit_batch_job | -jid 1 -sim-walltime 3 --uid=me -t 5 -n 1 a.job\n"
 

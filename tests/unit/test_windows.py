@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 
 from slurm_sim_plugins import windows
 from slurm_sim_plugins.windows import DEFINITIONS, SortedBlocks, Windows
+from tests.builders.percentiles import PERCENTILES, TWELVE
 
-TWELVE = [0.10, 0.20, 0.25, 0.30, 0.40, 0.45, 0.50, 0.60, 0.70, 0.80, 0.90, 1.0]
-"""What twelve jobs used of their requests."""
-PERCENTILES = (50, 70, 80, 85, 90, 95, 100)
 VALUES = st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.5000001, 1.0]) | st.floats(0, 1)
 
 

@@ -1,0 +1,170 @@
+"""Limits of associations and qualities of service beyond those of the recordings: what Slurm's documentation says."""
+
+from __future__ import annotations
+
+import pytest
+
+from emulator.config.sacctmgr import parse_accounts
+from emulator.config.slurm import parse_slurm_conf
+from emulator.engine.controller import Controller
+from tests.builders.accounts import BOOKS, CONF, controller, job, reason_of, starts
+
+AGE = CONF.replace("PriorityWeightFairshare=1000", "PriorityWeightAge=1000000\nPriorityMaxAge=1-0\nPriorityType=")
+AGE = AGE.replace("PriorityType=", "PriorityType=priority/multifactor")
+
+
+def with_qos(stated: str) -> str:
+    return BOOKS + f"add qos q {stated}\nmodify user ann,bob set qos+=q\n"
+
+
+def ageing(made: Controller) -> list[int]:
+    return sorted(number for number, one in made.cluster.waiting.items() if one.accrue is not None)
+
+
+@pytest.mark.parametrize(
+    ("books", "expected"),
+    [
+        (BOOKS, [2, 3, 4, 5]),
+        (BOOKS + "modify account a set GrpJobsAccrue=2", [2, 3]),
+        (BOOKS + "modify account a set MaxJobsAccrue=1", [2, 4]),
+        (BOOKS + "modify account a set MaxJobsAccrue=1\nmodify user bob set MaxJobsAccrue=2", [2, 4, 5]),
+        (with_qos("MaxJobsAccruePU=1"), [2, 4]),
+        (with_qos("MaxJobsAccruePA=1"), [2]),
+        (with_qos("GrpJobsAccrue=3"), [2, 3, 4]),
+        (with_qos("GrpJobsAccrue=3") + "modify account a set GrpJobsAccrue=1", [2, 3, 4]),
+    ],
+)
+def test_only_so_many_waiting_jobs_grow_older(books, expected):
+    qos = "--qos=q" if "qos q" in books else ""
+    users = ["ann", "ann", "ann", "bob", "bob"]
+    requests = [job(number, number, 500, f"-n16 -t20 {qos}", user) for number, user in enumerate(users, 1)]
+    made = Controller(parse_slurm_conf(AGE), requests, accounts=parse_accounts(books))
+    made.run(100.0)
+    assert ageing(made) == expected
+
+
+def test_a_job_grows_older_once_another_one_waits_no_longer():
+    requests = [job(number, number, 100, "-n16 -t5") for number in (1, 2, 3)]
+    made = Controller(
+        parse_slurm_conf(AGE), requests, accounts=parse_accounts(BOOKS + "modify account a set GrpJobsAccrue=1")
+    )
+    made.run(95.0)
+    assert ageing(made) == [2]
+    made.run(170.0)
+    assert ageing(made) == [3]
+    assert made.cluster.jobs[3].accrue > 100
+
+
+def test_below_the_least_priority_of_its_account_a_job_keeps_nothing():
+    conf = CONF + "PriorityType=priority/multifactor\nPriorityWeightQOS=1000\n"
+    requests = [job(1, 0, 100, "-n14 -t2"), job(2, 5, 50, "-N4 --exclusive -t3"), job(3, 10, 600, "-n2 -t10")]
+    kept = starts(controller(requests, BOOKS + "modify account a set MinPrioThreshold=0", conf))
+    free = starts(controller(requests, BOOKS + "modify account a set MinPrioThreshold=5000", conf))
+    assert kept[3] > kept[2] > 99
+    assert free[2] > 600 > free[3]
+
+
+@pytest.mark.parametrize(
+    ("stated", "reason"),
+    [
+        ("MaxTRESRunMinsPU=cpu=50", "QOSMaxCpuPerUserLimit"),
+        ("MaxTRESRunMinsPA=cpu=50", "MaxCpuPerAccount"),
+    ],
+)
+def test_running_jobs_of_a_user_or_an_account_may_use_only_so_many_minutes_still(stated, reason):
+    conf = CONF + "PriorityType=priority/multifactor\n"
+    requests = [
+        job(1, 0, 290, "-n4 -t10 --qos=q"),
+        job(2, 1, 100, "-n4 -t5 --qos=q"),
+        job(3, 2, 100, "-n4 -t5 --qos=q", "bob"),
+    ]
+    made = controller(requests, with_qos(stated), conf)
+    begins = starts(made)
+    # The first job may use 40 minutes, another one 20 of the 50: that is when the first one has run for 150 s.
+    assert 150 <= min(begins[2], begins[3] if "PA" in stated else 1e9) < 245
+    assert (begins[3] < 10) == ("PU" in stated)
+    waiting = Controller(parse_slurm_conf(conf), requests, accounts=parse_accounts(with_qos(stated)))
+    waiting.run(60.0)
+    assert reason_of(waiting, 2) == reason
+
+
+def test_below_the_usage_threshold_jobs_wait_if_it_is_enforced():
+    conf = CONF + "PriorityType=priority/multifactor\n"
+    requests = [job(1, 0, 130, "-n4 -t9"), job(2, 65, 10, "-n4 -t9 --qos=q"), job(3, 65, 10, "-n4 -t9 --qos=q", "bob")]
+    assert starts(controller(requests, with_qos("UsageThreshold=0.6"), conf))[2] < 70
+    made = controller(requests, with_qos("UsageThreshold=0.6 Flags=EnforceUsageThreshold"), conf)
+    assert (sorted(starts(made)), reason_of(made, 2)) == ([1, 3], "QOSUsageThreshold")
+
+
+def test_a_run_ends_though_a_job_is_below_its_threshold_for_ever():
+    conf = CONF.replace("HalfLife=0", "HalfLife=1") + "PriorityType=priority/multifactor\n"
+    books = with_qos("UsageThreshold=2 Flags=EnforceUsageThreshold") + "modify user bob set GrpTRESMins=cpu=0\n"
+    made = Controller(
+        parse_slurm_conf(conf),
+        [job(1, 0, 70, "-n4"), job(2, 1, 10, "-n4 --qos=q"), job(3, 2, 10, "-n1", "bob")],
+        accounts=parse_accounts(books),
+    )
+    made.run()
+    assert (reason_of(made, 2), reason_of(made, 3)) == ("QOSUsageThreshold", "AssocGrpCPUMinutesLimit")
+
+
+def test_a_limit_factor_multiplies_limits_of_resources_of_associations():
+    books = "modify account a set GrpTRES=cpu=4\nmodify user ann set MaxTRES=cpu=3"
+    requests = [job(1, 0, 100, "-n6 -t9 --qos=q"), job(2, 1, 100, "-n4 -t9 --qos=q", "bob"), job(3, 2, 50, "-n4")]
+    made = controller(requests, with_qos("LimitFactor=2") + books)
+    assert starts(made)[1] < 5
+    assert starts(made)[2] > 100
+    assert reason_of(made, 3) == "AssocMaxCpuPerJobLimit"
+
+
+def test_what_a_quality_of_service_limits_an_association_does_not():
+    books = with_qos("MaxJobsPU=2 MaxWall=20 GrpTRES=cpu=12") + (
+        "modify user ann set MaxJobs=1 MaxWall=5 MaxSubmitJobs=3 GrpTRES=cpu=4,node=2\n"
+    )
+    requests = [job(number, number, 100, "-n4 -t10 --qos=q") for number in (1, 2, 3, 4)]
+    made = controller(requests, books)
+    begins = starts(made)
+    assert [begins[number] < 90 for number in (1, 2, 3)] == [True, True, False]
+    assert [request.id for request, _ in made.rejected] == [4]
+    assert controller([job(1, 0, 9, "-n1 --qos=q")], books).cluster.jobs[1].runs[0].limit == 1200
+
+
+def test_safe_limits_count_the_usage_factor_only_if_the_quality_of_service_says_so():
+    conf = CONF.replace("=limits", "=safe")
+    books = "modify account a set GrpTRESMins=cpu=10\n"
+    requests = [job(1, 0, 10, "-n4 -t2 --qos=q")]
+    assert starts(controller(requests, with_qos("UsageFactor=2") + books, conf))
+    assert not starts(controller(requests, with_qos("UsageFactor=2 Flags=UsageFactorSafe") + books, conf))
+
+
+@pytest.mark.parametrize(
+    ("flag", "bound", "arguments"),
+    [
+        ("PartitionTimeLimit", "MaxTime=5", "-n1 -t9"),
+        ("PartitionMaxNodes", "MaxNodes=1", "-N2"),
+        ("PartitionMinNodes", "MinNodes=2", "-N1-1"),
+    ],
+)
+def test_a_quality_of_service_may_lift_the_bounds_of_a_partition(flag, bound, arguments):
+    conf = CONF.replace("Default=YES", f"Default=YES {bound}") + "EnforcePartLimits=ALL\n"
+    requests = [job(1, 0, 10, arguments), job(2, 30, 10, f"{arguments} --qos=q")]
+    assert list(starts(controller(requests, with_qos(f"Flags={flag}"), conf))) == [2]
+    assert not starts(controller(requests, with_qos("Priority=1"), conf))
+
+
+def test_a_quality_of_service_may_be_for_jobs_of_reservations_alone():
+    made = controller([job(1, 0, 10, "-n1"), job(2, 0, 10, "-n1 --qos=q")], with_qos("Flags=RequiresReservation"))
+    assert [request.id for request, _ in made.rejected] == [2]
+
+
+def test_relative_limits_are_percentages_of_the_cluster_or_of_a_partition():
+    books = with_qos("Flags=Relative GrpTRES=cpu=50 MaxTRES=node=30")
+    requests = [job(1, 0, 50, "-n4 --qos=q"), job(2, 1, 50, "-n4 --qos=q"), job(3, 2, 50, "-n4 --qos=q")]
+    begins = starts(controller(requests, books))
+    assert begins[2] < 10 < 50 <= begins[3]
+    assert not starts(controller([job(1, 0, 50, "-N2 --qos=q")], books))
+    books = with_qos("Flags=Relative GrpTRES=cpu=50")
+    conf = CONF.replace("Default=YES", "Default=YES QOS=q").replace("Nodes=ALL", "Nodes=n[1-2]")
+    made = controller([job(1, 0, 50, "-n4"), job(2, 1, 50, "-n4"), job(3, 2, 9, "-n1 --qos=q")], books, conf)
+    assert starts(made)[2] >= 50
+    assert [request.id for request, _ in made.rejected] == [3]

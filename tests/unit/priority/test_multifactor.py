@@ -1,0 +1,96 @@
+"""priority/multifactor asked alone, with the kit's builders, and on counted processors."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from slurm_sim_plugins import ConfigurationError, Request
+from slurm_sim_plugins.priority.multifactor import Multifactor, Priced
+from slurm_sim_plugins.testing import association, call, cluster, job, partition, qos
+from tests.builders.jobs import run, times
+
+DAY = 86_400.0
+
+
+def priced(plugin: Multifactor, **facts: object) -> Priced:
+    """A job of 8 of 32 processors that has waited for a day."""
+    (answer,) = call(plugin, "priority_set", cluster(32, now=DAY).waiting(job(8, submit=0, **facts)))  # type: ignore[arg-type]
+    assert isinstance(answer, Priced)
+    return answer
+
+
+def test_a_job_of_a_log_has_its_age_and_its_size() -> None:
+    found = priced(
+        Multifactor(weight_age=7000, weight_jobsize=400, weight_qos=50, weight_fairshare=50, weight_tres="CPU=8")
+    )
+    assert found.factors == {"Age": 1 / 7, "Assoc": 0, "Fairshare": 0, "JobSize": 0.25, "Partition": 0, "QOS": 0}
+    assert found.resources == {"CPU": 0.25}
+    assert found.number == 1000 + 100 + 2
+    assert priced(Multifactor(weight_jobsize=400, favor_small=True)).number == 300
+    assert priced(Multifactor(weight_age=7000, max_age=DAY / 2)).number == 7000
+    assert priced(Multifactor(weight_age=7000, accounting_storage="accounting_storage/none")).number == 1
+
+
+def test_partition_qos_and_association_count_as_they_are_normalised() -> None:
+    facts = {
+        "partition": partition("hi", job_factor=30, norm_priority=0.75),
+        "qos": qos("high", priority=9.0, norm_priority=0.9),
+        "association": association("a", "ann", priority=4.0, norm_priority=0.5, fair_share=0.25),
+    }
+    weights = {"weight_partition": 1000, "weight_qos": 100, "weight_assoc": 10, "weight_fairshare": 40}
+    found = priced(Multifactor(**weights), **facts)
+    assert found.number == 750 + 90 + 5 + 10
+    raw = priced(Multifactor(**weights, flags="NO_NORMAL_ALL"), **facts)
+    assert raw.number == 30_000 + 900 + 40 + 10
+
+
+def test_small_jobs_count_relative_to_their_time() -> None:
+    found = priced(Multifactor(weight_jobsize=6000, flags="SMALL_RELATIVE_TO_TIME"), limit=600)
+    assert found.factors["JobSize"] == 0.25 / 10
+    assert found.number == 150
+
+
+def test_it_orders_the_queue_of_a_log() -> None:
+    jobs = [(1, 0, 10, 100, 100), (2, 1, 2, 50, 50), (3, 2, 8, 50, 50)]
+    options = {"priority/multifactor": {"weight_jobsize": 1000.0}}
+    found = run(jobs, 10, scheduler="sched/fcfs", priority="priority/multifactor", plugin_options=options)
+    assert times(found) == {1: (0, 100), 3: (100, 150), 2: (100, 150)}
+    assert found.records.jobs["priority_at_start"].tolist() == [1000, 200, 800]
+
+
+def test_ages_grow_each_period() -> None:
+    jobs = [(1, 0, 10, 2000, 2000), (2, 1, 10, 50, 50)]
+    options = {"priority/multifactor": {"weight_age": 1000.0, "max_age": 1000.0}}
+    found = run(jobs, 10, priority="priority/multifactor", plugin_options=options)
+    assert found.records.jobs["priority_at_start"].tolist() == [1, 1000]
+
+
+def test_an_option_of_another_kind_is_refused() -> None:
+    options = {"priority/multifactor": {"weight_age": "much"}}
+    with pytest.raises(ConfigurationError, match=r"priority/multifactor\.weight_age takes a number"):
+        run([(1, 0, 1, 1, 1)], 1, priority="priority/multifactor", plugin_options=options)
+
+
+def test_priorities_of_a_job_in_several_partitions_only_rise() -> None:
+    plugin = Multifactor(weight_fairshare=100, flags="INCR_ONLY")
+
+    class Known:
+        """A job of two partitions that had 80 and 20."""
+
+        def __init__(self) -> None:
+            self.requests = [Request(partition("p"), 1, 1.0, {}), Request(partition("q"), 1, 1.0, {})]
+            self.association, self.qos = association(fair_share=0.5), None
+            self.site = self.nice = 0
+            self.held, self.queued, self.accrued, self.planned = False, 0.0, 0.0, 60.0
+            self.answered = []
+
+    view, known = SimpleNamespace(now=0.0, whole=float, nodes=4, total=4), Known()
+    view.to_set = [known]
+    (first,) = plugin.priority_set(view)  # type: ignore[arg-type]
+    known.answered = [each._replace(number=number) for each, number in zip(first, (80, 20), strict=True)]
+    known.association = association(fair_share=0.4)
+    (again,) = plugin.priority_set(view)  # type: ignore[arg-type]
+    assert [each.number for each in first] == [50, 50]
+    assert [each.number for each in again] == [80, 40]
