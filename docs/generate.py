@@ -1,6 +1,6 @@
 """Write the parts of the documentation that the code already says.
 
-``python docs/generate.py`` writes ``hooks.md``, ``records.md``, ``metrics.md``, ``slurm-conf.md``,
+``python docs/generate.py`` writes ``api.md``, ``hooks.md``, ``records.md``, ``metrics.md``, ``slurm-conf.md``,
 ``accounts.md`` and ``views.md`` beside this file; with ``--check`` it only says whether they are up to date.
 """
 
@@ -23,6 +23,9 @@ from emulator.metrics.catalogue import FURTHER, METRICS
 from emulator.views import sacct, sinfo, sprio, squeue, sshare
 from emulator.views.columns import Field
 from slurm_sim_plugins.hookspecs import DEFAULTS, SLOTS, SPECS
+
+sys.path.insert(0, str(Path(__file__).parent))
+from generate_api import api
 
 HERE = Path(__file__).parent
 
@@ -356,6 +359,7 @@ def _rows(columns: dict[str, str]) -> str:
 
 
 PAGES = {
+    "api.md": api,
     "hooks.md": hooks,
     "records.md": records,
     "metrics.md": metrics,

@@ -7,6 +7,7 @@ from slurm_sim_plugins.errors import ConfigurationError, InputError, OutputError
 from slurm_sim_plugins.hookspecs import hookimpl
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.places import Places
+from slurm_sim_plugins.plan import Answer, Entry, Hole, Place, SchedulePlan, WindowPlan
 from slurm_sim_plugins.profile import Profile, earliest_start
 from slurm_sim_plugins.submission import Reject, Submission, SubmitView
 from slurm_sim_plugins.tiers import Stay, Tiers
@@ -26,11 +27,14 @@ from slurm_sim_plugins.views import (
 )
 
 __all__ = [
+    "Answer",
     "Association",
     "BackfillView",
     "Blocks",
     "ConfigurationError",
     "Decision",
+    "Entry",
+    "Hole",
     "InputError",
     "Job",
     "MakeRoom",
@@ -39,6 +43,7 @@ __all__ = [
     "OutputError",
     "Partition",
     "PendingView",
+    "Place",
     "Places",
     "Plan",
     "PluginError",
@@ -53,6 +58,7 @@ __all__ = [
     "Request",
     "Reserve",
     "Run",
+    "SchedulePlan",
     "SchedulingView",
     "SelectView",
     "Situation",
@@ -66,6 +72,7 @@ __all__ = [
     "View",
     "Wake",
     "WalltimeView",
+    "WindowPlan",
     "earliest_start",
     "hookimpl",
 ]

@@ -112,7 +112,7 @@ class Counts:
         return answer
 
     def until(self, time: float) -> float:
-        """Seconds from now to ``time`` and half a microsecond: who is planned for no more ends by then.
+        """Seconds from now to ``time`` and half a microsecond: a job that is planned for no more ends by then.
 
         Simulated time has whole microseconds, which few floats hold exactly: a sum such as
         ``now + job.planned`` can come out later than the time that it is equal to.

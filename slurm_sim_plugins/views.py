@@ -118,7 +118,7 @@ class SchedulingView(Situation):
         shrinks with each start; ask again before the next one.
 
         Args:
-            retry: False leaves out who was a candidate in an earlier pass; right for a
+            retry: False leaves out what was a candidate in an earlier pass; right for a
                 scheduler that would refuse it again (see ``changed``).
         """
         free = self.free

@@ -217,7 +217,7 @@ class _Shadow:
 
     Attributes:
         time: when it is to come to the foreground.
-        in_time: who is planned for no more seconds than these ends by then.
+        in_time: a job that is planned for no more seconds than these ends by then.
         extra: how many processors it leaves over then.
         beside: of a head that stays where it is instead: the processors that it is not on.
     """

@@ -67,3 +67,9 @@ def test_a_private_name_is_found() -> None:
         ("slurm_sim_plugins.manager", "discover"),
         ("emulator.api", ""),
     ]
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_each_public_name_is_on_the_page(module: str) -> None:
+    page = (DOCS / "api.md").read_text(encoding="utf-8").splitlines()
+    assert [name for name in importlib.import_module(module).__all__ if f"### {name}" not in page] == []
