@@ -109,7 +109,13 @@ def test_heavy_libraries_are_imported_where_they_are_used(path):
 
 def test_public_names_are_pinned():
     assert set(slurm_sim_plugins.__all__) == {
+        "Answer",
         "Association",
+        "Entry",
+        "Hole",
+        "Place",
+        "SchedulePlan",
+        "WindowPlan",
         "BackfillView",
         "Blocks",
         "ConfigurationError",
