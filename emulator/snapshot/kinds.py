@@ -11,7 +11,7 @@ import functools
 import types
 from array import array
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from enum import Enum
 from typing import Any, Literal
 
@@ -119,9 +119,10 @@ def is_over(item: Any) -> bool:
 
 
 @functools.cache
-def is_frozen(kind: Hashable) -> bool:
-    """Whether this is a frozen dataclass, whose objects hold what they held when they were made."""
-    return getattr(vars(kind).get("__dataclass_params__"), "frozen", False)
+def is_frozen(kind: type) -> bool:
+    """Whether this is a frozen dataclass of ours, whose objects hold what they held when they were made."""
+    ours = kind.__module__.partition(".")[0] in PACKAGES
+    return ours and getattr(vars(kind).get("__dataclass_params__"), "frozen", False)
 
 
 def owner(item: Any) -> Any:

@@ -11,6 +11,7 @@ import signal
 import time
 import zlib
 from collections import Counter, OrderedDict, defaultdict, deque
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -485,6 +486,20 @@ def test_a_setter_of_a_class_is_not_called(trace: Path, tmp_path: Path) -> None:
     line[3][1] = [["plain", 2], ["other", 3]]
     graph.fill([line])
     assert vars(trap) == {"plain": 2, "other": 3}
+
+
+@dataclass(frozen=True)
+class Note:
+    text: str
+
+
+def test_what_a_plugin_calls_frozen_is_kept_as_it_is() -> None:
+    classes = Classes({"x/note": Note}, ())
+    one, other = Note("then"), Note("then")
+    graph, again = Graph({"it": one}, classes), Graph({"it": other}, classes)
+    object.__setattr__(one, "text", "now")
+    again.fill(json.loads(json.dumps(list(graph.lines()))))
+    assert other.text == "now"
 
 
 class Node:
