@@ -1,0 +1,12 @@
+# Commands for those who work on it; `.ci/run` does all of it in new environments.
+PYTHON ?= python
+
+.PHONY: quick test check docs
+quick: ## tests that are neither slow nor need real logs
+	HYPOTHESIS_PROFILE=ci $(PYTHON) -m pytest -n auto -m "not slow and not traces and not truth"
+test: ## all tests
+	$(PYTHON) -m pytest -n auto
+check: ## format, lint, types, generated pages
+	ruff format --check . && ruff check . && mypy && $(PYTHON) docs/generate.py --check
+docs: ## the site, in build/site
+	$(PYTHON) -m sphinx -W -q docs build/site
