@@ -16,6 +16,16 @@ settings.register_profile("dev", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
+MARKED = {"tests/traces": "traces", "tests/truth": "truth", "compiled.py": "compiled"}
+"""Parts of a test's path, and the marker that they give it."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for part, marker in MARKED.items():
+            if part in item.path.as_posix():
+                item.add_marker(marker)
+
 
 @pytest.fixture(scope="session")
 def traces() -> Path:

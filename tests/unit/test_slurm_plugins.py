@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from emulator.accounting.records import Records
 from emulator.api import simulate
 from emulator.cli import slurm_sim
+from emulator.config.options import MANY
 from emulator.config.sacctmgr import Accounts, read_accounts
 from emulator.config.slurm import SlurmConf, parse_slurm_conf
 from emulator.config.slurm.controller import Parameters
@@ -484,7 +485,7 @@ def no_numba(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_what_is_slow_without_numba_says_so_once(no_numba: None, caplog: pytest.LogCaptureFixture) -> None:
     told = "runs in plain Python, many times slower; python -m pip install numba"
     for _ in range(2):
-        simulate([request(1, 0, 3, "-n1")], one_partition())
+        simulate([request(number, 0, 3, "-n1") for number in range(1, MANY + 1)], one_partition())
         simulate(workload([(1, 0, 1, 3, 3)]), processors=1, scheduler="sched/conservative", compiled=False)
         simulate(workload([(1, 0, 1, 3, 3)]), processors=1, scheduler="sched/easy", compiled=False)
     assert [record.getMessage() for record in caplog.records] == [
