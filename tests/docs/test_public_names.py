@@ -73,3 +73,11 @@ def test_a_private_name_is_found() -> None:
 def test_each_public_name_is_on_the_page(module: str) -> None:
     page = (DOCS / "api.md").read_text(encoding="utf-8").splitlines()
     assert [name for name in importlib.import_module(module).__all__ if f"### {name}" not in page] == []
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_each_public_class_is_in_the_glossary(module: str) -> None:
+    glossary = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    public = importlib.import_module(module)
+    classes = [name for name in public.__all__ if name[0].isupper() and not name.isupper()]
+    assert [name for name in classes if f"`{name}`" not in glossary] == []
