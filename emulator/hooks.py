@@ -1,4 +1,4 @@
-"""The only caller of the plugin manager: resolves hooks once, and names who failed.
+"""The only caller of the plugin manager: resolves hooks once, and names the plugin that failed.
 
 What limits a simulation is not scheduling but dispatch (a call through pluggy costs
 twenty times a direct one). So each hook is resolved when the simulation starts: no plugin

@@ -98,7 +98,7 @@ def _select(conf: SlurmConf, slots: dict[str, str], config: Config, catalogue: C
 
 
 def _check_preemption(conf: SlurmConf, plugin: str, accounts: Accounts | None) -> None:
-    """Refuse a plugin that names victims where none can be preempted, or nobody gets what they leave."""
+    """Refuse a plugin that names victims where none can be preempted, or no job gets what they leave."""
     stated = {mode for part in conf.partitions for mode in part.preempt_mode or conf.parameters.words("PreemptMode")}
     stated |= {mode for qos in (accounts.qos.values() if accounts else ()) for mode in qos.words("PreemptMode") or ()}
     modes = {"CANCEL", "REQUEUE", "CHECKPOINT", "SUSPEND"} & {mode.upper() for mode in stated}

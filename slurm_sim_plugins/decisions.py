@@ -57,7 +57,7 @@ class Start:
     """Start a waiting job now.
 
     Args:
-        job: who is to start.
+        job: the job that is to start.
         reason: why.
         where: where the ExecutionType has tiers: the processors to take, as many as the job
             wants; None: the highest that are idle in the tier. Where the SelectType gives out

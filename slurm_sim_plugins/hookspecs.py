@@ -134,14 +134,14 @@ class SchedSpec:
 
 
 class BackfillSpec:
-    """BackfillType (the emulator's own slot): who may go ahead of the head of the queue."""
+    """BackfillType (the emulator's own slot): which jobs may go ahead of the head of the queue."""
 
     @hookspec(firstresult=True)
     def backfill_candidates(self, view: BackfillView) -> Sequence[Job] | None:
         """Say in which order a scheduler is to try the jobs behind the head.
 
         Called: when the scheduler asks for ``view.candidates()`` and there are any.
-        Answers: jobs out of ``view.to_try``, each at most once, first to try first; who
+        Answers: jobs out of ``view.to_try``, each at most once, first to try first; what
         is left out is not tried in this pass.
         None: the order of the queue.
         Rejected: a job that is not in ``view.to_try``, a job named twice.
@@ -151,7 +151,7 @@ class BackfillSpec:
 
 
 class PreemptSpec:
-    """PreemptType: who has to make room for whom.
+    """PreemptType: which runs have to make room for a job.
 
     On a cluster, those of the runs that it names go that Slurm's selection needs; what the
     configuration exempts (PreemptExemptTime, min_exempt_priority, PreemptMode=OFF or PRIORITY)
@@ -214,7 +214,7 @@ class SelectSpec:
     On a machine of processors, a plugin that implements the hook gives the machine out in blocks: its instance has a
     method ``blocks(processors)``, which answers the
     :class:`~slurm_sim_plugins.blocks.Blocks` of a machine of so many processors. It is
-    called once, when the simulation begins. ``view.places`` then says who is where, and a
+    called once, when the simulation begins. ``view.places`` then says which run is where, and a
     job that is larger than the largest block is not taken in. A scheduler must say
     ``knows_places = True``: to count free processors is not enough there.
     """

@@ -1,4 +1,4 @@
-"""Places: who runs where on a machine that is given out in blocks.
+"""Places: which job runs where on a machine that is given out in blocks.
 
 Where the plugin in the SelectType slot gives out blocks, a run has one of them, and all of
 it. A block is known by its number in :class:`~slurm_sim_plugins.blocks.Blocks`; a set of
@@ -80,7 +80,7 @@ class Places:
         """A free block for a job, as the plugin in the SelectType slot chooses; None if there is none.
 
         Args:
-            job: who is to start.
+            job: the job that is to start.
             beside: a block of which it must not take anything.
         """
         return self._find(job, beside)

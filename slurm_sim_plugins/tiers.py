@@ -72,7 +72,7 @@ class Stay(StayFields, ReadOnly):
 
 
 class Tiers:
-    """Who is where; follows the situation and cannot be changed.
+    """Which run is where; follows the situation and cannot be changed.
 
     Args:
         situation: the situation to which they belong.

@@ -33,9 +33,9 @@ class Situation(Counts):
     """The cluster at one instant, and what a scheduler sees of it.
 
     Attributes:
-        tiers: who is where, if the ExecutionType has tiers; then ``free`` and ``running``
+        tiers: which run is where, if the ExecutionType has tiers; then ``free`` and ``running``
             are those of the first tier. Else None.
-        places: who is on which block, if the SelectType gives out blocks; then ``free`` counts
+        places: which run is on which block, if the SelectType gives out blocks; then ``free`` counts
             the processors of no block that is in use. Else None.
 
     What begins with an underscore is for the owner of the situation: the answers of the
@@ -193,12 +193,12 @@ class View(ReadOnly):
 
     @property
     def tiers(self) -> Tiers | None:
-        """Who is where, if the ExecutionType has tiers; else None."""
+        """Which run is where, if the ExecutionType has tiers; else None."""
         return self._situation.tiers
 
     @property
     def places(self) -> Places | None:
-        """Who is on which block, if the SelectType gives out blocks; else None."""
+        """Which run is on which block, if the SelectType gives out blocks; else None."""
         return self._situation.places
 
     @property

@@ -41,7 +41,7 @@ class Explainer:
                 is ``free``, and the ``head``
     priority    the ``priority`` that a job was given first
     plan        the seconds that a job is ``planned`` with
-    candidates  who is tried behind the head: the first of ``jobs``, of ``of``
+    candidates  what is tried behind the head: the first of ``jobs``, of ``of``
     decide      a ``decision`` of the scheduler, with its ``reason`` if it gave one
     victims     the ``runs`` that may be preempted for a job, by their jobs
     room        whether room was ``granted``

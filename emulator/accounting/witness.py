@@ -1,4 +1,4 @@
-"""Tells the event log, the observers and who learns from run times what happened."""
+"""Tells the event log, the observers and plugins that learn from run times what happened."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from slurm_sim_plugins.errors import InputError
 
 
 class Workers(Protocol):
-    """Who does the work: :class:`~emulator.campaign.processes.Processes`, or a cluster of Dask."""
+    """What does the work: :class:`~emulator.campaign.processes.Processes`, or a cluster of Dask."""
 
     def carry_out(self, tasks: Sequence[Task]) -> Results:
         """Do all tasks; what was made comes as it is done, whatever became of it."""
@@ -73,7 +73,7 @@ def run_all(
         keep: folder in which results are kept and looked for, as
             :class:`emulator.campaign.store.Store` does.
         report: is told of each outcome as it comes.
-        workers: who makes them, if not ``processes``.
+        workers: what makes them, if not ``processes``.
         about: what to keep of the campaign beside the list of its runs. Without it the runs
             are added to those that the folder lists already.
 

@@ -22,7 +22,7 @@ SHOWN = 40
 @click.option("--all", "everything", is_flag=True, help=f"Show every step, not only {SHOWN} of them.")
 @shared.json_option
 def explain(folder: Path, job: int, everything: bool, as_json: bool) -> None:
-    """Tell the story of a job: why it waited, who decided, who was preempted for whom.
+    """Tell the story of a job: why it waited, which plugin decided, which run was preempted for which job.
 
     \b
     slurm-sim run TRACE --explain --out run

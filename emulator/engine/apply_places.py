@@ -18,7 +18,7 @@ class PlacedApply(Apply):
     """Changes the state, and knows on which block each run is.
 
     A run holds all nodes of its block. While the checkpoint of the run before is being
-    written, who takes any of its midplanes waits on them.
+    written, a job that takes any of its midplanes waits on them.
 
     Args:
         args: as :class:`Apply`.

@@ -91,7 +91,7 @@ class TieredApply(Apply):
         now, seats, unsettled = self.now, self._seats, self._unsettled
         if not unsettled:
             return
-        # Who ends at this very instant is left to do so.
+        # A run that ends at this very instant is left to do so.
         wanting = [seat for index, seat in unsettled.items() if seats.get(index) is seat and seat.end != now]
         unsettled.clear()
         if not wanting:
@@ -179,7 +179,7 @@ class TieredApply(Apply):
         return seat.entry
 
     def _disturb(self, stay: Stay) -> None:
-        """Who is beside a stay that begins or ends wants a new rate."""
+        """What is beside a stay that begins or ends wants a new rate."""
         for other in self._tiers.beside(stay):
             index = other.job.index
             self._unsettled[index] = self._seats[index]

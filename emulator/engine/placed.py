@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def make_placed(
     parts: tuple[Any, ...], situation: Situation, hooks: Hooks, validate: Validator, selection: Selection
 ) -> tuple[PlacedApply, Selector]:
-    """Give the situation its places, and make who changes it and who chooses blocks.
+    """Give the situation its places, and make what changes it and what chooses blocks.
 
     Raises:
         ConfigurationError: plugins that cannot go together, or a machine that has no such blocks.

@@ -104,7 +104,7 @@ def rest_from(cluster: Cluster, controls: Controls, period: float, since: float,
 
     Args:
         cluster: the situation.
-        controls: what is reserved, and who shares nodes.
+        controls: what is reserved, and which jobs share nodes.
         period: seconds from one time at which priorities are worked out to the next; 0 for never.
         since: when anything but the end of a period happened last, in seconds.
         looks: seconds between two looks at the queue, at most.

@@ -27,7 +27,7 @@ def make_apply(
     workload: Workload,
     config: Config,
 ) -> TieredApply:
-    """Give the situation its tiers, and make who changes it.
+    """Give the situation its tiers, and make what changes it.
 
     Raises:
         ConfigurationError: preemption that is not possible in tiers.

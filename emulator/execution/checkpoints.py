@@ -142,7 +142,7 @@ class Checkpoints:
         elif isinstance(saving.mode, IntervalCheckpoint):
             work = saving.kept(elapsed)
         else:
-            # Just in time: only who stopped to write one, and had the time to.
+            # Just in time: only runs that stopped to write one, and had the time to.
             work = saving.kept(elapsed) if run.stopped is not None and outcome is State.PREEMPTED else 0
             run.checkpoints = int(work > 0)
         run.work = work / MICROSECONDS

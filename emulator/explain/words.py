@@ -11,7 +11,7 @@ Event = Mapping[str, Any]
 At = Callable[[float], str]
 """From an instant, in seconds, to words for it."""
 MOST_HOLDERS = 4
-"""Jobs that are named when it is said who holds the processors: the largest."""
+"""Jobs that are named when it is said what holds the processors: the largest."""
 
 
 def submitted(row: Mapping[str, Any], unit: str) -> str:

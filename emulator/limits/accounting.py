@@ -433,7 +433,7 @@ class Accounting:
         # These are whole seconds, to which up to one may have been added.
         return min(self.usage.steady_until(), math.inf if self._reset_at is None else self._reset_at) - 1.0
 
-    # Who ages in the queue
+    # Which jobs age in the queue
 
     def ages(self, job: LimitedJob) -> bool:
         """Whether a job that may be scheduled grows older from now on; it counts then until it waits no longer."""

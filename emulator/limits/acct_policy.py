@@ -169,7 +169,7 @@ def _change(account: Account, amounts: Vector, sign: int) -> None:
                 in_use[place] += sign * amount
 
 
-# Who ages in the queue
+# Which jobs age in the queue
 
 
 def may_age(account: Account) -> bool:

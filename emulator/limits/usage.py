@@ -356,7 +356,7 @@ class Usage:
             heappush(self._at_limit, (meter.until, self._sequence, meter))
 
     def _stop_at_limits(self, now: float) -> None:
-        """Who has reached his limit since the period before cannot use more than he may."""
+        """What has reached its limit since the period before cannot use more than it may."""
         while self._at_limit and self._at_limit[0][0] <= now:
             until, _, meter = heappop(self._at_limit)
             if meter.steady and meter.until == until:

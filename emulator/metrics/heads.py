@@ -1,4 +1,4 @@
-"""Who stood at the head of the queue when, from the records alone.
+"""Which job stood at the head of the queue when, from the records alone.
 
 The order of the queue is that of the priorities at the last start, so for priorities that
 change while jobs wait this is an approximation. What happens at one instant is taken

@@ -32,7 +32,7 @@ class Options:
     """How a log is run again.
 
     Attributes:
-        cancelled: ``cancel``: who was cancelled while waiting is cancelled at the same second; ``drop``: is left out.
+        cancelled: ``cancel``: one that was cancelled while waiting is so at the same second; ``drop``: is left out.
         elsewhere: what is done with a job in a partition that the cluster has not: ``reject``, as Slurm
             does, or send it to the ``default`` partition.
     """

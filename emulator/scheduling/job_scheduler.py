@@ -61,7 +61,7 @@ class _Pass:
         return self._started >= self._cluster.parameters.sched_max_job_start
 
     def _nobody_more(self) -> bool:
-        """Whether all who follow are behind somebody for whom their partition is kept."""
+        """Whether all entries that follow are behind one for which their partition is kept."""
         return self._cluster.order.kinds() <= self._failed and not self._cluster.parameters.partition_job_depth
 
     def _tell_those_behind(self, rank: Rank, pairs: Sequence[Pair]) -> None:
@@ -125,7 +125,7 @@ class _Pass:
         return self._limited(job, partition, reason)
 
     def _reclaim(self, job: Job, partition: Partition) -> None:
-        """Preempt who has licences that a job wants, if that may be."""
+        """Preempt jobs that have licences that a job wants, if that may be."""
         cluster = self._cluster
         if not cluster.parameters.preempt_reclaim_licenses or cluster.nodes_for.whole_nodes:
             return

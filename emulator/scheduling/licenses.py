@@ -14,7 +14,7 @@ Use = tuple[float, float, int]
 
 
 class LicensePlan:
-    """Who has how many licences until when: running jobs as they are planned to end, and jobs with a reservation."""
+    """Which job has how many licences until when: runs as they are planned to end, and jobs with a reservation."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._total = {name: total for name, (total, _) in cluster.licenses.items()}

@@ -1,4 +1,4 @@
-"""Who has to make room for a job, in which order, and which of them in the end."""
+"""Which runs make room for a job, in which order, and which of them in the end."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> l
 def license_victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> list[Job]:
     """Which jobs to preempt so that a job has its licences, and nodes; none if it would not have them anyway or soon.
 
-    Tried are those who have such licences, in their order; then the others too, for their nodes.
+    Tried are those that have such licences, in their order; then the others too, for their nodes.
     """
     machine, want = cluster.machine, job.wants[partition.name]
     gone = [other for other in cluster.running.values() if other.vacating]
@@ -128,7 +128,7 @@ def license_victims(job: Job, partition: Partition, usable: Mask, cluster: Clust
 def _reordered(order: list[Job], removed: list[Job], usable: Mask, cluster: Cluster) -> list[Job]:
     """The order of another attempt: the one first that made it fit.
 
-    Of those that were removed before it who has most nodes that are of use comes next, unless
+    Of those that were removed before it the one that has most nodes that are of use comes next, unless
     the order is to be kept, or the plugin that made it says nothing of that.
     """
     *before, last = removed

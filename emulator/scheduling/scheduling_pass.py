@@ -168,7 +168,7 @@ class SchedulingPass:
             return
         for job, plan in zip(waiting, self._validate.plans(answer, waiting), strict=True):
             self._apply.plan(job, plan)
-        # Who was refused before may not be refused again.
+        # A job that was refused before may not be refused again.
         self._apply.changed = True
 
     def _refuse_writes(self, now: float) -> None:

@@ -6,7 +6,7 @@ nodes than needed. The first use compiles the kernels; numba keeps them on disk.
 kernel's own file only to see whether it has changed: who changes functions here that are called
 from another file removes what is kept (``find . -name '*.nb[ic]' -delete``).
 
-numba counts who holds an array, which costs more than most of what is done here with one.
+numba counts the holders of an array, which costs more than most of what is done here with one.
 Functions that make no arrays do without; those that are called for each node take numbers only.
 """
 

@@ -198,7 +198,7 @@ class Work(NamedTuple):
         sets: for sets of neighbours.
         taken: nodes that were taken, and the units of each.
         far, clock: how far the search has come.
-        starts: of those who have slots.
+        starts: of those that have slots.
     """
 
     state: Ints

@@ -1,6 +1,6 @@
 """The state of a simulation as data.
 
-A simulation is put together anew by whoever goes on from a snapshot: of the same workload,
+A simulation is rebuilt by the code that goes on from a snapshot: of the same workload,
 configuration and plugins, by the same code. So only what differs from a new one is state.
 All objects that a new simulation reaches are numbered, always in the same order. A
 snapshot says what each of them holds, and which objects came later; it refers to

@@ -23,7 +23,7 @@ Kind = Literal[
 
 ATOMS = (type(None), bool, int, float, str)
 FOREIGN = (list, dict, OrderedDict, Counter, defaultdict)
-"""Classes of others of which objects may be made anew, by their names."""
+"""Classes of others of which objects may be rebuilt, by their names."""
 KINDS: dict[type, Kind] = {
     list: "list",
     set: "set",
@@ -176,7 +176,7 @@ def _behind(item: Any) -> Iterator[Any]:
 
 
 def fixed_key(item: Any) -> Any:
-    """By what a fixed object is known again: a method is made anew whenever it is asked for."""
+    """By what a fixed object is known again: a method is another object whenever it is asked for."""
     if isinstance(item, types.MethodType):
         return (id(item.__self__), id(item.__func__))
     if isinstance(item, types.BuiltinMethodType) and item.__self__ is not None:

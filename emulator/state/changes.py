@@ -1,4 +1,4 @@
-"""What may have changed for waiting jobs, for those who note changes and would not look at all jobs each time."""
+"""What may have changed for waiting jobs, for code that notes changes and would not look at all jobs each time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Changes:
-    """Since somebody looked last; who has looked says so with :meth:`seen`.
+    """Since the last look; code that has looked says so with :meth:`seen`.
 
     Attributes:
         waits: whether reasons, priorities or planned starts of any waiting jobs may be others.

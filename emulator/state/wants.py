@@ -134,7 +134,7 @@ def _demand(request: JobRequest, partition: Partition) -> _Demand:
 
 
 def _bound(demand: _Demand, partition: Partition) -> None:
-    """Who wants more memory for each CPU than there may be gets more CPUs for it; more on each node there cannot be."""
+    """A job that wants more memory a CPU than there may be gets more CPUs for it; more on each node there cannot be."""
     most = partition.max_memory_per_cpu
     if most and demand.per_cpu > most:
         times = math.ceil(demand.per_cpu / most)

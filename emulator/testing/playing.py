@@ -94,7 +94,7 @@ def play(
         plugin: the scheduler: an instance, or a class of which one is made.
         situation: where it begins. A description stays what it is; a scene is what it
             is after the pass, so that the next one can be played on it.
-        preempt: the plugin that names victims when room is asked for; nobody is
+        preempt: the plugin that names victims when room is asked for; no run is
             preempted if there is none.
         backfill: the plugin that orders the candidates; the order of the queue if there
             is none.
@@ -157,7 +157,7 @@ def _on_counts(scheduler: Any, scene: Scene, preempt: Any, backfill: Any, select
 
 @cache
 def _manager() -> PluginManager:
-    """One for all passes: to make it anew takes longer than a pass."""
+    """One for all passes: to rebuild it takes longer than a pass."""
     manager = PluginManager(PROJECT)
     for spec in SPECS.values():
         manager.add_hookspecs(spec)

@@ -1,4 +1,4 @@
-"""What is true of every finished simulation with tiers: who was where, and how much work was done there.
+"""What is true of every finished simulation with tiers: which run was where, and how much work was done there.
 
 Worked out from the records alone, as all in :mod:`emulator.testing.invariants`; times in
 microseconds.

@@ -45,7 +45,7 @@ class Conservative:
             jobs = list(view.queue)
             slots = self._plan(view, jobs)
         else:
-            # The plan stands; those who came behind all others find their places in it.
+            # The plan stands; jobs that came behind all others find their places in it.
             slots = self._place(self._profile, jobs, view.now)
 
         for job, slot in zip(jobs, slots, strict=True):

@@ -1,4 +1,4 @@
-"""Real-time jobs among batch jobs: who is late goes first, and may have others preempted."""
+"""Real-time jobs among batch jobs: a late one goes first, and may have others preempted."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Realtime:
         policy: ``weighted``: late jobs go first, and where there is no room the plugin in
             the PreemptType slot makes some (the paper's heuristic). ``preemptive``: the same
             for all real-time jobs from the beginning (the schemes of section 4.2).
-            ``high_priority``: all real-time jobs go first, and nobody is preempted.
+            ``high_priority``: all real-time jobs go first, and no run is preempted.
             ``baseline``: real-time jobs are jobs like others.
         narrow_short: the estimated slowdown at which a narrow and short job is late.
         narrow_long: the same for narrow and long jobs.
@@ -42,10 +42,10 @@ class Realtime:
         late: whether a job is late when it reaches its threshold (``at``), or only above it
             (``above``), as the paper's text has it.
         order: of the late jobs: ``slowdown``, the largest estimate first; ``queue``.
-        meanwhile: who of the others may start while late jobs still wait: ``nobody``, as in
+        meanwhile: which of the others may start while late jobs still wait: ``nobody``, as in
             the paper's algorithm 1; ``batch``: batch jobs, as in its authors' code.
         backfill: how the others go past one that finds no room: ``reserve``: the first such
-            job gets the block that is planned to be free first, and whoever comes after it
+            job gets the block that is planned to be free first, and each job that comes after it
             must be planned to end by then or stay off that block (without blocks: not delay
             it, as in EASY); ``first_fit``: freely, as the paper's words can be read.
         jobs: which jobs are real-time jobs, ``FACT=VALUE``: ``realtime=1`` those of which the workload
@@ -141,7 +141,7 @@ class Realtime:
         """Start entries in their order, and make room for them or give the first of a partition a reservation.
 
         Returns:
-            Those that wait for resources; not those at a limit, say, which nobody delays.
+            Those that wait for resources; not those at a limit, say, which no job delays.
         """
         left = []
         for entry in entries:

@@ -107,7 +107,7 @@ class TwoTier:
         return first if head is None or (first is not None and first.outranks(head)) else head
 
     def _others(self, view: SchedulingView, tiers: Tiers, head: Job, shadow: _Shadow) -> list[Job]:
-        """Who may go ahead of the head as things are now, in the order of the queue."""
+        """Which jobs may go ahead of the head as things are now, in the order of the queue."""
         free, in_time = view.free, shadow.in_time
         if not free:
             return []

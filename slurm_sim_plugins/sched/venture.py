@@ -131,7 +131,7 @@ class Venture:
         ]
 
     def _make_room(self, view: SchedulingView, head: Any) -> Generator[Decision, bool, bool]:
-        """Ask for room, and note who had to make it if it matters."""
+        """Ask for room, and note which runs had to make it if it matters."""
         shadow = [] if self._restart else list(view.running)
         there_is = yield MakeRoom(head)
         if shadow and there_is:

@@ -163,8 +163,8 @@ class Cluster:
         tiers: names of the tiers, as of a plugin in the ExecutionType slot; none.
         blocks: of the machine, as of a plugin in the SelectType slot; none.
         runs: what runs, in the order of starting.
-        queued: who waits since before the last pass.
-        arrived: who was queued since.
+        queued: jobs that wait since before the last pass.
+        arrived: jobs that were queued since.
         conf: the cluster with nodes: a ``slurm.conf``, as text or by its path; None where processors are counted.
         accounts: of such a cluster, as commands of ``sacctmgr`` or the path of a file with them; None for none.
         qos: of such a cluster, instead of accounts: the limits of each, by name, which hold for every user.
@@ -290,7 +290,7 @@ class Cluster:
         return self._and("arriving", jobs, {}, arrived=(*self.arrived, *jobs))
 
     def scene(self) -> Scene:
-        """The situation itself, anew: jobs, queue, and a view to hand to a hook.
+        """The situation itself, made at each call: jobs, queue, and a view to hand to a hook.
 
         Raises:
             ConfigurationError: it has nodes; the emulator sets these up.
@@ -337,7 +337,7 @@ def cluster(
     tiers: tuple[str, ...] = (),
     blocks: Blocks | None = None,
 ) -> Cluster:
-    """A cluster on which nothing runs and for which nobody waits; see :class:`Cluster`.
+    """A cluster on which nothing runs and for which no job waits; see :class:`Cluster`.
 
     Args:
         machine: how many processors; or a ``slurm.conf``: its text, or its path.

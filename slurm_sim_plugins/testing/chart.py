@@ -1,4 +1,4 @@
-"""Rows of a schedule as text: who runs when, on what."""
+"""Rows of a schedule as text: what runs when, on what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draw a schedule as text: who runs when, on what."""
+"""Draw a schedule as text: what runs when, on what."""
 
 from __future__ import annotations
 

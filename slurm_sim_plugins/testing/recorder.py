@@ -27,7 +27,7 @@ class HookCall:
             preemptor, the job.
         answer: what it answered, jobs and runs by the ids of the jobs; of ``schedule`` the
             decisions, in the order in which they were carried out. None where the plugin
-            answered None, where nobody implements the hook, and where it is only told.
+            answered None, where no plugin implements the hook, and where it is only told.
     """
 
     hook: str

@@ -95,7 +95,7 @@ class Scene:
         self._set_the_scene(description, [self.jobs[each] for each in ids])
 
     def _set_the_scene(self, description: Cluster, jobs: list[Job]) -> None:
-        """Start what runs and queue who waits; ``jobs`` are in the order of the description."""
+        """Start what runs and queue what waits; ``jobs`` are in the order of the description."""
         for run, job in zip(description.runs, jobs, strict=False):
             self._run(job, run.until, run.since, run.tier, run.where, block=run.block)
         waiting = jobs[len(description.runs) :]
@@ -283,7 +283,7 @@ class Scene:
             self.view.tiers._left.clear()
 
     def choose_blocks(self, choose: Callable[[Job, int | None], int | None] | None) -> None:
-        """Who chooses free blocks; None for the first one."""
+        """What chooses free blocks; None for the first one."""
         if self.view.places is not None:
             self.view.places._find = choose or self.view.places._first
 

@@ -18,7 +18,7 @@ class Reading:
         blocks: ``own``: those of Mira's file; ``wires``: of these two exclude each other that
             need the same switch; ``aligned``: those that the paper's text describes.
         choose: which of several free blocks is taken.
-        meanwhile: who of the others may start while late jobs wait.
+        meanwhile: which of the others may start while late jobs wait.
         backfill: whether the first of the others that finds no room gets a reservation.
         late: late from the threshold on, or above it.
         checkpoint_factor: when the second cost factor counts; ``always`` is its authors' code.

@@ -49,7 +49,7 @@ def only_by_answers(subject: Subject) -> None:
     """Nothing that it does has an effect but its answers: with None in their place all is as by default."""
     info = subject.info
     if info.type == "sched":
-        raise DoesNotApply("None from a scheduler starts nobody")
+        raise DoesNotApply("None from a scheduler starts no job")
     if info.type == "select" and info.hooks:
         raise DoesNotApply("None from it is no block for anybody")
     answering = [hook for hook in info.hooks if hook not in vars(ObserverSpec)]

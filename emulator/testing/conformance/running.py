@@ -137,7 +137,7 @@ def in_words(error: BaseException) -> str:
 
 
 class _OverBudget(BaseException):
-    """Raised within a plugin that takes too long; not an Exception, so that nobody catches it on its way."""
+    """Raised within a plugin that takes too long; not an Exception, so that nothing catches it on its way."""
 
 
 @contextmanager
