@@ -119,6 +119,7 @@ def test_a_circle_is_what_reaches_itself():
     assert circles(graph) == [{"a", "b", "c"}, {"d", "e"}]
 
 
+@pytest.mark.slow
 def test_no_large_circle_of_imports():
     graph = arrows()
     for circle in circles(graph):

@@ -64,6 +64,7 @@ def outcomes_of(pytester: pytest.Pytester, *arguments: str) -> dict[str, int]:
     return outcomes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_what_a_page_shows_runs(page: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(pytester.path))
@@ -118,6 +119,7 @@ def test_the_experiment_with_realtime_jobs_runs(tmp_path: Path, monkeypatch: pyt
     assert '"SchedulerType": "sched/realtime"' in ran[-1].output
 
 
+@pytest.mark.slow
 def test_the_tutorial_does_what_it_says(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     outcomes = []
 
@@ -198,6 +200,7 @@ def test_the_overview_leads_to_the_pages() -> None:
     assert {page.stem for page in DOCS.glob("*.md")} - {"README"} <= linked | via
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("sphinx") is None, reason="sphinx is not installed: the extra [docs]")
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sphinx", "-W", "-q", "-E", "-d", str(tmp_path / "doctrees"), str(DOCS)]

@@ -148,6 +148,7 @@ def reader(name: str) -> Reader:
     return READERS[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_the_files_are_read_as_they_are(reader: Reader, folders: Path, tmp_path: Path) -> None:
     where = tmp_path / "case"
@@ -157,6 +158,7 @@ def test_the_files_are_read_as_they_are(reader: Reader, folders: Path, tmp_path:
         assert code in (0, 1, StandstillError.exit_code), err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_a_damaged_file_is_read_or_refused(name: str, reader: Reader, folders: Path, tmp_path: Path) -> None:
     where = tmp_path / "case"

@@ -233,6 +233,7 @@ def test_the_unit_test_kit_plays_both_loops() -> None:
 # sched/backfill --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_user_s_copy_of_the_bundled_scheduler_makes_the_same_schedule(tmp_path_factory: Any) -> None:
     copy = copied(tmp_path_factory.mktemp("copy"))
 
@@ -295,6 +296,7 @@ def test_an_order_of_candidates_is_refused_where_none_are_asked_for(name: str) -
         run([(1, 0, 4, 5, 10)], 4, scheduler=name, backfill="backfill/sjf")
 
 
+@pytest.mark.slow
 def test_wide_jobs_start_at_the_same_second_on_nodes_and_on_counted_processors() -> None:
     """No two of them run at once, so that it does not matter on which nodes they are."""
     draws = np.random.default_rng(5)

@@ -284,6 +284,7 @@ def test_a_new_order_lets_those_start_who_were_refused_before() -> None:
     assert starts(run(jobs, 4, scheduler="sched/easy"))[8] == 25
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(0, 30), st.integers(1, 4), st.integers(0, 9), st.integers(1, 9)), max_size=12),
     st.integers(0, 6),

@@ -77,6 +77,7 @@ def test_every_check_has_a_plugin_that_it_finds_wrong() -> None:
     assert {fault[0] for fault in FAULTS} | {"random_workloads"} == set(CHECKS)
 
 
+@pytest.mark.slow
 def test_the_smallest_example_is_told_as_a_test_that_can_be_run() -> None:
     with pytest.raises(AssertionError) as caught:
         check_plugin(bad.Pairs, checks=["random_workloads"])
@@ -141,6 +142,7 @@ def test_without_hypothesis_it_is_said_what_to_install(monkeypatch: pytest.Monke
         check_plugin(Sjf, checks=["random_workloads"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", bundled_names())
 def test_bundled_plugins_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "BUDGET", 10.0)
@@ -150,6 +152,7 @@ def test_bundled_plugins_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     check_plugin(info.factory)
 
 
+@pytest.mark.slow
 def test_a_whole_run_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "BUDGET", 10.0)
     before = os.times().user

@@ -80,6 +80,7 @@ def records(seed: int, slots: dict[str, str], **more: Any) -> Any:
     return simulate(requests, conf, actions=actions, accounts=parse_accounts(BOOKS), **more).records
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plugin", SLOTS)
 def test_a_copy_under_another_name_gives_the_same_schedule(plugin: type, tmp_path: Path) -> None:
     name, slot = copied(plugin, tmp_path), SLOTS[plugin]

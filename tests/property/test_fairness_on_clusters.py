@@ -43,6 +43,7 @@ class Greedy:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "slots", [{"scheduler": "sched/easy"}, {"scheduler": "sched/easy", "priority": "priority/sjf"}]
 )

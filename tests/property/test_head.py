@@ -83,6 +83,7 @@ jobs = st.lists(
 ).map(lambda rows: [(number, *row) for number, row in enumerate(rows, 1)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("passes", ["batch", "event"])
 @pytest.mark.parametrize("scheduler", [Looking, Preempting])
 @pytest.mark.parametrize("priority", ["priority/basic", "priority/sjf"])

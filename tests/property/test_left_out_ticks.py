@@ -58,6 +58,7 @@ def pass_by() -> None:
     """Observe nothing: an observer sees each tick, so that none is left out."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(MANY))
 def test_what_is_left_out_changes_nothing(seed: int) -> None:
     leaping, ticking = prepared(seed), prepared(seed)
@@ -67,6 +68,7 @@ def test_what_is_left_out_changes_nothing(seed: int) -> None:
         assert situation(leaping) == situation(ticking), f"at {second:g} s"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(MANY))
 def test_a_pass_without_news_finds_nothing(seed: int) -> None:
     leaping, looking = prepared(seed), prepared(seed, LooksAlways)
@@ -76,6 +78,7 @@ def test_a_pass_without_news_finds_nothing(seed: int) -> None:
         assert situation(leaping, reasons=False) == situation(looking, reasons=False), f"at {second:g} s"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(MANY))
 def test_a_renewal_that_leaves_the_order_changes_nothing(seed: int) -> None:
     leaping, looking = prepared(seed), prepared(seed, RenewalsAreNews)
@@ -85,6 +88,7 @@ def test_a_renewal_that_leaves_the_order_changes_nothing(seed: int) -> None:
         assert situation(leaping, reasons=False) == situation(looking, reasons=False), f"at {second:g} s"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(MANY))
 def test_nothing_happens_after_the_end(seed: int) -> None:
     ended, going_on = prepared(seed), prepared(seed)

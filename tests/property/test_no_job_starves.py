@@ -88,6 +88,7 @@ class Watched:
         assert now - self.idle_since <= self.patience, (now, [job.id for job in waits])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clock", ["ideal", "slurm"])
 @pytest.mark.parametrize("scheduler", ["sched/backfill", "sched/easy", "sched/conservative", "sched/venture"])
 def test_who_is_over_a_limit_starves_nobody(scheduler: str, clock: str) -> None:

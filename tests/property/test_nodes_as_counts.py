@@ -78,6 +78,7 @@ def both(
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("passes", ["batch", "event"])
 @pytest.mark.parametrize(("names", "options"), POLICIES)
 @settings(max_examples=10, deadline=None)
@@ -90,6 +91,7 @@ def test_every_run_is_the_same(names: tuple[str, ...], options: dict[str, Any], 
     assert flat == nodes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("sched/fcfs",), ("sched/easy",), ("sched/easy", "priority/sjf")])
 def test_one_node_that_has_all_cpus_is_counted_processors(names: tuple[str, ...]) -> None:
     for seed in range(20):

@@ -171,6 +171,7 @@ OPTIONS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @EVERY_MODE
 @FEWER
 @given(case=cases(), data=st.data())

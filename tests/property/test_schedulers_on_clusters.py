@@ -139,6 +139,7 @@ class Watched:
         return [*runs, *((job.id, job.state, job.reason) for job in jobs)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clock", ["ideal", "slurm"])
 @pytest.mark.parametrize("scheduler", ["sched/fcfs", "sched/easy", "sched/conservative", *PREEMPT])
 @settings(max_examples=15, deadline=None)
@@ -148,6 +149,7 @@ def test_no_promise_is_broken_and_nothing_is_given_out_twice(scheduler: str, clo
     assert Watched(seed, scheduler, clock, compiled=False).run()
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**32))
 def test_compiled_selection_gives_the_same_schedule(seed: int) -> None:
@@ -162,6 +164,7 @@ def test_promises_are_looked_at() -> None:
     assert sum(one.checked for one in watched) > 20
 
 
+@pytest.mark.slow
 def test_real_time_jobs_that_wait_are_looked_at() -> None:
     watched = [Watched(seed, "sched/realtime", "ideal", compiled=False, jobs=60) for seed in range(8)]
     preempted = 0

@@ -66,6 +66,7 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(processors, jobs, predicted)
 
 
+@pytest.mark.slow
 @BOTH_PASSES
 @KILL_OR_NOT
 @given(case=cases())
@@ -99,6 +100,7 @@ def test_sjf_easy(case: Case, passes: Any, kill_at_limit: bool) -> None:
     assert case.simulated(backfill="backfill/sjf", passes=passes, kill_at_limit=kill_at_limit) == expected
 
 
+@pytest.mark.slow
 @BOTH_PASSES
 @KILL_OR_NOT
 @pytest.mark.parametrize("order", ["queue", "sjf"])
@@ -119,6 +121,7 @@ def test_conservative(case: Case, passes: Any, kill_at_limit: bool, compress: An
     assert case.simulated(passes=passes, kill_at_limit=kill_at_limit, **options) == expected
 
 
+@pytest.mark.slow
 @BOTH_PASSES
 @KILL_OR_NOT
 @pytest.mark.parametrize("compress", ["rebuild", "never_later"])

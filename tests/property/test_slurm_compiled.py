@@ -48,6 +48,7 @@ def outcome(seed: int, compiled: bool) -> list[tuple[object, ...]]:
     return [*seen, *runs, *((job.id, job.state, job.reason) for job in ended)]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32))
 def test_compiled_code_starts_the_same_jobs_on_the_same_nodes_at_the_same_time(seed: int) -> None:

@@ -28,6 +28,7 @@ class ByPlan(Easy):
         yield from self._by_plan(view)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("passes", ["batch", "event"])
 @pytest.mark.parametrize("reservation", ["recompute", "sticky", "ratchet"])
 @given(rows=ROWS, predicted=st.booleans())

@@ -84,6 +84,7 @@ POLICIES: dict[str, tuple[Any, dict[str, Any]]] = {
 """Reference, and options of the emulator, by name."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 @CASES
 @given(case=cases(), passes=PASSES, kill_at_limit=st.booleans(), random=RANDOMS)

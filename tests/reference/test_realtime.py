@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -103,6 +104,7 @@ def pieces(result: Result) -> list[Piece]:
     return sorted(zip(*(result.records.runs[name].tolist() for name in names), strict=True))
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(case=cases(), rules=RULES)
 def test_every_run_is_that_of_the_reference(case: tuple[list[Row], str], rules: Rules) -> None:

@@ -61,6 +61,7 @@ def workloads(draw: st.DrawFn) -> list[JobRow]:
     return jobs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -112,6 +113,7 @@ def test_waiting_jobs_are_planned_without_the_later_jobs_too(tmp_path: Path) -> 
     assert audit(read_run(tmp_path), catalogue=known).fair_start.tolist() == [0, 10, 2]
 
 
+@pytest.mark.slow
 def test_a_sample_is_drawn_by_its_seed(tmp_path: Path) -> None:
     jobs = [(job, job, 1, 5, 5) for job in range(1, 40)]
     simulate(workload(jobs), processors=2, catalogue=Catalogue(), out=tmp_path)

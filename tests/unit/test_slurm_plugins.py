@@ -110,6 +110,7 @@ def test_wfp_orders_the_queue_by_its_score() -> None:
     assert sorted(start, key=start.__getitem__) != sorted(start)
 
 
+@pytest.mark.slow
 def test_wfp_gives_each_job_the_score_of_its_start() -> None:
     draws = np.random.default_rng(4)
     submissions = [

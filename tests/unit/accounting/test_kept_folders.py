@@ -327,6 +327,7 @@ def killed(work: Callable[[], object], at: int) -> bool:
     return os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_wherever_a_run_is_killed_its_folder_holds_one_run_or_says_that_it_does_not(
     trace: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture

@@ -42,6 +42,7 @@ def controller_of(drawn, commands, conf: str) -> Controller:
     return Controller(parse_slurm_conf(conf), requests, actions, accounts=parse_accounts(LIMITED))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("conf", [CONF, MULTIFACTOR, CLASSIC])
 @given(drawn_jobs, drawn_commands)
 @settings(max_examples=15, deadline=None)

@@ -217,6 +217,7 @@ def waiting(records: Records) -> dict[str, float]:
     return {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_whoever_stops_a_campaign_stops_its_workers(trace: Path, tmp_path: Path, how: signal.Signals) -> None:
     signs, script = tmp_path / "signs", tmp_path / "long.py"
@@ -279,6 +280,7 @@ slow = ["sched/easy", "priority/slow"]
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_batch_system_that_ends_the_command_ends_its_workers(tmp_path: Path, processes: int) -> None:
     signs = tmp_path / "signs"

@@ -92,6 +92,7 @@ def whole(found: Survey) -> bool:
     return found.count("done") == len(found.runs) == RUNS and not found.others
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_campaign_killed_at_random_moments_ends_as_one_that_was_not(study: Path, tmp_path: Path) -> None:
     make(study, tmp_path / "whole")
@@ -117,6 +118,7 @@ def test_a_campaign_killed_at_random_moments_ends_as_one_that_was_not(study: Pat
     assert not list(out.rglob(".*"))
 
 
+@pytest.mark.slow
 def test_workers_killed_in_mid_run_cost_nothing_but_time(study: Path, tmp_path: Path) -> None:
     make(study, tmp_path / "whole")
     told: list[Outcome] = []

@@ -281,6 +281,7 @@ def test_a_program_may_list_runs_and_measure_what_it_likes(tmp_path: Path) -> No
     assert "2 runs: 2 done" in command("status", str(tmp_path / "kept"))
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (Path(__file__).parents[3] / "docs" / "campaigns.md").read_text(encoding="utf-8")
 

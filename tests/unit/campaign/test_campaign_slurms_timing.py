@@ -109,6 +109,7 @@ def same(numbers: dict[str, float], other: dict[str, float]) -> bool:
     return repr(sorted(numbers.items())) == repr(sorted(other.items()))
 
 
+@pytest.mark.slow
 def test_each_run_is_that_of_its_files_and_plugins(folder: Path) -> None:
     specs = runs_of(folder)
     assert list(specs) == ["site", "oftener bf_interval=30", "oftener bf_interval=300", "SJF", "limited"]
@@ -128,6 +129,7 @@ def test_each_run_is_that_of_its_files_and_plugins(folder: Path) -> None:
     assert len({numbers["mean_wait"] for numbers in found.values()}) == len(found)
 
 
+@pytest.mark.slow
 def test_groups_are_those_of_the_jobs(folder: Path) -> None:
     numbers = numbers_of(runs_of(folder)["site"])
     records = simulate(read_events(folder / "jobs.events"), read_slurm_conf(folder / "slurm.conf")).records
@@ -292,6 +294,7 @@ def test_an_option_can_be_taken_away_and_a_parameter_replaced_in_every_case(fold
         read_slurm_conf(folder / "slurm.conf", {"AuthType.x": 1})
 
 
+@pytest.mark.slow
 def test_the_command_runs_and_resumes_and_compares(folder: Path) -> None:
     study = STUDY.replace(
         "set.PriorityWeightJobSize",

@@ -233,6 +233,7 @@ def test_plugins_and_keys_that_are_not_emulated_are_told(tmp_path: Path) -> None
     assert "slurm.conf:6: PreemptType: PreemptType=preempt/site: there is no such plugin" in str(refused.exception)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(seed=st.integers(0, 10_000))
 def test_what_jobs_alike_have_in_common_is_tried_once_with_the_same_result(seed: int) -> None:

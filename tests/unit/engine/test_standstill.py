@@ -205,6 +205,7 @@ class Everybody:
 UNDISTURBED = 99
 
 
+@pytest.mark.slow
 def test_in_slurms_timing_a_run_ends_in_which_jobs_only_preempt_each_other() -> None:
     conf = CONF.format(scheduler="backfill", options="bf_interval=30", more="PreemptMode=REQUEUE", priority="basic")
     requests = [JobRequest(number, number, 600, parse_sbatch([*BIG.split()]), "me") for number in (1, 2)]

@@ -81,6 +81,7 @@ def test_past_usage_decays_as_if_each_run_were_followed_alone(drawn):
 LIMITS = ["GrpTRES=cpu=7", "GrpJobs=2", "MaxJobs=1", "MaxTRES=cpu=9", "GrpTRESRunMins=cpu=20", "MaxWall=3"]
 
 
+@pytest.mark.slow
 @given(jobs_of_some, st.dictionaries(st.sampled_from(["a", "b", "normal"]), st.sampled_from(LIMITS)))
 @settings(max_examples=15, deadline=None)
 def test_what_is_in_use_is_counted_right_at_every_event_and_no_limit_is_passed(drawn, limits):

@@ -362,6 +362,7 @@ def test_machine_metrics_agree_with_a_loop(records: Records) -> None:
         same(summary["utilisation"], quotient(used, capacity))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(schedules())
 def test_step_series_agree_with_looking_at_each_second(records: Records) -> None:

@@ -266,6 +266,7 @@ def test_strange_runs_have_plots_and_a_page(name: str) -> None:
     assert text.endswith("</html>\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["svg", "png"])
 def test_pictures_are_the_same_bytes_each_time(kind: Any) -> None:
     records = many(300, epoch=843480031)
@@ -323,6 +324,7 @@ def test_a_gantt_chart_holds_every_run() -> None:
     assert area == pytest.approx(70)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "labels", [[HOSTILE, "$x_{", "_hidden"], ["\N{CJK UNIFIED IDEOGRAPH-4E2D}", "", " "], [], list("abcdefghijk")]
 )
@@ -522,6 +524,7 @@ def test_a_run_without_waits_or_facts_has_a_page() -> None:
     assert "every job of the source is in the run as it was" in text
 
 
+@pytest.mark.slow
 def test_a_run_folder_gives_the_same_page_each_time(tmp_path: Path) -> None:
     about = {**ABOUT, "machine": {"processors": 128, "epoch": 843480031}}
     records = many(300, epoch=843480031)

@@ -73,6 +73,7 @@ def test_a_users_plugin_chooses_the_nodes() -> None:
     assert nodes_of(jobs("-n1", "-t5", count=4), "select/worst_fit", WorstFit) == ["n1", "n2", "n3", "n1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_a_copy_of_best_fit_gives_the_same_schedule(seed: int) -> None:
     draws = np.random.default_rng(seed)

@@ -169,6 +169,7 @@ def test_a_node_of_which_nothing_is_left_is_refused_with_its_line(more, why):
         controller(node=f"{NODE} {more}")
 
 
+@pytest.mark.slow
 def test_arrays_have_bounds():
     told = "Invalid job array specification"
     assert refusal("-t1 --array=0-1000") == ""

@@ -157,6 +157,7 @@ def run_distribution(p: Lublin99Parameters, sizes: Ints, seconds: Floats) -> Flo
     return np.asarray(total / len(sizes), dtype=np.float64)
 
 
+@pytest.mark.slow
 @KINDS
 @pytest.mark.parametrize("machine", [128, 1024])
 def test_runs_follow_the_hyper_gamma(kind: Any, machine: int) -> None:

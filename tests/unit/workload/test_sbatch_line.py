@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,6 +69,7 @@ def options(draw: st.DrawFn) -> BatchOptions:
     )
 
 
+@pytest.mark.slow
 @given(options())
 def test_a_line_asks_for_what_it_was_made_of(asked: BatchOptions) -> None:
     assert parse_sbatch(words(asked)) == asked

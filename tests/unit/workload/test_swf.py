@@ -390,6 +390,7 @@ words = st.one_of(
 clean_words = st.one_of(st.integers(-1, 2**31).map(str), st.sampled_from(["3.0", "1e2", "+7", "007"]))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(st.lists(st.one_of(*(st.lists(kind, min_size=18, max_size=18) for kind in (words, clean_words))), max_size=3))
 def test_what_is_read_fast_is_as_if_read_slowly(lines: list[list[str]]) -> None:
@@ -567,6 +568,7 @@ def workloads(draw: st.DrawFn) -> Workload:
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(workload=workloads(), ending=st.sampled_from([".swf", ".swf.gz"]))
 def test_round_trip(tmp_path: Path, workload: Workload, ending: str) -> None:
