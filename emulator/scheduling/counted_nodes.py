@@ -84,9 +84,10 @@ class Pool:
 class CountedNodes:
     """Knows of which partitions the nodes can be counted.
 
-    They can where all nodes of a partition are alike, each job takes whole ones, whichever they are, and no
-    other partition has some of them but not all. The runs there are kept in the order of their planned ends
-    as they come and go; while an end depends on more than a limit, they are put in order whenever that is asked for.
+    They can where all nodes of a partition are alike, each job takes whole ones, whichever they are, and every
+    other partition that has some of them has all of them, on the same terms. The runs there are kept in the
+    order of their planned ends as they come and go; while an end depends on more than a limit, they are put in
+    order whenever that is asked for.
 
     Args:
         cluster: the situation.
@@ -101,13 +102,15 @@ class CountedNodes:
         self._odd: set[int] = set()
         self._stale = True
         partitions = cluster.partitions.values()
+        alike = [partition.name for partition in partitions if self._alike(partition)]
         found: dict[bytes, _Group] = {}
         for partition in partitions:
             apart = all(
-                (partition.nodes == other.nodes).all() or not (partition.nodes & other.nodes).any()
+                (partition.nodes == other.nodes).all() and other.name in alike
                 for other in partitions
+                if (partition.nodes & other.nodes).any()
             )
-            if apart and self._alike(partition):
+            if apart:
                 self._groups[partition.name] = found.setdefault(partition.nodes.tobytes(), _Group(partition.nodes))
         if self._groups:
             cluster.run_watchers.append(self)

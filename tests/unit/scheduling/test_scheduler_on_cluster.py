@@ -123,6 +123,15 @@ def test_a_job_of_another_partition_does_not_delay_a_head_on_shared_nodes() -> N
     assert starts(TWO, rows) == {1: 0, 4: 3, 2: 100, 3: 110}
 
 
+@pytest.mark.parametrize("scheduler", ["sched/fcfs", "sched/easy", "sched/conservative"])
+def test_nodes_that_a_partition_shares_are_not_counted_for_the_others(scheduler: str) -> None:
+    shared = (
+        FLAT.replace("MaxTime", "OverSubscribe=EXCLUSIVE MaxTime") + "PartitionName=s Nodes=ALL OverSubscribe=FORCE:2"
+    )
+    rows = [(1, 0, 100, "-ps -n1 -t2"), (2, 1, 10, "-n4 -t1"), (3, 2, 10, "-n3 -t1")]
+    assert starts(shared, rows, scheduler) == {1: 0, 2: 100, 3: 2 if scheduler != "sched/fcfs" else 110}
+
+
 def test_a_job_that_lacks_a_licence_is_no_head() -> None:
     rows = [(1, 0, 100, "-n1 -t2 -Lfoo:1"), (2, 1, 10, "-n1 -t1 -Lfoo:1"), (3, 2, 10, "-n1 -t1")]
     assert starts(TWO, rows) == {1: 0, 3: 2, 2: 100}
