@@ -13,6 +13,7 @@ import pytest
 
 import emulator.cli
 from emulator.api import simulate
+from emulator.config.sacctmgr import parse_accounts
 from emulator.config.slurm import parse_slurm_conf
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
@@ -351,6 +352,19 @@ def test_limits_hold_for_any_scheduler(tmp_path: Path) -> None:
     conf = FLAT + "AccountingStorageEnforce=limits\nAccountingStorageType=accounting_storage/slurmdbd\n"
     rows = [(1, 0, 100, "-n1"), (2, 1, 100, "-n1"), (3, 2, 100, "-n1")]
     assert starts(conf, rows, accounts=read_accounts(book)) == {1: 0, 2: 100, 3: 200}
+
+
+@pytest.mark.parametrize("clock", ["ideal", "slurm"])
+def test_no_run_is_preempted_for_a_job_that_a_limit_keeps_from_its_nodes(clock: str) -> None:
+    conf = TIERED.replace("CR_CPU", "CR_Core").replace("CPUs=1", "CPUs=2 CoresPerSocket=1 ThreadsPerCore=2")
+    conf += "AccountingStorageEnforce=limits\nAccountingStorageType=accounting_storage/slurmdbd\n"
+    accounts = parse_accounts("add account a\nadd user me account=a MaxTRES=cpu=3\n")
+    rows = [(1, 0, 300, "-plow -N1 -n1 -t10"), (2, 50, 10, "-phigh -N2 -n2 -t1")]
+    venture = {"PreemptType": "preempt/shadow_load"}
+    jobs = simulated(conf, rows, "sched/venture", clock, accounts=accounts, slots=venture).jobs.set_index("job_id")
+    assert jobs.requeues.tolist() == [0, 0]
+    assert jobs.state[2] == "PENDING"
+    assert jobs.reason[2] == "AssocMaxCpuPerJobLimit"
 
 
 def test_a_scheduler_that_counts_processors_is_refused() -> None:
