@@ -2,8 +2,8 @@
 PYTHON ?= python
 
 .PHONY: quick test check docs
-quick: ## tests that are neither slow nor need real logs
-	HYPOTHESIS_PROFILE=ci $(PYTHON) -m pytest -n auto -m "not slow and not traces and not truth"
+quick: ## the quick tests of modules and hooks
+	HYPOTHESIS_PROFILE=ci $(PYTHON) -m pytest -n auto -m "not slow" tests/unit tests/hooks tests/golden
 test: ## all tests
 	$(PYTHON) -m pytest -n auto
 check: ## format, lint, types, generated pages
