@@ -67,13 +67,13 @@ class Watched:
         )
         self.patience, self.idle_since = PATIENCE[clock], np.inf
         self.preempted: dict[tuple[int, int], set[float]] = defaultdict(set)
-        preempt = self.controller.preempt
+        preempt = self.controller.starts.preempt
 
         def noting(job: Job, preemptor: Job) -> None:
             self.preempted[preemptor.id, preemptor.restarts].add(self.controller.cluster.now)
             preempt(job, preemptor)
 
-        self.controller.preempt = noting  # type: ignore[method-assign]
+        self.controller.starts.preempt = noting  # type: ignore[method-assign]
 
     def look(self) -> None:
         """No node idles that a job of bob fits which nothing holds back, unless it is kept for one that gets room."""
@@ -91,7 +91,7 @@ class Watched:
 @pytest.mark.slow
 @pytest.mark.parametrize("clock", ["ideal", "slurm"])
 @pytest.mark.parametrize("scheduler", ["sched/backfill", "sched/easy", "sched/conservative", "sched/venture"])
-def test_who_is_over_a_limit_starves_nobody(scheduler: str, clock: str) -> None:
+def test_a_user_over_a_limit_starves_no_other(scheduler: str, clock: str) -> None:
     preempted = 0
     for seed in range(4):
         watched = Watched(scheduler, clock, seed)
