@@ -106,7 +106,7 @@ def simulate(
         catalogue: plugins that were found; by default the bundled and the installed ones.
         out: folder for records, event log and ``run.toml``.
         events: file for the event log, if it is not to be in ``out``.
-        report: is told now and then how many jobs are over (on a cluster) or submitted.
+        report: is called from time to time with how many jobs are over (on a cluster) or submitted.
         keeper: keeps snapshots in ``out``, from which :func:`emulator.resume.resume` goes on.
         accounts: of a cluster: associations and qualities of service; None for none.
         actions: of a cluster: operators' commands, (second, function of the controller).

@@ -85,7 +85,7 @@ def resume(
         folder: of the run.
         trace: the trace, if it is not any more where it was.
         files: the plugin files that the run was begun with, with their whole paths.
-        report: is told now and then how many jobs were submitted, or are over.
+        report: is called from time to time with how many jobs were submitted, or are over.
 
     Returns:
         The result, and what was run.

@@ -72,7 +72,7 @@ def run_all(
         processes: how many run side by side; 1 makes them in this process.
         keep: folder in which results are kept and looked for, as
             :class:`emulator.campaign.store.Store` does.
-        report: is told of each outcome as it comes.
+        report: is called with each outcome as it comes.
         workers: what makes them, if not ``processes``.
         about: what to keep of the campaign beside the list of its runs. Without it the runs
             are added to those that the folder lists already.

@@ -42,7 +42,7 @@ class Apply:
         progress: how long a run lasts.
         overdue: what a run that outlives its planned end is planned with.
         heap: the event heap.
-        witness: is told of every change; None if nothing listens.
+        witness: hears of every change; None if nothing listens.
 
     Attributes:
         now: the current instant in microseconds; ``situation.now`` is the same in seconds.

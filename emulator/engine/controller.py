@@ -64,7 +64,7 @@ class Controller(Part):
             that happens at one instant, and a run is killed at its limit.
         passes: under the ideal clock: ``batch``, as said; ``event``: a pass follows each submission and each end.
         log: the event log, or None.
-        report: is told now and then how many jobs are over; or None.
+        report: is called from time to time with how many jobs are over; or None.
 
     Attributes:
         passes, arrivals, stints, endings, starts: the other parts.

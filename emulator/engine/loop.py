@@ -76,7 +76,7 @@ class Loop:
         self._first = self._at_instants(self._first, self._submits, until)
 
     def run(self, report: Progress | None = None) -> None:
-        """Run to the end; ``report`` is told now and then how many jobs were submitted."""
+        """Run to the end; ``report`` is called from time to time with how many jobs were submitted."""
         submits, count = self._submits, len(self._table)
         while self.next_instant < NO_MORE:
             # In portions, so that progress can be told.

@@ -28,7 +28,7 @@ UNASKED = {State.NODE_FAIL: "NodeDown", State.FAILED: "NonZeroExitCode"}
 
 
 class Report(Scratch):
-    """A function that is told how far a run is, or None."""
+    """A function that is called with how far a run is, or None."""
 
     def __init__(self, tell: Callable[[int], None] | None) -> None:
         self.tell = tell
@@ -41,7 +41,7 @@ class Telling:
         cluster: the situation.
         policies: jobs as plugins see them.
         witness: None if neither an event log is written nor anybody observes.
-        report: is told now and then how many jobs are over.
+        report: is called from time to time with how many jobs are over.
         plans: whether planned starts are told; they are looked for after each pass.
     """
 

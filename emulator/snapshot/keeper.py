@@ -64,7 +64,7 @@ class Interruptible(Protocol):
 
 
 class Keeper:
-    """Runs a simulation, and keeps a snapshot of it now and then.
+    """Runs a simulation, and keeps a snapshot of it from time to time.
 
     Args:
         every: after so many submissions.
@@ -121,7 +121,7 @@ class Keeper:
             simulation: new, whether there is a snapshot to go on from or not.
             log: its event log.
             others: further objects with a state, by name.
-            report: is told now and then how many jobs were submitted.
+            report: is called from time to time with how many jobs were submitted.
 
         Raises:
             PluginError: a plugin failed.

@@ -31,7 +31,7 @@ class Plugins(Protocol):
 
 
 class RunWatcher(Protocol):
-    """What is told of each run that begins or ends."""
+    """What hears of each run that begins or ends."""
 
     def add(self, job: Job) -> None:
         """A job comes to the machine."""

@@ -110,7 +110,7 @@ def evaluate(
         grid: the schemes; by default the 336 of the paper.
         compiled: whether to use the compiled sweep, with the same answers; by default if
             numba is installed.
-        report: is told now and then how many schemes are done.
+        report: is called from time to time with how many schemes are done.
     """
     grid = grid if grid is not None else Grid()
     keys, windows, notes = usable(log, grid)

@@ -245,7 +245,7 @@ def test_a_call_needs_a_job_and_a_hook_that_is_called_there() -> None:
         call(TwoTier, "progress_rate", BOTH)
     with pytest.raises(SlurmSimError, match="there is no job in this situation"):
         call(asked("walltime", "walltime_submit", lambda view: 1), "walltime_submit", BOTH)
-    with pytest.raises(SlurmSimError, match="job 1 waits; this hook is told of one that runs"):
+    with pytest.raises(SlurmSimError, match="job 1 waits; this hook is for one that runs"):
         call(type("O", (), {"name": "observer/o", "job_started": hookimpl(lambda self: None)}), "job_started", WAITS)
     with pytest.raises(SlurmSimError, match="there is no job 9 here; there are 1"):
         call(asked("priority", "priority_set", lambda view: None), "priority_set", WAITS, jobs=[9])

@@ -115,7 +115,7 @@ def timings(seconds: float, workers: int, *, highs: bool, told: Told | None = No
         seconds: for each log and solver.
         workers: threads of CP-SAT.
         highs: whether to ask HiGHS, too.
-        told: is told of each size.
+        told: is called with each size.
     """
     found = []
     for batch, realtime, midplanes, printed in values()["table2"]["rows"]:
@@ -145,7 +145,7 @@ def comparison(seconds: float, workers: int, logs: int = LOGS, told: Told | None
         seconds: for each log and machine.
         workers: threads of CP-SAT.
         logs: how many random logs.
-        told: is told of each log.
+        told: is called with each log.
     """
     on_blocks, on_processors, heuristic = [], [], []
     policies: dict[str, list[Standing]] = {name: [] for name in POLICIES}

@@ -88,7 +88,7 @@ def run_checks(
         expected_failures: checks that it is known to fail, each with the reason.
         checks: names of checks, if not all.
         examples: how many random workloads; 60.
-        told: is told of each outcome as it is known.
+        told: is called with each outcome as it is known.
 
     Raises:
         ConfigurationError: there is no such check, or hypothesis is not installed.
