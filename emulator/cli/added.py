@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 import click
 
-from slurm_sim_plugins.errors import PluginError
+from slurm_sim_plugins.errors import PluginError, meant
 
 GROUP = "slurm_sim.commands"
 
@@ -26,6 +26,16 @@ class Commands(click.Group):
             PluginError: the package of the command cannot be loaded.
         """
         return super().get_command(context, name) or (_load(_added()[name]) if name in _added() else None)
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does; where there is no such command, the message names the one that may be meant."""
+        try:
+            return super().resolve_command(context, args)
+        except click.UsageError as error:
+            error.message = error.message.rstrip(".") + meant(args[0], self.list_commands(context))
+            raise
 
 
 @cache

@@ -64,3 +64,9 @@ def test_commands_of_the_distribution_are_called_what_they_are() -> None:
     loaded = {name: EntryPoint(name, value, added.GROUP).load() for name, value in entries.items()}
     assert {name: command.name for name, command in loaded.items()} == {name: name for name in entries}
     assert set(entries) <= set(slurm_sim.list_commands(click.Context(slurm_sim))), "pip install -e . is to be run again"
+
+
+def test_a_misspelt_command_is_answered_with_the_right_one() -> None:
+    ran = CliRunner().invoke(slurm_sim, ["optimm"])
+    assert ran.exit_code == 2
+    assert "No such command 'optimm' (did you mean 'optimum'?)" in ran.output
