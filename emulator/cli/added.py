@@ -34,8 +34,9 @@ class Commands(click.Group):
         try:
             return super().resolve_command(context, args)
         except click.UsageError as error:
-            error.message = error.message.rstrip(".") + meant(args[0], self.list_commands(context))
-            raise
+            raise click.UsageError(
+                error.message.rstrip(".") + meant(args[0], self.list_commands(context)), context
+            ) from error
 
 
 @cache
