@@ -49,6 +49,7 @@ def specs(trace: Path, **options: Any) -> list[RunSpec]:
     ]
 
 
+@pytest.mark.slow
 def test_outcomes_come_in_the_order_of_the_runs_whatever_the_number_of_processes(trace: Path) -> None:
     alone = run_all(specs(trace, measure=starts))
     assert [outcome.name for outcome in alone] == [spec.name for spec in specs(trace)]
@@ -147,6 +148,7 @@ def test_a_defect_in_one_run_is_not_the_others_affair(trace: Path, processes: in
     assert outcomes[1].error == "ZeroDivisionError: nothing to divide by"
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_costs_only_its_own_run(trace: Path) -> None:
     given = specs(trace)[:3]
     given[1] = replace(given[1], measure=dying)

@@ -203,6 +203,7 @@ def test_results_are_printed_and_what_a_file_says_is_text(folder: Path) -> None:
     assert json.loads(command("status", str(folder), "--json"))["done"] == 12
 
 
+@pytest.mark.slow
 def test_results_go_into_files(folder: Path, tmp_path: Path) -> None:
     csv, plots = tmp_path / "runs.csv", tmp_path / "plots"
     command("results", str(folder), "--csv", str(csv), "--plots", str(plots), "--pareto", "mean_wait,max_wait")

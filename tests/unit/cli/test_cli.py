@@ -147,6 +147,7 @@ def installed(*words: object, **options: Any) -> subprocess.CompletedProcess[str
     )
 
 
+@pytest.mark.slow
 def test_the_installed_command_leaves_with_the_codes_that_it_promises(tmp_path: Path) -> None:
     (tmp_path / "raising.py").write_text(RAISING)
     (tmp_path / "trace.swf").write_text(TRACE)
@@ -803,6 +804,7 @@ def test_diff_shows_as_many_as_wanted(cli: Cli) -> None:
     assert cli("diff", "a", "b", "--limit", 0).out.splitlines()[-1] == f"{total} jobs differ; shown are {total}."
 
 
+@pytest.mark.slow
 def test_a_report_is_written(cli: Cli) -> None:
     assert cli("run", "trace.swf", "--out", "a").code == 0
     assert cli("report", "a") == Done(0, f"Written: {Path('a/report.html')}\n", "")

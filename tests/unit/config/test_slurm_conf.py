@@ -658,6 +658,7 @@ def test_any_text_is_read_or_refused(text, gres, topology):
     assert len(told.splitlines()) <= MOST_LINES
 
 
+@pytest.mark.slow
 def test_a_large_configuration_reads_quickly():
     lines = [
         f"NodeName=node{number:05} CPUs=128 Sockets=2 CoresPerSocket=64 ThreadsPerCore=1 RealMemory=512000 "

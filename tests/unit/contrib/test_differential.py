@@ -145,6 +145,7 @@ def test_names_of_cases_are_unique():
     assert len(names) == len(set(names)) > 20
 
 
+@pytest.mark.slow
 def test_the_command_line_is_run_case_after_case(tmp_path):
     (tmp_path / "inputs").mkdir()
     case = next(each for each in all_cases(4) if each.name == "cluster-0003")

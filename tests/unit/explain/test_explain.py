@@ -172,6 +172,7 @@ def test_every_decision_has_its_plugin_and_hook(name: str, runs: dict[str, Path]
             assert line["hook"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_story_agrees_with_the_log(name: str, runs: dict[str, Path]) -> None:
     run = read_run(runs[name])
@@ -186,6 +187,7 @@ def test_every_story_agrees_with_the_log(name: str, runs: dict[str, Path]) -> No
         assert story.explained
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES[:-1])
 def test_why_a_job_waits_agrees_with_who_ran_and_waited_then(name: str, runs: dict[str, Path]) -> None:
     run = read_run(runs[name])

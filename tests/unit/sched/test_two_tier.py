@@ -340,6 +340,7 @@ def test_stays_that_were_written_by_hand_are_told(tmp_path: Path) -> None:
         read_run(tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     runner = CliRunner()

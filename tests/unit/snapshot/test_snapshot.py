@@ -286,6 +286,7 @@ def interrupted_command(monkeypatch: pytest.MonkeyPatch, *words: str) -> Any:
     return done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clock", ["ideal", "slurm"])
 def test_runs_on_a_cluster_go_on_too(on_cluster: list[str], clock: str, monkeypatch: pytest.MonkeyPatch) -> None:
     words = [*on_cluster, "--clock", clock]

@@ -248,6 +248,7 @@ arguments = st.lists(st.sampled_from(SHAPES + TIMES + NAMES), max_size=5, unique
 job = st.tuples(arguments, st.floats(0, 100), st.floats(0, 500), st.integers(0, 2))
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.lists(job, min_size=1, max_size=6))
 def test_any_dump_gives_the_same_submissions(
