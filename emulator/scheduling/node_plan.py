@@ -133,7 +133,7 @@ class NodePlan(SchedulePlan):
             if known is not None:
                 return self._refuse(job, partition, known)
             found, answer = self._find(job, partition)
-        limit = self._limit(job, partition, found)
+        limit = self.limit(job, partition, found)
         if limit:
             return self._refuse(job, partition, Answer(None, limit))
         if found is None:
@@ -255,7 +255,7 @@ class NodePlan(SchedulePlan):
             cluster.accounting.forget(job)
         return "" if cluster.licenses_free(job) else "Licenses"
 
-    def _limit(self, job: Job, partition: Partition, found: Allocation | None) -> str:
+    def limit(self, job: Job, partition: Partition, found: Allocation | None) -> str:
         """Why a job cannot start on these nodes, or on any; empty if it may."""
         accounting = self._cluster.accounting
         return accounting.refusal(job, partition, found) if accounting is not None else ""

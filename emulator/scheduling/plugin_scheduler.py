@@ -29,7 +29,7 @@ from slurm_sim_plugins.counts import HALF_A_MICROSECOND
 from slurm_sim_plugins.decisions import FIRST_TIER, MakeRoom, Move, Preempt, Reserve, Start, Wake
 from slurm_sim_plugins.jobs import Job as SeenJob
 from slurm_sim_plugins.jobs import Jobs, Runs
-from slurm_sim_plugins.nodes import Allocation, Mask
+from slurm_sim_plugins.nodes import Mask
 from slurm_sim_plugins.plan import Entry, Place
 
 COUNTED = frozenset({"free", "head", "earliest_start", "free_at", "fair_start", "profile", "tiers", "places"})
@@ -492,7 +492,7 @@ class PluginScheduler:
             free.release(candidate.run.allocation)
             removed.append(candidate)
             found = cluster.select(job, partition, usable, free)
-            if found is not None and (limit := self._limit(job, partition, found)):
+            if found is not None and (limit := self.plan().limit(job, partition, found)):
                 # As in Slurm, where limits are asked of the nodes before any run is preempted for them.
                 job.reason = limit
                 break
@@ -502,11 +502,6 @@ class PluginScheduler:
                     removed = [other for other in removed if overlaps(other, nodes)]
                 return removed, nodes
         return [], cluster.no_nodes()
-
-    def _limit(self, job: Job, partition: Partition, found: Allocation) -> str:
-        """Why a limit keeps a job from these nodes; empty if none does."""
-        accounting = self.cluster.accounting
-        return accounting.refusal(job, partition, found) if accounting is not None else ""
 
     def _kept(self) -> dict[int, Mask]:
         """Nodes that are kept for jobs, by id of the job."""
