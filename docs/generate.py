@@ -207,11 +207,11 @@ def slurm_conf() -> str:
     """What the emulator makes of each key of a Slurm configuration."""
     parts = [SLURM_CONF, "\n## Parameters of slurm.conf\n\n", _words(PARAMETERS)]
     for options in PARAMETERS.options.values():
-        parts += [f"\n\n### Options in {options.place}\n\n", _words(options)]
+        parts += [f"\n\n### Options in {options.subject}\n\n", _words(options)]
     for key, line in LINES.items():
         parts += [f"\n\n## {key} lines\n\n", _words(line)]
     for file in (GRES, TOPOLOGY):
-        parts += [f"\n\n## {file.place}\n\n", _words(file)]
+        parts += [f"\n\n## {file.subject}\n\n", _words(file)]
     return "".join(parts) + "\n"
 
 

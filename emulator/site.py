@@ -58,7 +58,7 @@ class Site:
             "slurm_conf": str(self.slurm_conf.absolute()) if self.slurm_conf is not None else None,
             "account_files": [str(file.absolute()) for file in self.account_files],
             "account_commands": list(self.account_commands),
-            "actions": [[command.at, command.text, command.place] for _, command in self.actions],
+            "actions": [[command.at, command.text, command.location] for _, command in self.actions],
         }
 
 
@@ -112,7 +112,7 @@ def read_site_again(trace: Path, reading: Mapping[str, Any], told: Mapping[str, 
         KeyError, TypeError, ValueError: it did not say this.
     """
     conf = Path(told["slurm_conf"]) if told["slurm_conf"] is not None else None
-    actions = [(float(at), TimedCommand(float(at), str(text), str(place))) for at, text, place in told["actions"]]
+    actions = [(float(at), TimedCommand(float(at), str(text), str(location))) for at, text, location in told["actions"]]
     site = read_site(trace, conf, reading, list(map(Path, told["account_files"])), told["account_commands"])
     return replace(site, actions=actions)
 

@@ -75,7 +75,7 @@ def told_with_its_line(conf: SlurmConf, given: Mapping[str, str]) -> Iterator[No
     except ConfigurationError as error:
         for slot in SLOTS:
             if slot not in given and conf.parameters.text(slot).lower() in str(error):
-                raise ConfigurationError(f"{conf.parameters.place(slot) or conf.source}: {slot}: {error}") from error
+                raise ConfigurationError(f"{conf.parameters.location(slot) or conf.source}: {slot}: {error}") from error
         raise
 
 

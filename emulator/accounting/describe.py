@@ -143,7 +143,7 @@ def hash_of_conf(conf: SlurmConf) -> str:
     """SHA-256, in hex, of all that files state, in the order of reading; where they lie is no part of it."""
     number: dict[str, int] = {}
     lines = [
-        (number.setdefault(setting.place.file, len(number)), setting.place.line, kind, setting.name, setting.text)
+        (number.setdefault(setting.location.file, len(number)), setting.location.line, kind, setting.name, setting.text)
         for kind, setting in conf.entries
     ]
     return hashlib.sha256(json.dumps(lines, separators=(",", ":")).encode()).hexdigest()

@@ -13,7 +13,7 @@ from emulator.campaign import jobs
 from emulator.campaign.generated import Generated
 from emulator.campaign.hashes import fresh_hash_of, hash_of
 from emulator.config.options import Clock, Config
-from emulator.config.slurm.changes import PLACE, Change
+from emulator.config.slurm.changes import LOCATION, Change
 from emulator.config.slurm.vocabulary import Status
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
@@ -158,9 +158,9 @@ def _told(cluster: Cluster) -> Iterator[str]:
     yield from map(str, conf.notices)
     changed = {name.lower() for name, _ in cluster.changes}
     for _, setting in conf.entries:
-        is_changed = setting.place == PLACE and {setting.name.lower(), setting.part_of.lower()} & changed
+        is_changed = setting.location == LOCATION and {setting.name.lower(), setting.part_of.lower()} & changed
         if is_changed and setting.word.status is not Status.HONOURED:
-            yield f"{PLACE}: {setting.name} is {setting.word.status.value}: {setting.word.note}"
+            yield f"{LOCATION}: {setting.name} is {setting.word.status.value}: {setting.word.note}"
     if not cluster.accounts and "AccountingStorageEnforce" in conf.parameters:
         yield f"{cluster.conf}: without accounts limits of accounts and QOS do not hold, and fair share counts nothing"
 
@@ -178,7 +178,7 @@ def _read(file: Path, changes: tuple[tuple[str, Change], ...]) -> tuple[SlurmCon
     from emulator.config.slurm import read_slurm_conf
 
     conf = read_slurm_conf(file, dict(changes))
-    for name in dict.fromkeys(setting.place.file for _, setting in conf.entries if setting.place.line):
+    for name in dict.fromkeys(setting.location.file for _, setting in conf.entries if setting.location.line):
         if not Path(name).resolve().is_relative_to(file.parent):
             raise InputError(f"{name}: is a link out of {file.parent}; put the file itself there")
     return conf, hash_of_conf(conf)

@@ -74,10 +74,10 @@ def show_site(
     result: Result, site: Site, accounts: Accounts | None, threshold: float, warm_up: float, as_json: bool
 ) -> None:
     """Print metrics of a run on a cluster, and waits by partition and QOS."""
-    places = {request.id: request.place for request in site.submissions.requests if request.place}
+    locations = {request.id: request.location for request in site.submissions.requests if request.location}
     notes = (
         site.submissions.note,
-        _rejected(result.records, places),
+        _rejected(result.records, locations),
         *result.about.get("refused", {}).values(),
         _without_effect(site.conf),
         _without_accounts(site.conf, accounts),
@@ -110,14 +110,15 @@ def is_log(trace: Path) -> bool:
     return not (is_scenario(trace) or trace.name.endswith(ENDINGS) or is_site_log(trace))
 
 
-def _rejected(records: Records, places: Mapping[int, str]) -> str:
+def _rejected(records: Records, locations: Mapping[int, str]) -> str:
     """How many submissions were refused, why, which was the first, and where it stands."""
     jobs = records.jobs
     refused: dict[str, list[int]] = {}
-    for place in (jobs["state"] == "REJECTED").nonzero()[0].tolist():
-        refused.setdefault(str(jobs["reason"][place]), []).append(int(jobs["job_id"][place]))
+    for row in (jobs["state"] == "REJECTED").nonzero()[0].tolist():
+        refused.setdefault(str(jobs["reason"][row]), []).append(int(jobs["job_id"][row]))
     first = {
-        words: f"job {ids[0]}" + (f", {places[ids[0]]}" if ids[0] in places else "") for words, ids in refused.items()
+        words: f"job {ids[0]}" + (f", {locations[ids[0]]}" if ids[0] in locations else "")
+        for words, ids in refused.items()
     }
     return "\n".join(f"{len(ids):,} rejected: {words} (first: {first[words]})" for words, ids in refused.items())
 

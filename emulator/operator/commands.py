@@ -34,12 +34,12 @@ class TimedCommand:
     Attributes:
         at: in seconds.
         text: the command.
-        place: where it stands.
+        location: where it stands.
     """
 
     at: float
     text: str
-    place: str
+    location: str
 
     def __call__(self, controller: Controller) -> None:
         """Carry it out.
@@ -50,7 +50,7 @@ class TimedCommand:
         try:
             scontrol(self.text, controller)
         except InputError as error:
-            raise InputError(f"{self.place}: {error}") from error
+            raise InputError(f"{self.location}: {error}") from error
 
 
 @reads(COMMANDS)
@@ -68,11 +68,11 @@ def _commands(lines: list[str], name: str) -> Iterator[TimedCommand]:
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        place = f"{name}:{number}"
+        location = f"{name}:{number}"
         second, _, command = line.strip().partition(" ")
         try:
             at = seconds_of("a line is SECOND COMMAND", second)
             check(command)
         except InputError as error:
-            raise InputError(f"{place}: {error}") from error
-        yield TimedCommand(at, command.strip(), place)
+            raise InputError(f"{location}: {error}") from error
+        yield TimedCommand(at, command.strip(), location)

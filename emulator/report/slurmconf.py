@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from emulator.config.slurm.duration import written
 from emulator.config.slurm.hostlist import compress
+from emulator.config.slurm.location import Location
 from emulator.config.slurm.model import Partition, SlurmConf
-from emulator.config.slurm.place import Place
 from emulator.config.slurm.settings import Setting
 from emulator.config.slurm.vocabulary import Status
 from emulator.report.grid import table
@@ -35,7 +35,7 @@ class Key:
     Attributes:
         name: such as ``KillWait``, ``SchedulerParameters.bf_window`` or ``NodeName: Weight``.
         values: its different values, as they are written, in their order.
-        places: where it stands.
+        locations: where it stands.
         status: what the emulator does about it.
         reason: what it governs or, if it is ignored, why.
         is_option: whether it stands in the value of the parameter before it.
@@ -43,7 +43,7 @@ class Key:
 
     name: str
     values: tuple[str, ...]
-    places: tuple[Place, ...]
+    locations: tuple[Location, ...]
     status: Status
     reason: str
     is_option: bool
@@ -58,7 +58,7 @@ def keys(conf: SlurmConf) -> list[Key]:
         Key(
             name,
             tuple(dict.fromkeys(setting.text for setting in settings)),
-            tuple(setting.place for setting in settings),
+            tuple(setting.location for setting in settings),
             settings[0].word.status,
             settings[0].word.note,
             bool(settings[0].part_of),
@@ -88,7 +88,7 @@ def describe_conf(conf: SlurmConf) -> dict[str, Any]:
             {
                 "key": key.name,
                 "values": list(key.values),
-                "lines": [str(place) for place in key.places],
+                "lines": [str(location) for location in key.locations],
                 "status": key.status.value,
                 "reason": key.reason,
             }
@@ -104,7 +104,7 @@ def describe_conf(conf: SlurmConf) -> dict[str, Any]:
         "partitions": [_partition(conf, partition) for partition in conf.partitions],
         "node_sets": {node_set.name: compress(node_set.nodes) for node_set in conf.node_sets},
         "switches": len(conf.topology),
-        "notices": [{"line": str(notice.place), "text": notice.text} for notice in conf.notices],
+        "notices": [{"line": str(notice.location), "text": notice.text} for notice in conf.notices],
     }
 
 
@@ -139,7 +139,7 @@ def key_table(conf: SlurmConf) -> Table:
     for key in stated:
         name = f"  {key.name.partition('.')[2]}" if key.is_option else key.name
         status = Text(key.status.value.removesuffix(" honoured"), style=_STYLES[key.status])
-        rows.append((name, _values(key.values), _lines(conf, key.places), status, key.reason))
+        rows.append((name, _values(key.values), _lines(conf, key.locations), status, key.reason))
     counts = Counter(key.status for key in stated)
     note = ", ".join(f"{status.value}: {counts[status]}" for status in Status)
     grid = table(printable(conf.source), ("key", "value", "line", "status", "reason"), rows, note)
@@ -187,10 +187,10 @@ def _values(values: Sequence[str]) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
 
 
-def _lines(conf: SlurmConf, places: Sequence[Place]) -> str:
-    first = places[0]
+def _lines(conf: SlurmConf, locations: Sequence[Location]) -> str:
+    first = locations[0]
     line = str(first.line) if first.file == conf.source else f"{Path(first.file).name}:{first.line}"
-    return line if len(places) == 1 else f"{line} (+{len(places) - 1})"
+    return line if len(locations) == 1 else f"{line} (+{len(locations) - 1})"
 
 
 def _counted(counts: dict[str, int]) -> str:

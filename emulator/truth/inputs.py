@@ -82,7 +82,7 @@ def _jobs(scenario: Scenario, known: Known) -> Iterator[tuple[str, JobRequest]]:
 def _request(job: Submission, work: Work | None) -> JobRequest:
     if job.run is None and (work is None or not work.runs):
         raise InputError(
-            f"{job.place}: job {job.name!r} has no run: how long it works was not recorded; "
+            f"{job.location}: job {job.name!r} has no run: how long it works was not recorded; "
             "say it under [[work]] in the list that --known names"
         )
     request = JobRequest(
@@ -93,7 +93,7 @@ def _request(job: Submission, work: Work | None) -> JobRequest:
         user=job.user or DEFAULT_USER,
         exit_code=job.exit_code or 0,
         ignores_term=bool(job.ignores_term),
-        place=str(job.place),
+        location=str(job.location),
     )
     if work is None:
         return request
@@ -103,7 +103,7 @@ def _request(job: Submission, work: Work | None) -> JobRequest:
     tasks = len(job.options.array.indices) if job.options.array is not None else 1
     if len(work.runs) < tasks or 0 < len(work.exits) < tasks:
         raise InputError(
-            f"{job.place}: job {job.name!r} has {tasks} tasks, and [[work]] in the list that --known names has fewer "
+            f"{job.location}: job {job.name!r} has {tasks} tasks, and [[work]] in the list of --known has fewer "
             "runs or exits; state one for each"
         )
     return replace(request, run=work.runs[0], task_runs=work.runs, task_exits=work.exits)

@@ -185,7 +185,7 @@ def read_known(path: str | os.PathLike[str]) -> Known:
     kinds = ("noise", "work", "action", "open", "clock")
     unknown = sorted(set(content) - set(kinds))
     if unknown:
-        raise InputError(f"{path}: has no place for {unknown[0]!r}; known are {', '.join(kinds)}")
+        raise InputError(f"{path}: cannot hold {unknown[0]!r}; known are {', '.join(kinds)}")
     work: dict[str, Callable[[Any], object]] = {"runs": _each(_number), "exits": _each(_whole), "dies_in": _number}
     clock: dict[str, Callable[[Any], object]] = {"uptime": _number, "second": _number, "time_slice": _number}
     return Known(
@@ -205,25 +205,25 @@ def _entries(
     if not isinstance(entries, list):
         raise InputError(f"{path}: {kind} is no list of tables; write [[{kind}]]")
     for number, entry in enumerate(entries, 1):
-        place = f"{path}: [[{kind}]] number {number}"
+        location = f"{path}: [[{kind}]] number {number}"
         if not isinstance(entry, Mapping):
-            raise InputError(f"{place}: is no table")
+            raise InputError(f"{location}: is no table")
         unknown = sorted(set(entry) - set(types))
         if unknown:
-            raise InputError(f"{place}: has no key {unknown[0]!r}; known are {', '.join(types)}")
+            raise InputError(f"{location}: has no key {unknown[0]!r}; known are {', '.join(types)}")
         needed = {item.name for item in fields(make) if item.default is item.default_factory}  # type: ignore[arg-type]
         missing = sorted(needed - set(entry))
         if missing:
-            raise InputError(f"{place}: needs {missing[0]!r}")
-        made.append(make(**{name: _value(place, name, types[name], value) for name, value in entry.items()}))
+            raise InputError(f"{location}: needs {missing[0]!r}")
+        made.append(make(**{name: _value(location, name, types[name], value) for name, value in entry.items()}))
     return tuple(made)
 
 
-def _value(place: str, name: str, read: Callable[[Any], object], value: Any) -> object:
+def _value(location: str, name: str, read: Callable[[Any], object], value: Any) -> object:
     try:
         return read(value)
     except ValueError as error:
-        raise InputError(f"{place}: {name}: {value!r} cannot be taken: {error}") from error
+        raise InputError(f"{location}: {name}: {value!r} cannot be taken: {error}") from error
 
 
 def _text(value: Any) -> str:

@@ -47,17 +47,17 @@ def read_events(path: str | os.PathLike[str]) -> list[JobRequest]:
 def _requests(texts: Iterable[str], name: str) -> Iterator[JobRequest]:
     lines: dict[int, int] = {}
     number = 0
-    for place, line in enumerate(texts, 1):
+    for line_number, line in enumerate(texts, 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         try:
             request = _request(number + 1, line)
             if request.id in lines:
                 raise InputError(f"there is a job {request.id} already, in line {lines[request.id]}")
-            lines[request.id], number = place, max(number, request.id)
-            yield replace(request, place=f"{name}:{place}")
+            lines[request.id], number = line_number, max(number, request.id)
+            yield replace(request, location=f"{name}:{line_number}")
         except (InputError, ValueError, IndexError, KeyError) as error:
-            raise InputError(f"{name}:{place}: is no submission: {error}") from error
+            raise InputError(f"{name}:{line_number}: is no submission: {error}") from error
 
 
 def _request(number: int, line: str) -> JobRequest:

@@ -32,7 +32,7 @@ class JobRequest:
         array: id of the array that it is a task of, or None.
         task: index in that array.
         realtime: whether a log says that it is a real-time job.
-        place: file and line where it stands, if it does.
+        location: file and line where it stands, if it does.
     """
 
     id: int
@@ -48,7 +48,7 @@ class JobRequest:
     array: int | None = None
     task: int = 0
     realtime: bool = False
-    place: str = field(default="", compare=False)
+    location: str = field(default="", compare=False)
 
     @property
     def name(self) -> str:
@@ -81,11 +81,11 @@ class JobRequest:
         return [
             replace(
                 self,
-                id=self.id if place == last else next(free_ids),
-                run=self.task_runs[place] if self.task_runs else self.run,
-                exit_code=self.task_exits[place] if self.task_exits else self.exit_code,
+                id=self.id if position == last else next(free_ids),
+                run=self.task_runs[position] if self.task_runs else self.run,
+                exit_code=self.task_exits[position] if self.task_exits else self.exit_code,
                 array=self.id,
                 task=index,
             )
-            for place, index in enumerate(array.indices)
+            for position, index in enumerate(array.indices)
         ]

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from emulator.config.slurm import SlurmConf, parse_slurm_conf
 from emulator.config.slurm.duration import limit_seconds
 from emulator.config.slurm.hostlist import expand
-from emulator.config.slurm.place import Place
+from emulator.config.slurm.location import Location
 from emulator.files import read_input
 from emulator.kinds import SCENARIO, reads
 from emulator.workload.sbatch import BatchOptions, parse_sbatch
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 NOT_SUBMITTED = "(array task or het component)"
-"""In the place of arguments: a job that Slurm made of another submission."""
+"""Instead of arguments: a job that Slurm made of another submission."""
 LARGEST_FILE = 16
 """MiB; no recording is larger."""
 LARGEST_NUMBER = 1 << 40
@@ -86,13 +86,13 @@ class Action:
         at: seconds from the start.
         command: what was given.
         output: what it answered; None where that was not recorded.
-        place: file and line.
+        location: file and line.
     """
 
     at: float
     command: Command
     output: str | None
-    place: Place
+    location: Location
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Submission:
         time_limit: the limit, in the same way, as it was given.
         limit_stated: whether something was said of a limit beside the arguments, if only that there is none.
         priority_requested: the priority, in the same way.
-        place: file and line.
+        location: file and line.
     """
 
     name: str
@@ -133,7 +133,7 @@ class Submission:
     time_limit: str | None
     limit_stated: bool
     priority_requested: int | None
-    place: Place
+    location: Location
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class Rejection:
         options: the same, typed; None if they cannot be understood here either.
         user: who submitted it; empty where that does not matter.
         error: what ``sbatch`` said.
-        place: file and line.
+        location: file and line.
     """
 
     name: str
@@ -156,7 +156,7 @@ class Rejection:
     options: BatchOptions | None
     user: str
     error: str
-    place: Place
+    location: Location
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +323,7 @@ class _Tree:
             node = yaml.compose(content, Loader=yaml.SafeLoader)
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark is not None else 1
-            raise InputError(f"{Place(file, line)}: is not YAML: {error.problem or error.context}") from error
+            raise InputError(f"{Location(file, line)}: is not YAML: {error.problem or error.context}") from error
         except (yaml.YAMLError, RecursionError, UnicodeDecodeError) as error:
             raise InputError(f"{file}: is not YAML: {error}") from error
         if node is None:
@@ -331,13 +331,13 @@ class _Tree:
         return cls(node, file)
 
     @property
-    def place(self) -> Place:
+    def location(self) -> Location:
         """Where it stands."""
-        return Place(self._file, self._node.start_mark.line + 1)
+        return Location(self._file, self._node.start_mark.line + 1)
 
     def error(self, text: str) -> InputError:
         """An error about this node."""
-        return InputError(f"{self.place}: {text}")
+        return InputError(f"{self.location}: {text}")
 
     def mapping(self) -> dict[str, _Tree]:
         """Its values by key, in their order."""
@@ -434,7 +434,7 @@ class Fields:
     """
 
     def __init__(self, tree: _Tree, what: str, values: Mapping[str, _Tree]) -> None:
-        self.place = tree.place
+        self.location = tree.location
         self._tree = tree
         self._what = what
         self._values = values
@@ -463,7 +463,7 @@ def _scenario(tree: _Tree) -> Scenario:
     done = ("scenario", "note", "slurm_conf", "gres_conf", "sacctmgr", "jobs", "actions", "sweep_phase")
     fields = tree.fields("a scenario", *done, *recorded)
     return Scenario(
-        source=tree.place.file,
+        source=tree.location.file,
         name=fields.need("scenario", _Tree.text),
         note=fields.need("note", _Tree.text),
         slurm_conf=fields.need("slurm_conf", _Tree.text),
@@ -532,7 +532,7 @@ def _command(tree: _Tree) -> Command:
 
 def _action(tree: _Tree) -> Action:
     at, command, *output = tree.row("an action", 2, 3)
-    return Action(at.second(), _command(command), output[0].text() if output else None, tree.place)
+    return Action(at.second(), _command(command), output[0].text() if output else None, tree.location)
 
 
 def _submission(tree: _Tree) -> Submission:
@@ -559,7 +559,7 @@ def _submission(tree: _Tree) -> Submission:
         time_limit=fields.get("time_limit", _Tree.text),
         limit_stated="time_limit" in fields,
         priority_requested=fields.get("priority_requested", _Tree.whole),
-        place=fields.place,
+        location=fields.location,
     )
     if job.submit < 0 or (job.run is not None and job.run < 0):
         raise fields.error("submit and run are 0 or more")
@@ -595,11 +595,11 @@ def _with_stated(job: Submission, fields: Fields) -> BatchOptions:
 
 
 def _unlike(jobs: tuple[Submission, ...]) -> tuple[Submission, ...]:
-    places: dict[int, Place] = {}
+    locations: dict[int, Location] = {}
     for job in jobs:
-        if job.id in places:
-            raise InputError(f"{job.place}: job {job.id} is defined already at {places[job.id]}")
-        places[job.id] = job.place
+        if job.id in locations:
+            raise InputError(f"{job.location}: job {job.id} is defined already at {locations[job.id]}")
+        locations[job.id] = job.location
     return jobs
 
 
@@ -618,7 +618,7 @@ def _rejection(tree: _Tree) -> Rejection:
         options=options,
         user=fields.get("user", _Tree.text) or "",
         error=fields.need("error", _Tree.text),
-        place=fields.place,
+        location=fields.location,
     )
 
 

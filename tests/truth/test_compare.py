@@ -246,7 +246,7 @@ def test_supplied_work_and_commands_are_done(tmp_path):
     [
         ("[[noise]]\nscenario = 'a'\nwhat = 'nodes'\n", "needs 'reason'"),
         ("[[noise]]\nscenario = 'a'\nwhat = 'nodes'\nreason = 'r'\nwhen = 1\n", "has no key 'when'"),
-        ("[[sound]]\nscenario = 'a'\n", "has no place for 'sound'"),
+        ("[[sound]]\nscenario = 'a'\n", "cannot hold 'sound'"),
         ("[[work]]\nscenario = 'a'\njob = 'b'\nreason = 'r'\nruns = 5\n", "runs: 5 cannot be taken"),
         ("[[action]]\nscenario = 'a'\nat = 'soon'\ncommand = 'c'\nreason = 'r'\n", "at: 'soon' cannot be taken"),
         ("noise = [1]\n", "is no table"),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from emulator.config.sacctmgr.database import ROOT, Accounts, Association, Qos
 from emulator.config.sacctmgr.statements import Statement, state, statement
 from emulator.config.sacctmgr.words import ASSOCIATION, QOS
-from emulator.config.slurm.place import Place
+from emulator.config.slurm.location import Location
 from slurm_sim_plugins.errors import InputError, meant
 
 _VERBS = {
@@ -76,25 +76,25 @@ class _Command:
     Attributes:
         who: names by what they name, in lower case (but for partitions).
         statements: what is said of them.
-        place: where it stands, or None.
+        location: where it stands, or None.
     """
 
     who: dict[str, list[str]] = field(default_factory=dict)
     statements: list[Statement] = field(default_factory=list)
-    place: Place | None = None
+    location: Location | None = None
 
     def names(self, *kinds: str) -> list[str]:
         """Names of the first of these kinds that there are."""
         return next((self.who[kind] for kind in kinds if self.who.get(kind)), [])
 
 
-def sacctmgr(words: Sequence[str], accounts: Accounts, place: Place | None = None) -> None:
+def sacctmgr(words: Sequence[str], accounts: Accounts, location: Location | None = None) -> None:
     """Carry out one command.
 
     Args:
         words: those of the command; ``sacctmgr`` itself and flags such as ``-i`` may come first.
         accounts: what it changes.
-        place: where it stands.
+        location: where it stands.
 
     Raises:
         InputError: it is not known, or cannot be carried out; nothing is changed then.
@@ -109,7 +109,7 @@ def sacctmgr(words: Sequence[str], accounts: Accounts, place: Place | None = Non
     entity = _looked_up(_ENTITIES, rest[1], "things that commands of sacctmgr are about")
     if not entity:
         return
-    command = _parse(verb, entity, rest[2:], place)
+    command = _parse(verb, entity, rest[2:], location)
     clusters = command.names("name") if entity == "cluster" else command.names("cluster")
     if accounts.cluster and clusters and accounts.cluster not in clusters:
         return
@@ -126,9 +126,9 @@ def _looked_up(table: Mapping[str, str], word: str, what: str) -> str:
     return found
 
 
-def _parse(verb: str, entity: str, words: Iterable[str], place: Place | None) -> _Command:
+def _parse(verb: str, entity: str, words: Iterable[str], location: Location | None) -> _Command:
     """Before ``set`` a modification says of whom; elsewhere names and statements are told apart by their key."""
-    command, setting = _Command(place=place), verb != "modify"
+    command, setting = _Command(location=location), verb != "modify"
     vocabulary = QOS if entity == "qos" else ASSOCIATION
     for word in words:
         if word.lower() in ("set", "where"):
@@ -177,7 +177,7 @@ def _add_account(command: _Command, accounts: Accounts) -> None:
     _check_qos(command.statements, accounts)
     for name in command.names("name", "account"):
         accounts.associations["", name, ""] = account = Association(
-            place=command.place, account=name, parent=above.account
+            location=command.location, account=name, parent=above.account
         )
         state(account, _but_parent(command.statements), accounts)
 
@@ -248,7 +248,7 @@ def _add_association(user: str, account: Association, partition: str, command: _
     association = accounts.associations.get(key)
     if association is None:
         association = accounts.associations[key] = Association(
-            place=command.place, user=user, account=account.account, partition=partition, parent=account.account
+            location=command.location, user=user, account=account.account, partition=partition, parent=account.account
         )
     state(association, command.statements, accounts)
 
@@ -314,7 +314,7 @@ def _add_qos(command: _Command, accounts: Accounts) -> None:
     for name in _needed(command, "name"):
         if name in accounts.qos:
             raise InputError(f"there is a QOS {name!r} already")
-        accounts.qos[name] = Qos(place=command.place, name=name)
+        accounts.qos[name] = Qos(location=command.location, name=name)
         state(accounts.qos[name], command.statements, accounts)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from emulator.config.slurm.place import Place
+from emulator.config.slurm.location import Location
 from emulator.config.slurm.values import Value
 from slurm_sim_plugins.errors import InputError
 
@@ -27,11 +27,11 @@ class Record:
 
     Attributes:
         stated: what was said; limits that are cleared are not in it.
-        place: where it was said first, or None.
+        location: where it was said first, or None.
     """
 
     stated: dict[str, Value] = field(default_factory=dict)
-    place: Place | None = None
+    location: Location | None = None
 
     def number(self, name: str) -> float | None:
         """A count, a time in seconds, or a factor; None where nothing was said."""

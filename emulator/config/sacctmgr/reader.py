@@ -17,7 +17,7 @@ from emulator.config.sacctmgr.commands import sacctmgr
 from emulator.config.sacctmgr.database import ROOT, Accounts, Association, Qos
 from emulator.config.sacctmgr.statements import Statement, state, statement
 from emulator.config.sacctmgr.words import ASSOCIATION
-from emulator.config.slurm.place import Findings, Place
+from emulator.config.slurm.location import Findings, Location
 from emulator.files import read_input
 from emulator.kinds import ACCOUNTS, reads
 from slurm_sim_plugins.errors import InputError
@@ -83,23 +83,23 @@ def _text(path: Path) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{Place(str(path), line)}: is not text in UTF-8") from error
+        raise InputError(f"{Location(str(path), line)}: is not text in UTF-8") from error
 
 
 def _read(text: str, source: str, accounts: Accounts, findings: Findings, first: int = 1) -> None:
     dump = _Dump(accounts)
-    for place, line in _lines(text, source, first):
+    for location, line in _lines(text, source, first):
         dumped = _DUMPED.fullmatch(line)
         try:
             if dumped is not None:
-                dump.line(dumped[1].lower(), dumped[2], place)
+                dump.line(dumped[1].lower(), dumped[2], location)
             else:
-                sacctmgr(_words(line), accounts, place)
+                sacctmgr(_words(line), accounts, location)
         except InputError as error:
-            findings.problem(place, str(error))
+            findings.problem(location, str(error))
 
 
-def _lines(text: str, source: str, first: int) -> Iterator[tuple[Place, str]]:
+def _lines(text: str, source: str, first: int) -> Iterator[tuple[Location, str]]:
     """Lines with something on them; a backslash at the end joins the next one."""
     before, begin = "", 0
     for number, raw in enumerate(text.splitlines(), first):
@@ -109,10 +109,10 @@ def _lines(text: str, source: str, first: int) -> Iterator[tuple[Place, str]]:
             before = line[:-1] + " "
             continue
         if line and not line.startswith("#"):
-            yield Place(source, begin), line
+            yield Location(source, begin), line
         before, begin = "", 0
     if before.strip():
-        yield Place(source, begin), before.strip()
+        yield Location(source, begin), before.strip()
 
 
 def _words(line: str) -> list[str]:
@@ -130,7 +130,7 @@ class _Dump:
         self._parent = ROOT
         self._other_cluster = False
 
-    def line(self, kind: str, text: str, place: Place) -> None:
+    def line(self, kind: str, text: str, location: Location) -> None:
         """Take one line.
 
         Raises:
@@ -150,7 +150,7 @@ class _Dump:
         told = dict(_own(text) for text in fields)
         statements = [statement(text, ASSOCIATION) for text in fields if _own(text)[0] not in _OWN]
         self._make_qos(statements)
-        _KINDS[kind](self, name.lower(), statements, told, place)
+        _KINDS[kind](self, name.lower(), statements, told, location)
         self._accounts.version += 1
 
     def _make_qos(self, statements: list[Statement]) -> None:
@@ -159,27 +159,29 @@ class _Dump:
             for name in one.words if one.name == "QOS" else ((one.text,) if one.name == "DefaultQOS" else ()):
                 self._accounts.qos.setdefault(name.lower(), Qos(name=name.lower()))
 
-    def _cluster(self, name: str, statements: list[Statement], told: Mapping[str, str], place: Place) -> None:
+    def _cluster(self, name: str, statements: list[Statement], told: Mapping[str, str], location: Location) -> None:
         state(self._accounts.associations["", ROOT, ""], statements, self._accounts)
 
-    def _of_parent(self, name: str, statements: list[Statement], told: Mapping[str, str], place: Place) -> None:
+    def _of_parent(self, name: str, statements: list[Statement], told: Mapping[str, str], location: Location) -> None:
         if self._accounts.account(name) is None:
             raise InputError(f"there is no account {name!r} yet to be a parent: it must come before those below it")
         self._parent = name
 
-    def _account(self, name: str, statements: list[Statement], told: Mapping[str, str], place: Place) -> None:
+    def _account(self, name: str, statements: list[Statement], told: Mapping[str, str], location: Location) -> None:
         if self._accounts.account(name) is not None:
             raise InputError(f"there is an account {name!r} already: an account has one parent")
-        account = Association(place=place, account=name, parent=self._parent)
+        account = Association(location=location, account=name, parent=self._parent)
         self._accounts.associations[account.key] = account
         state(account, statements, self._accounts)
 
-    def _user(self, name: str, statements: list[Statement], told: Mapping[str, str], place: Place) -> None:
+    def _user(self, name: str, statements: list[Statement], told: Mapping[str, str], location: Location) -> None:
         accounts = self._accounts
         key = (name, self._parent, told.get("partition", ""))
         if key in accounts.associations and name != ROOT:
             raise InputError(f"user {name!r} is in account {self._parent!r} already")
-        association = Association(place=place, user=name, account=self._parent, partition=key[2], parent=self._parent)
+        association = Association(
+            location=location, user=name, account=self._parent, partition=key[2], parent=self._parent
+        )
         association = accounts.associations.setdefault(key, association)
         state(association, statements, accounts)
         default = told.get("defaultaccount", "").lower()
@@ -187,7 +189,7 @@ class _Dump:
             accounts.default_account[name] = default or self._parent
 
 
-_KINDS: Mapping[str, Callable[[_Dump, str, list[Statement], Mapping[str, str], Place], None]] = {
+_KINDS: Mapping[str, Callable[[_Dump, str, list[Statement], Mapping[str, str], Location], None]] = {
     "cluster": _Dump._cluster,
     "parent": _Dump._of_parent,
     "account": _Dump._account,

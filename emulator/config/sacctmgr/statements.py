@@ -52,7 +52,7 @@ def statement(text: str, vocabulary: Vocabulary) -> Statement:
     key, sign, written = found.groups()
     word = find(vocabulary, key)
     if word is None:
-        raise InputError(f"{key} is nothing that is said of {vocabulary.place}{vocabulary.meant(key)}")
+        raise InputError(f"{key} is nothing that is said of {vocabulary.subject}{vocabulary.meant(key)}")
     name = word.means or word.name
     if sign and name not in LISTS:
         raise InputError(f"{key}{sign}=: only {', '.join(LISTS)} can be added to and taken away from")

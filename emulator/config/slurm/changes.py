@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from emulator.config.slurm.lines import Pair
+from emulator.config.slurm.location import Findings, Location
 from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.parameters import PARAMETERS
-from emulator.config.slurm.place import Findings, Place
 from emulator.config.slurm.records import LINES
 from emulator.config.slurm.settings import Setting, Settings, latest, read_pairs
 from emulator.config.slurm.vocabulary import Word
@@ -16,13 +16,13 @@ from slurm_sim_plugins.errors import meant
 
 Change = str | int | float | bool
 """A value as it would be written; true and false are Slurm's YES and NO, of an option that it is there or not."""
-PLACE = Place("set", 0)
+LOCATION = Location("set", 0)
 """A change stands on no line of a file."""
 LINES_OF_FILES = (*LINES, "Include")
 
 
 def changed(stated: Sequence[Setting], changes: Mapping[str, Change], findings: Findings) -> list[Setting]:
-    """The settings that take the places of those of the same names.
+    """The settings that replace those of the same names.
 
     Args:
         stated: parameters as the files state them.
@@ -69,11 +69,11 @@ def _pair(name: str, value: Change, texts: Mapping[str, str], findings: Findings
     parameter, dot, option = name.partition(".")
     word = PARAMETERS.find(parameter)
     if parameter.lower() in (line.lower() for line in LINES_OF_FILES):
-        findings.problem(PLACE, f"{parameter} is a line of its own; write a changed copy of the file")
+        findings.problem(LOCATION, f"{parameter} is a line of its own; write a changed copy of the file")
     elif word is None:
-        findings.problem(PLACE, f"{parameter} is no parameter of slurm.conf{PARAMETERS.meant(parameter)}")
+        findings.problem(LOCATION, f"{parameter} is no parameter of slurm.conf{PARAMETERS.meant(parameter)}")
     elif not dot:
-        return Pair(word.name, _text(value), PLACE)
+        return Pair(word.name, _text(value), LOCATION)
     else:
         return _with_option(word, option, value, texts, findings)
     return None
@@ -85,13 +85,13 @@ def _with_option(word: Word, option: str, value: Change, texts: Mapping[str, str
     wanted = options.find(option) if options is not None else None
     if options is None or wanted is None:
         known = meant(option, (each.name for each in options or ()))
-        findings.problem(PLACE, f"{option} is no option of {word.name}{known}")
+        findings.problem(LOCATION, f"{option} is no option of {word.name}{known}")
         return None
     written = texts.get(word.name, word.default).split(",")
     kept = [each for each in written if each and options.find(each.partition("=")[0].strip()) is not wanted]
     if value is not False:
         kept.append(wanted.name if value is True else f"{wanted.name}={_text(value)}")
-    return Pair(word.name, ",".join(kept), PLACE)
+    return Pair(word.name, ",".join(kept), LOCATION)
 
 
 def _text(value: Change) -> str:

@@ -188,7 +188,7 @@ def _exit_codes(stated: Settings, name: str) -> frozenset[int]:
         found = _CODES.fullmatch(part)
         if found is None:
             raise ConfigurationError(
-                f"{stated.place(name)}: {name}: {part!r} is neither an exit code nor a range of them such as 1-9"
+                f"{stated.location(name)}: {name}: {part!r} is neither an exit code nor a range of them such as 1-9"
             )
         codes.update(range(int(found[1]), int(found[2] or found[1]) + 1))
     return frozenset(codes)

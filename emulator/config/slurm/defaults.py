@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from emulator.config.slurm.place import Findings, Place
+from emulator.config.slurm.location import Findings, Location
 from emulator.config.slurm.settings import Setting, Settings, latest
 from emulator.config.slurm.vocabulary import Vocabulary
 
@@ -18,7 +18,7 @@ _EITHER = {"Sockets": "SocketsPerBoard", "SocketsPerBoard": "Sockets"}
 
 def with_defaults(
     records: Iterable[Record], key: str, vocabulary: Vocabulary, findings: Findings
-) -> Iterator[tuple[str, Place, Settings]]:
+) -> Iterator[tuple[str, Location, Settings]]:
     """The lines that are no DEFAULT lines, with what those say.
 
     A DEFAULT line adds to the ones before it and replaces what they said of the same key.
@@ -30,7 +30,7 @@ def with_defaults(
         findings: where a key that is stated twice in a line goes.
 
     Yields:
-        Value and place of the key, and all settings of the line.
+        Value and location of the key, and all settings of the line.
     """
     defaults: dict[str, Setting] = {}
     for record in records:
@@ -39,7 +39,7 @@ def with_defaults(
         if begin.text.upper() == DEFAULT:
             defaults = {**_not_replaced(defaults, own), **own}
         else:
-            yield begin.text, begin.place, Settings(vocabulary, {**_not_replaced(defaults, own), key: begin, **own})
+            yield begin.text, begin.location, Settings(vocabulary, {**_not_replaced(defaults, own), key: begin, **own})
 
 
 def _not_replaced(defaults: dict[str, Setting], own: dict[str, Setting]) -> dict[str, Setting]:

@@ -37,9 +37,9 @@ def site_slots_of(conf: SlurmConf, catalogue: Catalogue, given: Collection[str])
         for name in names:
             if name not in here:
                 logging.getLogger(__name__).warning(
-                    "%s: %s=%s: there is no such plugin here, so nothing is asked in its place; load one of that "
+                    "%s: %s=%s: there is no such plugin here, so nothing is asked instead; load one of that "
                     "name from its file (--plugin FILE)",
-                    conf.parameters.place(slot) or conf.source,
+                    conf.parameters.location(slot) or conf.source,
                     slot,
                     name,
                 )

@@ -12,9 +12,9 @@ from typing import TypeVar
 from emulator.config.slurm import duration
 from emulator.config.slurm.defaults import Record
 from emulator.config.slurm.hostlist import expand
+from emulator.config.slurm.location import Findings, Location
 from emulator.config.slurm.model import GresLine, Node
 from emulator.config.slurm.nodes import indices
-from emulator.config.slurm.place import Findings, Place
 from emulator.config.slurm.records import GRES
 from emulator.config.slurm.roster import Roster, listed
 from emulator.config.slurm.settings import Setting, Settings, latest
@@ -32,7 +32,7 @@ def read_gres(records: Iterable[Record], roster: Roster, findings: Findings) -> 
         if "Name" in settings:
             lines.append(_line(settings, roster, findings))
         elif set(settings) - {"AutoDetect", "NodeName"}:
-            findings.problem(record[0].place, "a line of gres.conf says which resource it is about: Name=...")
+            findings.problem(record[0].location, "a line of gres.conf says which resource it is about: Name=...")
     return lines
 
 
@@ -41,7 +41,7 @@ def _line(settings: Settings, roster: Roster, findings: Findings) -> GresLine:
     several = _read(settings.get("MultipleFiles"), expand, findings) or []
     count = _read(settings.get("Count"), duration.count, findings)
     if files and count is not None and count != len(files):
-        findings.problem(settings["Count"].place, f"Count={count}, but {len(files)} files; leave Count out")
+        findings.problem(settings["Count"].location, f"Count={count}, but {len(files)} files; leave Count out")
     return GresLine(
         nodes=_nodes(settings, roster, findings),
         name=settings.text("Name"),
@@ -60,7 +60,7 @@ def _read(stated: Setting | None, reader: Callable[[str], T], findings: Findings
     try:
         return reader(stated.text)
     except ValueError as error:
-        findings.problem(stated.place, f"{stated.word.name}: {error}")
+        findings.problem(stated.location, f"{stated.word.name}: {error}")
         return None
 
 
@@ -72,7 +72,7 @@ def _nodes(settings: Settings, roster: Roster, findings: Findings) -> tuple[str,
     # One gres.conf may serve several clusters: Slurm passes over nodes that it does not know.
     unknown = [name for name in names if name not in roster]
     if unknown:
-        findings.notice(stated.place, f"{listed(unknown)} not in slurm.conf: passed over")
+        findings.notice(stated.location, f"{listed(unknown)} not in slurm.conf: passed over")
     return roster.in_order(name for name in names if name in roster)
 
 
@@ -96,7 +96,9 @@ def without_enough(nodes: Sequence[Node], lines: Iterable[GresLine], findings: F
     by_name = {node.name: node for node in nodes}
     first, name = next(iter(short.items()))
     fewer = f"gres.conf has fewer {name} ({there[first, name]}) than this line"
-    findings.notice(by_name[first].settings["Gres"].place, f"{listed(list(short))}: {fewer}: Slurm drains such nodes")
+    findings.notice(
+        by_name[first].settings["Gres"].location, f"{listed(list(short))}: {fewer}: Slurm drains such nodes"
+    )
     return tuple(replace(node, state="DRAIN") if node.name in short else node for node in nodes)
 
 
@@ -118,11 +120,11 @@ def check_gres_types(
         lines: those of ``gres.conf``.
         findings: where the notices go.
     """
-    on_nodes = ((gres.name, node.settings["Gres"].place) for node in nodes for gres in node.gres)
-    in_file = ((line.name, line.settings["Name"].place) for line in lines)
-    first: dict[str, Place] = {}
-    for name, place in itertools.chain(on_nodes, in_file):
-        first.setdefault(name, place)
-    for name, place in first.items():
+    on_nodes = ((gres.name, node.settings["Gres"].location) for node in nodes for gres in node.gres)
+    in_file = ((line.name, line.settings["Name"].location) for line in lines)
+    first: dict[str, Location] = {}
+    for name, location in itertools.chain(on_nodes, in_file):
+        first.setdefault(name, location)
+    for name, location in first.items():
         if name not in types:
-            findings.notice(place, f"{name!r} is not in GresTypes: Slurm does not manage it")
+            findings.notice(location, f"{name!r} is not in GresTypes: Slurm does not manage it")

@@ -59,9 +59,9 @@ def _expanded(item: str, most: int) -> Iterator[str]:
     if "[" not in item:
         _bound(1, most)
         return iter((item,))
-    # Text stands at the even places, the content of brackets at the odd ones.
+    # Text has even indices, the content of brackets odd ones.
     parts = re.split(r"\[(.*?)\]", item)
-    choices = [_numbers(part, item, most) if place % 2 else [part] for place, part in enumerate(parts)]
+    choices = [_numbers(part, item, most) if index % 2 else [part] for index, part in enumerate(parts)]
     count = 1
     for choice in choices:
         count *= len(choice)

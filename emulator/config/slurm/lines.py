@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from emulator.config.slurm.place import Findings, Place
+from emulator.config.slurm.location import Findings, Location
 from emulator.files import read_input
 from slurm_sim_plugins.errors import InputError
 
@@ -36,7 +36,7 @@ class Pair(NamedTuple):
 
     key: str
     value: str
-    place: Place
+    location: Location
 
 
 Pairs = tuple[Pair, ...]
@@ -48,13 +48,13 @@ class _Logical(NamedTuple):
     text: str
     starts: list[int]
     """Where in the text each physical line begins."""
-    first: Place
+    first: Location
 
-    def place(self, position: int) -> Place:
+    def location(self, position: int) -> Location:
         """The physical line of a character."""
         if len(self.starts) == 1:
             return self.first
-        return Place(self.first.file, self.first.line + bisect.bisect_right(self.starts, position) - 1)
+        return Location(self.first.file, self.first.line + bisect.bisect_right(self.starts, position) - 1)
 
 
 class Lines:
@@ -108,11 +108,11 @@ class Lines:
             return content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line = content.count(b"\n", 0, error.start) + 1
-            self._findings.notice(Place(str(path), line), "is not UTF-8: odd bytes are replaced")
+            self._findings.notice(Location(str(path), line), "is not UTF-8: odd bytes are replaced")
             return content.decode("utf-8-sig", errors="replace")
 
-    def _include(self, name: str, place: Place, open_files: tuple[Path, ...]) -> Iterator[Pairs]:
-        yield (Pair("Include", name, place),)
+    def _include(self, name: str, location: Location, open_files: tuple[Path, ...]) -> Iterator[Pairs]:
+        yield (Pair("Include", name, location),)
         # %c stands for the cluster's name (Slurm's documentation, "Include modifiers").
         path = self._main.parent / name.replace("%c", self._cluster)
         try:
@@ -120,13 +120,13 @@ class Lines:
                 raise InputError(f"{name!r} is no name of a file")
             target = path.resolve()
             if Path(name).is_absolute() or self._folder is None or not target.is_relative_to(self._folder):
-                self._findings.notice(place, f"{name!r} is not read: it is not in the folder of {self._main.name}")
+                self._findings.notice(location, f"{name!r} is not read: it is not in the folder of {self._main.name}")
                 return
             self._check_include(name, target, open_files)
             content = read_input(path, LARGEST_FILE, TOO_LARGE)
         except (InputError, OSError, RuntimeError) as error:
             # A loop of links is a RuntimeError before Python 3.13.
-            self._findings.problem(place, str(error))
+            self._findings.problem(location, str(error))
             return
         yield from self._file(path, content, (*open_files, target))
 
@@ -146,15 +146,15 @@ class Lines:
                 self._findings.problem(*_wrong(line, position))
                 return
             key, quoted, bare = found.groups()
-            yield Pair(key, quoted if bare is None else bare, line.place(found.start(1)))
+            yield Pair(key, quoted if bare is None else bare, line.location(found.start(1)))
             position = found.end()
 
 
-def _wrong(line: _Logical, position: int) -> tuple[Place, str]:
+def _wrong(line: _Logical, position: int) -> tuple[Location, str]:
     """Where and why no pair begins at a position."""
     key = _KEY.match(line.text, position)
     if key is None:
-        return line.place(position), f"{_short(line.text[position:].strip())} is not written as KEY=VALUE"
+        return line.location(position), f"{_short(line.text[position:].strip())} is not written as KEY=VALUE"
     value = line.text[key.end() :]
     if not value.strip():
         why = 'has no value; nothing is written as ""'
@@ -162,7 +162,7 @@ def _wrong(line: _Logical, position: int) -> tuple[Place, str]:
         why = "lacks the closing quotation mark (a # begins a comment; write \\# for the character)"
     else:
         why = "needs a blank after the closing quotation mark"
-    return line.place(key.start(1)), f"{key.group(1)} {why}"
+    return line.location(key.start(1)), f"{key.group(1)} {why}"
 
 
 def _logical(path: Path, text: str) -> Iterator[_Logical]:
@@ -182,7 +182,7 @@ def _logical(path: Path, text: str) -> Iterator[_Logical]:
         parts.append(part)
         length += len(part)
         if continued is None:
-            yield _Logical("".join(parts), starts, Place(str(path), first))
+            yield _Logical("".join(parts), starts, Location(str(path), first))
             parts, starts, length, first = [], [], 0, 0
 
 

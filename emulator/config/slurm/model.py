@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from emulator.config.slurm.place import Notice
+from emulator.config.slurm.location import Notice
 from emulator.config.slurm.settings import Setting, Settings
 
 

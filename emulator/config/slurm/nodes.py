@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from emulator.config.slurm import duration
 from emulator.config.slurm.defaults import Record, with_defaults
 from emulator.config.slurm.hostlist import MOST_NAMES, expand
+from emulator.config.slurm.location import Findings, Location
 from emulator.config.slurm.model import DownNodes, GresCount, Node, NodeSet
-from emulator.config.slurm.place import Findings, Place
 from emulator.config.slurm.records import DOWN_NODES, NODE, NODE_SET
 from emulator.config.slurm.roster import Roster, listed
 from emulator.config.slurm.settings import Settings
@@ -38,37 +38,37 @@ class _Layout:
 def read_nodes(records: Iterable[Record], findings: Findings) -> list[Node]:
     """The nodes of ``NodeName`` lines, in their order."""
     nodes: list[Node] = []
-    defined: dict[str, Place] = {}
-    for expression, place, settings in with_defaults(records, "NodeName", NODE, findings):
-        names = _names(expression, place, findings)
+    defined: dict[str, Location] = {}
+    for expression, location, settings in with_defaults(records, "NodeName", NODE, findings):
+        names = _names(expression, location, findings)
         twice = [name for name in names if name in defined]
         if twice:
-            findings.problem(place, f"node {listed(twice)} is defined already at {defined[twice[0]]}")
+            findings.problem(location, f"node {listed(twice)} is defined already at {defined[twice[0]]}")
         new = [name for name in dict.fromkeys(names) if name not in defined]
         if len(new) < len(names) and not twice:
-            findings.problem(place, f"{expression!r} names a node twice")
-        defined.update(dict.fromkeys(new, place))
-        nodes += _nodes_of_line(new, place, settings, findings)
+            findings.problem(location, f"{expression!r} names a node twice")
+        defined.update(dict.fromkeys(new, location))
+        nodes += _nodes_of_line(new, location, settings, findings)
         if len(nodes) > MOST_NAMES:
-            findings.problem(place, f"{len(nodes):,} nodes; Slurm has no more than {MOST_NAMES:,}")
+            findings.problem(location, f"{len(nodes):,} nodes; Slurm has no more than {MOST_NAMES:,}")
             break
     return nodes
 
 
-def _names(expression: str, place: Place, findings: Findings) -> list[str]:
+def _names(expression: str, location: Location, findings: Findings) -> list[str]:
     try:
         names = expand(expression)
     except ValueError as error:
-        findings.problem(place, str(error))
+        findings.problem(location, str(error))
         return []
     if not names or any(name.upper() == "ALL" for name in names):
-        findings.problem(place, f"NodeName={expression!r} names no node; ALL means those of all other lines")
+        findings.problem(location, f"NodeName={expression!r} names no node; ALL means those of all other lines")
         return []
     return names
 
 
-def _nodes_of_line(names: Sequence[str], place: Place, settings: Settings, findings: Findings) -> list[Node]:
-    layout = _layout(place, settings, findings)
+def _nodes_of_line(names: Sequence[str], location: Location, settings: Settings, findings: Findings) -> list[Node]:
+    layout = _layout(location, settings, findings)
     gres = _gres(settings, findings)
     memory = int(settings.amount("RealMemory") or 0) if _finite("RealMemory", settings, findings) else 0
     system_cores = _system_cores(layout, settings, findings)
@@ -100,16 +100,16 @@ def _system_cores(layout: _Layout, settings: Settings, findings: Findings) -> in
     if stated is None:
         return 0
     if "CpuSpecList" in settings and "CoreSpecCount" in settings:
-        findings.problem(stated.place, "CoreSpecCount and CpuSpecList are two ways to say one thing; state one")
+        findings.problem(stated.location, "CoreSpecCount and CpuSpecList are two ways to say one thing; state one")
         return 0
     cores = settings.count("CoreSpecCount")
     if "CpuSpecList" in settings:
         try:
             cores = len({cpu // layout.threads_per_core for cpu in indices(stated.text, "CPU")})
         except ValueError as error:
-            findings.problem(stated.place, f"CpuSpecList: {error}")
+            findings.problem(stated.location, f"CpuSpecList: {error}")
     if cores * layout.threads_per_core >= layout.cpus:
-        findings.problem(stated.place, f"{stated.name}={stated.text} leaves no CPU of {layout.cpus} for jobs")
+        findings.problem(stated.location, f"{stated.name}={stated.text} leaves no CPU of {layout.cpus} for jobs")
         return 0
     return cores
 
@@ -117,7 +117,7 @@ def _system_cores(layout: _Layout, settings: Settings, findings: Findings) -> in
 def _system_memory(memory: int, settings: Settings, findings: Findings) -> int:
     kept = int(settings.amount("MemSpecLimit") or 0) if _finite("MemSpecLimit", settings, findings) else 0
     if kept and kept >= memory:
-        findings.problem(settings["MemSpecLimit"].place, f"MemSpecLimit={kept} leaves none of {memory} MiB for jobs")
+        findings.problem(settings["MemSpecLimit"].location, f"MemSpecLimit={kept} leaves none of {memory} MiB for jobs")
         return 0
     return kept
 
@@ -144,20 +144,20 @@ def _finite(name: str, settings: Settings, findings: Findings) -> bool:
     stated = settings.get(name)
     if stated is None or not duration.is_unlimited(stated.text):
         return True
-    findings.problem(stated.place, f"{name} is a size, not {stated.text}")
+    findings.problem(stated.location, f"{name} is a size, not {stated.text}")
     return False
 
 
-def _layout(place: Place, settings: Settings, findings: Findings) -> _Layout:
+def _layout(location: Location, settings: Settings, findings: Findings) -> _Layout:
     """CPUs, sockets and cores; what is not stated follows from what is (slurm.conf, ``CPUs`` and ``Sockets``)."""
     given = {part: settings.count(part) for part in _PARTS if part in settings}
     for part, count in given.items():
         if count < 1:
-            findings.problem(settings[part].place, f"{part} is 1 or more, not {count}")
+            findings.problem(settings[part].location, f"{part} is 1 or more, not {count}")
             return _Layout(1, 1, 1, 1, 1)
     if "Sockets" in given and "SocketsPerBoard" in given:
         both = "Sockets and SocketsPerBoard are two ways to say one thing; state one"
-        findings.problem(settings["Sockets"].place, both)
+        findings.problem(settings["Sockets"].location, both)
     boards, cores, threads = given.get("Boards", 1), given.get("CoresPerSocket", 1), given.get("ThreadsPerCore", 1)
     cpus = given.get("CPUs", 0)
     per_board = given.get("SocketsPerBoard") or given.get("Sockets")
@@ -166,10 +166,10 @@ def _layout(place: Place, settings: Settings, findings: Findings) -> _Layout:
     if layout.cpus in (sockets, sockets * cores, layout.threads):
         return layout
     if cores == threads == 1:
-        findings.notice(place, f"CPUs={cpus} does not fit Sockets={sockets}: Slurm takes {cpus} sockets")
+        findings.notice(location, f"CPUs={cpus} does not fit Sockets={sockets}: Slurm takes {cpus} sockets")
         return replace(layout, sockets=cpus)
     findings.notice(
-        place,
+        location,
         f"CPUs={cpus} is neither the {sockets} sockets, nor the {sockets * cores} cores, nor the {layout.threads} "
         f"threads: Slurm takes {layout.threads}",
     )
@@ -187,7 +187,7 @@ def _gres(settings: Settings, findings: Findings) -> tuple[GresCount, ...]:
         try:
             counts.append(gres_count(word))
         except ValueError as error:
-            findings.problem(stated.place, str(error))
+            findings.problem(stated.location, str(error))
     return tuple(counts)
 
 
@@ -208,15 +208,15 @@ def gres_count(word: str) -> GresCount:
 def read_node_sets(records: Iterable[Record], roster: Roster, findings: Findings) -> list[NodeSet]:
     """The node sets of ``NodeSet`` lines; the roster knows them afterwards."""
     sets = []
-    for name, place, settings in with_defaults(records, "NodeSet", NODE_SET, findings):
+    for name, location, settings in with_defaults(records, "NodeSet", NODE_SET, findings):
         if name in roster or roster.has_set(name):
             what = "a node" if name in roster else "a node set already"
-            findings.problem(place, f"{name!r} is the name of {what}; choose another")
+            findings.problem(location, f"{name!r} is the name of {what}; choose another")
             continue
-        nodes = roster.find(settings.text("Nodes"), settings["Nodes"].place) if "Nodes" in settings else ()
+        nodes = roster.find(settings.text("Nodes"), settings["Nodes"].location) if "Nodes" in settings else ()
         node_set = NodeSet(name, roster.in_order([*nodes, *roster.with_feature(settings.text("Feature"))]), settings)
         if not node_set.nodes:
-            findings.notice(place, f"node set {name!r} is empty")
+            findings.notice(location, f"node set {name!r} is empty")
         roster.add_set(node_set)
         sets.append(node_set)
     return sets
@@ -225,8 +225,8 @@ def read_node_sets(records: Iterable[Record], roster: Roster, findings: Findings
 def read_down_nodes(records: Iterable[Record], roster: Roster, findings: Findings) -> list[DownNodes]:
     """What ``DownNodes`` lines say."""
     return [
-        DownNodes(roster.find(expression, place), settings.text("State"), settings)
-        for expression, place, settings in with_defaults(records, "DownNodes", DOWN_NODES, findings)
+        DownNodes(roster.find(expression, location), settings.text("State"), settings)
+        for expression, location, settings in with_defaults(records, "DownNodes", DOWN_NODES, findings)
     ]
 
 

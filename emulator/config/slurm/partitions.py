@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from emulator.config.slurm.defaults import Record, with_defaults
+from emulator.config.slurm.location import Findings, Location
 from emulator.config.slurm.model import Partition
-from emulator.config.slurm.place import Findings, Place
 from emulator.config.slurm.records import PARTITION
 from emulator.config.slurm.roster import Roster
 from emulator.config.slurm.settings import Settings
@@ -22,21 +22,23 @@ _SHARED_BY = 4
 def read_partitions(records: Iterable[Record], roster: Roster, findings: Findings) -> list[Partition]:
     """The partitions, in the order of their lines."""
     partitions: list[Partition] = []
-    defined: dict[str, Place] = {}
-    for name, place, settings in with_defaults(records, "PartitionName", PARTITION, findings):
+    defined: dict[str, Location] = {}
+    for name, location, settings in with_defaults(records, "PartitionName", PARTITION, findings):
         if name in defined or not name:
-            findings.problem(place, f"partition {name!r} is defined already at {defined[name]}" if name else "no name")
+            findings.problem(
+                location, f"partition {name!r} is defined already at {defined[name]}" if name else "no name"
+            )
             continue
-        defined[name] = place
-        partitions.append(_partition(name, place, settings, roster, findings))
+        defined[name] = location
+        partitions.append(_partition(name, location, settings, roster, findings))
     _check_alternates(partitions, findings)
     return _one_default(partitions, findings)
 
 
-def _partition(name: str, place: Place, settings: Settings, roster: Roster, findings: Findings) -> Partition:
-    nodes = roster.find(settings.text("Nodes"), settings["Nodes"].place) if "Nodes" in settings else ()
+def _partition(name: str, location: Location, settings: Settings, roster: Roster, findings: Findings) -> Partition:
+    nodes = roster.find(settings.text("Nodes"), settings["Nodes"].location) if "Nodes" in settings else ()
     if not nodes:
-        findings.notice(place, f"partition {name!r} has no nodes")
+        findings.notice(location, f"partition {name!r} has no nodes")
     sharing, jobs = _sharing(settings, findings)
     exclusive = settings.text("Exclusive")
     return Partition(
@@ -104,7 +106,7 @@ def _sharing(settings: Settings, findings: Findings) -> tuple[str, int]:
     if found is None:
         stated = settings["OverSubscribe"]
         accepted = "NO, EXCLUSIVE, YES, YES:JOBS, FORCE or FORCE:JOBS"
-        findings.problem(stated.place, f"{stated.word.name} is {accepted}, not {stated.text!r}")
+        findings.problem(stated.location, f"{stated.word.name} is {accepted}, not {stated.text!r}")
         return "NO", 1
     mode, jobs = found.group(1).upper(), found.group(2)
     if mode in ("NO", "EXCLUSIVE"):
@@ -116,14 +118,14 @@ def _check_alternates(partitions: list[Partition], findings: Findings) -> None:
     names = {partition.name for partition in partitions}
     for partition in partitions:
         if partition.alternate and partition.alternate not in names:
-            findings.problem(partition.settings["Alternate"].place, f"there is no partition {partition.alternate!r}")
+            findings.problem(partition.settings["Alternate"].location, f"there is no partition {partition.alternate!r}")
 
 
 def _one_default(partitions: list[Partition], findings: Findings) -> list[Partition]:
     """Of several default partitions the last one is it, as in Slurm."""
     defaults = [partition for partition in partitions if partition.default]
     for partition in defaults[:-1]:
-        place = partition.settings["Default"].place
-        findings.notice(place, f"{partition.name!r} is not the default: {defaults[-1].name!r} is, which comes later")
+        location = partition.settings["Default"].location
+        findings.notice(location, f"{partition.name!r} is not the default: {defaults[-1].name!r} is, which comes later")
     last = defaults[-1].name if defaults else None
     return [replace(partition, default=partition.name == last) for partition in partitions]

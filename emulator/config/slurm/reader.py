@@ -10,11 +10,11 @@ from emulator.config.slurm.changes import Change, changed, without
 from emulator.config.slurm.defaults import Record
 from emulator.config.slurm.gres import check_gres_types, read_gres, without_enough
 from emulator.config.slurm.lines import Lines, Pairs
+from emulator.config.slurm.location import Findings, Location
 from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.nodes import read_down_nodes, read_node_sets, read_nodes, with_states
 from emulator.config.slurm.parameters import PARAMETERS
 from emulator.config.slurm.partitions import read_partitions
-from emulator.config.slurm.place import Findings, Place
 from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
 from emulator.config.slurm.roster import Roster
 from emulator.config.slurm.settings import Setting, Settings, latest, read_pairs
@@ -52,7 +52,7 @@ def read_slurm_conf(path: str | os.PathLike[str], changes: Mapping[str, Change] 
     beside = {name: Lines(main.parent / name, findings) for name in BESIDE if (main.parent / name).is_file()}
     for name in UNREAD:
         if (main.parent / name).is_file():
-            findings.notice(Place(str(main.parent / name), 1), "is not read")
+            findings.notice(Location(str(main.parent / name), 1), "is not read")
     return _Reader(str(main), findings).read(Lines(main, findings), beside, changes or {})
 
 
@@ -112,7 +112,7 @@ class _Reader:
     def _line(self, pairs: Pairs) -> None:
         """A line is parameters, up to the key of a line of its own kind, to which the rest belongs."""
         keys = (_RECORD_KEYS.get(pair.key.lower()) for pair in pairs)
-        begin, key = next(((place, key) for place, key in enumerate(keys) if key is not None), (len(pairs), ""))
+        begin, key = next(((position, key) for position, key in enumerate(keys) if key is not None), (len(pairs), ""))
         parameters = read_pairs(pairs[:begin], PARAMETERS, self._findings)
         self._parameters += parameters
         self._entries += [("", setting) for setting in parameters]
@@ -120,7 +120,7 @@ class _Reader:
             self._records[key].append(self._record(key, LINES[key], pairs[begin:]))
 
     def _change(self, changes: Mapping[str, Change]) -> None:
-        """What is changed counts in the place of what the files say."""
+        """What is changed replaces what the files say."""
         settings = [("", setting) for setting in changed(self._parameters, changes, self._findings)]
         self._entries = without(self._entries, [setting for _, setting in settings]) + settings
         self._parameters = [setting for kind, setting in self._entries if not kind]
@@ -164,4 +164,4 @@ class _Reader:
             if name not in parameters:
                 default = parameters.text(name)
                 text = f"{name} is not stated, and its default depends on Slurm's version: {default} is taken"
-                self._findings.notice(Place(self._source, 1), text)
+                self._findings.notice(Location(self._source, 1), text)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from emulator.config.slurm.hostlist import MOST_NAMES, expand, split
+from emulator.config.slurm.location import Findings, Location
 from emulator.config.slurm.model import Node, NodeSet
-from emulator.config.slurm.place import Findings, Place
 from slurm_sim_plugins.errors import meant
 
 _FEATURE = re.compile(r"feature\{([^{}]*)\}", re.IGNORECASE)
@@ -24,7 +24,7 @@ class Roster:
 
     def __init__(self, nodes: Sequence[Node], findings: Findings) -> None:
         self._names = tuple(node.name for node in nodes)
-        self._order = {name: place for place, name in enumerate(self._names)}
+        self._order = {name: position for position, name in enumerate(self._names)}
         self._findings = findings
         self._sets: dict[str, tuple[str, ...]] = {}
         self._features: dict[str, list[str]] = {}
@@ -54,7 +54,7 @@ class Roster:
         """Known names, each once, in the order of the machine."""
         return tuple(sorted(set(names), key=self._order.__getitem__))
 
-    def find(self, expression: str, place: Place) -> tuple[str, ...]:
+    def find(self, expression: str, location: Location) -> tuple[str, ...]:
         """The nodes of an expression of nodes, node sets, ``feature{...}`` and ``ALL``, in the order of the machine."""
         if expression.upper() == "ALL":
             return self._names
@@ -66,10 +66,10 @@ class Roster:
                 found += [name for name in names if name in self._order]
                 unknown += [name for name in names if name not in self._order]
         except ValueError as error:
-            self._findings.problem(place, str(error))
+            self._findings.problem(location, str(error))
         if unknown:
             guess = meant(unknown[0], [*self._names, *self._sets])
-            self._findings.problem(place, f"there is no node or node set {listed(unknown)}{guess}")
+            self._findings.problem(location, f"there is no node or node set {listed(unknown)}{guess}")
         return self.in_order(found)
 
     def _of(self, item: str, most: int) -> Sequence[str]:

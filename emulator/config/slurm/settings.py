@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from emulator.config.slurm.lines import Pair
-from emulator.config.slurm.place import Findings, Place
+from emulator.config.slurm.location import Findings, Location
 from emulator.config.slurm.values import Value
 from emulator.config.slurm.vocabulary import Vocabulary, Word
 
@@ -25,7 +25,7 @@ class Setting(NamedTuple):
     """As it is written."""
     value: Value
     """What it means."""
-    place: Place
+    location: Location
     """Where it stands."""
     part_of: str = ""
     """The parameter in whose value it stands, or empty."""
@@ -87,9 +87,9 @@ class Settings(Mapping[str, Setting]):
         """What it says, of whatever kind; None where neither stated nor given by default."""
         return self._value(name)
 
-    def place(self, name: str) -> Place | None:
+    def location(self, name: str) -> Location | None:
         """Where it is stated, or None."""
-        return self.stated[name].place if name in self.stated else None
+        return self.stated[name].location if name in self.stated else None
 
     def _typed(self, name: str, kind: type[T], missing: T) -> T:
         value = self._value(name)
@@ -131,9 +131,9 @@ def read_pairs(pairs: Iterable[Pair], vocabulary: Vocabulary, findings: Findings
     for pair in pairs:
         word = vocabulary.find(pair.key)
         if word is None:
-            findings.problem(pair.place, f"{pair.key} is no key of {vocabulary.place}{vocabulary.meant(pair.key)}")
+            findings.problem(pair.location, f"{pair.key} is no key of {vocabulary.subject}{vocabulary.meant(pair.key)}")
             continue
-        setting = _understood(word, word.means or word.name, pair.value, pair.place, findings)
+        setting = _understood(word, word.means or word.name, pair.value, pair.location, findings)
         if setting is None:
             continue
         settings.append(setting)
@@ -143,12 +143,12 @@ def read_pairs(pairs: Iterable[Pair], vocabulary: Vocabulary, findings: Findings
 
 
 def _understood(
-    word: Word, name: str, text: str, place: Place, findings: Findings, part_of: str = ""
+    word: Word, name: str, text: str, location: Location, findings: Findings, part_of: str = ""
 ) -> Setting | None:
     try:
-        return Setting(name, word, text, word.parse(text), place, part_of)
+        return Setting(name, word, text, word.parse(text), location, part_of)
     except ValueError as error:
-        findings.problem(place, f"{word.name}: {error}")
+        findings.problem(location, f"{word.name}: {error}")
         return None
 
 
@@ -158,25 +158,25 @@ def _options(setting: Setting, options: Vocabulary, findings: Findings) -> Itera
         name, equals, text = written.partition("=")
         word = options.find(name)
         if word is None:
-            unknown = f"{name!r} is no option of {options.place}{options.meant(name)}"
+            unknown = f"{name!r} is no option of {options.subject}{options.meant(name)}"
             if options.strict:
-                findings.problem(setting.place, unknown)
+                findings.problem(setting.location, unknown)
             else:
-                findings.notice(setting.place, f"{unknown}; Slurm passes over it")
+                findings.notice(setting.location, f"{unknown}; Slurm passes over it")
             continue
         # An option without a value is one that is switched on.
-        option = _option(word, options.place, text if equals else "YES", setting.place, findings)
+        option = _option(word, options.subject, text if equals else "YES", setting.location, findings)
         if option is not None:
             yield option
 
 
-def _option(word: Word, parameter: str, text: str, place: Place, findings: Findings) -> Setting | None:
+def _option(word: Word, parameter: str, text: str, location: Location, findings: Findings) -> Setting | None:
     name = word.means if "." in word.means else f"{parameter}.{word.means or word.name}"
-    option = _understood(word, name, text, place, findings, parameter)
+    option = _understood(word, name, text, location, findings, parameter)
     if option is None or word.in_range(option.value):
         return option
     instead = f", {word.default}" if word.default else ""
-    findings.notice(place, f"{word.name}={text} is not {word.range_text}: Slurm takes its default{instead}")
+    findings.notice(location, f"{word.name}={text} is not {word.range_text}: Slurm takes its default{instead}")
     return None
 
 
@@ -186,7 +186,7 @@ def latest(settings: Iterable[Setting], findings: Findings) -> dict[str, Setting
     for setting in settings:
         earlier = by_name.get(setting.name)
         if earlier is not None and not setting.word.several:
-            findings.notice(setting.place, f"{setting.name} is stated again: this counts, not {earlier.place}")
+            findings.notice(setting.location, f"{setting.name} is stated again: this counts, not {earlier.location}")
             by_name = {name: each for name, each in by_name.items() if each.part_of != setting.name}
         by_name[setting.name] = setting
     return by_name

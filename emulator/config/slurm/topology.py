@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from emulator.config.slurm.defaults import Record
 from emulator.config.slurm.hostlist import expand
+from emulator.config.slurm.location import Findings, Location
 from emulator.config.slurm.model import Switch
-from emulator.config.slurm.place import Findings, Place
 from emulator.config.slurm.records import TOPOLOGY
 from emulator.config.slurm.roster import Roster, listed
 from emulator.config.slurm.settings import Settings, latest
@@ -27,19 +27,19 @@ def read_topology(records: Iterable[Record], roster: Roster, plugin: str, findin
         findings: where problems and notices go.
     """
     switches: list[Switch] = []
-    defined: dict[str, Place] = {}
+    defined: dict[str, Location] = {}
     for record in records:
         settings = Settings(TOPOLOGY, latest(record, findings))
         key = next((name for name in ("SwitchName", "BlockName") if name in settings), None)
         if key is None:
             if "BlockSizes" not in settings:
-                findings.problem(record[0].place, "a line of topology.conf begins with SwitchName= or BlockName=")
+                findings.problem(record[0].location, "a line of topology.conf begins with SwitchName= or BlockName=")
             continue
         switch = _switch(key, settings, roster, findings)
         if switch.name in defined:
-            findings.problem(settings[key].place, f"{switch.name!r} is defined already at {defined[switch.name]}")
+            findings.problem(settings[key].location, f"{switch.name!r} is defined already at {defined[switch.name]}")
             continue
-        defined[switch.name] = settings[key].place
+        defined[switch.name] = settings[key].location
         switches.append(switch)
     _check_tree(switches, findings)
     if switches:
@@ -50,11 +50,11 @@ def read_topology(records: Iterable[Record], roster: Roster, plugin: str, findin
 def _switch(key: str, settings: Settings, roster: Roster, findings: Findings) -> Switch:
     below = {name: _expanded(settings, name, findings) for name in ("Nodes", "Switches")}
     if not any(below.values()):
-        findings.problem(settings[key].place, f"{settings.text(key)!r} has neither Nodes nor Switches")
+        findings.problem(settings[key].location, f"{settings.text(key)!r} has neither Nodes nor Switches")
     # A site keeps switches of nodes that are out of slurm.conf for a while; Slurm passes over these.
     unknown = [name for name in below["Nodes"] if name not in roster]
     if unknown:
-        findings.notice(settings["Nodes"].place, f"{listed(unknown)} not in slurm.conf: passed over")
+        findings.notice(settings["Nodes"].location, f"{listed(unknown)} not in slurm.conf: passed over")
     nodes = tuple(name for name in below["Nodes"] if name in roster)
     return Switch(settings.text(key), nodes, tuple(below["Switches"]), key == "BlockName", settings)
 
@@ -63,7 +63,7 @@ def _expanded(settings: Settings, name: str, findings: Findings) -> list[str]:
     try:
         return expand(settings.text(name))
     except ValueError as error:
-        findings.problem(settings[name].place, f"{name}: {error}")
+        findings.problem(settings[name].location, f"{name}: {error}")
         return []
 
 
@@ -73,12 +73,12 @@ def _check_tree(switches: list[Switch], findings: Findings) -> None:
     for switch in switches:
         for child in switch.switches:
             if child not in below:
-                place = switch.settings["Switches"].place
-                findings.problem(place, f"there is no switch {child!r}{meant(child, below)}")
+                location = switch.settings["Switches"].location
+                findings.problem(location, f"there is no switch {child!r}{meant(child, below)}")
     done: set[str] = set()
     for switch in switches:
         if _reaches_itself(switch.name, below, done):
-            findings.problem(switch.settings["SwitchName"].place, f"switch {switch.name!r} is below itself")
+            findings.problem(switch.settings["SwitchName"].location, f"switch {switch.name!r} is below itself")
 
 
 def _reaches_itself(name: str, below: dict[str, tuple[str, ...]], done: set[str]) -> bool:
@@ -98,10 +98,10 @@ def _reaches_itself(name: str, below: dict[str, tuple[str, ...]], done: set[str]
 
 def _check_use(switches: list[Switch], roster: Roster, plugin: str, findings: Findings) -> None:
     first = switches[0].settings
-    place = first[next(iter(first))].place
+    location = first[next(iter(first))].location
     if plugin.lower() not in USED_BY:
-        findings.notice(place, f"topology.conf is not used with TopologyPlugin={plugin or 'topology/flat'}")
+        findings.notice(location, f"topology.conf is not used with TopologyPlugin={plugin or 'topology/flat'}")
         return
     connected = {name for switch in switches for name in switch.nodes}
     if len(connected) < len(roster):
-        findings.notice(place, f"nodes on no switch: {len(roster) - len(connected):,}")
+        findings.notice(location, f"nodes on no switch: {len(roster) - len(connected):,}")

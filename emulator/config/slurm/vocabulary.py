@@ -96,16 +96,16 @@ class Word:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words that may stand in one place.
+    """The words that one kind of line or parameter may have.
 
     Attributes:
-        place: what that is, such as ``a NodeName line``.
+        subject: what that is, such as ``a NodeName line``.
         words: all of them.
         options: vocabularies of the options that stand in the value of a word, by its name.
         strict: whether Slurm refuses a word that it does not know; else it passes over it.
     """
 
-    place: str
+    subject: str
     words: tuple[Word, ...]
     options: Mapping[str, Vocabulary]
     strict: bool = True
@@ -128,15 +128,15 @@ class Vocabulary:
 
 
 def vocabulary(
-    place: str, *groups: Iterable[Word], options: Mapping[str, Vocabulary] | None = None, strict: bool = True
+    subject: str, *groups: Iterable[Word], options: Mapping[str, Vocabulary] | None = None, strict: bool = True
 ) -> Vocabulary:
     """Put groups of words together; no name may come twice."""
     words = tuple(word for group in groups for word in group)
     names = [word.name.lower() for word in words]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
-        raise ValueError(f"{place}: defined twice: {', '.join(sorted(twice))}")
-    return Vocabulary(place, words, options or {}, strict)
+        raise ValueError(f"{subject}: defined twice: {', '.join(sorted(twice))}")
+    return Vocabulary(subject, words, options or {}, strict)
 
 
 def ignored(why: str, names: str, *, several: bool = False) -> tuple[Word, ...]:

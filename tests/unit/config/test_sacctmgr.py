@@ -57,7 +57,7 @@ def test_a_dump_makes_a_tree_of_one_cluster():
     assert (ann.shares, ann.number("MaxWall"), accounts.qos_of(ann)) == (3, 5400.0, ("normal", "fast"))
     assert accounts.account("cs").shares is None
     assert accounts.account("other") is None
-    assert accounts.account("cs").place.line == 5
+    assert accounts.account("cs").location.line == 5
 
 
 def test_a_script_refines_a_dump(tmp_path):

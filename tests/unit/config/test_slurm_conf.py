@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from emulator.config.slurm import SlurmConf, parse_slurm_conf, read_slurm_conf
+from emulator.config.slurm.location import MOST_LINES, Location
 from emulator.config.slurm.model import GresCount
 from emulator.config.slurm.nodes import gres_count
 from emulator.config.slurm.parameters import PARAMETERS
-from emulator.config.slurm.place import MOST_LINES, Place
 from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
 from emulator.config.slurm.values import PARSERS
 from emulator.config.slurm.vocabulary import IGNORED, NOT_YET, Word, vocabulary
@@ -63,7 +63,7 @@ def test_keys_are_found_in_any_case_and_values_may_be_quoted():
     assert read.parameters.amount("KillWait") == 5
     assert read.parameters.text("ClusterName") == "a b"
     assert read.parameters.text("MailProg") == "/bin/a#b"
-    assert read.parameters["KillWait"].place == Place("slurm.conf", 3)
+    assert read.parameters["KillWait"].location == Location("slurm.conf", 3)
 
 
 def test_a_line_may_hold_several_parameters_and_end_in_a_record():
@@ -147,7 +147,7 @@ def test_includes_are_read_in_place_with_the_name_of_the_cluster(folder):
     (path / "x.more").write_text("KillWait=6\n")
     read = read_slurm_conf(path / "slurm.conf")
     assert read.parameters.amount("KillWait") == 6
-    assert read.parameters["KillWait"].place == Place(f"{path}/x.more", 1)
+    assert read.parameters["KillWait"].location == Location(f"{path}/x.more", 1)
     assert "stated again" in read.notices[-1].text
 
 
@@ -229,7 +229,7 @@ def test_values_are_typed_and_fall_back_to_the_defaults_of_slurm():
     assert parameters.count("MaxArraySize") == 1001
     assert parameters.words("SchedulerParameters") == ()
     assert parameters.text("ClusterName") == ""
-    assert parameters.place("KillWait") is None
+    assert parameters.location("KillWait") is None
 
 
 def test_options_of_parameters_are_values_of_their_own():
@@ -394,8 +394,8 @@ def test_default_lines_add_up_and_hold_for_what_follows():
         ("c", 8, 6, 5),
         ("d", 8, 6, 5),
     ]
-    assert read.node["c"].settings["CPUs"].place == Place("slurm.conf", 4)
-    assert read.node["c"].settings["Weight"].place == Place("slurm.conf", 6)
+    assert read.node["c"].settings["CPUs"].location == Location("slurm.conf", 4)
+    assert read.node["c"].settings["Weight"].location == Location("slurm.conf", 6)
 
 
 def test_a_node_has_features_gres_and_the_state_of_down_nodes():

@@ -90,7 +90,7 @@ def test_what_was_done_is_typed(scenario):
     assert b.options.array == TaskArray((0, 1))
     assert (task.made, task.run, task.options) == (True, None, BatchOptions())
     assert (c.options, c.time_limit, c.limit_stated) == (BatchOptions(priority=7), None, True)
-    assert str(a.place).endswith("s.yaml:10")
+    assert str(a.location).endswith("s.yaml:10")
 
 
 def test_commands_are_taken_apart_and_not_run(scenario):

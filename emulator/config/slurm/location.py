@@ -10,7 +10,7 @@ MOST_LINES = 50
 """So many lines an error message has at most."""
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """A line of a file."""
 
     file: str
@@ -25,11 +25,11 @@ class Place(NamedTuple):
 class Notice(NamedTuple):
     """Something that is no error, but that the author of the file should know."""
 
-    place: Place
+    location: Location
     text: str
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.text}"
+        return f"{self.location}: {self.text}"
 
 
 class Findings:
@@ -43,13 +43,13 @@ class Findings:
         self.notices: list[Notice] = []
         self._problems: list[Notice] = []
 
-    def problem(self, place: Place, text: str) -> None:
+    def problem(self, location: Location, text: str) -> None:
         """Something is wrong; reading goes on, so that the rest is checked too."""
-        self._problems.append(Notice(place, text))
+        self._problems.append(Notice(location, text))
 
-    def notice(self, place: Place, text: str) -> None:
+    def notice(self, location: Location, text: str) -> None:
         """Something is worth telling."""
-        self.notices.append(Notice(place, text))
+        self.notices.append(Notice(location, text))
 
     def check(self) -> None:
         """Tell all problems, if there are any.
@@ -59,7 +59,7 @@ class Findings:
         """
         if not self._problems:
             return
-        lines = [str(problem) for problem in sorted(dict.fromkeys(self._problems), key=lambda each: each.place)]
+        lines = [str(problem) for problem in sorted(dict.fromkeys(self._problems), key=lambda each: each.location)]
         if len(lines) > MOST_LINES:
             lines[MOST_LINES - 1 :] = [f"... and {len(lines) - MOST_LINES + 1} more problems; correct these first"]
         raise InputError("\n".join(lines))
