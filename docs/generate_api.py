@@ -29,7 +29,7 @@ Times are seconds, as floats; instants count from the trace's beginning."""
 GROUPS = {
     "Views": "SchedulingView View PriorityView BackfillView PreemptView VictimView SelectView WalltimeView PendingView "
     "RateView SubmitView Oracle Situation",
-    "Jobs, runs and the cluster": "Job Run Request Submission Partition Association Qos Blocks Places Tiers Stay",
+    "Jobs, runs and the cluster": "Job Run Request Submission Partition Association Qos Blocks BlockState Tiers Stay",
     "The plan": "SchedulePlan WindowPlan Entry Answer Place Hole Profile earliest_start",
     "Decisions": "Decision Start Reserve MakeRoom Preempt Move Wake Reject Priority Plan",
     "Errors": "SlurmSimError ConfigurationError InputError OutputError PluginError",

@@ -64,7 +64,7 @@ class Hooks:
         # A wrapper alone does not make tiers.
         self.tiered = self._have("progress_rate", [execution])
         select = selection.slots["SelectType"]
-        self.placed = self._have("select_nodes", [select])
+        self.on_blocks = self._have("select_nodes", [select])
         self.job_submitted = self._resolve("job_submitted")
         self.job_started = self._resolve("job_started")
         self.job_requeued = self._resolve("job_requeued")

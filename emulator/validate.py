@@ -15,9 +15,9 @@ from emulator.livelock import IdleWakes
 from emulator.state.jobs import FUTURE, JobState, JobTable
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.answers import Refused
+from slurm_sim_plugins.block_state import BlockState
 from slurm_sim_plugins.decisions import MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake
 from slurm_sim_plugins.jobs import Job, Run
-from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.processors import Processors
 from slurm_sim_plugins.tiers import Stay, Tiers
 from slurm_sim_plugins.views import Situation
@@ -64,10 +64,10 @@ class Validator:
 
     def start_on_block(self, decision: Start) -> int | None:
         """The block of a start that can be carried out, where there are blocks; None if it does not say."""
-        places = self._situation.places
-        assert places is not None, "there are no blocks"
+        block_state = self._situation.block_state
+        assert block_state is not None, "there are no blocks"
         try:
-            return answers.start_on_block(decision, self._state, places)
+            return answers.start_on_block(decision, self._state, block_state)
         except Refused as refused:
             self._refuse(refused)
 
@@ -75,10 +75,12 @@ class Validator:
         """A job is to start, and no block is free for it."""
         self._refuse(answers.no_block(job))
 
-    def block(self, answer: int, job: Job, places: Places, candidates: Sequence[Run], beside: int | None) -> int:
+    def block(
+        self, answer: int, job: Job, block_state: BlockState, candidates: Sequence[Run], beside: int | None
+    ) -> int:
         """A block on which a job can be."""
         try:
-            return answers.block(answer, job, places, candidates, beside)
+            return answers.block(answer, job, block_state, candidates, beside)
         except Refused as refused:
             self._refuse_answer("select_nodes", refused)
 

@@ -1,14 +1,15 @@
 """All that a plugin author imports: hooks, views, decisions, errors."""
 
+from slurm_sim_plugins.block_state import BlockState
 from slurm_sim_plugins.blocks import Blocks
 from slurm_sim_plugins.cluster import Association, Partition, Qos, Request
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Move, Plan, Preempt, Priority, Reserve, Start, Wake
 from slurm_sim_plugins.errors import ConfigurationError, InputError, OutputError, PluginError, SlurmSimError
 from slurm_sim_plugins.hookspecs import hookimpl
 from slurm_sim_plugins.jobs import Job, Run
-from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.plan import Answer, Entry, Hole, Place, SchedulePlan, WindowPlan
 from slurm_sim_plugins.profile import Profile, earliest_start
+from slurm_sim_plugins.renamed import names
 from slurm_sim_plugins.submission import Reject, Submission, SubmitView
 from slurm_sim_plugins.tiers import Stay, Tiers
 from slurm_sim_plugins.views import (
@@ -26,10 +27,13 @@ from slurm_sim_plugins.views import (
     WalltimeView,
 )
 
+__getattr__ = names(__name__, Places="BlockState")
+
 __all__ = [
     "Answer",
     "Association",
     "BackfillView",
+    "BlockState",
     "Blocks",
     "ConfigurationError",
     "Decision",
@@ -44,7 +48,6 @@ __all__ = [
     "Partition",
     "PendingView",
     "Place",
-    "Places",
     "Plan",
     "PluginError",
     "Preempt",

@@ -10,10 +10,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
+from slurm_sim_plugins.block_state import BlockState
 from slurm_sim_plugins.cluster import PREEMPT_MODES
 from slurm_sim_plugins.decisions import FIRST_TIER, Decision, MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake
 from slurm_sim_plugins.jobs import Job, Run
-from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.processors import Processors, all_processors, highest, in_words
 from slurm_sim_plugins.submission import STAY, Reject, Submission
 from slurm_sim_plugins.tiers import Stay, Tiers
@@ -297,10 +297,10 @@ def start_in_tier(decision: Start, state: State, tiers: Tiers, total: int) -> Pr
     """
     job = waiting(decision, state)
     seconds("Start", "setup", decision.setup, job)
-    return _places("Start", decision.tier, decision.where, job, _idle("Start", decision.tier, tiers, job), total)
+    return _processors_of("Start", decision.tier, decision.where, job, _idle("Start", decision.tier, tiers, job), total)
 
 
-def start_on_block(decision: Start, state: State, places: Places) -> int | None:
+def start_on_block(decision: Start, state: State, block_state: BlockState) -> int | None:
     """The block of a start that can be carried out; None if the plugin in the SelectType slot is to choose.
 
     Raises:
@@ -311,24 +311,26 @@ def start_on_block(decision: Start, state: State, places: Places) -> int | None:
         raise Refused("Start: tier and setup are for an ExecutionType with tiers; here are blocks", job)
     if decision.where is None:
         return None
-    return _free_block(f"Start: where is {short(decision.where)}", decision.where, job, places, places.free)
+    return _free_block(f"Start: where is {short(decision.where)}", decision.where, job, block_state, block_state.free)
 
 
-def block(answer: int, job: Job, places: Places, candidates: Sequence[Run] = (), beside: int | None = None) -> int:
+def block(
+    answer: int, job: Job, block_state: BlockState, candidates: Sequence[Run] = (), beside: int | None = None
+) -> int:
     """A block for a job, of which nothing is in use but by candidates.
 
     Raises:
         Refused: there is no such block, it is too small, or in use.
     """
-    free = places.free_without({run.job for run in candidates}) if candidates else places.free
-    found = _free_block(f"answered {short(answer)}", answer, job, places, free)
-    if beside is not None and places.blocks.overlap(found, beside):
+    free = block_state.free_without({run.job for run in candidates}) if candidates else block_state.free
+    found = _free_block(f"answered {short(answer)}", answer, job, block_state, free)
+    if beside is not None and block_state.blocks.overlap(found, beside):
         raise Refused(f"answered block {found}, which takes something of block {beside} (view.beside)", job)
     return found
 
 
-def _free_block(said: str, number: object, job: Job, places: Places, free: Processors) -> int:
-    blocks = places.blocks
+def _free_block(said: str, number: object, job: Job, block_state: BlockState, free: Processors) -> int:
+    blocks = block_state.blocks
     if type(number) is not int or not 0 <= number < len(blocks):
         raise Refused(f"{said}; blocks are numbered from 0 to {len(blocks) - 1}", job)
     if blocks.sizes[number] < job.processors:
@@ -341,7 +343,7 @@ def _free_block(said: str, number: object, job: Job, places: Places, free: Proce
 def no_block(job: Job) -> Refused:
     """What is to be said of a start for which there is no block."""
     return Refused(
-        f"Start: no block that holds its {job.processors} processors is free; ask view.places.find(job) first, or "
+        f"Start: no block that holds its {job.processors} processors is free; ask view.block_state.find(job) first, or "
         "yield MakeRoom",
         job,
     )
@@ -364,7 +366,7 @@ def move(decision: Move, state: State, tiers: Tiers | None, total: int) -> tuple
     if decision.tier == stay.tier:
         idle |= stay.where
     wanted = stay.where if decision.where is None else decision.where
-    where = _places("Move", decision.tier, wanted, job, idle, total)
+    where = _processors_of("Move", decision.tier, wanted, job, idle, total)
     if decision.tier == stay.tier and where == stay.where:
         raise Refused(f"Move: it is in {stay.tier} on these processors already", job)
     return stay, where
@@ -415,7 +417,7 @@ def _idle(kind: str, tier: str, tiers: Tiers, job: Job) -> Processors:
     return tiers.idle(tier)
 
 
-def _places(kind: str, tier: str, where: object, job: Job, idle: Processors, total: int) -> Processors:
+def _processors_of(kind: str, tier: str, where: object, job: Job, idle: Processors, total: int) -> Processors:
     """The wanted processors, or the highest ones that are idle."""
     if where is None:
         if idle.bit_count() < job.processors:

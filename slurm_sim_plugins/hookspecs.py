@@ -214,9 +214,9 @@ class SelectSpec:
     On a machine of processors, a plugin that implements the hook gives the machine out in blocks: its instance has a
     method ``blocks(processors)``, which answers the
     :class:`~slurm_sim_plugins.blocks.Blocks` of a machine of so many processors. It is
-    called once, when the simulation begins. ``view.places`` then says which run is where, and a
+    called once, when the simulation begins. ``view.block_state`` then says which run is where, and a
     job that is larger than the largest block is not taken in. A scheduler must say
-    ``knows_places = True``: to count free processors is not enough there.
+    ``knows_blocks = True``: to count free processors is not enough there.
     """
 
     @hookspec(firstresult=True)
@@ -228,7 +228,7 @@ class SelectSpec:
 
         Called: on nodes whenever it is asked whether and where a job fits, now or at a planned
         time; where numba is installed, compiled code gives the answers of the bundled plugins.
-        Of blocks, when a scheduler asks ``view.places.find(job)``, for a :class:`Start` that
+        Of blocks, when a scheduler asks ``view.block_state.find(job)``, for a :class:`Start` that
         does not say where, and, with candidates, for :class:`MakeRoom`.
         Answers: on nodes an :class:`~slurm_sim_plugins.nodes.Allocation` on nodes of
         ``view.usable``, of no more than ``view.free`` has there. Of blocks the number of one

@@ -15,15 +15,16 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, ClassVar
 
+from slurm_sim_plugins.block_state import BlockState
 from slurm_sim_plugins.cluster import Partition, ReadOnly
 from slurm_sim_plugins.count_plan import CountPlan
 from slurm_sim_plugins.count_windows import CountWindows
 from slurm_sim_plugins.counts import Counts
 from slurm_sim_plugins.jobs import Job, Jobs, Run, Runs
 from slurm_sim_plugins.kernels import have_numba
-from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.plan import SchedulePlan, WindowPlan
 from slurm_sim_plugins.profile import Profile, RunEntry, earliest_start
+from slurm_sim_plugins.renamed import OldName
 from slurm_sim_plugins.tiers import Stay, Tiers
 
 _ORDER = attrgetter("_order")
@@ -35,7 +36,7 @@ class Situation(Counts):
     Attributes:
         tiers: which run is where, if the ExecutionType has tiers; then ``free`` and ``running``
             are those of the first tier. Else None.
-        places: which run is on which block, if the SelectType gives out blocks; then ``free`` counts
+        block_state: which run is on which block, if the SelectType gives out blocks; then ``free`` counts
             the processors of no block that is in use. Else None.
 
     What begins with an underscore is for the owner of the situation: the answers of the
@@ -44,16 +45,18 @@ class Situation(Counts):
     is all of it.
     """
 
-    __slots__ = ("_backfill_order", "_compiled", "_new_plan", "_unsaved", "places", "tiers")
+    __slots__ = ("_backfill_order", "_compiled", "_new_plan", "_unsaved", "block_state", "tiers")
 
     def __init__(self, total: int, *, now: float = 0.0, compiled: bool = False) -> None:
         super().__init__(total, now)
         self.tiers: Tiers | None = None
-        self.places: Places | None = None
+        self.block_state: BlockState | None = None
         self._unsaved: Callable[[Run], float] | None = None
         self._backfill_order: Callable[[list[Job]], list[Job]] | None = None
         self._compiled = compiled
         self._new_plan: Callable[[Any], SchedulePlan] = CountPlan
+
+    places = OldName("block_state")
 
     def reason(self, job: Job) -> str:
         """Why a job waits, in the words of ``squeue``; on a cluster with nodes as the last pass left it."""
@@ -197,9 +200,11 @@ class View(ReadOnly):
         return self._situation.tiers
 
     @property
-    def places(self) -> Places | None:
+    def block_state(self) -> BlockState | None:
         """Which run is on which block, if the SelectType gives out blocks; else None."""
-        return self._situation.places
+        return self._situation.block_state
+
+    places = OldName("block_state")
 
     @property
     def nodes(self) -> int:

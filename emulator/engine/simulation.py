@@ -58,7 +58,7 @@ class Simulation:
         compiled = find_spec("numba") is not None if kernels is None else kernels
         self._situation = SchedulingView(processors, compiled=compiled)
         self._hooks = Hooks(selection, config.dispatch)
-        kind = TIERS if self._hooks.tiered else BLOCKS if self._hooks.placed else PROCESSORS
+        kind = TIERS if self._hooks.tiered else BLOCKS if self._hooks.on_blocks else PROCESSORS
         check_hooks(selection, selection.infos, kind, "ideal")
         heap: list[Event] = []
         execution = Execution(self.table, config.preemption, kill_at_limit=config.kill_at_limit)
@@ -77,13 +77,13 @@ class Simulation:
             self._stays = apply.past
         check_tiers(selection, self._situation.tiers)
         room = RoomMaker(self._situation, self._hooks, apply, self._validate)
-        if self._hooks.placed:
-            from emulator.engine.placed import make_placed
-            from emulator.scheduling.placed_pass import PlacedPass, PlacedRoomMaker
+        if self._hooks.on_blocks:
+            from emulator.engine.blocks import make_block_parts
+            from emulator.scheduling.block_pass import BlockPass, BlockRoomMaker
 
-            make_pass = PlacedPass
-            apply, selector = make_placed(parts, self._situation, self._hooks, self._validate, selection)
-            room = PlacedRoomMaker(self._situation, self._hooks, apply, self._validate, selector=selector)
+            make_pass = BlockPass
+            apply, selector = make_block_parts(parts, self._situation, self._hooks, self._validate, selection)
+            room = BlockRoomMaker(self._situation, self._hooks, apply, self._validate, selector=selector)
         if self._hooks.preempt_candidates is not None and config.preemption.overhead:
             self._situation._unsaved = Unsaved(self._situation, self.table, execution, apply.delay).seconds
         planned = self._hooks.walltime_submit is not None or self._hooks.walltime_pending is not None

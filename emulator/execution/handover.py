@@ -61,7 +61,7 @@ class Handover:
         return self._delays.pop(index, 0)
 
 
-class PlacedHandover(Handover):
+class BlockHandover(Handover):
     """The same, where it is known which parts of the machine a checkpoint is written on.
 
     Attributes:

@@ -32,7 +32,7 @@ from slurm_sim_plugins.jobs import Jobs, Runs
 from slurm_sim_plugins.nodes import Mask
 from slurm_sim_plugins.plan import Entry, Place
 
-COUNTED = frozenset({"free", "head", "earliest_start", "free_at", "fair_start", "profile", "tiers", "places"})
+COUNTED = frozenset({"free", "head", "earliest_start", "free_at", "fair_start", "profile", "tiers", "block_state"})
 """What a view of counted processors has, and one of a cluster has not."""
 PATIENCE = 10_000
 """Decisions other than starts, over two for each entry of the queue, before a pass counts as stuck."""

@@ -208,7 +208,7 @@ class ClusterSituation(Situation):
         self._arrived = []
         self._backfill_order = None
         self._compiled = False
-        self.tiers = self.places = None
+        self.tiers = self.block_state = None
         self.changed = True
         self.moved()
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from emulator.hooks import FAILURES, Hooks
 from emulator.validate import Validator
+from slurm_sim_plugins.block_state import BlockState
 from slurm_sim_plugins.jobs import Job, Run
-from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.views import SelectView, Situation
 
 _set = object.__setattr__
@@ -18,15 +18,15 @@ class Selector:
     """The answers to ``select_nodes``.
 
     Args:
-        situation: the current state, with its places.
+        situation: the current state, with its blocks.
         hooks: the hook among them.
         validate: checks the answers.
     """
 
     def __init__(self, situation: Situation, hooks: Hooks, validate: Validator) -> None:
-        assert situation.places is not None, "the situation has no places"
+        assert situation.block_state is not None, "there are no blocks"
         self._situation = situation
-        self._places: Places = situation.places
+        self._block_state: BlockState = situation.block_state
         self._hooks = hooks
         self._validate = validate
         self._view = SelectView(situation)
@@ -41,9 +41,9 @@ class Selector:
             answer = self._hooks.select_nodes(view)  # type: ignore[misc]
         except FAILURES as error:
             self._hooks.fail("select_nodes", error, time=self._situation.now, job=job.id)
-        return None if answer is None else self._validate.block(answer, job, self._places, candidates, beside)
+        return None if answer is None else self._validate.block(answer, job, self._block_state, candidates, beside)
 
-    def place(self, job: Job) -> int:
+    def choose(self, job: Job) -> int:
         """A free block for a job that is being started; the start is refused if there is none."""
         block = self.find(job)
         if block is None:

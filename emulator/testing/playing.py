@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pluggy import PluginManager
 
 from emulator.hooks import Hooks
-from emulator.scheduling.placed_pass import PlacedPass, PlacedRoomMaker
+from emulator.scheduling.block_pass import BlockPass, BlockRoomMaker
 from emulator.scheduling.room import RoomMaker
 from emulator.scheduling.scheduling_pass import SchedulingPass
 from emulator.scheduling.selector import Selector
@@ -138,7 +138,7 @@ def _on_nodes(scheduler: Any, situation: Any, others: dict[str, Any], clock: str
 def _on_counts(scheduler: Any, scene: Scene, preempt: Any, backfill: Any, select: Any) -> Played:
     """A pass of the engine, which changes the scene."""
     described = {"SchedulerType": scheduler, "PreemptType": preempt, "BackfillType": backfill}
-    if scene.view.places is not None:
+    if scene.view.block_state is not None:
         described["SelectType"] = InBlocks if select is None else select
     plugins = {slot: fresh(plugin) for slot, plugin in described.items() if plugin is not None}
     if not any(hasattr(scheduler, hook) for hook in LOOPS):
@@ -179,9 +179,9 @@ def _passed(scene: Scene, hooks: Hooks) -> Played:
     of_all: Any = (scene.view, hooks, books, validate)
     kind: Any = SchedulingPass
     room = RoomMaker(*of_all)
-    if scene.view.places is not None:
+    if scene.view.block_state is not None:
         books.selector = selector = Selector(scene.view, hooks, validate)
-        kind, room = PlacedPass, PlacedRoomMaker(*of_all, selector=selector)
+        kind, room = BlockPass, BlockRoomMaker(*of_all, selector=selector)
         scene.choose_blocks(selector.find)
     elif scene.view.tiers is not None:
         kind = TieredPass
@@ -271,7 +271,7 @@ class _Books:
             idle = tiers.idle(tier)
             self._scene.start(job, tier, highest(idle, job.processors) if processors is None else processors, setup)
         else:
-            self._scene.start(job, block=self.selector.place(job) if where is None and self.selector else where)
+            self._scene.start(job, block=self.selector.choose(job) if where is None and self.selector else where)
         self.played.started.append(job.id)
 
     def preempt(self, run: Run, preemptor: Job, reason: str = "") -> None:

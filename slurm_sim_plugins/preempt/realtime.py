@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from math import fsum, log, log2
 from typing import ClassVar, Literal
 
+from slurm_sim_plugins.block_state import BlockState
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.hookspecs import hookimpl
 from slurm_sim_plugins.jobs import Run
-from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.processors import numbers
 from slurm_sim_plugins.realtime import NARROW, SHORT, Chosen, Thresholds, running_slowdown
 from slurm_sim_plugins.views import PreemptView
@@ -86,23 +86,23 @@ class Realtime:
 
     @hookimpl
     def preempt_candidates(self, view: PreemptView) -> Sequence[Run] | None:
-        if view.places is not None:
-            return self._on_cheapest_block(view, view.places)
+        if view.block_state is not None:
+            return self._on_cheapest_block(view, view.block_state)
         if view.preemptor in self._realtime:
             allowed = [run for run in view.running if self._allowed(run)]
             return sorted(allowed, key=lambda run: (self._cost(view, run) / run.processors, run.sequence))
         return None
 
-    def _on_cheapest_block(self, view: PreemptView, places: Places) -> list[Run] | None:
+    def _on_cheapest_block(self, view: PreemptView, block_state: BlockState) -> list[Run] | None:
         """The runs on the block that it is cheapest to clear."""
         preemptor = view.preemptor
         if preemptor not in self._realtime:
             return None
-        blocks, left = places.blocks, places.choices(preemptor)
+        blocks, left = block_state.blocks, block_state.choices(preemptor)
         largest = blocks.size_for(preemptor.processors)
         costs: list[tuple[float, int]] = []
         for run in view.running:
-            own = places.block_of(run.job)
+            own = block_state.block_of(run.job)
             assert own is not None, "it runs"
             if not self._allowed(run) or blocks.sizes[own] > largest:
                 left &= ~blocks.overlaps[own]
@@ -111,7 +111,7 @@ class Realtime:
         if not left:
             return None
         sums = {block: fsum([cost for cost, held in costs if held >> block & 1]) for block in numbers(left)}
-        return places.on(min(sums, key=lambda block: (sums[block], block)))
+        return block_state.on(min(sums, key=lambda block: (sums[block], block)))
 
     def _allowed(self, run: Run) -> bool:
         """Whether a run may be preempted at all."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable
 from typing import Any, ClassVar, Literal
 
+from slurm_sim_plugins.block_state import BlockState
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Reserve, Start, Wake
 from slurm_sim_plugins.hookspecs import hookimpl
 from slurm_sim_plugins.jobs import Job
-from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.plan import SchedulePlan
 from slurm_sim_plugins.realtime import NARROW, SHORT, Chosen, Thresholds, waiting_slowdown
 from slurm_sim_plugins.views import SchedulingView
@@ -57,7 +57,7 @@ class Realtime:
     """
 
     name: ClassVar[str] = "sched/realtime"
-    knows_places: ClassVar[bool] = True
+    knows_blocks: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -86,8 +86,8 @@ class Realtime:
 
     @hookimpl
     def schedule(self, view: SchedulingView) -> Decisions:
-        if view.counted and view.places is not None:
-            yield from self._on_blocks(view, view.places)
+        if view.counted and view.block_state is not None:
+            yield from self._on_blocks(view, view.block_state)
         else:
             yield from self._by_plan(view)
         if self._policy == "weighted":
@@ -160,22 +160,22 @@ class Realtime:
 
     # Blocks
 
-    def _on_blocks(self, view: SchedulingView, places: Places) -> Decisions:
+    def _on_blocks(self, view: SchedulingView, block_state: BlockState) -> Decisions:
         """One pass where the machine is given out in blocks."""
         urgent = self._urgent(view)
         if self._policy == "high_priority":
-            yield from self._in_turn(view, places, urgent)
+            yield from self._in_turn(view, block_state, urgent)
         else:
             for job in urgent:
-                if places.find(job) is not None or (yield MakeRoom(job, "late")):
+                if block_state.find(job) is not None or (yield MakeRoom(job, "late")):
                     yield Start(job)
         waiting = list(view.queue)
         if not set(urgent).intersection(waiting):
-            yield from self._in_turn(view, places, waiting)
+            yield from self._in_turn(view, block_state, waiting)
         elif self._batch_goes_on:
-            yield from self._in_turn(view, places, [job for job in waiting if job not in self._realtime])
+            yield from self._in_turn(view, block_state, [job for job in waiting if job not in self._realtime])
 
-    def _in_turn(self, view: SchedulingView, places: Places, jobs: Iterable[Job]) -> Decisions:
+    def _in_turn(self, view: SchedulingView, block_state: BlockState, jobs: Iterable[Job]) -> Decisions:
         """Start jobs in their order, and behind the first that finds no room those that do not delay it."""
         full = set()
         shadow: tuple[float, int] | None = None
@@ -183,16 +183,16 @@ class Realtime:
             ahead = shadow is not None and job.planned > view.until(shadow[0])
             beside = shadow[1] if shadow is not None and ahead else None
             # Where one job of a size finds no block, no other does.
-            asked = (places.choices(job), beside)
+            asked = (block_state.choices(job), beside)
             if asked in full:
                 continue
-            block = places.find(job, beside)
+            block = block_state.find(job, beside)
             if block is not None:
                 yield Start(job, where=block)
                 continue
             full.add(asked)
             if shadow is None and self._reserves:
-                shadow = places.earliest(job)
+                shadow = block_state.earliest(job)
                 yield Reserve(job, shadow[0])
 
 

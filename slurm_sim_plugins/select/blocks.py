@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from slurm_sim_plugins.block_state import BlockState, lowest
 from slurm_sim_plugins.blockfiles import read_blocks
 from slurm_sim_plugins.blocks import MIDPLANE, MIRA_MIDPLANES, MIRA_SIZES, Blocks, aligned, doubling_sizes
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.hookspecs import hookimpl
-from slurm_sim_plugins.places import Places, lowest
 from slurm_sim_plugins.processors import Processors, numbers
 from slurm_sim_plugins.views import SelectView
 
@@ -82,25 +82,25 @@ class InBlocks:
 
     @hookimpl
     def select_nodes(self, view: SelectView) -> int | None:
-        places = view.places
-        assert places is not None, "there are blocks"
-        wanted = places.choices(view.job)
+        block_state = view.block_state
+        assert block_state is not None, "there are blocks"
+        wanted = block_state.choices(view.job)
         if view.beside is not None:
-            wanted &= ~places.blocks.overlaps[view.beside]
-        if free := wanted & places.free:
-            return self._chosen(free, places, places.free)
+            wanted &= ~block_state.blocks.overlaps[view.beside]
+        if free := wanted & block_state.free:
+            return self._chosen(free, block_state, block_state.free)
         over = set()
         for run in view.candidates:
             over.add(run.job)
-            left = places.free_without(over)
+            left = block_state.free_without(over)
             if free := wanted & left:
-                return self._chosen(free, places, left)
+                return self._chosen(free, block_state, left)
         return None
 
-    def _chosen(self, free: Processors, places: Places, all_free: Processors) -> int:
+    def _chosen(self, free: Processors, block_state: BlockState, all_free: Processors) -> int:
         if self._choose == "first":
             return lowest(free)
-        overlaps = places.blocks.overlaps
+        overlaps = block_state.blocks.overlaps
         return min(numbers(free), key=lambda block: ((overlaps[block] & all_free).bit_count(), block))
 
 

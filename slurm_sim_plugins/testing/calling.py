@@ -249,12 +249,12 @@ def _select_nodes(scene: Scene, plugin: Any, asked: _Question) -> Call:
     job, beside = asked.preemptor(scene), asked.beside
     if (nodes := scene.nodes_for(job)) is not None:
         return {"view": nodes[0]}, nodes[1]
-    places = scene.view.places
-    if places is None:
+    block_state = scene.view.block_state
+    if block_state is None:
         raise ConfigurationError("blocks are asked for where there are some; say cluster(4, blocks=aligned(4, ...))")
     candidates = tuple(scene.run_of(each) for each in asked.jobs(scene, tuple))
     view = scene.show(SelectView, job=job, candidates=candidates, beside=beside)
-    return {"view": view}, lambda answer: answers.block(answer, job, places, candidates, beside)
+    return {"view": view}, lambda answer: answers.block(answer, job, block_state, candidates, beside)
 
 
 def _walltime_submit(scene: Scene, plugin: Any, asked: _Question) -> Call:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from slurm_sim_plugins.block_state import BlockState
 from slurm_sim_plugins.decisions import FIRST_TIER, Move
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.jobs import FIRST_PRIORITY, Job, JobFields, Run, new_jobs
-from slurm_sim_plugins.places import Places
 from slurm_sim_plugins.processors import Processors, in_words
 from slurm_sim_plugins.profile import RunEntry
 from slurm_sim_plugins.submission import Submission, submission_of_job
@@ -89,7 +89,7 @@ class Scene:
         if description.tiers:
             self.view.tiers = Tiers(self.view, description.tiers)
         if description.blocks is not None:
-            self.view.places = Places(self.view, description.blocks)
+            self.view.block_state = BlockState(self.view, description.blocks)
         self._behind: dict[Job, Run] = {}
         self._stays = 0
         self._set_the_scene(description, [self.jobs[each] for each in ids])
@@ -284,8 +284,8 @@ class Scene:
 
     def choose_blocks(self, choose: Callable[[Job, int | None], int | None] | None) -> None:
         """What chooses free blocks; None for the first one."""
-        if self.view.places is not None:
-            self.view.places._find = choose or self.view.places._first
+        if self.view.block_state is not None:
+            self.view.block_state._find = choose or self.view.block_state._first
 
     def rows(self) -> list[Row]:
         """What is drawn of each job; those that wait last, in the order of the queue."""
@@ -351,9 +351,9 @@ class Scene:
             insort(view._runs, entry)
         else:
             self._behind[job] = Run(float("inf"), self._sequence, job.processors, since, job)
-        if view.places is not None and block is not None:
-            view.free -= view.places.blocks.sizes[block] - job.processors
-            view.places._enter(block, view._runs[bisect_left(view._runs, (until, self._sequence))])
+        if view.block_state is not None and block is not None:
+            view.free -= view.block_state.blocks.sizes[block] - job.processors
+            view.block_state._enter(block, view._runs[bisect_left(view._runs, (until, self._sequence))])
         if view.tiers is not None:
             self._stays += 1
             stay = StayFields(job, self._stays, tier, where, since, since)
@@ -366,8 +366,8 @@ class Scene:
             del view._runs[bisect_left(view._runs, tuple(run))]
             view.free = view.free + run.processors
             view._reservation = None
-        if view.places is not None:
-            view.free += view.places.blocks.sizes[view.places._leave(run.job)] - run.processors
+        if view.block_state is not None:
+            view.free += view.block_state.blocks.sizes[view.block_state._leave(run.job)] - run.processors
         stay = view.tiers.stay(run.job) if view.tiers is not None else None
         if view.tiers is not None and stay is not None:
             view.tiers._leave(stay)

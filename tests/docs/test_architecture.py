@@ -19,7 +19,7 @@ SITUATION = {"free", "head", "_waiting", "_runs", "_arrived", "_reservation"}
 """Attributes of a situation that only engine/apply, and the queue that it keeps, may assign."""
 WRITERS = {
     "emulator/engine/apply.py",
-    "emulator/engine/apply_places.py",
+    "emulator/engine/apply_blocks.py",
     "emulator/engine/apply_tiers.py",
     "emulator/scheduling/queue.py",
     "slurm_sim_plugins/counts.py",
@@ -128,7 +128,7 @@ def test_public_names_are_pinned():
         "OutputError",
         "Partition",
         "PendingView",
-        "Places",
+        "BlockState",
         "Plan",
         "PluginError",
         "Preempt",

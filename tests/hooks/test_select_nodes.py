@@ -26,10 +26,10 @@ class Last:
 
     @hookimpl
     def select_nodes(self, view: SelectView) -> int | None:
-        places = view.places
-        assert places is not None
+        block_state = view.block_state
+        assert block_state is not None
         self.asked.append((view.now, view.job.id, tuple(run.job.id for run in view.candidates), view.beside))
-        free = places.choices(view.job) & places.free
+        free = block_state.choices(view.job) & block_state.free
         if view.beside is not None:
             free &= ~QUARTERS.overlaps[view.beside]
         return free.bit_length() - 1 if free else None
@@ -39,13 +39,13 @@ class InOrder:
     """Starts the queue in its order, without a word of where."""
 
     name: ClassVar[str] = "sched/in_order"
-    knows_places: ClassVar[bool] = True
+    knows_blocks: ClassVar[bool] = True
     blindly: ClassVar[bool] = False
 
     @hookimpl
     def schedule(self, view: SchedulingView) -> Any:
-        assert view.places is not None
-        while view.head is not None and (self.blindly or view.places.find(view.head) is not None):
+        assert view.block_state is not None
+        while view.head is not None and (self.blindly or view.block_state.find(view.head) is not None):
             yield Start(view.head)
 
 
@@ -129,7 +129,7 @@ def test_a_start_for_which_there_is_no_block_is_refused() -> None:
 
 
 def test_a_scheduler_that_counts_processors_is_refused() -> None:
-    counting = type("Counting", (InOrder,), {"name": "sched/counting", "knows_places": False})
+    counting = type("Counting", (InOrder,), {"name": "sched/counting", "knows_blocks": False})
     with pytest.raises(ConfigurationError, match="sched/counting counts free processors"):
         simulated(Last, counting)
 

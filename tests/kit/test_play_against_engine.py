@@ -63,10 +63,10 @@ class Replaying:
 
 def described(view: SchedulingView) -> Cluster:
     """The situation, as a test would write it."""
-    places = view.places
-    here = cluster(view.total, now=view.now, changed=view.changed, blocks=places.blocks if places else None)
+    block_state = view.block_state
+    here = cluster(view.total, now=view.now, changed=view.changed, blocks=block_state.blocks if block_state else None)
     for each in sorted(view.running, key=lambda run: run.sequence):
-        there = {"block": places.block_of(each.job)} if places else {}
+        there = {"block": block_state.block_of(each.job)} if block_state else {}
         here = here.running(spec(each.job), since=each.start, until=each.planned_end, **there)
     new = {each.id for each in view.newcomers}
     here = here.waiting(*(spec(each) for each in view.queue if each.id not in new))

@@ -15,7 +15,7 @@ from emulator.testing.invariants import check_invariants
 from slurm_sim_plugins.blocks import Blocks, aligned
 from slurm_sim_plugins.manager import Catalogue
 from slurm_sim_plugins.select.blocks import InBlocks
-from tests.builders.places import check_places
+from tests.builders.block_state import check_block_state
 
 from .realtime import Piece, Row, Rules, realtime
 
@@ -95,7 +95,7 @@ def simulated(rows: list[Row], blocks: Blocks, rules: Rules, **options: Any) -> 
         **options,
     )
     check_invariants(result, workload)
-    check_places(result.records, blocks)
+    check_block_state(result.records, blocks)
     return result
 
 

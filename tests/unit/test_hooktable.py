@@ -64,8 +64,8 @@ def schedule(view: Any) -> Generator[Any, Any, None]:
     for entry in waiting:
         if view.counted:
             fits = entry.processors <= view.free
-            where = None if view.places is None or not fits else view.places.find(entry)
-            fits = fits and (view.places is None or where is not None)
+            where = None if view.block_state is None or not fits else view.block_state.find(entry)
+            fits = fits and (view.block_state is None or where is not None)
         else:
             where = view.plan().now(entry).place
             fits = where is not None
@@ -84,7 +84,7 @@ def nothing() -> Generator[Any, Any, None]:
 
 PLUGINS = {
     "priority": recording("priority", {"priority_set": lambda view: [float(job.id) for job in view.to_set]}),
-    "sched": recording("sched", {"schedule": schedule, "backfill": lambda view: nothing()}, knows_places=True),
+    "sched": recording("sched", {"schedule": schedule, "backfill": lambda view: nothing()}, knows_blocks=True),
     "site_factor": recording("site_factor", {"site_factor": lambda view: [1 for _ in view.to_set]}),
     "job_submit": recording("job_submit", {"job_submit": lambda view: None}),
     "backfill": recording("backfill", {"backfill_candidates": lambda view: list(view.to_try)}),

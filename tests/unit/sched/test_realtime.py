@@ -28,7 +28,7 @@ from slurm_sim_plugins.realtime import Thresholds, running_slowdown, waiting_slo
 from slurm_sim_plugins.sched.realtime import Realtime
 from slurm_sim_plugins.select.blocks import InBlocks
 from slurm_sim_plugins.testing import call, cluster, job
-from tests.builders.places import check_places
+from tests.builders.block_state import check_block_state
 
 FOUR = aligned(4, (512, 1024, 2048))
 HOUR = 3600.0
@@ -107,7 +107,9 @@ def test_a_free_block_is_taken_before_anybody_is_preempted() -> None:
     played = play(Realtime, here.waiting(job(600, id=9, submit=0, limit=60, realtime=1)), preempt=Sacrifice)
     assert (played.preempted, played.started) == ([], [9])
     assert (
-        played.after.view.places.blocks.names[played.after.view.places.block_of(played.after.view.running[0].job)]
+        played.after.view.block_state.blocks.names[
+            played.after.view.block_state.block_of(played.after.view.running[0].job)
+        ]
         == "1024-2"
     )
 
@@ -161,7 +163,7 @@ def run(rows: list[tuple[Any, ...]], preemption: Preemption = JIT, processors: i
     options = {"scheduler": "sched/realtime", "preempt": "preempt/realtime", "select": "select/blocks"} | options
     result = simulate(workload, processors=processors, preemption=preemption, catalogue=Catalogue(), **options)
     check_invariants(result, workload)
-    check_places(result.records, InBlocks().blocks(processors))
+    check_block_state(result.records, InBlocks().blocks(processors))
     return result
 
 
@@ -297,7 +299,7 @@ def test_the_week_of_mira(traces: Path, policy: str, own: bool) -> None:
     )
     assert len(result.records) == 2147
     check_invariants(result, workload)
-    check_places(result.records, blocks)
+    check_block_state(result.records, blocks)
     quick = result.records.jobs["realtime"] == 1
     assert not result.records.jobs["requeues"][quick].any()
     assert bool(result.records.jobs["requeues"].any()) == (policy in ("preemptive", "weighted"))

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from emulator.engine.apply import Apply
-from emulator.execution.handover import PlacedHandover
+from emulator.execution.handover import BlockHandover
 from emulator.scheduling.selector import Selector
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.profile import RunEntry
 
 
-class PlacedApply(Apply):
+class BlockApply(Apply):
     """Changes the state, and knows on which block each run is.
 
     A run holds all nodes of its block. While the checkpoint of the run before is being
@@ -25,15 +25,15 @@ class PlacedApply(Apply):
         selector: chooses a block for a start that does not say where.
     """
 
-    _handover: PlacedHandover
+    _handover: BlockHandover
 
     def __init__(self, *args: Any, selector: Selector) -> None:
         super().__init__(*args)
-        assert self._situation.places is not None, "the situation has no places"
-        self._places = self._situation.places
-        self._blocks = self._places.blocks
+        assert self._situation.block_state is not None, "there are no blocks"
+        self._block_state = self._situation.block_state
+        self._blocks = self._block_state.blocks
         self._selector = selector
-        self._handover = PlacedHandover()
+        self._handover = BlockHandover()
         self._table.blocks = self._last_block = [-1] * len(self._table)
         self._table.block_names = self._blocks.names
 
@@ -47,16 +47,16 @@ class PlacedApply(Apply):
 
     def _occupy(self, job: Job, where: int | None) -> tuple[Any, ...]:
         """A run begins on a block of which nothing is in use."""
-        block = self._selector.place(job) if where is None else where
+        block = self._selector.choose(job) if where is None else where
         blocks = self._blocks
         entry = self._begin(job, blocks.sizes[block], self._handover.enter(job.index, blocks.takes[block], self.now))
-        self._places._enter(block, entry)
+        self._block_state._enter(block, entry)
         self._last_block[job.index] = block
         return entry, None, blocks.names[block]
 
     def preempt(self, run: Run, preemptor: Job, reason: str = "") -> None:
         """A run is ended by preemption; what checkpoint is to be written, is written on its block."""
-        block = self._places._of[run.job]
+        block = self._block_state._of[run.job]
         self._handover.leaving = self._blocks.takes[block]
         super().preempt(run, preemptor, reason)
         self._table.past_blocks.append(block)
@@ -64,11 +64,11 @@ class PlacedApply(Apply):
     def _leave(self, index: int) -> RunEntry:
         """A run leaves its block."""
         entry = super()._leave(index)
-        block = self._places._leave(entry[4])
+        block = self._block_state._leave(entry[4])
         self._situation.free = self.free = self.free + self._blocks.sizes[block] - entry[2]
         return entry
 
     def _replanned(self, index: int, entry: RunEntry) -> None:
         """A run is planned to end at another time."""
         super()._replanned(index, entry)
-        self._places._replan(entry)
+        self._block_state._replan(entry)

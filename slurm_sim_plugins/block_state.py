@@ -1,4 +1,4 @@
-"""Places: which job runs where on a machine that is given out in blocks.
+"""Which job runs on which block on a machine that is given out in blocks.
 
 Where the plugin in the SelectType slot gives out blocks, a run has one of them, and all of
 it. A block is known by its number in :class:`~slurm_sim_plugins.blocks.Blocks`; a set of
@@ -18,7 +18,7 @@ from slurm_sim_plugins.profile import RunEntry
 Find = Callable[[Job, int | None], int | None]
 
 
-class Places:
+class BlockState:
     """Which blocks are in use, and by whom; follows the situation and cannot be changed.
 
     Args:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from emulator.engine.apply_places import PlacedApply
+from emulator.engine.apply_blocks import BlockApply
 from emulator.scheduling.selector import Selector
+from slurm_sim_plugins.block_state import BlockState
 from slurm_sim_plugins.blocks import Blocks
 from slurm_sim_plugins.errors import ConfigurationError, PluginError
-from slurm_sim_plugins.places import Places
+from slurm_sim_plugins.renamed import stated
 
 if TYPE_CHECKING:
     from emulator.hooks import Hooks
@@ -17,20 +18,20 @@ if TYPE_CHECKING:
     from slurm_sim_plugins.views import Situation
 
 
-def make_placed(
+def make_block_parts(
     parts: tuple[Any, ...], situation: Situation, hooks: Hooks, validate: Validator, selection: Selection
-) -> tuple[PlacedApply, Selector]:
-    """Give the situation its places, and make what changes it and what chooses blocks.
+) -> tuple[BlockApply, Selector]:
+    """Give the situation the state of its blocks, and make what changes it and what chooses blocks.
 
     Raises:
         ConfigurationError: plugins that cannot go together, or a machine that has no such blocks.
         PluginError: blocks that are none.
     """
     _check_companions(hooks, selection)
-    situation.places = places = Places(situation, blocks_of(selection, situation.total))
+    situation.block_state = block_state = BlockState(situation, blocks_of(selection, situation.total))
     selector = Selector(situation, hooks, validate)
-    places._find = selector.find
-    return PlacedApply(*parts, selector=selector), selector
+    block_state._find = selector.find
+    return BlockApply(*parts, selector=selector), selector
 
 
 def blocks_of(selection: Selection, processors: int) -> Blocks:
@@ -61,8 +62,8 @@ def _check_companions(hooks: Hooks, selection: Selection) -> None:
             "leave one of them out"
         )
     scheduler = selection.slots["SchedulerType"]
-    if not getattr(selection.plugins[scheduler], "knows_places", False):
+    if not stated(selection.plugins[scheduler], "knows_blocks", old="knows_places", default=False):
         raise ConfigurationError(
             f"{scheduler} counts free processors, and {select} gives the machine out in blocks, of which none may be "
-            "free; take SchedulerType=sched/realtime, or one whose class says knows_places = True"
+            "free; take SchedulerType=sched/realtime, or one whose class says knows_blocks = True"
         )

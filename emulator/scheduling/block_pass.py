@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from emulator.engine.apply_places import PlacedApply
+from emulator.engine.apply_blocks import BlockApply
 from emulator.scheduling.room import RoomMaker
 from emulator.scheduling.scheduling_pass import SchedulingPass
 from emulator.scheduling.selector import Selector
@@ -12,16 +12,16 @@ from slurm_sim_plugins.decisions import Decision, Start
 from slurm_sim_plugins.jobs import Job
 
 
-class PlacedPass(SchedulingPass):
+class BlockPass(SchedulingPass):
     """Runs passes whose starts may say on which block.
 
     A run may outlive its planned end by what it waited for a checkpoint to be written.
 
     Args:
-        args, options: as :class:`SchedulingPass`, with an ``apply`` that knows places.
+        args, options: as :class:`SchedulingPass`, with an ``apply`` that knows blocks.
     """
 
-    _apply: PlacedApply
+    _apply: BlockApply
 
     def _check_and_apply(self, decision: Decision) -> bool | None:
         if not isinstance(decision, Start):
@@ -31,7 +31,7 @@ class PlacedPass(SchedulingPass):
         return None
 
 
-class PlacedRoomMaker(RoomMaker):
+class BlockRoomMaker(RoomMaker):
     """Makes room on one block: the plugin in the SelectType slot says on which of those that the candidates hold.
 
     Args:
@@ -51,9 +51,9 @@ class PlacedRoomMaker(RoomMaker):
         block = self._selector.find(job, candidates=candidates) if candidates else None
         if block is None:
             return False
-        places = self._situation.places
-        assert places is not None, "there are blocks"
-        held = {run.job for run in places.on(block)}
+        block_state = self._situation.block_state
+        assert block_state is not None, "there are blocks"
+        held = {run.job for run in block_state.on(block)}
         for run in candidates:
             if run.job in held:
                 self._apply.preempt(run, job, reason)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from slurm_sim_plugins.blocks import Blocks
 
 
-def check_places(records: Records, blocks: Blocks) -> None:
+def check_block_state(records: Records, blocks: Blocks) -> None:
     """Check the blocks of all runs.
 
     Each is of the smallest size that holds the job. What ends at an instant makes room for

@@ -1,0 +1,61 @@
+"""Names that have changed: for one version the old ones work, with a warning that says the new one."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+
+def warn(old: str, new: str, depth: int = 1) -> None:
+    """Say that a name has changed.
+
+    Args:
+        old: the name that was used.
+        new: the name that it has now.
+        depth: how many callers lie between the caller of this function and the code that used the old name.
+    """
+    message = f"{old} is now {new}; the next version does not know the old name"
+    warnings.warn(message, DeprecationWarning, stacklevel=depth + 2)
+
+
+def names(module: str, **new: str) -> Callable[[str], Any]:
+    """A ``__getattr__`` for a module some names of which have changed.
+
+    Args:
+        module: its ``__name__``.
+        new: the new names by the old ones.
+    """
+
+    def find(name: str) -> Any:
+        if name not in new:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        warn(f"{module}.{name}", f"{module}.{new[name]}")
+        return getattr(sys.modules[module], new[name])
+
+    return find
+
+
+class OldName:
+    """An attribute under the name that it had; ``places = OldName("block_state")`` in a class."""
+
+    def __init__(self, new: str) -> None:
+        self._new = new
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._old = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        warn(f"{owner.__name__}.{self._old}", f"{owner.__name__}.{self._new}")
+        return getattr(instance, self._new)
+
+
+def stated(plugin: Any, new: str, old: str, default: Any) -> Any:
+    """What a plugin says of itself in an attribute, which may have the old name."""
+    if not hasattr(plugin, new) and hasattr(plugin, old):
+        warn(f"{type(plugin).__name__}.{old}", new)
+        return getattr(plugin, old)
+    return getattr(plugin, new, default)

@@ -1,0 +1,53 @@
+"""Old names work for one version, with a warning that says the new one."""
+
+from __future__ import annotations
+
+import pytest
+
+import slurm_sim_plugins
+from slurm_sim_plugins.blocks import aligned
+from slurm_sim_plugins.renamed import OldName, names, stated
+from slurm_sim_plugins.testing import Scene, cluster
+from slurm_sim_plugins.views import PriorityView
+
+CLASSES = {"Places": "BlockState"}
+ATTRIBUTES = {"places": "block_state"}
+
+
+@pytest.mark.parametrize(("old", "new"), CLASSES.items())
+def test_a_class_has_its_old_name(old, new):
+    with pytest.warns(DeprecationWarning, match=f"slurm_sim_plugins.{old} is now slurm_sim_plugins.{new};") as seen:
+        assert getattr(slurm_sim_plugins, old) is getattr(slurm_sim_plugins, new)
+    assert seen[0].filename == __file__
+
+
+def test_a_class_can_be_imported_under_its_old_name():
+    with pytest.warns(DeprecationWarning, match="BlockState") as seen:
+        from slurm_sim_plugins import Places
+    assert Places is slurm_sim_plugins.BlockState
+    assert seen[0].filename == __file__
+
+
+@pytest.mark.parametrize(("old", "new"), ATTRIBUTES.items())
+def test_an_attribute_of_a_view_has_its_old_name(old, new):
+    state = Scene(cluster(2048, blocks=aligned(4, (512, 1024, 2048)))).view
+    for view in (state, PriorityView(state)):
+        with pytest.warns(DeprecationWarning, match=rf"\.{old} is now \w+\.{new};") as seen:
+            assert getattr(view, old) is getattr(view, new)
+        assert seen[0].filename == __file__
+
+
+def test_what_a_plugin_says_of_itself_has_its_old_name():
+    with pytest.warns(DeprecationWarning, match="Mine.knows_places is now knows_blocks"):
+        assert stated(type("Mine", (), {"knows_places": 1})(), "knows_blocks", old="knows_places", default=0) == 1
+    assert stated(object(), "knows_blocks", old="knows_places", default=0) == 0
+    both = type("Both", (), {"knows_places": 1, "knows_blocks": 2})()
+    assert stated(both, "knows_blocks", old="knows_places", default=0) == 2
+
+
+def test_a_name_that_never_was_is_no_attribute():
+    with pytest.raises(AttributeError, match="module 'slurm_sim_plugins' has no attribute 'Nothing'"):
+        _ = slurm_sim_plugins.Nothing
+    with pytest.raises(AttributeError, match="no attribute 'x'"):
+        names("m", y="z")("x")
+    assert isinstance(vars(slurm_sim_plugins.View)["places"], OldName)
