@@ -165,7 +165,9 @@ class Policies:
     def over(self, job: ControlledJob) -> None:
         """A job has left for good."""
         self._situation.moved()
-        job.seen = None
+        if job.seen is not None:
+            self._jobs.jobs.pop(job.seen.index, None)
+            job.seen = None
 
     def reordered(self) -> None:
         """What orders the jobs may have changed: priorities, tiers, limits."""

@@ -27,10 +27,22 @@ def _derived(value: Callable[[Any], Any]) -> Any:
 
 
 class SeenJobs(Mapping[str, Sequence[Any] | None]):
-    """All jobs that were seen; their facts as columns, by name, in the order of their indices."""
+    """The jobs that are not over, as plugins see them; their facts as columns, by name.
+
+    Attributes:
+        jobs: by index; a log has hundreds of thousands, so that those that are over are let go of.
+        seen: how many jobs were seen so far.
+    """
 
     def __init__(self) -> None:
-        self.jobs: list[SeenJob] = []
+        self.jobs: dict[int, SeenJob] = {}
+        self.seen = 0
+
+    def add(self, job: SeenJob) -> int:
+        """Take a job in; its index."""
+        index, self.seen = self.seen, self.seen + 1
+        self.jobs[index] = job
+        return index
 
     def __getitem__(self, name: str) -> Sequence[Any] | None:
         return Column(self.jobs, name) if name in FACTS else None
@@ -43,14 +55,14 @@ class SeenJobs(Mapping[str, Sequence[Any] | None]):
 
 
 class Column(Sequence[Any]):
-    """One fact of all jobs.
+    """One fact of the jobs that are not over.
 
     Args:
-        jobs: the jobs; the column grows with them.
+        jobs: the jobs by index; the column changes with them.
         name: of the fact.
     """
 
-    def __init__(self, jobs: Sequence[Job], name: str) -> None:
+    def __init__(self, jobs: Mapping[int, Job], name: str) -> None:
         self._jobs = jobs
         self._name = name
 
@@ -70,7 +82,7 @@ class SeenJob(Job):
 
     Args:
         of: the job.
-        jobs: those that were seen before it; it is one more.
+        jobs: those that were seen before it, and are not over; it is one more.
         cluster: where it runs.
     """
 
@@ -87,9 +99,8 @@ class SeenJob(Job):
         _set(self, "_of", of)
         _set(self, "_cluster", cluster)
         _set(self, "id", of.id)
-        _set(self, "index", len(jobs.jobs))
+        _set(self, "index", jobs.add(self))
         _set(self, "_facts", jobs)
-        jobs.jobs.append(self)
         _set(self, "submit", of.request.submit)
         _set(self, "processors", of.options.cpus)
         _set(self, "answered", ())
@@ -108,6 +119,11 @@ class SeenJob(Job):
             "partition": of.partitions[0].name,
         }
         return int(options.requeue is not False) if name == "requeue" else facts.get(name) or None
+
+    @property
+    def account(self) -> str | None:
+        """The account on whose behalf, or None."""
+        return self._of.options.account or None
 
     queued = shown("submitted", Job.queued.__doc__ or "")
     eligible = shown("eligible", Job.eligible.__doc__ or "")
