@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from typing import Any, Literal
 
 Kind = Literal[
-    "submission", "command", "wake", "pass", "work done", "limit", "ended at limit", "graces", "written", "over",
+    "submission", "command", "wake", "due", "pass", "work done", "limit", "ended at limit", "graces", "written", "over",
     "deadline", "sweep", "main", "backfill", "period", "renewal", "slice",
 ]  # fmt: skip
 """Of an event, or of a tick; :class:`~emulator.engine.controller.Controller` says what each does."""

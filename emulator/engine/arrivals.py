@@ -62,6 +62,10 @@ class Arrivals(Part):
         self._set_first_priority(jobs[0])
         for job in jobs:
             job.priority, job.fixed_priority = jobs[0].priority, jobs[0].fixed_priority
+            if not self.ideal:
+                # sbatch adds to the second that its clock shows.
+                job.begin = self.cluster.whole(job.begin)
+                job.deadline = self.cluster.whole(job.deadline) if job.deadline < UNLIMITED else UNLIMITED
             job.reason = first_reason(job, self.cluster, self.reservations)
             self.cluster.submit(job)
             for dependency in job.options.dependencies:
@@ -73,9 +77,9 @@ class Arrivals(Part):
             self.changes.arrived += jobs
         self._passes.arrived(jobs)
         if jobs[0].begin > self.cluster.now:
-            self.agenda.at(jobs[0].begin, "wake")
+            self.agenda.at(jobs[0].begin, "due")
         if self.parameters.bf_min_age_reserve:
-            self.agenda.at(max(jobs[0].begin, self.cluster.now) + self.parameters.bf_min_age_reserve, "wake")
+            self.agenda.at(max(jobs[0].begin, self.cluster.now) + self.parameters.bf_min_age_reserve, "due")
         self._passes.request_for_submission()
 
     def _admit(self, jobs: list[Job]) -> None:
@@ -110,9 +114,9 @@ class Arrivals(Part):
             self.policies.set_priorities([job], new=True)
 
     def watch_deadline(self, job: Job) -> None:
-        """Look at a job when it cannot be over by its deadline any more: at the next tick, or at its first pass."""
+        """Look at a job when it cannot be over by its deadline any more: at the next tick, or at once."""
         if job.deadline < UNLIMITED:
-            self.agenda.at(max(job.last_start + 1, self.cluster.now + self.timing.submit_lag), "deadline", job.id)
+            self.agenda.at(max(job.last_start + 1, self.cluster.now), "deadline", job.id)
 
     def too_late(self, number: int) -> None:
         """A job that still waits is given up (observation K2)."""
@@ -126,6 +130,6 @@ class Arrivals(Part):
         if dependency.delay:
             other = self.cluster.jobs.get(dependency.job)
             if other is not None and other.runs:
-                self.agenda.at(max(self.cluster.now, other.runs[0].start + dependency.delay), "wake")
+                self.agenda.at(max(self.cluster.now, other.runs[0].start + dependency.delay), "due")
             else:
                 self.delays.setdefault(dependency.job, set()).add(dependency.delay)

@@ -155,6 +155,7 @@ class Controller(Part):
             "over": self.endings.over,
             "slice": self.stints.slice,
             "wake": self.passes.wake,
+            "due": self.passes.due,
             "pass": self.passes.main,
             "main": self.passes.interval,
             "backfill": self.passes.backfill,

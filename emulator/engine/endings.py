@@ -196,7 +196,7 @@ class Endings(Part):
         if self.passes.passing and job.begin <= self.cluster.now:
             self.passes.refresh()
         else:
-            self.agenda.at(job.begin, "wake")
+            self.agenda.at(job.begin, "due")
         self.arrivals.watch_deadline(job)
 
     def sent_back(self, job: Job, left: float) -> None:

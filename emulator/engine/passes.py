@@ -48,7 +48,7 @@ class Passes(Part):
         self.main_at: float | None = None
         # The last pass before the first submission: half a delay ago, for want of better knowledge.
         self._last_main = -self.parameters.batch_sched_delay / 2
-        self.passing = False
+        self.passing = self._full = False
         self.next_end = math.inf
         self.before_pass: Callable[[], None] | None = None
         self._looked, self._submitted = -1, list[list[Job]]()
@@ -82,6 +82,12 @@ class Passes(Part):
         self.moved()
         self.request(self.cluster.now)
 
+    def due(self) -> None:
+        """A job may start from now on, which Slurm finds out at its next pass."""
+        self.moved()
+        if self.ideal:
+            self.request(self.cluster.now)
+
     def wake_at(self, *times: float) -> None:
         """Have the queue looked at again at some times to come."""
         for at in times:
@@ -103,9 +109,10 @@ class Passes(Part):
             self.agenda.at(at, "pass", at, rank=Rank.PASS if self.ideal else Rank.OTHER)
 
     def interval(self) -> None:
-        """The interval of the main loop is over."""
+        """The interval of the main loop is over: the pass that follows goes over the whole queue."""
         self._ask_plugins()
         if self._news("main"):
+            self._full = True
             self.request(self.cluster.now)
 
     def calculate(self) -> None:
@@ -139,13 +146,16 @@ class Passes(Part):
         if self._news("main", idle_renewals=False):
             self.passing = self.ideal and self.scheduler.has_main_loop
             only_submitted = self.version - len(self._submitted) == self._looked
-            self.scheduler.run([job for jobs in self._submitted for job in jobs] if only_submitted else None)
+            submitted = [job for jobs in self._submitted for job in jobs] if only_submitted else None
+            if not self.scheduler.run(submitted, self._full) and not self.ideal:
+                # The next pass over the whole queue has something to find.
+                before = (-1, *before[1:])
             self.passing = False
             if not self.bf_interval:
                 self.scheduler.backfill()
         if self.bf_interval and self.ideal and "backfill" in self.loops:
             self.backfill()
-        self._seen["main"] = before
+        self._seen["main"], self._full = before, False
         self._looked, self._submitted = self.version, []
         self.telling.passed()
 

@@ -22,14 +22,14 @@ from emulator.engine.part import Part
 from emulator.engine.passes import Passes
 from emulator.limits.limit_reasons import FADING, REASONS
 from emulator.scheduling.controls import Controls
-from emulator.scheduling.job_mgr import partition_reason
+from emulator.scheduling.job_mgr import REFUSALS, partition_reason
 from emulator.scheduling.preempt import victims
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.run import YEAR, State
-from emulator.state.wants import BAD_CONSTRAINTS, TOO_MUCH_MEMORY
+from emulator.state.wants import BAD_CONSTRAINTS
 
-NEVER = ("PartitionTimeLimit", "PartitionNodeLimit", "PartitionDown", BAD_CONSTRAINTS, TOO_MUCH_MEMORY)
+NEVER = (*REFUSALS, "PartitionDown", BAD_CONSTRAINTS)
 """Reasons of jobs that no end of another helps."""
 SETTLED = 3
 """Periods until priorities that are settled are known everywhere: a classic share knows its parent's usage late."""

@@ -52,7 +52,7 @@ class Starts(Part):
         self.passes.scheduler.started(job)
         self.passes.moved()
         for delay in self.arrivals.delays.pop(job.id, ()):
-            self.agenda.at(now + delay, "wake")
+            self.agenda.at(now + delay, "due")
         if self.ideal and self.parameters.preempt_exempt_time:
             # Under Slurm's clock a tick finds that it may be preempted.
             self.agenda.at(now + self.parameters.preempt_exempt_time, "wake")

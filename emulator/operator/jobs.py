@@ -77,7 +77,7 @@ def change(job: Job, options: BatchOptions, controller: Controller) -> None:
     job.time_min, job.lifted, job.entries = changed.time_min, changed.lifted, ()
     if options.begin != before.begin:
         job.begin = changed.begin
-        controller.passes.wake_at(job.begin)
+        controller.agenda.at(max(job.begin, controller.cluster.now), "due")
     if options.deadline != before.deadline:
         job.deadline = changed.deadline
         controller.arrivals.watch_deadline(job)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from emulator.scheduling.dependency import Met, dependencies_met
-from emulator.scheduling.job_mgr import partition_reason
+from emulator.scheduling.job_mgr import REFUSALS, partition_reason
 from emulator.scheduling.reasons import reason_of_nodes
 from emulator.state.cluster import Cluster
 from emulator.state.job import RESOURCES, Job
 from emulator.state.partition import Partition
 from emulator.state.reservation import Reservations
 from emulator.state.run import State
-from emulator.state.wants import BAD_CONSTRAINTS, TOO_MUCH_MEMORY
+from emulator.state.wants import BAD_CONSTRAINTS, PARTITION_CONFIG
 
 Pair = tuple[Job, Partition]
 
@@ -52,7 +52,8 @@ def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     """What a job shows that was just submitted, before it is tried."""
     refresh(job, cluster, reservations)
     if job.reason != "None":
-        return job.reason
+        # Which bound it is, only a pass says.
+        return PARTITION_CONFIG if job.reason in REFUSALS else job.reason
     limited = cluster.accounting.obstacle(job) if cluster.accounting is not None else ""
     if limited:
         return limited
@@ -75,10 +76,7 @@ OBSTACLES = (
     "Reservation",
     "ReservationDeleted",
 )
-BOUNDS = (
-    *("PartitionDown", "PartitionInactive", "PartitionTimeLimit", "PartitionNodeLimit"),
-    *(BAD_CONSTRAINTS, TOO_MUCH_MEMORY),
-)
+BOUNDS = ("PartitionDown", "PartitionInactive", BAD_CONSTRAINTS, *REFUSALS)
 
 
 def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:

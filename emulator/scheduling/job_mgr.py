@@ -8,7 +8,7 @@ from dataclasses import replace
 from emulator.state.cluster import Cluster
 from emulator.state.job import NOTHING, Job
 from emulator.state.partition import Partition
-from emulator.state.wants import BAD_CONSTRAINTS, TOO_MUCH_MEMORY, want_of
+from emulator.state.wants import BAD_CONSTRAINTS, PARTITION_CONFIG, PARTITION_NODES, TOO_MUCH_MEMORY, want_of
 from emulator.workload.request import UNLIMITED, JobRequest, RejectedError
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.decisions import Plan
@@ -17,9 +17,12 @@ from slurm_sim_plugins.nodes import Want
 MINUTE = 60.0
 NOT_AVAILABLE = "Requested node configuration is not available"
 NOT_ENOUGH_MEMORY = "Memory specification can not be satisfied"
+PARTITION_TIME = "PartitionTimeLimit"
+TIME_MIN_INVALID = "Invalid time-min specification (exceeds job's time or other limits)"
 REFUSALS = {
-    "PartitionTimeLimit": "Requested time limit is invalid (missing or exceeds some limit)",
-    "PartitionNodeLimit": "Node count specification invalid",
+    PARTITION_TIME: "Requested time limit is invalid (missing or exceeds some limit)",
+    PARTITION_CONFIG: "More processors requested than permitted",
+    PARTITION_NODES: "Node count specification invalid",
     TOO_MUCH_MEMORY: "Memory required by task is not available",
 }
 """What a submission beyond a partition's bounds is told, by the reason that it would wait with; the first counts."""
@@ -37,12 +40,9 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
     alike = cluster.classes.setdefault(_alike(request.options, lifted), len(cluster.classes))
     wants = {partition.name: _known_want(alike, request, partition, cluster, lifted) for partition in partitions}
     _check_licenses(request, cluster)
-    if cluster.parameters.ignore_constraint_validation and request.options.constraint:
+    unchecked = cluster.parameters.ignore_constraint_validation and bool(request.options.constraint)
+    if unchecked:
         _without_nodes(alike, wants, partitions, cluster)
-    elif not any(_fits_empty(alike, wants[partition.name], partition, cluster) for partition in partitions):
-        memory = int(cluster.machine.memory.max(initial=0))
-        too_much = all(want.memory_per_node > memory for want in wants.values())
-        raise RejectedError(f"{NOT_ENOUGH_MEMORY}\n{NOT_AVAILABLE}" if too_much else NOT_AVAILABLE)
     soft = cluster.parameters.time_min_as_soft_limit
     time_min = _minutes(request.options.time_min) if request.options.time_min is not None else None
     partitions = sorted(partitions, key=lambda partition: -partition.tier)
@@ -60,7 +60,15 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
         alike=alike,
         lifted=lifted,
     )
-    _check_limits(job, partitions, cluster)
+    _check_times(job, partitions)
+    reasons = [partition_reason(job, partition) for partition in partitions]
+    _check_limits(reasons, cluster)
+    # Whether there are nodes for a job that its only partition bars, Slurm does not ask.
+    unchecked = unchecked or (len(reasons) == 1 and reasons[0] in REFUSALS)
+    if not unchecked and not any(_fits_empty(alike, wants[one.name], one, cluster) for one in partitions):
+        memory = int(cluster.machine.memory.max(initial=0))
+        too_much = all(want.memory_per_node > memory for want in wants.values())
+        raise RejectedError(f"{NOT_ENOUGH_MEMORY}\n{NOT_AVAILABLE}" if too_much else NOT_AVAILABLE)
     if request.options.held:
         job.held_by = "JobHeldUser"
     job.begin = cluster.now + (request.options.begin or 0.0)
@@ -118,13 +126,13 @@ def partition_reason(job: Job, partition: Partition) -> str | None:
     limit = job.time_min if job.time_min is not None else job.limit
     lifted = job.lifted
     if limit > partition.max_time and job.options.time_limit is not None and "PARTITIONTIMELIMIT" not in lifted:
-        return "PartitionTimeLimit"
+        return PARTITION_TIME
     most = partition.max_nodes
-    if most is not None and want.min_nodes > most and "PARTITIONMAXNODES" not in lifted:
-        return "PartitionNodeLimit"
+    if most is not None and max(want.min_nodes, want.most_nodes or 0) > most and "PARTITIONMAXNODES" not in lifted:
+        return PARTITION_NODES
     most = want.most_nodes
     if most is not None and most < partition.min_nodes and "PARTITIONMINNODES" not in lifted:
-        return "PartitionNodeLimit"
+        return PARTITION_NODES
     return None
 
 
@@ -213,10 +221,16 @@ def _minutes(seconds: float) -> float:
     return seconds if seconds == UNLIMITED else math.ceil(seconds / MINUTE) * MINUTE
 
 
-def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> None:
+def _check_times(job: Job, partitions: list[Partition]) -> None:
+    """Refuse a least limit that is beyond those of all partitions, or the job's own."""
+    longest = max(partition.max_time for partition in partitions)
+    if job.time_min is not None and "PARTITIONTIMELIMIT" not in job.lifted and job.time_min > min(longest, job.limit):
+        raise RejectedError(TIME_MIN_INVALID)
+
+
+def _check_limits(reasons: list[str | None], cluster: Cluster) -> None:
     """EnforcePartLimits: refuse what no (ANY) or not every (ALL, YES) partition would take."""
     enforce = cluster.parameters.enforce_part_limits
-    reasons = [partition_reason(job, partition) for partition in partitions]
     exceeded = [reason for reason in reasons if reason in REFUSALS]
-    if exceeded and (enforce in ("ALL", "YES") or (enforce == "ANY" and len(exceeded) == len(partitions))):
+    if exceeded and (enforce in ("ALL", "YES") or (enforce == "ANY" and len(exceeded) == len(reasons))):
         raise RejectedError(next(words for reason, words in REFUSALS.items() if reason in exceeded))

@@ -9,7 +9,6 @@ Q7, B2, B4, P2.)
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.entries import still_waits
@@ -18,15 +17,19 @@ from emulator.scheduling.preempt import license_victims, victims
 from emulator.scheduling.reasons import reason_of_nodes
 from emulator.state.cluster import Cluster
 from emulator.state.job import NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job
-from emulator.state.order import Pair, Rank
+from emulator.state.order import Rank
 from emulator.state.partition import Partition
 from emulator.state.run import State
 from slurm_sim_plugins.nodes import Allocation, Mask
 
 
-def schedule(cluster: Cluster, controls: Controls) -> None:
-    """Make one pass."""
-    _Pass(cluster, controls).run()
+def schedule(cluster: Cluster, controls: Controls, full: bool = False) -> bool:
+    """Make one pass, over so many jobs as ``default_queue_depth`` says or, if ``full``, over the whole queue.
+
+    Returns:
+        Whether no job was left out for that bound.
+    """
+    return _Pass(cluster, controls).run(full)
 
 
 class _Pass:
@@ -36,24 +39,45 @@ class _Pass:
         self._failed: set[tuple[str, str]] = set()
         self._kept = cluster.no_nodes()
         self._tried: Counter[str] = Counter()
+        self._arrays: dict[tuple[int, str, str], Job] = {}
         self._started = 0
         self._licenses: set[str] = set()
 
-    def run(self) -> None:
-        parameters = self._cluster.parameters
-        pairs = self._cluster.order.pairs()[: parameters.default_queue_depth + 1]
-        for rank, job, partition in pairs:
-            if not still_waits(job, self._cluster) or self._over_depth(partition):
+    def run(self, full: bool) -> bool:
+        parameters, pairs = self._cluster.parameters, self._cluster.order.pairs()
+        left = len(pairs) if full else parameters.default_queue_depth + 1
+        for place, (rank, job, partition) in enumerate(pairs):
+            if not self._takes(job, partition):
                 continue
+            if not left:
+                return False
+            left -= 1
             if (partition.name, job.options.reservation) in self._failed:
                 self._behind(job)
-                continue
-            self._try(job, partition)
+            else:
+                self._try(job, partition)
+            if job.request.array is not None and job.state is State.PENDING:
+                self._arrays[job.request.array, partition.name, job.options.reservation] = job
             if parameters.sched_max_job_start and self._started_enough(job):
-                return
+                break
             if self._nobody_more():
-                self._tell_those_behind(rank, pairs)
-                return
+                self._tell_those_behind(rank, pairs[min(place + left, len(pairs) - 1)][0])
+                break
+        return True
+
+    def _takes(self, job: Job, partition: Partition) -> bool:
+        """Whether a job counts: not one that its partition bars, nor one of an array of which another did not start."""
+        if not still_waits(job, self._cluster):
+            return False
+        refused = self._arrays.get((job.request.array or 0, partition.name, job.options.reservation))
+        if refused is not None:
+            job.reason = refused.reason
+            return False
+        reason = partition_reason(job, partition)
+        if reason is not None:
+            job.reason = reason
+            return False
+        return not self._over_depth(partition)
 
     def _started_enough(self, tried: Job) -> bool:
         """Whether no more jobs may be started in this pass."""
@@ -64,9 +88,9 @@ class _Pass:
         """Whether all entries that follow are behind one for which their partition is kept."""
         return self._cluster.order.kinds() <= self._failed and not self._cluster.parameters.partition_job_depth
 
-    def _tell_those_behind(self, rank: Rank, pairs: Sequence[Pair]) -> None:
+    def _tell_those_behind(self, rank: Rank, last: Rank) -> None:
         for job in list(self._cluster.untold.values()):
-            behind = any(rank < other <= pairs[-1][0] for other in self._cluster.order.ranks(job))
+            behind = any(rank < other <= last for other in self._cluster.order.ranks(job))
             if behind and still_waits(job, self._cluster):
                 self._behind(job)
 
@@ -84,10 +108,6 @@ class _Pass:
 
     def _try(self, job: Job, partition: Partition) -> None:
         cluster = self._cluster
-        reason = partition_reason(job, partition)
-        if reason is not None:
-            job.reason = reason
-            return
         if self._at_limit(job, partition):
             return
         if job.options.licenses and self._lacks_licenses(job):

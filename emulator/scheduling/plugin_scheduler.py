@@ -239,23 +239,27 @@ class PluginScheduler:
         """Whether the plugin makes the passes of the main loop."""
         return self._hooks.schedule is not None
 
-    def run(self, submitted: Sequence[Job] | None = None) -> None:
+    def run(self, submitted: Sequence[Job] | None = None, full: bool = False) -> bool:
         """Make a pass of the main loop: the plugin's, or Slurm's if it has none.
 
         Args:
             submitted: the jobs that were submitted since the last pass, if nothing else has happened.
+            full: whether Slurm's goes over the whole queue.
+
+        Returns:
+            Whether Slurm's left out no job.
         """
         if self._hooks.schedule is None:
-            schedule(self.cluster, self._controls)
-            return
+            return schedule(self.cluster, self._controls, full)
         if not self.cluster.order:
-            return
+            return True
         self.submitted = self._fitting(submitted) if submitted is not None and self._starts_only else None
         if self.submitted is None or self.submitted:
             self._make_pass("schedule", self._hooks.schedule)
         for job in list(self.cluster.untold.values()):
             if job.reason == "None" and job.eligible is not None:
                 job.reason = "Priority"
+        return True
 
     def _fitting(self, submitted: Sequence[Job]) -> list[Job] | None:
         """Of the jobs that were submitted those that fit, where no other can start; None if others may.

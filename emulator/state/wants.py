@@ -22,6 +22,7 @@ from slurm_sim_plugins.nodes import FAR, Choice, Mask, Want
 GPU = "gpu"
 TOO_MUCH_MEMORY = "MaxMemPerLimit"
 BAD_CONSTRAINTS = "BadConstraints"
+PARTITION_CONFIG, PARTITION_NODES = "PartitionConfig", "PartitionNodeLimit"
 
 
 @dataclass(slots=True)
@@ -95,8 +96,16 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         last_first=parameters.pack_serial_at_end,
         cpus_per_task=demand.cpus_per_task,
         pool=partition.name if partition.name in cluster.machine.pools else "",
-        never=TOO_MUCH_MEMORY if demand.too_much else "",
+        never=_never(tasks * demand.cpus_per_task, nodes, partition, cluster)
+        or (TOO_MUCH_MEMORY if demand.too_much else ""),
     )
+
+
+def _never(cpus: int, nodes: int, partition: Partition, cluster: Cluster) -> str:
+    """Why a job is larger than a partition; empty if it is not."""
+    if cpus > int(cluster.machine.cpus[partition.nodes].sum()):
+        return PARTITION_CONFIG
+    return PARTITION_NODES if nodes > int(partition.nodes.sum()) else ""
 
 
 def _threads(request: JobRequest, partition: Partition, cluster: Cluster) -> int:

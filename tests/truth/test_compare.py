@@ -73,7 +73,7 @@ jobs:
 rejected:
 - name: X
   at: 3.0
-  sbatch: [-N3]
+  sbatch: [-N1, -n2]
   error: 'sbatch: error: Batch job submission failed: Requested node configuration is not available'
 queries:
 - at: 10.0
@@ -168,7 +168,8 @@ def test_each_difference_in_what_was_expected_is_told(tmp_path, told, otherwise,
 
 def test_a_job_that_was_refused_here_and_not_there_is_told(tmp_path):
     text = TIMELINE.replace(
-        "{name: H, id: 2, submit: 10.0, run: 10, nodes: 1,", "{name: H, id: 2, submit: 10.0, run: 10, nodes: 3,"
+        "{name: H, id: 2, submit: 10.0, run: 10, nodes: 1, time_limit: '1', sbatch: [-phi]}",
+        "{name: H, id: 2, submit: 10.0, run: 10, nodes: 1, time_limit: '1', sbatch: [-phi, -n2]}",
     )
     assert {("H", "rejection"), ("H", "job")} <= differences(tmp_path, text)
 

@@ -24,6 +24,10 @@ PartitionName=p Nodes=n[1-4] Default=YES
 EVENT = "-dt {dt} -e submit_batch_job | -sim-walltime {work} --uid=me -n {tasks} -t 5 pseudo.job\n"
 
 
+BROAD = EVENT.format(tasks="5 -N1", dt="1.0", work="10")
+"""More tasks than a node has CPUs, on one node."""
+
+
 def run(folder: Path, conf: str, *events: str) -> Result:
     (folder / "slurm.conf").write_text(conf)
     (folder / "a.events").write_text("".join(events))
@@ -66,7 +70,7 @@ def test_a_file_without_nodes_is_no_cluster(tmp_path: Path) -> None:
 
 
 def test_a_job_that_no_node_can_hold_is_told_and_recorded_with_the_reason(tmp_path: Path) -> None:
-    done = run(tmp_path, CONF, event(), event(tasks=99), event(tasks=98))
+    done = run(tmp_path, CONF, event(), BROAD, BROAD)
     told = "".join(done.output.split())
     assert "2rejected:Requestednodeconfigurationisnotavailable(first:job2,/" in told
     assert "a.events:2)" in told
@@ -76,7 +80,7 @@ def test_a_job_that_no_node_can_hold_is_told_and_recorded_with_the_reason(tmp_pa
 
 
 def test_a_run_in_which_nothing_ran_can_be_looked_at(tmp_path: Path) -> None:
-    assert run(tmp_path, CONF, event(tasks=99)).exit_code == 0
+    assert run(tmp_path, CONF, BROAD).exit_code == 0
     assert read_columns(tmp_path / "run" / "runs.parquet")["start"].tolist() == []
     for view in (["squeue"], ["sinfo"], ["sacct"]):
         shown = CliRunner().invoke(slurm_sim, [*view, f"{tmp_path / 'run'}", "--at", "5"])

@@ -36,7 +36,7 @@ def test_records_of_a_run_with_preemption_limits_and_refusals() -> None:
             request(1, 0, 600, "-n8", "-t60"),
             request(2, 10, 100, "-n4", "-t5", "-phi"),
             request(3, 20, 600, "-n1", "-t1", "-phi"),
-            request(4, 30, 10, "-n9", "-t5"),
+            request(4, 30, 10, "-n8", "-N1", "-t5"),
         ],
         parse_slurm_conf(CONF),
     )
@@ -44,7 +44,7 @@ def test_records_of_a_run_with_preemption_limits_and_refusals() -> None:
     assert jobs["job_id"].tolist() == [1, 2, 3, 4]
     assert jobs["state"].tolist() == ["COMPLETED", "COMPLETED", "TIMEOUT", "REJECTED"]
     assert jobs["partition"].tolist() == ["lo", "hi", "hi", ""]
-    assert jobs["processors"].tolist() == [8, 4, 1, 9]
+    assert jobs["processors"].tolist() == [8, 4, 1, 8]
     assert jobs["requeues"].tolist() == [1, 0, 0, 0]
     assert jobs["nodes"].tolist()[1] == "n1,n2"
     assert jobs["first_start"][0] < 2

@@ -118,7 +118,7 @@ def test_a_reservation_in_use_is_not_deleted() -> None:
         ("NumNodes=2", 102, (0, 1)),
         ("ExcNodeList=n[1-2]", 102, (2,)),
         ("ReqNodeList=n4", 102, (3,)),
-        ("StartTime=now+200", 210, (0,)),
+        ("StartTime=now+200", 218, (0,)),
         ("Dependency=afterany:1", 102, (0,)),
         ("Licenses=solver:2", 102, (0,)),
         ("Partition=hi", 102, (0,)),
@@ -172,7 +172,7 @@ def test_jobs_are_cancelled_by_id_user_name_and_partition() -> None:
     [
         ("scontrol update JobId=9 Nice=1", "there is no job '9'"),
         ("scontrol update JobId=2 Features=green", "Invalid feature specification"),
-        ("scontrol update JobId=2 NumNodes=9", "Requested node configuration is not available"),
+        ("scontrol update JobId=2 ReqNodeList=n9", "Invalid node name specified"),
         ("scontrol update JobId=1 NumNodes=2", "does not wait"),
         ("scontrol update JobId=2 Nice=high", "high"),
         ("scontrol update JobId=2 Colour=red", "colour"),

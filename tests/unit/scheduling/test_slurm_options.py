@@ -122,7 +122,9 @@ def test_a_job_may_outlast_its_reservation_as_long_as_it_may():
 
 def test_a_requeued_job_is_held_back_for_the_requeue_delay():
     asked = {"actions": ((20, "scontrol requeue 1"),)}
-    usual, short = (after((0, 100, "-t5"), options=text, **asked)[0] for text in ("", ",requeue_delay=10"))
+    usual, short = (
+        after((0, 100, "-t5"), options=f",sched_interval=1{text}", **asked)[0] for text in ("", ",requeue_delay=10")
+    )
     assert 11 <= short.runs[1].start - short.runs[0].end < 14
     assert 121 <= usual.runs[1].start - usual.runs[0].end < 124
 
@@ -269,10 +271,20 @@ def test_slots_keep_nodes_from_runs_between_their_bounds_only():
 
 
 @pytest.mark.parametrize("submitted", [5, 0])
-def test_a_delay_after_the_start_of_another_job_is_followed_by_a_pass(submitted):
+def test_a_job_starts_at_the_next_pass_after_a_delay_since_the_start_of_another(submitted):
     """Whether the other job runs when the dependent one comes, or not yet."""
-    first, second = after((0, 600, "-n1 -t20"), (submitted, 9, "-n1 -t1 -dafter:1+2"), scheduler="builtin")
-    assert 120 <= second.runs[0].start - first.runs[0].start < 122
+    for interval, start in ((1, 121.5), (60, 180)):
+        words, options = "-n1 -t1 -dafter:1+2", f",sched_interval={interval}"
+        _, second = after((0, 600, "-n1 -t20"), (submitted, 9, words), scheduler="builtin", options=options)
+        assert second.runs[0].start == pytest.approx(start, abs=1)
+
+
+def test_a_job_with_a_begin_time_starts_at_the_next_pass():
+    """And not at that time; by the clock of whole seconds that sbatch looks at."""
+    ends = (0.3, 9.3, "-n1 -t1")
+    late, with_an_end = after(ends, (0.9, 9, "-n1 -t1 --begin=now+15"), (0.9, 9, "-n1 -t1 --begin=now+10"))[1:]
+    assert late.runs[0].start == 18.5
+    assert with_an_end.runs[0].start == after(ends)[0].runs[0].end + 0.75
 
 
 def test_a_suspended_job_gives_its_nodes_away_and_works_on_when_it_is_resumed():
@@ -295,7 +307,7 @@ def test_a_waiting_job_is_given_up_at_a_deadline_that_it_was_given_while_it_wait
 def test_a_waiting_job_starts_after_a_delay_that_it_was_given_while_it_waited():
     actions = ((10, "scontrol update JobId=2 Dependency=after:1+2"),)
     jobs = ((0, 600, "-n1 -t20"), (1, 9, "-n1 -t1 --begin=now+60"))
-    first, second = after(*jobs, actions=actions, scheduler="builtin")
+    first, second = after(*jobs, actions=actions, scheduler="builtin", options=",sched_interval=1")
     assert 120 <= second.runs[0].start - first.runs[0].start < 122
 
 
@@ -305,6 +317,20 @@ def test_a_pass_of_the_main_loop_tries_so_many_jobs(bound):
     without, bounded = (after(*jobs, options=f",bf_interval=600{more}") for more in ("", f",{bound}"))
     assert without[1].runs[0].start == without[2].runs[0].start
     assert bounded[2].runs[0].start - bounded[1].runs[0].start > 5
+
+
+def test_the_pass_at_each_interval_goes_over_the_whole_queue():
+    options = ",bf_interval=600,default_queue_depth=1,sched_interval=20"
+    tasks = after((0, 300, "-n1 -t9 --array=0-3"), options=options)
+    assert [job.runs[0].start for job in tasks] == [1.5, 1.5, 20, 20]
+
+
+def test_an_array_of_which_a_task_waits_counts_once():
+    jobs = ((0, 300, "-n1 -t9 -Lfoo --array=0-3"), (0, 300, "-n1 -t9"))
+    for depth, start in ((1, 20), (2, 1.5)):
+        options = f",bf_interval=600,default_queue_depth={depth},sched_interval=20"
+        found = after(*jobs, options=options, lines="Licenses=foo:1", until=100)
+        assert [job.runs[0].start for job in found if job.runs] == [1.5, start]
 
 
 def test_a_cycle_of_backfill_tests_so_many_jobs():

@@ -83,6 +83,9 @@ def test_a_reservation_is_named_as_what_it_is():
     [
         (["-t90"], "PartitionTimeLimit"),
         (["-N4"], "PartitionNodeLimit"),
+        (["-N1-4"], "PartitionNodeLimit"),
+        (["-N5", "-pq"], "PartitionConfig"),
+        (["-n17", "-pq"], "PartitionConfig"),
         (["-H"], "JobHeldUser"),
         (["-bnow+60"], "BeginTime"),
         (["-dafterok:1"], "Dependency"),

@@ -97,7 +97,7 @@ def test_shapes(words: list[str], expected: list[int]) -> None:
         ("-wn[2-3] --ntasks-per-node=4", [4, 4]),
         ("-N2 -n3 --ntasks-per-node=2", [2, 1]),
         ("-n4 --ntasks-per-node=2", [2, 2]),
-        ("-N4 --ntasks-per-node=9", None),
+        ("-N3 --ntasks-per-node=9", None),
         ("-N1 -n4 --ntasks-per-node=2", None),
     ],
 )

@@ -85,7 +85,7 @@ def test_a_copy_of_best_fit_gives_the_same_schedule(seed: int) -> None:
     ]
     for other in both[1:]:
         for column in ("start", "end", "nodes", "state"):
-            assert list(both[0].jobs[column]) == list(other.jobs[column]), column
+            np.testing.assert_array_equal(both[0].jobs[column], other.jobs[column], column)
 
 
 def answering(answer: Any) -> type:

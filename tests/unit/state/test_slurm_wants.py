@@ -214,7 +214,7 @@ def test_a_constraint_that_no_node_satisfies_may_be_taken_in():
     assert refusal("-n1 -t1 -Cy") == "Invalid feature specification"
     waits, passes = jobs("-n1 -t1 -Cy --mem=1", "-n1 -t1 -Cx --mem=1", options=",ignore_constraint_validation")
     assert (waits.state, waits.reason, bool(passes.runs)) == ("PENDING", "BadConstraints", True)
-    assert "not available" in refusal("-n99 -t1", options=",ignore_constraint_validation")
+    assert "not available" in refusal("-N1 -n9 -t1", options=",ignore_constraint_validation")
 
 
 def test_a_soft_least_limit_is_only_planned_with():
