@@ -16,7 +16,7 @@ from emulator.accounting.eventlog import EventLog
 from emulator.accounting.records import Records
 from emulator.accounting.runfolder import EVENTS, open_events
 from emulator.config.options import SLOT_OPTIONS, Config, resolve_slots
-from emulator.files import open_beside, take_place
+from emulator.files import open_beside, replace_by
 from emulator.hooks import FAILURES
 from emulator.hookwatch import watching
 from emulator.runs import ClusterRun, CountedRun, processors_of
@@ -113,7 +113,7 @@ def simulate(
         timing: of Slurm's clock: what real daemons take their time for.
         options: fields of :class:`Config` that differ from ``config``, such as ``clock="ideal"``, and slots by the
             type of their plugins: ``scheduler="sched/easy"``, ``priority=``, ``backfill=``,
-            ``preempt=``, ``select=``, ``walltime=``, ``execution=``. On a cluster they take the places of
+            ``preempt=``, ``select=``, ``walltime=``, ``execution=``. On a cluster they replace those of
             what its file says.
 
     Raises:
@@ -230,7 +230,7 @@ def event_log(path: Path | None, folder: Path | None, keeper: Keeper | None = No
         try:
             log.flush()
             if path is not None:
-                take_place(stream, path)
+                replace_by(stream, path)
         finally:
             log.close()
 

@@ -21,7 +21,7 @@ from slurm_sim_plugins.errors import InputError, OutputError
 LARGEST = 1 << 28
 """Bytes of a file that is read whole: run.toml, a list of runs, a manifest."""
 PART = ".slurm-sim-part"
-"""How the name of a file ends that is not yet in its place."""
+"""How the name of a file ends that is not yet complete."""
 MALFORMED = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
 """What comes of content that was not written by us."""
 _STREAMS = ("/dev/std", "/dev/fd/", "/proc/")
@@ -40,17 +40,17 @@ def open_kept(path: Path, folder: Path | None = None) -> BufferedReader:
         OSError: it cannot be read, is no regular file, or is or lies in a link.
     """
     *above, name = path.relative_to(folder).parts if folder is not None else (path.name,)
-    place = os.open(folder if folder is not None else path.parent, _FOLDER)
+    opened = os.open(folder if folder is not None else path.parent, _FOLDER)
     try:
         for part in above:
-            place, outer = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=place), place
+            opened, outer = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=opened), opened
             os.close(outer)
         # Without O_NONBLOCK a named pipe would wait for a writer.
-        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
+        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=opened)
     except OSError as error:
         raise OSError(error.errno, _WHY.get(error.errno or 0, error.strerror), str(path)) from error
     finally:
-        os.close(place)
+        os.close(opened)
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
         raise OSError(errno.EINVAL, "is no regular file", str(path))
@@ -102,7 +102,7 @@ def make_folder(folder: Path) -> None:
         raise OutputError(f"{folder}: cannot be made: {error.strerror}; name another folder") from error
 
 
-def check_place(path: Path) -> None:
+def check_writable(path: Path) -> None:
     """Make sure, before the work is done, that a file can be made there.
 
     Raises:
@@ -112,13 +112,13 @@ def check_place(path: Path) -> None:
     if path.is_dir():
         raise OutputError(f"{path}: is a folder; name a file in it")
     if not folder.is_dir():
-        raise OutputError(f"{path}: there is no folder {folder}; make it, or name another place")
+        raise OutputError(f"{path}: there is no folder {folder}; make it, or name another folder")
     if not os.access(folder, os.W_OK):
-        raise OutputError(f"{path}: the folder {folder} cannot be written; name another place")
+        raise OutputError(f"{path}: the folder {folder} cannot be written; name another folder")
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file under another name beside it, then put it in its place.
+    """Write a file under another name beside it, then rename it.
 
     What a killed process left of an earlier attempt is removed.
 
@@ -132,7 +132,7 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
             temporary = Path(stream.name)
             write(stream)
             stream.flush()
-            _take_place(temporary, path)
+            _replace(temporary, path)
     except (OSError, ValueError) as error:
         raise OutputError(f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}") from error
     finally:
@@ -150,9 +150,9 @@ def write_data(path: Path, data: bytes | str) -> None:
 
 
 def open_beside(path: Path) -> IO[str]:
-    """Open a text file under another name beside the one whose place :func:`take_place` gives it.
+    """Open a text file under another name beside the one that :func:`replace_by` replaces with it.
 
-    What is no regular file (a pipe, a standard stream) is opened in its place.
+    What is no regular file (a pipe, a standard stream) is opened itself.
 
     Raises:
         OutputError: it cannot be made there.
@@ -160,15 +160,15 @@ def open_beside(path: Path) -> IO[str]:
     try:
         if str(path.absolute()).startswith(_STREAMS) or (path.exists() and not path.is_file()):
             return path.open("w", encoding="utf-8", newline="\n")
-        place = Path(os.path.realpath(path))
-        clear_parts(place.parent, place.name)
-        return TextIOWrapper(_part(place), encoding="utf-8", newline="\n")
+        real = Path(os.path.realpath(path))
+        clear_parts(real.parent, real.name)
+        return TextIOWrapper(_part(real), encoding="utf-8", newline="\n")
     except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror}; name another place") from error
+        raise OutputError(f"{path}: cannot be written: {error.strerror}; name another folder") from error
 
 
-def take_place(stream: IO[str], path: Path) -> None:
-    """Put a file in its place that :func:`open_beside` opened, and that is still open.
+def replace_by(stream: IO[str], path: Path) -> None:
+    """Rename a file that :func:`open_beside` opened, and that is still open, to its final name.
 
     Raises:
         OutputError: that cannot be done; says where the file is.
@@ -176,7 +176,7 @@ def take_place(stream: IO[str], path: Path) -> None:
     if stream.name == str(path):
         return
     try:
-        _take_place(Path(stream.name), Path(os.path.realpath(path)))
+        _replace(Path(stream.name), Path(os.path.realpath(path)))
     except OSError as error:
         raise OutputError(
             f"{path}: cannot be written: {error.strerror}; its new content is in {stream.name}"
@@ -231,7 +231,7 @@ def _part(path: Path) -> IO[bytes]:
         Path(stream.name).unlink(missing_ok=True)
 
 
-def _take_place(part: Path, path: Path) -> None:
+def _replace(part: Path, path: Path) -> None:
     part.chmod(0o666 & ~_umask())
     os.replace(part, path)
 

@@ -168,10 +168,10 @@ class Hooks:
         taken = tuple(implementations[0].argnames)
         if taken == arguments:
             return function
-        places = [arguments.index(name) for name in taken]
+        taken_at = [arguments.index(name) for name in taken]
 
         def rearranged(*values: Any) -> Any:
-            return function(*[values[place] for place in places])
+            return function(*[values[index] for index in taken_at])
 
         return rearranged
 

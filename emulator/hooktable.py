@@ -77,6 +77,6 @@ def check_hooks(selection: Selection, names: Collection[str], machine: str, cloc
                 continue
             words = f"{name} implements {hook}, which is not called on a machine of {machine} under the {clock} clock"
             if answer == "refused":
-                places = " or ".join(dict.fromkeys(place for (place, _), cell in row.items() if cell == "called"))
-                raise ConfigurationError(f"{words}; leave the plugin out, or run it on a machine of {places}")
+                machines = " or ".join(dict.fromkeys(kind for (kind, _), cell in row.items() if cell == "called"))
+                raise ConfigurationError(f"{words}; leave the plugin out, or run it on a machine of {machines}")
             logging.getLogger(__name__).warning("%s", words)

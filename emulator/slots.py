@@ -80,7 +80,7 @@ def told_with_its_line(conf: SlurmConf, given: Mapping[str, str]) -> Iterator[No
 
 
 def _select(conf: SlurmConf, slots: dict[str, str], config: Config, catalogue: Catalogue) -> Selection:
-    """The plugins of the file, and those that take their places."""
+    """The plugins of the file, and those that replace them."""
     for slot in slots:
         if slot not in PLUGGED:
             raise ConfigurationError(
@@ -139,7 +139,7 @@ def check_facts(
 
 
 def _name_what_rests(conf: SlurmConf, selection: Selection) -> None:
-    """Warn of what the file says to Slurm's own loops, which a scheduler plugin takes the place of."""
+    """Warn of what the file says to Slurm's own loops, which a scheduler plugin replaces."""
     scheduler = selection.slots["SchedulerType"]
     stated = [word.partition("=")[0] for word in conf.parameters.words("SchedulerParameters")]
     known = {*selection.infos[scheduler].options(), *WITHOUT_EFFECT}
@@ -153,5 +153,5 @@ def _name_what_rests(conf: SlurmConf, selection: Selection) -> None:
             rests.append("PreemptType, unless it yields MakeRoom")
     if rests:
         logging.getLogger(__name__).warning(
-            "%s decides in place of Slurm's loops; without effect: %s", scheduler, "; ".join(rests)
+            "%s decides instead of Slurm's loops; without effect: %s", scheduler, "; ".join(rests)
         )

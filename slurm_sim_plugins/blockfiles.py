@@ -166,9 +166,9 @@ def _blocks_of_xml(file: str, data: bytes, nodes: int, wires: bool) -> Blocks:
     partitions = _XmlReader(file).read(data)
     _refuse_parts(file, partitions)
     midplanes = sorted({name for each in partitions for name in each.cards})
-    number = {name: place for place, name in enumerate(midplanes)}
+    number = {name: index for index, name in enumerate(midplanes)}
     switches = sorted({name for each in partitions for name in each.switches})
-    wire = {name: place for place, name in enumerate(switches)}
+    wire = {name: index for index, name in enumerate(switches)}
     try:
         return Blocks(
             midplanes,
@@ -213,14 +213,14 @@ def _blocks_of_toml(file: str, data: bytes) -> Blocks:
     try:
         _check_keys("the file", table, KEYS["file"])
         midplanes = _machine(table.get("midplanes"))
-        number = {name: place for place, name in enumerate(midplanes)} if isinstance(midplanes, list) else {}
+        number = {name: index for index, name in enumerate(midplanes)} if isinstance(midplanes, list) else {}
         nodes = table.get("nodes_per_midplane", MIDPLANE)
         if not isinstance(nodes, int) or isinstance(nodes, bool):
             raise ConfigurationError(f"nodes_per_midplane is {nodes!r}; give a whole number")
         tables = table.get("block", [])
         if not isinstance(tables, list):
             raise ConfigurationError("write each block as a table [[block]]")
-        return Blocks(midplanes, [_block(place, each, number) for place, each in enumerate(tables, 1)], nodes=nodes)
+        return Blocks(midplanes, [_block(index, each, number) for index, each in enumerate(tables, 1)], nodes=nodes)
     except ConfigurationError as error:
         raise InputError(f"{file}: {error}") from error
 
@@ -241,12 +241,12 @@ def _machine(given: object) -> int | list[str]:
     )
 
 
-def _block(place: int, table: object, number: Mapping[str, int]) -> tuple[str, list[int]]:
+def _block(index: int, table: object, number: Mapping[str, int]) -> tuple[str, list[int]]:
     if not isinstance(table, dict):
         raise ConfigurationError("write each block as a table [[block]]")
     name = table.get("name")
     if not isinstance(name, str) or not name:
-        raise ConfigurationError(f"[[block]] number {place} has no name; give it one in quotes")
+        raise ConfigurationError(f"[[block]] number {index} has no name; give it one in quotes")
     _check_keys(f"block {name!r}", table, KEYS["block"])
     given = table.get("midplanes")
     if isinstance(given, str):

@@ -114,13 +114,13 @@ class Blocks:
         Raises:
             ConfigurationError: there is none.
         """
-        place = bisect_left(self._steps, nodes)
-        if nodes < 1 or place == len(self._steps):
+        index = bisect_left(self._steps, nodes)
+        if nodes < 1 or index == len(self._steps):
             raise ConfigurationError(
                 f"no block is for a job of {nodes} nodes: they hold 1 to {self._largest}; "
                 "leave the job out or take a machine with larger blocks"
             )
-        return self._steps[place]
+        return self._steps[index]
 
     def blocks_for(self, nodes: int) -> tuple[int, ...]:
         """The blocks that a job of so many nodes may run on: those of the smallest size that holds it, ascending.
@@ -245,7 +245,7 @@ def _midplane_names(midplanes: int | Sequence[str]) -> tuple[str, ...]:
     if not names:
         raise ConfigurationError("the machine has no midplane; give 1 or more")
     if len(set(names)) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        twice = next(name for index, name in enumerate(names) if name in names[:index])
         raise ConfigurationError(f"two midplanes are called {twice!r}; each needs a name of its own")
     return names
 

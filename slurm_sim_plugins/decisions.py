@@ -68,9 +68,9 @@ class Start:
         setup: there, seconds on its processors before it makes progress; 0.
     """
 
-    __slots__ = ("_place", "job", "reason")
+    __slots__ = ("_there", "job", "reason")
     __match_args__ = ("job", "reason")
-    _place: tuple[Processors | Place | None, str, float]
+    _there: tuple[Processors | Place | None, str, float]
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Start:
             where = None
         if where is not None or tier is not None or setup is not None:
             # Starts are the many, and few of them say where: the code that handles them need not look.
-            self._place = where, FIRST_TIER if tier is None else tier, 0.0 if setup is None else setup
+            self._there = where, FIRST_TIER if tier is None else tier, 0.0 if setup is None else setup
             self.__class__ = StartThere
 
     @property
@@ -126,17 +126,17 @@ class StartThere(Start):
     @property
     def where(self) -> Processors | Place | None:
         """The processors, or the nodes, to take."""
-        return self._place[0]
+        return self._there[0]
 
     @property
     def tier(self) -> str:
         """The tier to run in."""
-        return self._place[1]
+        return self._there[1]
 
     @property
     def setup(self) -> float:
         """Seconds on its processors before it makes progress."""
-        return self._place[2]
+        return self._there[2]
 
 
 @dataclass(slots=True)

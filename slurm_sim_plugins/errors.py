@@ -59,16 +59,16 @@ class PluginError(SlurmSimError):
         super().__init__(message)
 
     def __str__(self) -> str:
-        place = [f"plugin {self.plugin}"]
+        parts = [f"plugin {self.plugin}"]
         if self.hook is not None:
-            place.append(f"hook {self.hook}")
+            parts.append(f"hook {self.hook}")
         if self.job is not None:
-            place.append(f"job {self.job}")
+            parts.append(f"job {self.job}")
         if self.time is not None:
-            place.append(f"time {self.time:.6f}".rstrip("0").rstrip(".") + " s")
+            parts.append(f"time {self.time:.6f}".rstrip("0").rstrip(".") + " s")
         if self.where is not None:
-            place.append(self.where)
-        return f"{', '.join(place)}: {self.message}"
+            parts.append(self.where)
+        return f"{', '.join(parts)}: {self.message}"
 
 
 class OutputError(SlurmSimError):

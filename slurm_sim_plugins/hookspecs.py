@@ -1,4 +1,4 @@
-"""Every hook, grouped by Slurm plugin point. The only place where a hook is defined.
+"""Every hook, grouped by Slurm plugin point. A hook is defined nowhere else.
 
 A plugin is a class with a ``name`` such as ``"sched/easy"``; the part before the slash
 is its type, and the type says which of the hooks below it may implement. One plugin of
@@ -64,7 +64,7 @@ class PrioritySpec:
         """Give a number to each job in ``view.to_set``; the highest goes first.
 
         Called: when jobs have arrived, once for all of an instant (``passes=batch``)
-        or one by one (``passes=event``). A requeued job keeps its number and its place.
+        or one by one (``passes=event``). A requeued job keeps its number, and so its rank.
         If the plugin says ``period = 600.0``, also before a pass, for all that
         wait, when 600 s have passed since the last time; 0: before each pass. Then also
         for each job as it is preempted.
@@ -105,7 +105,7 @@ class SchedSpec:
         queue there has an entry for each partition of a job, and ``view.plan()`` says what can
         start; it does so on counted processors, too.
         Rejected: a job that does not wait (or run, for :class:`Move` and :class:`Preempt`),
-        more processors than are free, a place that is taken or where there are no tiers, a
+        more processors than are free, processors that are taken or where there are no tiers, a
         time that has passed, a pass that goes on without changing anything; and jobs that still
         wait when nothing more will happen.
         None: nothing starts in this pass. A plugin without the hook leaves the pass to the
@@ -291,7 +291,7 @@ class WalltimeSpec:
 class ExecutionSpec:
     """ExecutionType (the emulator's own slot): how fast jobs progress that share processors.
 
-    A plugin that implements the hook gives every processor a place in each of its tiers:
+    A plugin that implements the hook gives every processor a slot in each of its tiers:
     its class may say ``tiers = ("fg", "bg")``, which is the default; the first is called
     fg. The class may also say ``needs = ("cpu_use",)``: columns that the workload must
     have; and an instance may have ``changes``, a sequence of times in seconds at which
@@ -327,7 +327,7 @@ class SiteFactorSpec:
         Called: before each call of ``priority_set``, for the same jobs; so there must be a priority
         plugin that has that hook. Any such plugin reads the number as ``job.site``.
         Answers: one whole number for each job, from -2147483645 to 2147483645, in the order of
-        ``view.to_set``. It takes the place of what an operator gave (``SiteFactor``).
+        ``view.to_set``. It replaces what an operator gave (``SiteFactor``).
         None: all stays as it is; that is 0 in the beginning.
         Rejected: another length, what is no whole number in that range.
         Cost: as ``priority_set``.

@@ -334,8 +334,8 @@ class Runs(Sequence[Run]):
 
     def __contains__(self, run: object) -> bool:
         entries = self._entries
-        place = bisect_left(entries, run[:2]) if isinstance(run, Run) else len(entries)
-        return place < len(entries) and entries[place] == run
+        index = bisect_left(entries, run[:2]) if isinstance(run, Run) else len(entries)
+        return index < len(entries) and entries[index] == run
 
     def __repr__(self) -> str:
         return repr(list(self))

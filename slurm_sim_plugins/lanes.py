@@ -42,13 +42,13 @@ def assign_lanes(starts: Sequence[float], ends: Sequence[float], processors: Seq
 def _take(free: list[Block], count: int) -> tuple[list[Block], list[Block]]:
     """The first lanes, and what stays free. The last free block has no end, so there are always enough."""
     taken = []
-    for place, (low, high) in enumerate(free):
+    for index, (low, high) in enumerate(free):
         size = min(high - low, count)
         taken.append((low, low + size))
         count -= size
         if not count:
             rest = [(low + size, high)] if low + size < high else []
-            return taken, rest + free[place + 1 :]
+            return taken, rest + free[index + 1 :]
     raise AssertionError("the last free block has no end")
 
 

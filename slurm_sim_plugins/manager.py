@@ -226,7 +226,7 @@ class Selection:
             return error
         frames = list(traceback.walk_tb(error.__traceback__))
         if isinstance(error, RuntimeError) and isinstance(error.__cause__, StopIteration):
-            # Python put it in the place of what a generator raised.
+            # Python put it around what a generator raised.
             frames += traceback.walk_tb(error.__cause__.__traceback__)
         implementations = self.implementations(hook)
         names = {inspect.unwrap(each.function).__code__: name for name, each in implementations}
@@ -235,14 +235,14 @@ class Selection:
             code = frames[depth][0].f_code
             if code in names:
                 name = names[code]
-                places = [place for place in map(_place, frames[depth:]) if place[0] == code.co_filename]
+                locations = [location for location in map(_location, frames[depth:]) if location[0] == code.co_filename]
                 break
         else:
             name = implementations[0][0] if implementations else ""
-            places = [place for place in map(_place, frames) if not _is_own(place[0])]
-            if not places or not name or isinstance(error, SlurmSimError):
+            locations = [location for location in map(_location, frames) if not _is_own(location[0])]
+            if not locations or not name or isinstance(error, SlurmSimError):
                 return None
-        where = ":".join(map(str, places[-1]))
+        where = ":".join(map(str, locations[-1]))
         return PluginError(_in_words(error), plugin=name, hook=hook, job=job, time=time, where=where)
 
 
@@ -250,7 +250,7 @@ def _code_of(function: Any) -> types.CodeType | None:
     return getattr(inspect.unwrap(function), "__code__", None)
 
 
-def _place(frame: tuple[types.FrameType, int]) -> tuple[str, int]:
+def _location(frame: tuple[types.FrameType, int]) -> tuple[str, int]:
     return frame[0].f_code.co_filename, frame[1]
 
 

@@ -93,7 +93,7 @@ class Machine:
     shared: bool = False
 
     def __post_init__(self) -> None:
-        self.index = {name: place for place, name in enumerate(self.names)}
+        self.index = {name: index for index, name in enumerate(self.names)}
         self.numbers: NDArray[np.object_] = np.arange(len(self.names)).astype(object)
         self.weights: Ints = np.unique(self.weight)
         self._one_thread = bool((self.threads == 1).all())

@@ -74,7 +74,7 @@ class Hole:
 
 
 class Entry:
-    """A place in the queue of a machine with partitions: a job in one of its partitions.
+    """What the queue of a machine with partitions consists of: a job in one of its partitions.
 
     A job that names several partitions has an entry for each of them. When one is started the
     others are gone.

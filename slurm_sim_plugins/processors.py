@@ -34,7 +34,7 @@ def processors(numbers: Iterable[int]) -> Processors:
 
 def numbers(of: Processors) -> list[int]:
     """The numbers of a set, ascending."""
-    return [place for place, bit in enumerate(reversed(f"{of:b}")) if bit == "1"]
+    return [index for index, bit in enumerate(reversed(f"{of:b}")) if bit == "1"]
 
 
 def highest(of: Processors, count: int) -> Processors:

@@ -119,7 +119,7 @@ class Profile:
     ) -> list[float]:
         """Move each request, in the order given, to an earlier hole where there is one.
 
-        The requests first all take the places that they hold (``starts``, a missed one
+        The requests first all take the slots that they hold (``starts``, a missed one
         counts as ``not_before``); then one after the other is lifted out and set down
         again. None moves later, unless what runs has outlived its planned end and
         stands where it was.

@@ -56,6 +56,7 @@ class OldName:
 def stated(plugin: Any, new: str, old: str, default: Any) -> Any:
     """What a plugin says of itself in an attribute, which may have the old name."""
     if not hasattr(plugin, new) and hasattr(plugin, old):
-        warn(f"{type(plugin).__name__}.{old}", new)
+        kind = plugin if isinstance(plugin, type) else type(plugin)
+        warn(f"{kind.__name__}.{old}", new)
         return getattr(plugin, old)
     return getattr(plugin, new, default)

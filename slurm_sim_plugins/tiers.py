@@ -1,7 +1,7 @@
 """Tiers: several jobs on one processor, each in a tier of its own.
 
-Where the plugin in the ExecutionType slot has tiers, every processor has one place in
-each of them. A run is in one tier, with as many places as its job wants processors. How
+Where the plugin in the ExecutionType slot has tiers, every processor has one slot in
+each of them. A run is in one tier, with as many slots as its job wants processors. How
 fast it progresses is the plugin's answer to ``progress_rate``. Processors are particular
 ones there, and what is called free is free in the first tier.
 """
@@ -102,7 +102,7 @@ class Tiers:
         return self._left
 
     def idle(self, tier: str) -> Processors:
-        """Processors of which the place in a tier is empty."""
+        """Processors whose slot in a tier is empty."""
         return self._idle[tier]
 
     def stay(self, job: Job) -> Stay | None:

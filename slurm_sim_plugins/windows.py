@@ -45,27 +45,27 @@ class SortedBlocks:
         if not 0 <= rank < self._count:
             raise IndexError(f"rank {rank} of {self._count} values")
         tree = self._tree
-        place, step = 0, 1 << (len(tree).bit_length() - 1)
+        index, step = 0, 1 << (len(tree).bit_length() - 1)
         while step:
-            if place + step < len(tree) and tree[place + step] <= rank:
-                place += step
-                rank -= tree[place]
+            if index + step < len(tree) and tree[index + step] <= rank:
+                index += step
+                rank -= tree[index]
             step >>= 1
-        return self._blocks[place][rank]
+        return self._blocks[index][rank]
 
     def add(self, value: float) -> None:
         """Take a number in."""
         blocks = self._blocks
         self._count += 1
-        place = min(bisect_left(self._tops, value), len(blocks) - 1)
-        block = blocks[place]
+        index = min(bisect_left(self._tops, value), len(blocks) - 1)
+        block = blocks[index]
         insort(block, value)
         if len(block) > MOST:
-            blocks[place : place + 1] = [block[: MOST // 2], block[MOST // 2 :]]
+            blocks[index : index + 1] = [block[: MOST // 2], block[MOST // 2 :]]
             self._index()
         else:
-            self._tops[place] = block[-1]
-            self._lengthen(place, 1)
+            self._tops[index] = block[-1]
+            self._lengthen(index, 1)
 
     def remove(self, value: float) -> None:
         """Take a number out, once.
@@ -74,24 +74,24 @@ class SortedBlocks:
             ValueError: it is not there.
         """
         blocks = self._blocks
-        place = min(bisect_left(self._tops, value), len(blocks) - 1)
-        block = blocks[place]
+        index = min(bisect_left(self._tops, value), len(blocks) - 1)
+        block = blocks[index]
         position = bisect_left(block, value)
         if position == len(block) or block[position] != value:
             raise ValueError(f"{value} is not among the values")
         del block[position]
         self._count -= 1
         if len(block) < LEAST and len(blocks) > 1:
-            self._join(place)
+            self._join(index)
         elif block:
-            self._tops[place] = block[-1]
-            self._lengthen(place, -1)
+            self._tops[index] = block[-1]
+            self._lengthen(index, -1)
         else:
             self._index()
 
-    def _join(self, place: int) -> None:
+    def _join(self, index: int) -> None:
         """A short list and a neighbour become one, or two of half their length."""
-        first = max(place - 1, 0)
+        first = max(index - 1, 0)
         both = self._blocks[first] + self._blocks[first + 1]
         middle = len(both) // 2
         self._blocks[first : first + 2] = [both] if len(both) <= MOST else [both[:middle], both[middle:]]
@@ -101,16 +101,16 @@ class SortedBlocks:
         """Note the last number and the length of each list."""
         self._tops = [block[-1] if block else float("-inf") for block in self._blocks]
         self._tree = tree = [0, *map(len, self._blocks)]
-        for place in range(1, len(tree)):
-            above = place + (place & -place)
+        for index in range(1, len(tree)):
+            above = index + (index & -index)
             if above < len(tree):
-                tree[above] += tree[place]
+                tree[above] += tree[index]
 
-    def _lengthen(self, place: int, by: int) -> None:
-        tree, place = self._tree, place + 1
-        while place < len(tree):
-            tree[place] += by
-            place += place & -place
+    def _lengthen(self, index: int, by: int) -> None:
+        tree, index = self._tree, index + 1
+        while index < len(tree):
+            tree[index] += by
+            index += index & -index
 
 
 Values = list[float] | SortedBlocks
@@ -137,10 +137,10 @@ def nearest(values: Values, percentile: float) -> float:
 
 def linear(values: Values, percentile: float) -> float:
     """Between the two values around rank p·(n - 1)/100, in proportion."""
-    place = percentile * (len(values) - 1) / 100
-    rank = int(place)
+    position = percentile * (len(values) - 1) / 100
+    rank = int(position)
     low = values[rank]
-    return low + (place - rank) * (values[rank + 1] - low) if place > rank else low
+    return low + (position - rank) * (values[rank + 1] - low) if position > rank else low
 
 
 DEFINITIONS: dict[str, Definition] = {"cobalt": cobalt, "nearest": nearest, "linear": linear}

@@ -247,8 +247,8 @@ def accounts(draws: Draws, cluster: Cluster) -> dict[str, str]:
         return [*words, *limits(share / 2), *([f"Flags={','.join(flags)}"] if flags else [])]
 
     script = ["add cluster name=c"]
-    for place, name in enumerate((*QOS[1:], "part")):
-        words = [f"add qos {name} priority={draws.one(0, 10, 100) * (place + 1)}", *of_a_qos(0.2)]
+    for index, name in enumerate((*QOS[1:], "part")):
+        words = [f"add qos {name} priority={draws.one(0, 10, 100) * (index + 1)}", *of_a_qos(0.2)]
         if name == "high":
             words.append("Preempt=" + draws.one("cheap", "cheap,normal", "cheap,normal,short"))
         if name in ("cheap", "short"):

@@ -76,7 +76,7 @@ def compare(
         base: folder of the base commit.
         new: the other folder.
         steps: how the steps of both ended.
-        own: texts of messages that name a side, such as its environment, and what to read in their place.
+        own: texts of messages that name a side, such as its environment, and what to read instead.
     """
     found = []
     codes = [[step["code"] for step in side] for side in steps]
@@ -181,10 +181,10 @@ def _first(
 ) -> Difference:
     """The difference of these rows, shown by the earliest."""
     times = instants.astype(float).fillna(math.inf).to_numpy()
-    place = int(times.argmin())
-    job = int(rows["job_id"].iloc[place]) if "job_id" in rows else 0
-    shown = [str(value.iloc[place]) if isinstance(value, pd.Series) else value for value in values]
-    return Difference(case, column, len(rows), float(times[place]), job, shown[0], shown[1], empty)
+    index = int(times.argmin())
+    job = int(rows["job_id"].iloc[index]) if "job_id" in rows else 0
+    shown = [str(value.iloc[index]) if isinstance(value, pd.Series) else value for value in values]
+    return Difference(case, column, len(rows), float(times[index]), job, shown[0], shown[1], empty)
 
 
 def events(case: str, name: str, base: bytes, new: bytes) -> Iterator[Difference]:
@@ -192,15 +192,15 @@ def events(case: str, name: str, base: bytes, new: bytes) -> Iterator[Difference
     if base == new:
         return
     pairs = list(zip_longest(base.splitlines(), new.splitlines(), fillvalue=b"{}"))
-    places = [place for place, (was, now) in enumerate(pairs) if was != now]
-    if not places:
+    differing = [index for index, (was, now) in enumerate(pairs) if was != now]
+    if not differing:
         yield Difference(case, name, 1, math.inf, 0, "other line ends", "")
         return
-    was, now = pairs[places[0]]
+    was, now = pairs[differing[0]]
     said = [json.loads(line) for line in (was, now)]
     instant = min((float(each["time"]) for each in said if "time" in each), default=math.inf)
     job = next((int(each["job"]) for each in said if isinstance(each.get("job"), int)), 0)
-    yield Difference(case, name, len(places), instant, job, was.decode(), now.decode())
+    yield Difference(case, name, len(differing), instant, job, was.decode(), now.decode())
 
 
 def _printed(case: str, base: Path, new: Path, own: Mapping[Path | str, str]) -> Iterator[Difference]:

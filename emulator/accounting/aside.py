@@ -1,7 +1,7 @@
-"""A run is written aside, and takes the place of the one before when it is whole.
+"""A run is written aside, and replaces the one before when it is whole.
 
 While a run is made, its files are in ``DIR/unfinished``: the event log and the snapshot, at
-the end all of them, ``run.toml`` last. Then they take their places in ``DIR``: the
+the end all of them, ``run.toml`` last. Then they are moved to ``DIR``: the
 ``run.toml`` of the run before is removed first and the new one comes last. So a folder with
 a ``run.toml`` holds one whole run, wherever a process is killed, and a folder without one
 says so in every reader. The next process that writes there ends the move that was begun,
@@ -23,7 +23,7 @@ from slurm_sim_plugins.errors import OutputError
 
 LOCK = "lock"
 MOVING = "run.toml.moving"
-"""What ``run.toml`` is called while the other files take their places."""
+"""What ``run.toml`` is called while the other files are moved."""
 
 
 @contextmanager
@@ -47,7 +47,7 @@ def written_aside(folder: Path, keep: Collection[str] = ()) -> Iterator[Path]:
     try:
         with _in_words(folder):
             _check(folder, aside)
-            _take_place(aside, folder)
+            _replace(aside, folder)
             _remove(aside, set(FILES) - set(keep))
         try:
             yield aside
@@ -63,8 +63,8 @@ def _in_words(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        place = error.filename or folder
-        raise OutputError(f"{place}: cannot be written: {error.strerror or error}; name another folder") from error
+        path = error.filename or folder
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}; name another folder") from error
 
 
 def _lock(folder: Path, aside: Path) -> int:
@@ -106,15 +106,15 @@ def _remove(aside: Path, names: Collection[str]) -> None:
 
 
 def _end(aside: Path, folder: Path) -> None:
-    """Put a whole run in its place; leave no folder aside without a use."""
-    _take_place(aside, folder)
+    """Move a whole run to its folder; leave no folder aside without a use."""
+    _replace(aside, folder)
     if not any(file.stat().st_size for file in aside.iterdir()):
         _remove(aside, FILES)
         (aside / LOCK).unlink()
         aside.rmdir()
 
 
-def _take_place(aside: Path, folder: Path) -> None:
+def _replace(aside: Path, folder: Path) -> None:
     """Replace the files of the run before, if there is a whole run; what was begun is ended."""
     if (aside / ABOUT).exists():
         if has_finished(aside):

@@ -167,6 +167,6 @@ def _books(controller: Controller) -> dict[str, Any]:
             "users": users,
             "qos": len(accounting.manager.qualities),
             "enforced": sorted(word.lower() for word in accounting.enforces),
-            "used": {name: float(accounting.usage.total[place]) for place, name in enumerate(accounting.tres.names)},
+            "used": {name: float(accounting.usage.total[index]) for index, name in enumerate(accounting.tres.names)},
         }
     }

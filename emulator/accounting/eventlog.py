@@ -12,7 +12,7 @@ from slurm_sim_plugins.errors import OutputError
 from slurm_sim_plugins.processors import Processors, in_words
 
 BUFFERED_LINES = 8192
-Place = tuple[str, Processors]
+Where = tuple[str, Processors]
 """A tier, and the processors in it."""
 Nodes = tuple[str, str]
 """A partition, and a list of its hosts."""
@@ -78,13 +78,13 @@ class EventLog:
         processors: int,
         backfilled: bool,
         reason: str,
-        place: Place | None = None,
+        where: Where | None = None,
         block: str | None = None,
         nodes: Nodes | None = None,
     ) -> None:
         """A job was started."""
         ahead = ',"backfilled":true' if backfilled else ""
-        there = f"{ahead}{_there(place)}" if place is not None else ahead
+        there = f"{ahead}{_there(where)}" if where is not None else ahead
         if block is not None:
             there = f'{there},"block":{json.dumps(block)}'
         if nodes is not None:
@@ -93,9 +93,9 @@ class EventLog:
             f'{{"time":{seconds(now)},"event":"start","job":{job},"processors":{processors}{there}{_reason(reason)}}}\n'
         )
 
-    def move(self, now: int, job: int, place: Place, reason: str) -> None:
-        """A run went to another place."""
-        self._add(f'{{"time":{seconds(now)},"event":"move","job":{job}{_there(place)}{_reason(reason)}}}\n')
+    def move(self, now: int, job: int, where: Where, reason: str) -> None:
+        """A run moved."""
+        self._add(f'{{"time":{seconds(now)},"event":"move","job":{job}{_there(where)}{_reason(reason)}}}\n')
 
     def rate(self, now: int, job: int, rate: float) -> None:
         """A run works at a rate from now on."""
@@ -167,8 +167,8 @@ def seconds(instant: int) -> str:
     return f"{whole}.{part:06d}".rstrip("0")
 
 
-def _there(place: Place) -> str:
-    tier, where = place
+def _there(there: Where) -> str:
+    tier, where = there
     return f',"tier":{json.dumps(tier)},"where":"{in_words(where)}"'
 
 

@@ -15,7 +15,7 @@ NODE_COLUMNS: dict[str, str] = {
     "time": "seconds, from when on this holds",
     "state": "PLANNED (by backfill, for jobs that wait), RESERVED, MAINT (reserved for that), DOWN, DRAIN or UP "
     "(as an operator has said)",
-    "nodes": "all nodes of that state: their places in the machine from 0 on, such as 0-3,7",
+    "nodes": "all nodes of that state: their indices in the machine, such as 0-3,7",
 }
 """What the columns of ``nodes.parquet`` mean; rows are in the order of time."""
 
@@ -34,7 +34,7 @@ class NodeNotes:
             written = nodes.tobytes()
             if self._last.get(state, b"") != written:
                 self._last[state] = written
-                self._notes.add(self._controller.cluster.now, state, _places(nodes))
+                self._notes.add(self._controller.cluster.now, state, _indices(nodes))
 
     def _now(self) -> Iterator[tuple[str, Ints]]:
         cluster = self._controller.cluster
@@ -57,7 +57,7 @@ class NodeNotes:
         return self._notes.columns()
 
 
-def _places(nodes: Ints) -> str:
+def _indices(nodes: Ints) -> str:
     """Ascending numbers, those that follow one another together."""
     if not len(nodes):
         return ""

@@ -135,8 +135,8 @@ class Records:
 def collect(table: JobTable, workload: Workload, processors: int, stays: Sequence[PastStay] | None = None) -> Records:
     """Make the records of a simulation, finished or broken off."""
     jobs = _job_columns(table, workload)
-    places = stay_columns(stays, workload.id) if stays is not None else None
-    return Records(jobs, _run_columns(table, jobs), processors, workload.epoch, places)
+    where = stay_columns(stays, workload.id) if stays is not None else None
+    return Records(jobs, _run_columns(table, jobs), processors, workload.epoch, where)
 
 
 def read_columns(path: Path, folder: Path | None = None) -> Columns:
@@ -232,7 +232,7 @@ def _run_columns(table: JobTable, jobs: Columns) -> Columns:
         "outcome": outcome,
     }
     if table.blocks is not None:
-        numbers = [*table.past_blocks, *(table.blocks[place] for place in last.tolist())]
+        numbers = [*table.past_blocks, *(table.blocks[index] for index in last.tolist())]
         columns["block"] = np.array([table.block_names[number] for number in numbers], dtype=object)
     # A requeued job that waits again when a run breaks off still shows its last start.
     waits = (outcome == JobState.PENDING.name) | (outcome == JobState.REQUEUED.name)
@@ -297,10 +297,10 @@ def _arrow_text(values: NDArray[Any]) -> pyarrow.Array:
     ends = np.zeros(len(values) + 1, dtype=np.int32)
     # One text after the other: lists of nodes in a log of years are a hundred megabytes.
     text = bytearray()
-    for place, value in enumerate(values, 1):
+    for index, value in enumerate(values, 1):
         if value is not None:
             text += str(value).encode()
-        ends[place] = len(text)
+        ends[index] = len(text)
     buffers = [_validity(known), pyarrow.py_buffer(ends), pyarrow.py_buffer(text)]
     return pyarrow.Array.from_buffers(pyarrow.string(), len(values), buffers)
 

@@ -1,7 +1,7 @@
 """A run leaves a folder; everything that looks at a finished run reads that folder.
 
 ``records.parquet`` (one row a job), ``runs.parquet`` (one row a run of a job), where there
-are tiers ``stays.parquet`` (one row a stay of a run in one place), ``events.jsonl`` and
+are tiers ``stays.parquet`` (one row a stay of a run on the same processors), ``events.jsonl`` and
 ``run.toml`` (options, versions, hashes, what was dropped), without which it is none. Of a run in Slurm's timing also
 ``waits.parquet``, ``factors.parquet`` and ``shares.parquet`` (what jobs waited for, what
 priorities were worked out from, shares of associations) and ``cluster.json`` (nodes and
@@ -23,7 +23,7 @@ import numpy as np
 from emulator.accounting.records import Columns, Records, read_columns, table_of
 from emulator.accounting.schema import LARGEST
 from emulator.accounting.stays import from_file
-from emulator.files import check_place, make_folder, read_kept, write_atomically, write_data
+from emulator.files import check_writable, make_folder, read_kept, write_atomically, write_data
 from slurm_sim_plugins.errors import InputError, OutputError
 
 RECORDS = "records.parquet"
@@ -43,7 +43,7 @@ STATED: Mapping[str, Mapping[str, type]] = {
 }
 """Kinds of what ``run.toml`` says, where it says it."""
 FILES = (RECORDS, RUNS, STAYS, *NOTES, CLUSTER, SNAPSHOT, EVENTS, ABOUT)
-"""All that a run leaves, in the order in which the files take their places."""
+"""All that a run leaves, in the order in which the files are moved to their folder."""
 UNFINISHED = "unfinished"
 """The folder, in that of the run, in which a run is written until it is whole."""
 
@@ -82,7 +82,7 @@ def open_events(path: Path) -> IO[str]:
     try:
         return path.open("w", encoding="utf-8", newline="\n")
     except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror}; name another place") from error
+        raise OutputError(f"{path}: cannot be written: {error.strerror}; name another folder") from error
 
 
 def write_run(folder: Path, records: Records, about: Mapping[str, Any]) -> None:
@@ -124,7 +124,7 @@ def check_records(path: Path) -> None:
     """
     if path.suffix not in (".parquet", ".csv") and not path.is_dir():
         raise OutputError(f"{path}: job records are written as Parquet or CSV; name a file in .parquet or .csv")
-    check_place(path)
+    check_writable(path)
 
 
 def write_jobs(path: Path, records: Records) -> None:
@@ -188,7 +188,7 @@ def has_finished(folder: Path) -> bool:
 
 
 def check_whole(folder: Path) -> None:
-    """Say what is to be known of a folder in which a run was begun and not put in its place.
+    """Say what is to be known of a folder in which a run was begun and not completed.
 
     Raises:
         InputError: there is no other run in it.

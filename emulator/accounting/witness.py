@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from emulator.accounting.eventlog import EventLog, Nodes, Place
+from emulator.accounting.eventlog import EventLog, Nodes, Where
 from emulator.hooks import FAILURES, Hooks
 from emulator.state.instants import MICROSECONDS
 from slurm_sim_plugins.jobs import Job, Run
@@ -71,19 +71,19 @@ class Witness:
         run: Run,
         backfilled: bool,
         reason: str,
-        place: Place | None = None,
+        where: Where | None = None,
         block: str | None = None,
         nodes: Nodes | None = None,
     ) -> None:
         """A job was started; where, is known where there are tiers, blocks (by name) or nodes."""
         if self._log is not None:
-            self._log.start(now, run.job.id, run.processors, backfilled, reason, place, block, nodes)
+            self._log.start(now, run.job.id, run.processors, backfilled, reason, where, block, nodes)
         self._tell("job_started", now, run.job, run)
 
-    def moved(self, now: int, job: Job, place: Place, reason: str) -> None:
-        """A run went to another place."""
+    def moved(self, now: int, job: Job, where: Where, reason: str) -> None:
+        """A run moved."""
         if self._log is not None:
-            self._log.move(now, job.id, place, reason)
+            self._log.move(now, job.id, where, reason)
 
     def rated(self, now: int, job: Job, rate: float) -> None:
         """A run works at a rate from now on."""

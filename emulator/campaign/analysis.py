@@ -128,12 +128,12 @@ def pareto(frame: pd.DataFrame, metrics: Sequence[str], confidence: float = CONF
 
 
 def front(points: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> list[bool]:
-    """Of points of which less is better in each place: which ones no other one beats."""
+    """Of points of which less is better in each coordinate: which ones no other one beats."""
     known = [bool(np.all(np.isfinite(point))) for point in points]
     return [
-        known[place]
+        known[index]
         and not any(bool(np.all(other <= point) and np.any(other < point)) for other in points[np.array(known)])
-        for place, point in enumerate(points)
+        for index, point in enumerate(points)
     ]
 
 

@@ -75,7 +75,7 @@ def _sources(
     stated = f"{campaign.file}: workloads.{name}"
     options = dict(workload.values)
     if "trace" in options:
-        trace = campaign.places.find(options["trace"], f"{stated}.trace")
+        trace = campaign.folders.find(options["trace"], f"{stated}.trace")
         _check(f"{stated}.", trace, options, ways)
         return [(seed, trace) for seed in campaign.seeds]
     model = options.pop("model")
@@ -84,7 +84,7 @@ def _sources(
         generated.check(model, options)
     except ConfigurationError as error:
         raise ConfigurationError(f"{stated}: {error}") from error
-    parameters = campaign.places.find(file, f"{stated}.parameters") if file is not None else None
+    parameters = campaign.folders.find(file, f"{stated}.parameters") if file is not None else None
     return [(seed, Generated(model, seed, tuple(sorted(options.items())), parameters)) for seed in campaign.seeds]
 
 
@@ -108,7 +108,7 @@ def _config(
     simulation, preemption = tables.pop("simulation"), tables.pop("preemption")
     for plugin, options in tables.items():
         for option in [option for option, value in options.items() if plugins.is_file(option, value)]:
-            options[option] = str(campaign.places.find(options[option], f"{stated}: {plugin}.{option}"))
+            options[option] = str(campaign.folders.find(options[option], f"{stated}: {plugin}.{option}"))
     try:
         config = Config(
             slots=dict(base.slots), plugin_options=tables, preemption=Preemption(**preemption), **simulation
@@ -130,7 +130,7 @@ def _is_slurms(where: str) -> bool:
 def _accounts(campaign: Campaign, policy: Policy) -> tuple[Path, ...]:
     """The files of accounts of a policy in Slurm's timing, tried out."""
     stated = f"{campaign.file}: policies.{policy.name}.accounts"
-    files = tuple(campaign.places.find(file, stated) for file in policy.accounts)
+    files = tuple(campaign.folders.find(file, stated) for file in policy.accounts)
     if files:
         try:
             read_accounts(*files)
@@ -152,7 +152,7 @@ def _cluster(campaign: Campaign, policy: Policy, variant: Variant, accounts: tup
                 f"{stated}.use: {plugin}: in Slurm's timing plugins can take {', '.join(PLUGGED)}; the rest is Slurm's"
             )
     cluster = Cluster(
-        campaign.places.find(variant.values["slurm_conf"], f"{stated}.slurm_conf"),
+        campaign.folders.find(variant.values["slurm_conf"], f"{stated}.slurm_conf"),
         tuple(
             (where.removeprefix("set."), value) for where, value in variant.values.items() if where.startswith("set.")
         ),

@@ -59,9 +59,9 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, get_args
 
+from emulator.campaign.folders import SearchFolders
 from emulator.campaign.generated import options_of
 from emulator.campaign.measure import GROUPS, OF, Metrics
-from emulator.campaign.places import Places
 from emulator.campaign.slurm import REPLAYED
 from emulator.campaign.variants import RANGE, check_count, values_of
 from emulator.config.experiment import PREEMPTION, READING, SIMULATION, Experiment, read_experiment
@@ -153,7 +153,7 @@ class Campaign:
     workloads: Mapping[str, Mapping[str, Any]]
     policies: Sequence[Policy]
     shared: Mapping[str, Any]
-    places: Places = field(repr=False)
+    folders: SearchFolders = field(repr=False)
 
     def about(self) -> dict[str, Any]:
         """What the folder of the results is to say of it."""
@@ -195,7 +195,7 @@ def parse_campaign(text: str, path: Path, folders: Sequence[Path] = ()) -> Campa
     for name in ("workloads", "policies"):
         if not tables[name]:
             raise ConfigurationError(f"{path}: there are no {name}; write a table [{name}.NAME] for each")
-    places = Places([path.absolute().parent, *folders])
+    search = SearchFolders([path.absolute().parent, *folders])
     head = dict(tables["campaign"])
     seeds = _seeds(path, head)
     _check_all(path, "campaign", head, CAMPAIGN, several=False)
@@ -214,9 +214,9 @@ def parse_campaign(text: str, path: Path, folders: Sequence[Path] = ()) -> Campa
         measure=Metrics(float(head.get("threshold", 10.0)), float(head.get("warm_up", 0.0)), tuple(head.get("by", ()))),
         records=head.get("records", False),
         workloads={name: _workload(path, name, table) for name, table in tables["workloads"].items()},
-        policies=[_policy(path, name, table, places, shared) for name, table in tables["policies"].items()],
+        policies=[_policy(path, name, table, search, shared) for name, table in tables["policies"].items()],
         shared=shared,
-        places=places,
+        folders=search,
     )
     if campaign.baseline and campaign.baseline not in tables["policies"]:
         check_keys(path, "policies: ", [campaign.baseline], tables["policies"])
@@ -291,7 +291,7 @@ def _workload(path: Path, name: str, table: Any) -> dict[str, Any]:
     return options
 
 
-def _policy(path: Path, name: str, table: Any, places: Places, shared: Mapping[str, Any]) -> Policy:
+def _policy(path: Path, name: str, table: Any, search: SearchFolders, shared: Mapping[str, Any]) -> Policy:
     """A policy: a list of plugins, or a table."""
     stated = f"policies.{name}"
     given = {"use": table} if isinstance(table, list) else check_table(path, stated, table)
@@ -315,7 +315,7 @@ def _policy(path: Path, name: str, table: Any, places: Places, shared: Mapping[s
     accounts = accounts if isinstance(accounts, list) else [accounts]
     for file in accounts:
         check_kind(path, stated, "accounts", file, str)
-    return Policy(name, _base(path, stated, given.get("config"), use, places), options, tuple(accounts))
+    return Policy(name, _base(path, stated, given.get("config"), use, search), options, tuple(accounts))
 
 
 def _slurm(path: Path, stated: str, given: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
@@ -342,13 +342,13 @@ def _slurm(path: Path, stated: str, given: Mapping[str, Any], shared: Mapping[st
     return options
 
 
-def _base(path: Path, stated: str, config: Any, use: list[str], places: Places) -> Experiment:
+def _base(path: Path, stated: str, config: Any, use: list[str], search: SearchFolders) -> Experiment:
     """Where a policy begins: a preset or an experiment file, and the plugins that it uses."""
     base = Experiment(None, {}, {}, {}, {}, {})
     if config is not None:
         check_kind(path, stated, "config", config, str)
         known = config in presets()
-        base = read_experiment(Path(config) if known else places.find(config, f"{path}: {stated}.config"))
+        base = read_experiment(Path(config) if known else search.find(config, f"{path}: {stated}.config"))
         if base.trace is not None:
             raise ConfigurationError(f"{path}: {stated}.config names a trace; workloads are those of the campaign")
         others = [item.name for item in fields(base) if item.name not in TAKEN and getattr(base, item.name)]

@@ -1,4 +1,4 @@
-"""Workloads that a model generates, as the place that a run's jobs come from."""
+"""Workloads that a model generates, as the source of a run's jobs."""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ class Metrics:
         for name in self.by:
             values = np.asarray(records.jobs.get(name, ()), dtype=object)
             for value in sorted({str(each) for each in values if each}):
-                group, place = waits[values[first:] == value], f"{OF}{name} {value}"
-                numbers[f"jobs{place}"] = float(np.sum(values == value))
-                numbers[f"mean_wait{place}"] = mean(group)
-                numbers[f"max_wait{place}"] = largest(group)
+                group, suffix = waits[values[first:] == value], f"{OF}{name} {value}"
+                numbers[f"jobs{suffix}"] = float(np.sum(values == value))
+                numbers[f"mean_wait{suffix}"] = mean(group)
+                numbers[f"max_wait{suffix}"] = largest(group)
         return numbers

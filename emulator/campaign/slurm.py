@@ -107,7 +107,7 @@ class Cluster:
         Args:
             source: submission events, a dump, any other log, or a model.
             reading: how to read it.
-            config: plugins in the place of Slurm's, their options and the seed.
+            config: plugins instead of Slurm's, their options and the seed.
             catalogue: where the plugins are.
 
         Raises:

@@ -69,9 +69,9 @@ def values_of(value: Any, stated: str) -> list[Any]:
         return [_plain(value, stated)]
     if not value:
         raise ConfigurationError(f"{stated}: the list is empty; give at least one value")
-    for place, each in enumerate(value):
+    for index, each in enumerate(value):
         _plain(each, stated)
-        if any(each == other and type(each) is type(other) for other in value[:place]):
+        if any(each == other and type(each) is type(other) for other in value[:index]):
             raise ConfigurationError(f"{stated}: {each!r} is in the list twice")
     return list(value)
 
@@ -106,4 +106,4 @@ def _range(given: Mapping[str, Any], stated: str) -> list[Any]:
     count = int((Decimal(repr(last)) - start) / by) + 1
     check_count(count, stated)
     whole = isinstance(first, int) and isinstance(step, int)
-    return [int(value) if whole else float(value) for value in (start + place * by for place in range(count))]
+    return [int(value) if whole else float(value) for value in (start + index * by for index in range(count))]

@@ -128,7 +128,7 @@ def _exit_code() -> int:
         shared.echo(f"slurm-sim: {error}", err=True)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort) as error:
-        # Click puts its own in the place of the one that may say what was going on.
+        # Click replaces by its own the one that may say what was going on.
         words = str(error) or str(error.__cause__ or "")
         shared.echo(f"slurm-sim: interrupted{words and f'; {words}'}", err=True)
         return INTERRUPTED

@@ -25,7 +25,6 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 common_options = shared.options(
     click.option(
         "--traces",
-        "places",
         type=click.Path(path_type=Path, file_okay=False),
         multiple=True,
         envvar="SLURM_SIM_TRACES",
@@ -56,7 +55,7 @@ def campaign() -> None:
 def run(
     file: Path,
     out: Path | None,
-    places: tuple[Path, ...],
+    traces: tuple[Path, ...],
     files: tuple[Path, ...],
     folders: tuple[Path, ...],
     dry_run: bool,
@@ -76,7 +75,7 @@ def run(
     if print_job_script:
         return _print_job_script(workers)
     plugins = shared.plugin_paths(files, folders)
-    return _make(read_campaign(file, places), out or beside(file), plugins, dry_run, progress, workers)
+    return _make(read_campaign(file, traces), out or beside(file), plugins, dry_run, progress, workers)
 
 
 @campaign.command()
@@ -84,7 +83,7 @@ def run(
 @common_options
 def resume(
     folder: Path,
-    places: tuple[Path, ...],
+    traces: tuple[Path, ...],
     files: tuple[Path, ...],
     folders: tuple[Path, ...],
     progress: bool | None,
@@ -108,8 +107,8 @@ def resume(
         raise click.UsageError(
             f"The campaign was begun with {_plugin_words(wanted)}; name the same ones, or begin another with run."
         )
-    place = folder.absolute().parent / Path(str(plan.get("file", "campaign.toml"))).name
-    return _make(parse_campaign(plan["text"], place, places), folder, plugins, False, progress, workers)
+    file = folder.absolute().parent / Path(str(plan.get("file", "campaign.toml"))).name
+    return _make(parse_campaign(plan["text"], file, traces), folder, plugins, False, progress, workers)
 
 
 @campaign.command()
@@ -246,9 +245,9 @@ def _keys(text: str | None) -> list[str]:
 
 
 def _write_csv(file: Path, frame: pd.DataFrame) -> None:
-    from emulator.files import check_place, write_data
+    from emulator.files import check_writable, write_data
 
-    check_place(file)
+    check_writable(file)
     write_data(file, frame.to_csv(index=False))
 
 

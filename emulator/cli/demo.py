@@ -31,7 +31,7 @@ def demo(jobs: int, seed: int, picture: Path) -> None:
     The workload is the Lublin-Feitelson model on 128 processors at load 0.5.
     """
     from emulator.config.options import Config
-    from emulator.files import check_place
+    from emulator.files import check_writable
     from emulator.metrics.summary import summarise
     from emulator.report.plots import compare_picture
     from emulator.report.style import write_picture
@@ -41,7 +41,7 @@ def demo(jobs: int, seed: int, picture: Path) -> None:
 
     if picture.suffix not in (".png", ".svg"):
         raise ConfigurationError(f"--picture {picture}: name a file that ends in .png or .svg")
-    check_place(picture)
+    check_writable(picture)
     workload = lublin99.generate(jobs, PROCESSORS, seed, load=LOAD)
     shared.echo(f"{jobs} jobs of the Lublin-Feitelson model on {PROCESSORS} processors at load {LOAD}, seed {seed}")
     results = simulate_each(POLICIES, workload, Config(processors=PROCESSORS), discover())

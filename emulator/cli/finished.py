@@ -91,12 +91,12 @@ def fairness(
     from emulator.accounting.runfolder import read_run
     from emulator.cli.slurm import read_site
     from emulator.fairness import Site, audit
-    from emulator.files import check_place
+    from emulator.files import check_writable
     from emulator.report.fairness import fairness_table, write_audit
     from emulator.site import is_scenario
 
     if table is not None:
-        check_place(table)
+        check_writable(table)
     run, site = read_run(folder), None
     if (trace is None) != (slurm_conf is None) and not (trace is not None and is_scenario(trace)):
         raise click.UsageError("--trace and --slurm-conf go together: both made the run.")

@@ -168,7 +168,7 @@ def configure(study: Any, settings: tuple[str, ...], given: dict[str, Any], on_c
     preemption = shared.preemption_settings(mode, options.pop("preemption", ()))
     plugins: dict[str, dict[str, Any]] = {}
     if study is not None:
-        # Options of a plugin go with it where another takes its place.
+        # Options of a plugin go with it where another replaces it.
         replaced = {name for slot, name in study.slots.items() if slots.get(slot, name) != name}
         slots = {**study.slots, **slots}
         options = {**study.simulation, **options}

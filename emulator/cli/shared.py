@@ -334,7 +334,7 @@ def metric_note(threshold: float, warm_up: float) -> str:
 def rejected_note(records: Records, refused: Mapping[str, int]) -> str:
     """Which jobs were not taken in, and why; empty if none. ``refused`` were so many for reasons of plugins."""
     jobs = records.jobs
-    rejected = [place for place, state in enumerate(jobs["state"]) if state == "REJECTED"]
+    rejected = [index for index, state in enumerate(jobs["state"]) if state == "REJECTED"]
     if refused:
         larger = len(rejected) - sum(refused.values())
         words = {**refused, **({"larger than the machine, or its largest block": larger} if larger else {})}
@@ -342,7 +342,7 @@ def rejected_note(records: Records, refused: Mapping[str, int]) -> str:
     if not rejected:
         return ""
     first = rejected[0]
-    wide = all(jobs["processors"][place] > records.processors for place in rejected)
+    wide = all(jobs["processors"][index] > records.processors for index in rejected)
     reason = f"the machine of {records.processors:,} processors" if wide else "the largest block of the machine"
     return (
         f"{len(rejected):,} rejected: larger than {reason} "

@@ -93,11 +93,11 @@ def info(trace: Path, processors: int | None, as_json: bool, **reading: Any) -> 
 @limit_options
 def generate(file: Path, model: str, jobs: int, processors: int, **given: Any) -> None:
     """Generate a workload and write it as SWF (gzipped if the name ends in .gz)."""
-    from emulator.files import check_place
+    from emulator.files import check_writable
     from emulator.report.workload import workload_table
     from emulator.workload.swf import write_swf
 
-    check_place(file)
+    check_writable(file)
     parameters: Path | None = given.pop("parameters")
     own = _own_options(model, given.pop("kind"), parameters)
     maker = importlib.import_module(f"emulator.workload.models.{model}")
@@ -135,8 +135,8 @@ def fit(
     from emulator.report.fit import describe_fit, fit_table, loads
 
     reading = {name: given.pop(name) for name in ("filter", "processors_field", "first_submit", "malformed")}
-    for place in (file, parameters):
-        _check_place(place)
+    for path in (file, parameters):
+        _check_writable(path)
     log = shared.read_workload(trace, processors=processors, **reading)
     fitted, imitation = _imitate(log, jobs, given)
     _write_fit(fitted, imitation, parameters, file)
@@ -145,7 +145,7 @@ def fit(
     else:
         shared.print_table(fit_table(log, imitation))
         notes = [loads(log, imitation), log.note]
-        notes += [f"Written: {place}" for place in (parameters, file) if place is not None]
+        notes += [f"Written: {path}" for path in (parameters, file) if path is not None]
         shared.echo("\n".join(note for note in notes if note))
 
 
@@ -209,8 +209,8 @@ def _write_fit(fitted: Jann97Parameters, imitation: Workload, parameters: Path |
         write_swf(imitation, file)
 
 
-def _check_place(place: Path | None) -> None:
-    from emulator.files import check_place
+def _check_writable(path: Path | None) -> None:
+    from emulator.files import check_writable
 
-    if place is not None:
-        check_place(place)
+    if path is not None:
+        check_writable(path)

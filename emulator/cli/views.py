@@ -74,7 +74,7 @@ parsable = shared.options(
     click.option("-n", "--noheader", is_flag=True, help="Print no line with the names of the columns."),
     click.option("-P", "--parsable2", is_flag=True, help="Print values with | between them, none cut."),
     click.option("-p", "--parsable", is_flag=True, help="Print values with | after each, none cut."),
-    click.option("--delimiter", default="|", show_default=True, help="In the place of |."),
+    click.option("--delimiter", default="|", show_default=True, help="Instead of |."),
 )
 HELP = {"help_option_names": ["--help"]}
 """As in Slurm, -h is for no header."""

@@ -66,14 +66,14 @@ def evaluate(
     slurm-sim walltime evaluate CEA-Curie.swf.gz
     slurm-sim walltime evaluate KTH-SP2.swf.gz --keys user --windows 1m,all --percentiles 95,85,70
     """
-    from emulator.files import check_place, make_folder, write_data
+    from emulator.files import check_writable, make_folder, write_data
     from emulator.report.walltimetables import evaluation_table
 
     grid = make_grid(given)
     if plots is not None and len(grid.definitions) > 1:
         raise click.UsageError("--plots draws one definition of a percentile; name one in --definitions.")
     if csv_file is not None:
-        check_place(csv_file)
+        check_writable(csv_file)
     if plots is not None:
         make_folder(plots)
     log, evaluation, note = evaluated(trace, grid, project, compiled, progress, given)
@@ -118,13 +118,13 @@ def advise(
     slurm-sim walltime advise CEA-Curie.swf.gz --write curie.toml
     slurm-sim run --experiment curie.toml
     """
-    from emulator.files import check_place
+    from emulator.files import check_writable
     from emulator.report.walltimetables import outcome_table
     from emulator.walltime.advise import best, best_of_keys, in_words
 
     grid = make_grid(given)
     if experiment is not None:
-        check_place(experiment)
+        check_writable(experiment)
     log, evaluation, note = evaluated(trace, grid, project, compiled, progress, given)
     chosen = best(evaluation, max_under / 100)
     if as_json:

@@ -155,7 +155,7 @@ class Apply:
         self.watch.reordered()
 
     def start(self, job: Job, reason: str = "", where: Any = None) -> None:
-        """A waiting job starts: where it is said to, on a machine that has places, else on free processors."""
+        """A waiting job starts, on the processors or the block of the decision if it names any."""
         index, table, arrived = job.index, self._table, self._situation._arrived
         self.state[index] = RUNNING
         was_head = self._queue.remove(job)
@@ -172,7 +172,7 @@ class Apply:
             self._start_witness.started(self.now, Run._make(run), not was_head, reason, *told)
 
     def _occupy(self, job: Job, where: Any) -> tuple[Any, ...]:
-        """A run begins. Its entry, and what witnesses are told of the place."""
+        """A run begins. Its entry, and what witnesses are told of where it is."""
         delay = 0
         if self._handover.pending:
             delay = self._handover.take(job.index, job.processors, self.free - job.processors, self.now)
@@ -208,7 +208,7 @@ class Apply:
             self._learnt(self.now, entry[4], self._progress.useful[index] / MICROSECONDS)
 
     def preempt(self, run: Run, preemptor: Job, reason: str = "") -> None:
-        """A run is ended by preemption; its job waits at its old place, with what progress the mode leaves it."""
+        """A run is ended by preemption; its job waits at its old rank, with what progress the mode leaves it."""
         table, job = self._table, run.job
         index, start = job.index, table.start[job.index]
         at_work = self._at_work(index)
@@ -252,7 +252,7 @@ class Apply:
             raise StandstillError(standstill(now, job.id, "preempted"))
 
     def returned(self, index: int) -> None:
-        """The checkpoint of a preempted job is written: it waits again, at its old place."""
+        """The checkpoint of a preempted job is written: it waits again, at its old rank."""
         job = self._table.jobs[index]
         self.state[index] = PENDING
         self.changed = True

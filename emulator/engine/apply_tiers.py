@@ -30,7 +30,7 @@ UNPLANNED = float("inf")
 class TieredApply(Apply):
     """Changes the state, and knows of each run where it is and at which rate it works.
 
-    What is free, and in the list of runs, are places and runs of the first tier. Rates are
+    What is free, and in the list of runs, are processors and runs of the first tier. Rates are
     asked for once an instant, by :meth:`settle`; until then a run that began or moved has
     no end.
 

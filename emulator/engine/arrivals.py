@@ -40,9 +40,9 @@ class Arrivals(Part):
         self.rejected: list[tuple[JobRequest, str]] = []
         self.delays: dict[int, set[float]] = {}
 
-    def come(self, place: int) -> None:
-        """The submission of this place comes now."""
-        self.submit(self._requests[place])
+    def come(self, index: int) -> None:
+        """The submission of this index comes now."""
+        self.submit(self._requests[index])
 
     def submit(self, request: JobRequest) -> None:
         """A submission comes now."""

@@ -162,10 +162,10 @@ class Controller(Part):
             "period": self.passes.calculate,
             "renewal": self.passes.renew,
         }
-        for place, request in enumerate(requests):
-            self.agenda.at(request.submit, "submission", place, rank=Rank.SUBMISSION)
-        for place, (second, _) in enumerate(actions):
-            self.agenda.at(second, "command", place)
+        for index, request in enumerate(requests):
+            self.agenda.at(request.submit, "submission", index, rank=Rank.SUBMISSION)
+        for index, (second, _) in enumerate(actions):
+            self.agenda.at(second, "command", index)
 
     def run(self, until: float = math.inf, observe: Callable[[], None] | None = None) -> None:
         """Run until nothing more can happen, or to a second; can go on from there later.
@@ -201,14 +201,14 @@ class Controller(Part):
         """Whether submissions or commands are to come."""
         return self.agenda.to_come > 0
 
-    def _act(self, place: int) -> None:
+    def _act(self, index: int) -> None:
         """An operator's command comes now."""
         self.changes.all()
         self.passes.moved()
         self.stints.sweep_due = 0.0
         self.cluster.look_again()
         try:
-            self._actions[place](self)
+            self._actions[index](self)
         except InputError as error:
             self.refused.append((self.cluster.now, str(error)))
         self.policies.reordered()

@@ -77,9 +77,9 @@ class Endings(Part):
             job.requeue_after = False
             self.over(number, State.TIMEOUT)
 
-    def ended_at_limit(self, number: int, place: int) -> None:
-        """The pass after the end of a run at its limit, in its place among the other ends."""
-        run = self.cluster.jobs[number].runs[place]
+    def ended_at_limit(self, number: int, index: int) -> None:
+        """The pass after the end of a run at its limit, in its order among the other ends."""
+        run = self.cluster.jobs[number].runs[index]
         if run.end == self.cluster.now and run.outcome is not State.PREEMPTED:
             self.passes.request(self.cluster.now)
 

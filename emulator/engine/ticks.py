@@ -27,13 +27,13 @@ class Tick(NamedTuple):
         kind: what is done.
         period: in seconds.
         first: second at which it is done first.
-        place: how many others were set going before it.
+        order: how many others were set going before it.
     """
 
     kind: Kind
     period: float
     first: float
-    place: int
+    order: int
 
     def due(self, at: float, number: int) -> tuple[float, float, float, int, int, Tick]:
         """Its entry among the ticks, which go in the order in which they came if none were left out.
@@ -44,7 +44,7 @@ class Tick(NamedTuple):
         """
         at = round(at, 6)
         since = round(at - self.period, 6) if at > self.first else -math.inf
-        return at, since, -self.first, self.place, number, self
+        return at, since, -self.first, self.order, number, self
 
 
 class Ticks(Part):

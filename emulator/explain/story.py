@@ -110,10 +110,10 @@ def _waits(run: FinishedRun, job: int) -> Iterator[Event]:
     rows = np.flatnonzero((columns["job_id"] == job) & (columns["state"] == "PENDING"))
     time, reason = columns["time"][rows].tolist(), columns["reason"][rows].tolist()
     last = None
-    for place, why in enumerate(reason):
-        if why != last and time[place] != (time[place + 1] if place + 1 < len(rows) else None):
+    for index, why in enumerate(reason):
+        if why != last and time[index] != (time[index + 1] if index + 1 < len(rows) else None):
             last = why
-            yield {"time": time[place], "event": "wait", "job": job, "reason": str(why)}
+            yield {"time": time[index], "event": "wait", "job": job, "reason": str(why)}
 
 
 def _row(run: FinishedRun, job: int) -> dict[str, Any]:

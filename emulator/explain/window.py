@@ -62,15 +62,15 @@ class Log:
             beginning = end
 
     def last(self, words: bytes, beginning: int, end: int) -> dict[str, Any] | None:
-        """The last event between two places in whose line some words stand; None if there is none."""
-        place = self._data.rfind(words, beginning, end)
-        if place < 0:
+        """The last event between two offsets in whose line some words stand; None if there is none."""
+        offset = self._data.rfind(words, beginning, end)
+        if offset < 0:
             return None
-        line = self._data.rfind(b"\n", 0, place) + 1
+        line = self._data.rfind(b"\n", 0, offset) + 1
         return self._event(line, self._next(line))
 
-    def _next(self, place: int) -> int:
-        end = self._data.find(b"\n", place)
+    def _next(self, offset: int) -> int:
+        end = self._data.find(b"\n", offset)
         return len(self._data) if end < 0 else end + 1
 
     def _time(self, line: int) -> float:

@@ -162,7 +162,7 @@ def started(event: Event, row: Mapping[str, Any], head: int | None, decided: Eve
 
 
 def moved(event: Event, decided: Event) -> str:
-    """It goes to another place."""
+    """It moves."""
     return f"moved to {event['tier']}, on {event['where']}{_by(decided)}{_because(event)}"
 
 

@@ -164,9 +164,9 @@ def _change(account: Account, amounts: Vector, sign: int) -> None:
     for use in account.uses():
         use.jobs += sign
         in_use = use.tres
-        for place, amount in enumerate(amounts):
+        for index, amount in enumerate(amounts):
             if amount:
-                in_use[place] += sign * amount
+                in_use[index] += sign * amount
 
 
 # Which jobs age in the queue
@@ -246,24 +246,24 @@ def _never_in(bounds: Bounds, amounts: Vector, limit: float) -> str:
         ("QOSMaxPerNode", _of_nodes(bounds.max_tres_node, amounts)),
         ("QOSMaxPerUser", bounds.max_tres_user),
     ):
-        place = _exceeded(limits, amounts)
-        if place is not None:
-            return reason(kind, place)
+        index = _exceeded(limits, amounts)
+        if index is not None:
+            return reason(kind, index)
     if _beyond(limit, bounds.max_wall):
         return "QOSMaxWallDurationPerJobLimit"
-    place = _short_of(bounds.min_tres, amounts)
-    return reason("QOSMin", place) if place is not None else ""
+    index = _short_of(bounds.min_tres, amounts)
+    return reason("QOSMin", index) if index is not None else ""
 
 
 def _never_on(account: Account, amounts: Vector, limit: float) -> str:
     for _, bounds in account.limits():
-        place = _exceeded(bounds.grp_tres, amounts)
-        if place is not None:
-            return reason("AssocGrp", place)
+        index = _exceeded(bounds.grp_tres, amounts)
+        if index is not None:
+            return reason("AssocGrp", index)
     _, bounds = next(account.limits())
-    place = _exceeded(bounds.max_tres, amounts)
-    if place is not None:
-        return reason("AssocMaxPerJob", place)
+    index = _exceeded(bounds.max_tres, amounts)
+    if index is not None:
+        return reason("AssocMaxPerJob", index)
     return "AssocMaxWallDurationPerJobLimit" if _beyond(limit, bounds.max_wall) else ""
 
 
@@ -347,9 +347,9 @@ def with_nodes(account: Account, amounts: Vector, limit: float, usage: Usage, sa
             ("AssocMaxPerJob", bounds.max_tres, amounts),
             ("AssocMaxPerNode", _of_nodes(bounds.max_tres_node, amounts), amounts),
         ):
-            place = _exceeded(limits, asked)
-            if place is not None:
-                return reason(kind, place)
+            index = _exceeded(limits, asked)
+            if index is not None:
+                return reason(kind, index)
     return ""
 
 
@@ -369,23 +369,23 @@ def _of_quality(
         ("PerAccount", bounds.max_run_mins_account, quality.accounts.get(account.account)),
         ("QOSMaxPerUser", bounds.max_run_mins_user, quality.users.get(account.user)),
     ):
-        place = _too_long(limits, minutes, use, usage)
-        if place is not None:
-            return reason(kind, place)
+        index = _too_long(limits, minutes, use, usage)
+        if index is not None:
+            return reason(kind, index)
     for kind, limits, asked, in_use in (
         ("QOSMaxMinutesPerJob", bounds.max_tres_mins, minutes, None),
         ("PerAccount", bounds.max_tres_account, amounts, quality.accounts.get(account.account)),
         ("QOSMaxPerJob", bounds.max_tres, amounts, None),
         ("QOSMaxPerNode", _of_nodes(bounds.max_tres_node, amounts), amounts, None),
     ):
-        place = _exceeded(limits, asked, in_use)
-        if place is not None:
-            return reason(kind, place)
-    place = _short_of(bounds.min_tres, amounts)
-    if place is not None:
-        return reason("QOSMin", place)
-    place = _exceeded(bounds.max_tres_user, amounts, quality.users.get(account.user))
-    return reason("QOSMaxPerUser", place) if place is not None else ""
+        index = _exceeded(limits, asked, in_use)
+        if index is not None:
+            return reason(kind, index)
+    index = _short_of(bounds.min_tres, amounts)
+    if index is not None:
+        return reason("QOSMin", index)
+    index = _exceeded(bounds.max_tres_user, amounts, quality.users.get(account.user))
+    return reason("QOSMaxPerUser", index) if index is not None else ""
 
 
 def _of_group(
@@ -398,11 +398,11 @@ def _of_group(
     planned: Vector | None,
 ) -> str:
     """Limits of all jobs of an association or a quality of service together."""
-    for place, most in bounds.grp_tres_mins:
-        if usage.beyond(Comparison(Limited.USED, use.row, place, most)) or (
-            planned is not None and usage.beyond(Comparison(Limited.BOTH, use.row, place, most, planned[place]))
+    for index, most in bounds.grp_tres_mins:
+        if usage.beyond(Comparison(Limited.USED, use.row, index, most)) or (
+            planned is not None and usage.beyond(Comparison(Limited.BOTH, use.row, index, most, planned[index]))
         ):
-            return reason(f"{prefix}GrpMinutes", place)
+            return reason(f"{prefix}GrpMinutes", index)
     over = _exceeded(bounds.grp_tres, amounts, use)
     if over is not None:
         return reason(f"{prefix}Grp", over)
@@ -412,14 +412,14 @@ def _of_group(
 
 def _too_long(limits: Limits, minutes: Vector, use: Use | None, usage: Usage) -> int | None:
     """The first resource of which running jobs could still use too many minutes, or None."""
-    for place, most in limits:
-        own = int(minutes[place])
+    for index, most in limits:
+        own = int(minutes[index])
         if use is None or use.row < 0:
             over = own > most
         else:
-            over = usage.beyond(Comparison(Limited.RUNNING, use.row, place, most, own))
+            over = usage.beyond(Comparison(Limited.RUNNING, use.row, index, most, own))
         if over:
-            return place
+            return index
     return None
 
 
@@ -445,7 +445,7 @@ def used_up(account: Account, usage: Usage, seconds: float) -> bool:
     for row, bounds in groups:
         if _reached(usage.wall[row] / MINUTE, bounds.grp_wall):
             return True
-        if any(whole_minutes(usage.tres, row, place) >= most for place, most in bounds.grp_tres_mins):
+        if any(whole_minutes(usage.tres, row, index) >= most for index, most in bounds.grp_tres_mins):
             return True
     amounts = account.amounts or []
     minutes = [amount * (seconds // MINUTE) for amount in amounts]
@@ -495,7 +495,7 @@ def _left(first: Bounds, second: Bounds) -> Bounds:
     for name in Bounds.__slots__:
         mine, theirs = getattr(second, name), getattr(first, name)
         if isinstance(mine, tuple):
-            taken = {place for place, _ in theirs}
+            taken = {index for index, _ in theirs}
             setattr(left, name, tuple(one for one in mine if one[0] not in taken))
         else:
             setattr(left, name, mine if theirs is None else None)
@@ -519,20 +519,20 @@ def _reached_by(table: dict[str, Use], name: str, most: float | None) -> bool:
 
 def _exceeded(limits: Limits, amounts: Vector, use: Use | None = None) -> int | None:
     """The first resource of which there would be too much, or None."""
-    for place, most in limits:
-        if amounts[place] + (0.0 if use is None else use.tres[place]) > most:
-            return place
+    for index, most in limits:
+        if amounts[index] + (0.0 if use is None else use.tres[index]) > most:
+            return index
     return None
 
 
 def _times(limits: Limits, factor: float) -> Limits:
-    return tuple((place, most * factor) for place, most in limits)
+    return tuple((index, most * factor) for index, most in limits)
 
 
 def _short_of(limits: Limits, amounts: Vector) -> int | None:
-    return next((place for place, least in limits if amounts[place] < least), None)
+    return next((index for index, least in limits if amounts[index] < least), None)
 
 
 def _of_nodes(limits: Limits, amounts: Vector) -> Limits:
     """Limits of a node for all nodes of a job: only the average is looked at (observation E7)."""
-    return tuple((place, most * max(amounts[NODE], 1.0)) for place, most in limits)
+    return tuple((index, most * max(amounts[NODE], 1.0)) for index, most in limits)

@@ -17,7 +17,7 @@ MINUTE = 60.0
 NOT_KNOWN = 4294967294.0
 """What Slurm has for a normalised usage that was never worked out; it counts as a sibling's usage all the same."""
 Limits = tuple[tuple[int, float], ...]
-"""(place of the resource, most of it); memory in mebibytes, minutes of a resource in minutes."""
+"""(index of the resource, most of it); memory in mebibytes, minutes of a resource in minutes."""
 
 
 @dataclass(slots=True)
@@ -350,7 +350,7 @@ class AssocMgr:
         totals = self._totals(quality.qos.name)
         for name in _AMOUNTS:
             stated: Limits = getattr(quality.bounds, name)
-            setattr(quality.bounds, name, tuple((place, part * totals[place] // 100) for place, part in stated))
+            setattr(quality.bounds, name, tuple((index, part * totals[index] // 100) for index, part in stated))
 
     def _bounds(self, record: Record, jobs: str, submit: str, accrue: str) -> Bounds:
         wall = record.number("GrpWall")

@@ -65,27 +65,27 @@ OF_JOBS = (
 """Reasons that are not about resources."""
 
 
-def reason(kind: str, place: int) -> str:
+def reason(kind: str, index: int) -> str:
     """Slurm's word for a limit.
 
     Args:
         kind: which limit, such as ``QOSMaxPerUser``.
-        place: which resource.
+        index: which resource.
     """
-    found = _EXCEPTIONS.get((kind, place))
+    found = _EXCEPTIONS.get((kind, index))
     if found is None:
-        name = "Memory" if place == MEMORY and kind in _LONG_MEMORY else _SHORT.get(place, _GENERIC)
+        name = "Memory" if index == MEMORY and kind in _LONG_MEMORY else _SHORT.get(index, _GENERIC)
         found = _CALLED[kind].format(name)
     return found
 
 
 REASONS = frozenset(
-    [*OF_JOBS, *(reason(kind, place) for kind in _CALLED for place in (CPU, MEMORY, NODE, BILLING, BILLING + 1))]
+    [*OF_JOBS, *(reason(kind, index) for kind in _CALLED for index in (CPU, MEMORY, NODE, BILLING, BILLING + 1))]
 )
 """All of them."""
 _OF_THE_PAST = ("AssocGrpMinutes", "QOSGrpMinutes")
 FADING = frozenset(
     ["AssocGrpWallLimit", "QOSGrpWallLimit", "QOSUsageThreshold"]
-    + [reason(kind, place) for kind in _OF_THE_PAST for place in (CPU, MEMORY, NODE, BILLING, BILLING + 1)]
+    + [reason(kind, index) for kind in _OF_THE_PAST for index in (CPU, MEMORY, NODE, BILLING, BILLING + 1)]
 )
 """Of limits on past usage, which decays."""

@@ -98,7 +98,7 @@ def _row(share: Share, depth: int, accounting: Accounting) -> ShareRow:
 
 
 Noted = tuple[str, str, str, int, int, int | None, float, float, float, float, float | None, float | None, str, str]
-"""Account, user, partition, place in the tree and the further fields of :class:`ShareRow`, resources as text."""
+"""Account, user, partition, position in the tree and the further fields of :class:`ShareRow`, resources as text."""
 
 
 class ChangedShares:
@@ -117,9 +117,9 @@ class ChangedShares:
         books = self._books
         if self._version != books.manager.version:
             self._look_at_tree()
-        places, by_level = [share.row for share, _ in self._tree], books.by_level
-        raw, remaining = books.usage.raw[places].tolist(), books.usage.remaining[places].tolist()
-        for place, (share, depth) in enumerate(self._tree):
+        rows, by_level = [share.row for share, _ in self._tree], books.by_level
+        raw, remaining = books.usage.raw[rows].tolist(), books.usage.remaining[rows].tolist()
+        for index, (share, depth) in enumerate(self._tree):
             association = share.association
             factor = books.factor(share) if share.is_user or not by_level else None
             effective = share.effective if share.effective is not None else books.effective(share)
@@ -127,17 +127,17 @@ class ChangedShares:
                 association.account,
                 association.user,
                 association.partition,
-                place,
+                index,
                 depth,
                 share.shares if depth else None,
                 share.norm_shares if depth or not by_level else 0.0,
-                raw[place],
+                raw[index],
                 0.0 if share.norm_usage == NOT_KNOWN else share.norm_usage,
                 effective,
                 factor,
                 share.level_fs if by_level and depth else None,
-                self._limits[place],
-                self._minutes_of(place, remaining[place]),
+                self._limits[index],
+                self._minutes_of(index, remaining[index]),
             )
             if self._last.get(association.key) != now:
                 self._last[association.key] = now
@@ -150,12 +150,12 @@ class ChangedShares:
         self._limits = [",".join(f"{name}={amount:.0f}" for name, amount in each.items()) for each in limits]
         self._minutes = [([], "")] * len(self._tree)
 
-    def _minutes_of(self, place: int, remaining: list[float]) -> str:
+    def _minutes_of(self, index: int, remaining: list[float]) -> str:
         """Whole minutes that its running jobs may still use; most have none, or as many as before."""
-        before, text = self._minutes[place]
+        before, text = self._minutes[index]
         if before != remaining:
             text = tres_text(_whole_minutes(remaining, self._books))
-            self._minutes[place] = (remaining, text)
+            self._minutes[index] = (remaining, text)
         return text
 
 

@@ -10,7 +10,7 @@ from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.nodes import Allocation, Machine, Mask, Want
 
 CPU, MEMORY, NODE, BILLING = range(4)
-"""Places of the resources that there always are."""
+"""Indices of the resources that there always are."""
 ALWAYS = ("cpu", "mem", "node", "billing")
 ON_NODES = (CPU, MEMORY)
 """Of these and of generic resources ``MAX_TRES`` bills only the largest."""
@@ -28,21 +28,21 @@ class Tres:
 
     Attributes:
         names: in their order.
-        index: place by name.
+        index: index by name.
     """
 
     def __init__(self, conf: SlurmConf, limited: Iterable[str] = ()) -> None:
         stated = [name.lower() for name in conf.parameters.words("AccountingStorageTRES")]
         self.names: Sequence[str] = tuple(dict.fromkeys([*ALWAYS, *stated, *limited]))
-        self.index: Mapping[str, int] = {name: place for place, name in enumerate(self.names)}
+        self.index: Mapping[str, int] = {name: index for index, name in enumerate(self.names)}
         self._gres = [
-            (place, *name.removeprefix("gres/").partition(":")[::2])
-            for place, name in enumerate(self.names)
+            (index, *name.removeprefix("gres/").partition(":")[::2])
+            for index, name in enumerate(self.names)
             if name.startswith("gres/")
         ]
         self._licenses = [
-            (place, name.removeprefix("license/"))
-            for place, name in enumerate(self.names)
+            (index, name.removeprefix("license/"))
+            for index, name in enumerate(self.names)
             if name.startswith("license/")
         ]
         flags = {flag.upper() for flag in conf.parameters.words("PriorityFlags")}
@@ -62,9 +62,9 @@ class Tres:
         if managed:
             units = -(-amounts[CPU] // threads)
             amounts[MEMORY] = want.memory_per_node * nodes + want.memory_per_unit * units
-        for place, kind, type_ in self._gres:
+        for index, kind, type_ in self._gres:
             for gres, per in ((want.gres, nodes), (want.gres_total, 1)):
-                amounts[place] += per * sum(
+                amounts[index] += per * sum(
                     count for name, stated, count in gres if name == kind and type_ in ("", stated)
                 )
         self._add_licenses(amounts, options)
@@ -82,8 +82,8 @@ class Tres:
         )
         amounts[MEMORY] = float(sum(allocation.memory))
         amounts[NODE] = float(len(allocation.nodes))
-        for place, kind, type_ in self._gres:
-            amounts[place] = float(
+        for index, kind, type_ in self._gres:
+            amounts[index] = float(
                 sum(
                     sum(counts)
                     for (name, has), counts in allocation.gres.items()
@@ -99,8 +99,8 @@ class Tres:
         amounts = [0.0] * len(self.names)
         amounts[CPU] = amounts[BILLING] = float(machine.cpus[nodes].sum())
         amounts[MEMORY], amounts[NODE] = float(machine.memory[nodes].sum()), float(nodes.sum())
-        for place, kind, type_ in self._gres:
-            amounts[place] = sum(
+        for index, kind, type_ in self._gres:
+            amounts[index] = sum(
                 float(counts[nodes].sum())
                 for (name, stated), counts in machine.gres.items()
                 if name == kind and type_ in ("", stated)
@@ -108,8 +108,8 @@ class Tres:
         return amounts
 
     def _add_licenses(self, amounts: Vector, options: BatchOptions) -> None:
-        for place, name in self._licenses:
-            amounts[place] = float(sum(count for has, count in options.licenses if has == name))
+        for index, name in self._licenses:
+            amounts[index] = float(sum(count for has, count in options.licenses if has == name))
 
     def bill(self, amounts: Vector, partition: Partition) -> float:
         """What a partition bills: the weighted sum, or the largest with ``MAX_TRES``; CPUs if it states no weights."""
@@ -119,8 +119,8 @@ class Tres:
             weights = [(self.index[name], weight) for name, weight in stated.items() if name in self.index]
             self._weights[partition.name] = weights
         if not self._largest:
-            return sum(amounts[place] * weight for place, weight in weights)
-        gres = {place for place, *_ in self._gres}
+            return sum(amounts[index] * weight for index, weight in weights)
+        gres = {index for index, *_ in self._gres}
         single = set(ON_NODES) if self._gres_added else {*ON_NODES, *gres}
-        largest = max((amounts[place] * weight for place, weight in weights if place in single), default=0.0)
-        return largest + sum(amounts[place] * weight for place, weight in weights if place not in single)
+        largest = max((amounts[index] * weight for index, weight in weights if index in single), default=0.0)
+        return largest + sum(amounts[index] * weight for index, weight in weights if index not in single)

@@ -94,14 +94,14 @@ class Comparison(NamedTuple):
     Attributes:
         kind: what is compared.
         row: whose usage.
-        place: of which resource; 0 for run time.
+        resource: which one; 0 for run time.
         most: the limit in minutes.
         more: minutes of the job that would start.
     """
 
     kind: Limited
     row: int
-    place: int
+    resource: int
     most: float
     more: float = 0.0
 
@@ -196,14 +196,14 @@ class Usage:
         )
 
     def _beyond(self, comparison: Comparison) -> bool:
-        kind, row, place, most, more = comparison
+        kind, row, resource, most, more = comparison
         if kind is Limited.WALL:
             return bool(self.wall[row] / MINUTE >= most)
         if kind is Limited.USED:
-            return whole_minutes(self.tres, row, place) >= most
+            return whole_minutes(self.tres, row, resource) >= most
         if kind is Limited.RUNNING:
-            return more + whole_minutes(self.remaining, row, place) > most
-        return more > most - whole_minutes(self.tres, row, place) - whole_minutes(self.remaining, row, place)
+            return more + whole_minutes(self.remaining, row, resource) > most
+        return more > most - whole_minutes(self.tres, row, resource) - whole_minutes(self.remaining, row, resource)
 
     def may_fade(self, cleared: bool) -> bool:
         """Whether there is a minute of past usage that decays, or that is cleared some time."""
@@ -365,6 +365,6 @@ class Usage:
                 self.remaining[meter.rows] += meter.amounts * (now - until)
 
 
-def whole_minutes(table: Floats, row: int, place: int) -> int:
+def whole_minutes(table: Floats, row: int, resource: int) -> int:
     """Whole minutes of a resource in a row."""
-    return int(round(float(table[row, place]), 6) // MINUTE)
+    return int(round(float(table[row, resource]), 6) // MINUTE)

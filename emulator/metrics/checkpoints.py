@@ -59,16 +59,16 @@ def overheads(records: Records, preemption: Preemption) -> Overheads:
         preemption: as it was simulated.
     """
     jobs = column(records, "job_id")
-    place = {job: index for index, job in enumerate(jobs.tolist())}
+    row_of = {job: index for index, job in enumerate(jobs.tolist())}
     sizes = column(records, "processors")
     write = np.array([preemption.write_cost(int(size)) for size in sizes])
     read = np.array([preemption.read_cost(int(size)) for size in sizes])
-    counts = _counts(records, preemption, write, place)
+    counts = _counts(records, preemption, write, row_of)
     writing, lost, saved = np.zeros(len(jobs)), np.zeros(len(jobs)), np.zeros(len(jobs))
     names = ("job_id", "start", "end", "work", "outcome")
     rows = zip(*(records.runs[name].tolist() for name in names), counts, strict=True)
     for job, start, end, work, outcome, count in rows:
-        index, length, aborted = place[job], end - start, outcome == "PREEMPTED"
+        index, length, aborted = row_of[job], end - start, outcome == "PREEMPTED"
         reading = min(read[index], length) if saved[index] and preemption.mode == "CHECKPOINT" else 0.0
         writing[index] += count * write[index]
         inside = count * write[index] if preemption.checkpoint != "jit" else 0.0
@@ -84,14 +84,14 @@ def _keeps_all(preemption: Preemption) -> bool:
     return preemption.mode == "CHECKPOINT" and preemption.checkpoint == "jit"
 
 
-def _counts(records: Records, preemption: Preemption, write: Floats, place: dict[int, int]) -> list[int]:
+def _counts(records: Records, preemption: Preemption, write: Floats, row_of: dict[int, int]) -> list[int]:
     """How many checkpoints each run wrote: as recorded in Slurm's timing, else as it must have been."""
     if "checkpoints" in records.runs:
         return [int(count) for count in records.runs["checkpoints"]]
     interval = _intervals(records, preemption, write)
     names = ("job_id", "work", "outcome")
     return [
-        _written(preemption, work, interval[place[job]], outcome == "PREEMPTED")
+        _written(preemption, work, interval[row_of[job]], outcome == "PREEMPTED")
         for job, work, outcome in zip(*(records.runs[name].tolist() for name in names), strict=True)
     ]
 

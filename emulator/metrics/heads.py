@@ -44,7 +44,7 @@ def head_spans(records: Records) -> HeadSpans:
     order = np.argsort(times, kind="stable")
     instants, first = np.unique(times[order], return_index=True)
     bounds = [*first.tolist(), len(order)]
-    places, changes = rank[job[order]].tolist(), change[order].tolist()
+    of_event, changes = rank[job[order]].tolist(), change[order].tolist()
 
     waiting = [0] * len(rank)
     heap: list[int] = []
@@ -52,10 +52,10 @@ def head_spans(records: Records) -> HeadSpans:
     spans: list[tuple[int, float, float]] = []
     for number, now in enumerate(instants.tolist()):
         for event in range(bounds[number], bounds[number + 1]):
-            place = places[event]
-            waiting[place] += changes[event]
+            position = of_event[event]
+            waiting[position] += changes[event]
             if changes[event] > 0:
-                heappush(heap, place)
+                heappush(heap, position)
         while heap and waiting[heap[0]] < 1:
             heappop(heap)
         front = heap[0] if heap else -1
@@ -70,7 +70,7 @@ def head_spans(records: Records) -> HeadSpans:
 
 
 def ranks(records: Records) -> Rows:
-    """The place of each job in the order of priority, from 0."""
+    """The rank of each job by priority, from 0."""
     order = np.argsort(-column(records, "priority_at_start"), kind="stable")
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))

@@ -65,7 +65,7 @@ def bounded_slowdown(records: Records, *, bound: float = BOUND, numerator: Numer
     Args:
         records: what happened.
         bound: seconds, more than 0.
-        numerator: ``bound`` has the bound in both places; ``10`` has 10 s in the numerator, as
+        numerator: ``bound`` has the bound in numerator and denominator; ``10`` has 10 s in the numerator, as
             the paper's formula is printed, which gives short jobs less than 1.
 
     Raises:
@@ -109,8 +109,8 @@ def job_categories(records: Records, by: By = "time_limit") -> Mask:
     """
     if by not in ("time_limit", "run"):
         raise ConfigurationError(f"by is {by!r}; choose time_limit or run")
-    places = categories(column(records, "processors"), column(records, by))
-    return np.asarray(places == np.arange(len(CATEGORIES))[:, None], dtype=np.bool_)
+    found = categories(column(records, "processors"), column(records, by))
+    return np.asarray(found == np.arange(len(CATEGORIES))[:, None], dtype=np.bool_)
 
 
 def fates(

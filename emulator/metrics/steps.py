@@ -21,8 +21,8 @@ def accumulate(instants: Floats, changes: NDArray[Any]) -> Steps:
 
     Changes at one instant are one step: what comes and goes within no time is not seen.
     """
-    times, place = np.unique(instants, return_inverse=True)
-    change = np.bincount(place, weights=changes, minlength=len(times))
+    times, index = np.unique(instants, return_inverse=True)
+    change = np.bincount(index, weights=changes, minlength=len(times))
     return times, np.cumsum(np.rint(change).astype(np.int64))
 
 

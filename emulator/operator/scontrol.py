@@ -138,8 +138,8 @@ def _top(words: list[str], controller: Controller) -> None:
         ]
         gain = max(0, *(other.priority - job.priority for other in others)) if others else 0
         _lift(job, gain)
-        for place, other in enumerate(others):
-            share = gain // (len(others) - place)
+        for index, other in enumerate(others):
+            share = gain // (len(others) - index)
             _lift(other, -share)
             gain -= share
 

@@ -137,12 +137,12 @@ def curves_picture(frame: pd.DataFrame, means: pd.DataFrame, metric: str, option
         axes.set_title(f"{metric_of(metric).title} by {option}, with confidence intervals")
         first, last = (choose(at for points in lines.values() for at, _, _ in points) for choose in (min, max))
         aside = (last - first) / 250
-        for place, (label, points) in enumerate(lines.items()):
+        for index, (label, points) in enumerate(lines.items()):
             at, mean, half = np.array(sorted(points)).T
             # A little beside each other, so that their intervals can be told apart.
-            at += (place - (len(lines) - 1) / 2) * aside
+            at += (index - (len(lines) - 1) / 2) * aside
             axes.errorbar(
-                at, _scaled(metric, mean), yerr=_scaled(metric, half), linestyle=_dash(place), **_look(place, label)
+                at, _scaled(metric, mean), yerr=_scaled(metric, half), linestyle=_dash(index), **_look(index, label)
             )
         axes.set_xlabel(option)
         axes.set_ylabel(_heading(metric))
@@ -214,11 +214,11 @@ def _front(axes: Axes, rows: Sequence[Row], metrics: tuple[str, str], policies: 
     axes.locator_params(axis="x", nbins=5)
 
 
-def _look(place: int, label: str) -> dict[str, Any]:
+def _look(index: int, label: str) -> dict[str, Any]:
     """Colour and marker of a series."""
     return {
-        "color": SERIES[place % len(SERIES)],
-        "marker": MARKERS[place // len(SERIES) % len(MARKERS)],
+        "color": SERIES[index % len(SERIES)],
+        "marker": MARKERS[index // len(SERIES) % len(MARKERS)],
         "markersize": 5,
         "capsize": 2.5,
         "linewidth": 1.2,
@@ -226,8 +226,8 @@ def _look(place: int, label: str) -> dict[str, Any]:
     }
 
 
-def _dash(place: int) -> str:
-    return DASHES[place // len(SERIES) % len(DASHES)]
+def _dash(index: int) -> str:
+    return DASHES[index // len(SERIES) % len(DASHES)]
 
 
 def _scaled(metric: str, value: Any) -> Any:

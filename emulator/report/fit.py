@@ -69,8 +69,8 @@ def _sizes(moments: RangeMoments) -> str:
 
 
 def _cells(moments: RangeMoments) -> list[str]:
-    shapes = [f"{value:,.0f}" if place == 0 else f"{value:.2f}" for place, value in enumerate(moments.gaps)]
-    shapes += [f"{value:,.0f}" if place == 0 else f"{value:.2f}" for place, value in enumerate(moments.runs)]
+    shapes = [f"{value:,.0f}" if index == 0 else f"{value:.2f}" for index, value in enumerate(moments.gaps)]
+    shapes += [f"{value:,.0f}" if index == 0 else f"{value:.2f}" for index, value in enumerate(moments.runs)]
     return [
         f"{moments.jobs:,}",
         f"{moments.mean_size:.2f}",

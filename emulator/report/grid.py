@@ -44,8 +44,8 @@ def table(
     from rich.text import Text
 
     grid = empty(title, note, **options)
-    for place, heading in enumerate(headings):
-        words = left is None or place < left
+    for index, heading in enumerate(headings):
+        words = left is None or index < left
         grid.add_column(Text(heading), justify="left" if words else "right", overflow="fold")
     for row in rows:
         add(grid, row)

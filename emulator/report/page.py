@@ -127,7 +127,7 @@ def _picture(name: str, figure: Any, text: str, jobs: int) -> Picture:
         most = f"{plots.GANTT_JOBS:,}"
         return Picture("", text, f"No Gantt chart: with {jobs:,} jobs it would show nothing (limit {most} jobs).")
     svg = inline_svg(plots.picture_bytes(figure, "svg", transparent=True), name, text)
-    note = "The machine counts processors: the place of a bar says nothing, its height and length do."
+    note = "The machine counts processors: where a bar lies says nothing, its height and length do."
     return Picture(Markup(svg), text, note if name == "gantt" else "")  # noqa: S704 - of our own making
 
 

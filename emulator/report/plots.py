@@ -94,18 +94,17 @@ def waits_by_size(records: Records) -> Figure:
         if not len(waits):
             say(axes, "no job ended")
             return figure
-        place = np.ceil(np.log2(processors)).astype(int)
-        classes = np.unique(place)
+        size = np.ceil(np.log2(processors)).astype(int)
+        classes = np.unique(size)
         low, middle, high, far = (
-            np.array([np.quantile(waits[place == each], share) for each in classes])
-            for share in (0.25, 0.5, 0.75, 0.95)
+            np.array([np.quantile(waits[size == each], share) for each in classes]) for share in (0.25, 0.5, 0.75, 0.95)
         )
         at = np.arange(len(classes))
         axes.vlines(at, high, far, color=MUTED, linewidth=1.2)
         axes.hlines(far, at - 0.12, at + 0.12, color=MUTED, linewidth=1.2)
         axes.bar(at, high - low, bottom=low, width=0.62, color=PALE[0], edgecolor=SERIES[0], linewidth=1)
         axes.hlines(middle, at - 0.31, at + 0.31, color=SERIES[0], linewidth=2.6, clip_on=False, zorder=3)
-        labels = [f"{_class_name(each, records.processors)}\n{_jobs(int(np.sum(place == each)))}" for each in classes]
+        labels = [f"{_class_name(each, records.processors)}\n{_jobs(int(np.sum(size == each)))}" for each in classes]
         axes.set_xticks(at, labels)
         axes.set_xlim(-0.6, max(len(classes), 3) - 0.4)
         _wait_scale(axes, float(far.max()))
@@ -117,7 +116,7 @@ def gantt(records: Records, most: int = GANTT_JOBS) -> Figure | None:
     """When each run held how many processors; None if there are more jobs than can be told apart.
 
     The machine counts processors and does not number them. Each run is drawn on the first
-    free lanes, so its bars have its height, but its place says nothing.
+    free lanes, so its bars have its height, but where it lies says nothing.
     """
     if len(records) > most:
         return None

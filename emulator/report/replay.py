@@ -25,8 +25,8 @@ def waits_table(comparison: Comparison, title: str) -> Table:
         grid.add_column("\nemulated", justify="right", no_wrap=True)
     grid.add_column("starts apart\n(median)", justify="right", no_wrap=True)
     groups = comparison.groups()
-    for place, group in enumerate(groups):
-        last = place + 1 == len(groups) or groups[place + 1].kind != group.kind
+    for index, group in enumerate(groups):
+        last = index + 1 == len(groups) or groups[index + 1].kind != group.kind
         cells = (duration_text(wait) for both in zip(group.real, group.emulated, strict=True) for wait in both)
         name = Text(printable(f"{group.kind} {group.name}"))
         grid.add_row(name, f"{group.jobs:,}", *cells, duration_text(group.apart), end_section=last)

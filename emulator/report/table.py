@@ -84,8 +84,8 @@ def best(metric: Metric, values: Sequence[float]) -> set[int]:
     if not metric.lower_is_better or len(finite) < 2:
         return set()
     lowest = texts[list(values).index(min(finite))]
-    places = {place for place, text in enumerate(texts) if text == lowest}
-    return places if len(places) < len(finite) else set()
+    winners = {index for index, text in enumerate(texts) if text == lowest}
+    return winners if len(winners) < len(finite) else set()
 
 
 def _cells(metric: Metric, values: Sequence[float]) -> list[Text]:
@@ -95,11 +95,11 @@ def _cells(metric: Metric, values: Sequence[float]) -> list[Text]:
     winners = best(metric, values)
     clock = metric.unit == "s" and any(value >= MINUTE for value in values)
     cells = []
-    for place, text in enumerate(_texts(metric, values)):
-        cell = Text(text, style="bold" if place in winners else "")
-        cell.append(BEST if place in winners else " ")
+    for index, text in enumerate(_texts(metric, values)):
+        cell = Text(text, style="bold" if index in winners else "")
+        cell.append(BEST if index in winners else " ")
         if clock:
-            cell.append(f"\n{duration_text(values[place])} ", style="not bold dim")
+            cell.append(f"\n{duration_text(values[index])} ", style="not bold dim")
         cells.append(cell)
     return cells
 

@@ -35,13 +35,13 @@ def waits_table(records: Records, by: Sequence[str]) -> Table:
     for name in by:
         values = np.asarray(records.jobs.get(name, ()), dtype=object)
         groups = sorted({str(value) for value in values if value})
-        for place, value in enumerate(groups):
+        for index, value in enumerate(groups):
             group = waits[values == value]
             grid.add_row(
                 Text(printable(f"{name} {value}")),
                 f"{len(group):,}",
                 f"{int(np.sum(~np.isnan(group))):,}",
                 *(duration_text(measure(group)) for measure in (mean, median, largest)),
-                end_section=place + 1 == len(groups),
+                end_section=index + 1 == len(groups),
             )
     return grid

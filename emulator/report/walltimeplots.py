@@ -100,14 +100,14 @@ def threshold_effect(evaluation: Evaluation, key: str, low: float, high: float) 
     with house_style():
         figure = new_figure(WIDE, HIGH)
         left, right = figure.subplots(1, 2)
-        for place, threshold in enumerate((low, high)):
+        for index, threshold in enumerate((low, high)):
             chosen = evaluation.of(key=key, window=window, threshold=threshold)
-            at = np.arange(len(chosen)) + (place - 0.5) * 0.38
+            at = np.arange(len(chosen)) + (index - 0.5) * 0.38
             under, bad = (np.array([getattr(outcome, name) for outcome in chosen]) for name in ("ue", "be"))
             words = f"threshold {threshold:g}"
-            left.bar(at, bad, width=0.36, color=SERIES[6], alpha=0.55 + 0.45 * place)
-            left.bar(at, under, bottom=bad, width=0.36, color=(PALE[1], SERIES[1])[place], label=words)
-            _line(right, chosen, lambda outcome: outcome.average, place, words)
+            left.bar(at, bad, width=0.36, color=SERIES[6], alpha=0.55 + 0.45 * index)
+            left.bar(at, under, bottom=bad, width=0.36, color=(PALE[1], SERIES[1])[index], label=words)
+            _line(right, chosen, lambda outcome: outcome.average, index, words)
         right.axhline(evaluation.average, color=INK, linewidth=1, linestyle=(0, (4, 3)), label="as requested")
         left.set_title("Underestimates (red: by 30 min or more)")
         left.set_ylabel("share of the jobs")

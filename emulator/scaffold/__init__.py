@@ -84,7 +84,7 @@ def write_package(name: str, family: str, into: Path) -> list[Path]:
     names = Names.of(name, family)
     folder = into / names.package
     if folder.exists():
-        raise OutputError(f"{folder}: is there already, and nothing is overwritten; choose another name or place")
+        raise OutputError(f"{folder}: is there already, and nothing is overwritten; choose another name or folder")
     files = []
     for path, text in _contents(names):
         file = folder / path

@@ -1,7 +1,7 @@
 """Nodes that are alike and given out whole: how many of them a job takes is all that matters.
 
 There the plan of a cluster is that of counted processors
-(:mod:`slurm_sim_plugins.count_plan`), with nodes in the place of processors: the same
+(:mod:`slurm_sim_plugins.count_plan`), with nodes instead of processors: the same
 starts, and much less to do than to look at each node.
 """
 
@@ -26,7 +26,7 @@ from slurm_sim_plugins.views import SchedulingView
 
 @dataclass(slots=True, eq=False)
 class Counted:
-    """What a plan of counts is asked about: a job, with nodes in the place of processors.
+    """What a plan of counts is asked about: a job, with nodes instead of processors.
 
     Attributes:
         processors: nodes.

@@ -49,33 +49,33 @@ class Future:
         if begin not in self._known:
             self._known[begin] = ([], self._work_out(begin))
         known, rest = self._known[begin]
-        place = 0
+        index = 0
         while True:
-            if place == len(known):
+            if index == len(known):
                 following = next(rest, None)
                 if following is None:
                     return
                 known.append(following)
-            yield known[place]
-            place += 1
+            yield known[index]
+            index += 1
 
     def _work_out(self, begin: float) -> Iterator[tuple[float, Free]]:
         count = len(self._ends)
-        place = 0
+        index = 0
         if begin > self._cluster.now:
-            while place < count and self._ends[place] <= begin:
-                place += 1
+            while index < count and self._ends[index] <= begin:
+                index += 1
         base = self._cluster.free
-        yield begin, self._released.added(base, place)
+        yield begin, self._released.added(base, index)
         if self._spare.count:
             base = self._spare.added(base, self._spare.count)
-            yield begin, self._released.added(base, place)
+            yield begin, self._released.added(base, index)
         window, more = FIRST_WINDOW, self._linear
-        while place < count:
-            until = self._ends[place] + window
-            while place < count and self._ends[place] <= until:
-                place += 1
-            yield max(self._ends[place - 1], begin), self._released.added(base, place)
+        while index < count:
+            until = self._ends[index] + window
+            while index < count and self._ends[index] <= until:
+                index += 1
+            yield max(self._ends[index - 1], begin), self._released.added(base, index)
             window += more or window
 
 

@@ -44,7 +44,7 @@ class Rows:
         depth = self.depth(job, partition)
         quality = job.account.quality if job.account is not None else None
         if self._one_more and not (quality is not None and quality.preempts):
-            # The additional place is for jobs that could preempt (observation J5).
+            # The additional slot is for jobs that could preempt (observation J5).
             depth -= 1
         if depth < 2:
             return None

@@ -46,8 +46,8 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
     soft = cluster.parameters.time_min_as_soft_limit
     time_min = _minutes(request.options.time_min) if request.options.time_min is not None else None
     partitions = sorted(partitions, key=lambda partition: -partition.tier)
-    place: tuple[int | str, ...] = (alike, *(partition.name for partition in partitions))
-    shared_partitions, shared_wants = cluster.places.setdefault(place, (partitions, wants))
+    key: tuple[int | str, ...] = (alike, *(partition.name for partition in partitions))
+    shared_partitions, shared_wants = cluster.shared.setdefault(key, (partitions, wants))
     job = Job(
         request=request,
         partitions=shared_partitions,

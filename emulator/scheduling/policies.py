@@ -271,7 +271,7 @@ class Policies:
         self._cluster.order.changed()
         self._situation.moved()
         before = self._ranking
-        self._ranking = sorted(waiting, key=lambda job: (-job.number_in(job.partitions[0].name), *job.place))
+        self._ranking = sorted(waiting, key=lambda job: (-job.number_in(job.partitions[0].name), *job.tie_break))
         return before != self._ranking
 
     def renew(self) -> bool:
@@ -373,7 +373,7 @@ def plugins_of(
 
     Args:
         conf: the configuration.
-        slots: plugins in the place of those of the file.
+        slots: plugins instead of those of the file.
         catalogue: what was found; by default the bundled plugins.
         options: options by name of the plugin, which go before those of the file.
         seed: of the random numbers that plugins draw.

@@ -45,8 +45,8 @@ class Priorities:
         except FAILURES as error:
             self._hooks.fail("priority_set", error, time=self._situation.now, job=jobs[0].id)
         numbers = None if answer is None else self._validate.priorities(answer, list(jobs))
-        for place, job in enumerate(jobs):
-            number = float(numbers[place]) if numbers is not None else float(FIRST_PRIORITY - job.index)
+        for index, job in enumerate(jobs):
+            number = float(numbers[index]) if numbers is not None else float(FIRST_PRIORITY - job.index)
             object.__setattr__(job, "_order", (-number, job.index))
 
     def _ask_site(self, jobs: Sequence[Job], site: list[int]) -> None:

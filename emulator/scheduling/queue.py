@@ -27,7 +27,7 @@ class JobQueue:
         self._orders: list[Any] = []
 
     def add(self, job: Job) -> bool:
-        """Put a job into its place; says whether it is the head now."""
+        """Insert a job in order; says whether it is the head now."""
         order, orders = job._order, self._orders
         if orders and order > orders[-1]:
             orders.append(order)
@@ -53,7 +53,7 @@ class JobQueue:
         return True
 
     def sort(self) -> bool:
-        """Put all jobs into their places, after their orders have changed; says whether any moved."""
+        """Sort all jobs again, after their orders have changed; says whether any moved."""
         jobs = self._jobs
         before = jobs.copy()
         jobs.sort(key=_ORDER)

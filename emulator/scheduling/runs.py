@@ -68,12 +68,12 @@ class RunTable:
         self._odd.discard(job.id)
         if self._stale:
             return
-        place = int(np.searchsorted(self.ends[: self.count], self._raw.pop(job.id)))
-        while self.index[place, ID] != job.id:
-            place += 1
-        self._wasted += int(self.index[place, MANY])
-        self.ends[place : self.count - 1] = self.ends[place + 1 : self.count]
-        self.index[place : self.count - 1] = self.index[place + 1 : self.count]
+        row = int(np.searchsorted(self.ends[: self.count], self._raw.pop(job.id)))
+        while self.index[row, ID] != job.id:
+            row += 1
+        self._wasted += int(self.index[row, MANY])
+        self.ends[row : self.count - 1] = self.ends[row + 1 : self.count]
+        self.index[row : self.count - 1] = self.index[row + 1 : self.count]
         self.count -= 1
         if self._wasted > 4096 and 2 * self._wasted > self._used:
             self._stale = True
@@ -114,13 +114,13 @@ class RunTable:
         if self.count == len(self.ends):
             self.ends = np.resize(self.ends, 2 * self.count)
             self.index = np.concatenate([self.index, np.zeros_like(self.index)])
-        place = int(np.searchsorted(self.ends[: self.count], end))
-        while place < self.count and self.ends[place] == end and self.index[place, ID] < job.id:
-            place += 1
-        self.ends[place + 1 : self.count + 1] = self.ends[place : self.count]
-        self.index[place + 1 : self.count + 1] = self.index[place : self.count]
-        self.ends[place] = end
-        self.index[place] = self._used, len(job.run.allocation.nodes), job.id
+        row = int(np.searchsorted(self.ends[: self.count], end))
+        while row < self.count and self.ends[row] == end and self.index[row, ID] < job.id:
+            row += 1
+        self.ends[row + 1 : self.count + 1] = self.ends[row : self.count]
+        self.index[row + 1 : self.count + 1] = self.index[row : self.count]
+        self.ends[row] = end
+        self.index[row] = self._used, len(job.run.allocation.nodes), job.id
         self.count += 1
         self._raw[job.id] = end
         self._write(job.run.allocation)

@@ -22,7 +22,7 @@ _set = object.__setattr__
 
 
 def _derived(value: Callable[[Any], Any]) -> Any:
-    """A read-only attribute in the place of a stored one."""
+    """A read-only attribute instead of a stored one."""
     return property(value, doc=value.__doc__)
 
 
@@ -186,9 +186,9 @@ class SeenJob(Job):
 
     @_derived
     def _order(self) -> tuple[float, ...]:
-        """Its place in the queue: by tier of the partition, priority, and id."""
+        """Its order in the queue: by tier of the partition, priority, and id."""
         first = self._of.partitions[0]
-        return (-first.tier, -self._of.number_in(first.name), *self._of.place)
+        return (-first.tier, -self._of.number_in(first.name), *self._of.tie_break)
 
 
 class SeenAssociation(Association):
@@ -229,7 +229,7 @@ class ClusterSituation(Situation):
         self.moved()
 
     def moved(self) -> None:
-        """Jobs have come, gone or changed their places."""
+        """Jobs have come, gone or changed their order."""
         self._queued: list[Job] | None = None
         self._sorted: list[RunEntry] | None = None
 
@@ -341,4 +341,4 @@ def _rank(seen: Job, partition: Partition | None = None) -> tuple[float, ...]:
     of: ControlledJob = seen._of  # type: ignore[attr-defined]
     within: Partition = partition or seen.runs_in or of.partitions[0].seen
     worth = 0.0 if seen.qos is None else seen.qos.priority
-    return within.tier, worth, of.number_in(within.name), -of.place[0], -of.place[1]
+    return within.tier, worth, of.number_in(within.name), -of.tie_break[0], -of.tie_break[1]

@@ -112,7 +112,7 @@ def encode(want: Want, machine: Machine) -> Code | None:
     if want.pool or len(machine.gres) > MOST_KINDS:
         return None
     name, kind, count = want.gres[0] if want.gres else ("", "", 0)
-    kinds = sum(1 << place for place, (other, of) in enumerate(machine.gres) if other == name and kind in ("", of))
+    kinds = sum(1 << index for index, (other, of) in enumerate(machine.gres) if other == name and kind in ("", of))
     most_nodes = FAR if want.most_nodes is None else want.most_nodes
     highest = max(min(int(machine.units.max()), want.per_node), 1)
     others_give = FAR if most_nodes == FAR else (most_nodes - 1) * highest
@@ -330,13 +330,13 @@ def _tightest(code: Code, sets: Ints, order: Ints, found: int, missing: int) -> 
     """As :func:`_best`, of sets of which the larger come first."""
     best = order[0]
     fits = False
-    for place in order:
-        units = sets[SUM, place]
+    for index in order:
+        units = sets[SUM, index]
         if units < missing:
             break
-        suffices = sets[BEHIND, place] - sets[FIRST, place] >= code.min_nodes - found
+        suffices = sets[BEHIND, index] - sets[FIRST, index] >= code.min_nodes - found
         if suffices and (not fits or units < sets[SUM, best]):
-            best, fits = place, True
+            best, fits = index, True
     return int(best)
 
 
@@ -422,14 +422,14 @@ def _sets_of(level: int, capacity: Ints, machine: Ints, sets: Ints) -> int:
 def _best(code: Code, sets: Ints, many: int, found: int, missing: int) -> int:
     """The tightest set that suffices, else the largest; of equal ones the first."""
     best, lowest = 0, FAR
-    for place in range(many):
-        units = sets[SUM, place]
+    for index in range(many):
+        units = sets[SUM, index]
         if units < 0:
             continue
-        suffices = units >= missing and sets[BEHIND, place] - sets[FIRST, place] >= code.min_nodes - found
+        suffices = units >= missing and sets[BEHIND, index] - sets[FIRST, index] >= code.min_nodes - found
         rank = units - FAR if suffices else -units
         if rank < lowest:
-            best, lowest = place, rank
+            best, lowest = index, rank
     return best
 
 
@@ -450,13 +450,13 @@ def deal(code: Code, capacity: Ints, found: int, taken: Ints) -> None:
     Tasks that find no room are put onto the first nodes, whose tails they then take.
     """
     tasks = -(-code.units // code.per_task)
-    for place in range(found):
-        others = found - place - 1
-        dealt = max(1, min(taken[1, place] // code.per_task, tasks - others))
+    for index in range(found):
+        others = found - index - 1
+        dealt = max(1, min(taken[1, index] // code.per_task, tasks - others))
         tasks -= dealt
-        taken[1, place] = dealt * code.per_task
-    for place in range(found):
-        tail = min(capacity[taken[0, place]], code.per_node) - taken[1, place]
+        taken[1, index] = dealt * code.per_task
+    for index in range(found):
+        tail = min(capacity[taken[0, index]], code.per_node) - taken[1, index]
         if tasks > 0 and tail > 0:
-            taken[1, place] += tail
+            taken[1, index] += tail
             tasks -= 1

@@ -264,10 +264,10 @@ class Windows(WindowPlan):
         usable = cluster.usable(job, partition) & unkept
         planned = usable if not cluster.suspended else cluster.usable(job, partition, planned=True) & unkept
         preempting = begin <= cluster.now and bool(self._candidates(partition, job))
-        for place, (time, free) in enumerate(future.from_(begin)):
+        for index, (time, free) in enumerate(future.from_(begin)):
             if time >= later:
                 return None
-            if place == 1 and preempting:
+            if index == 1 and preempting:
                 chosen = victims(job, partition, usable, cluster)
                 now = cluster.choose(want, cluster.free_without(chosen), usable) if chosen else None
                 if now is not None:

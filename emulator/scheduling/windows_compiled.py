@@ -63,7 +63,7 @@ Sought = tuple[int, str, float]
 
 
 class CompiledSlots(Slots):
-    """Slots as columns, in place of the plain ones; behind them what reservations keep from most jobs.
+    """Slots as columns, instead of the plain ones; behind them what reservations keep from most jobs.
 
     Args:
         nodes: how many there are.
@@ -460,8 +460,8 @@ def keep(begin: float, end: float, nodes: Ints, slots: Columns) -> None:
     slot, used = sizes[COUNT], sizes[USED]
     slots.times[BEGIN, slot], slots.times[END, slot] = begin, end
     slots.parts[FIRST, slot], slots.parts[MANY, slot] = used, len(nodes)
-    for place in range(len(nodes)):
-        slots.members[used + place] = nodes[place]
+    for index in range(len(nodes)):
+        slots.members[used + index] = nodes[index]
     sizes[USED] += len(nodes)
     for row in range(2):
         _put_in_order(slots.times[row], slots.order[row], slot)
@@ -481,12 +481,12 @@ def _put_in_order(times: Reals, order: Ints, slot: int) -> None:
 def _mark(slots: Columns, bound: float) -> None:
     """Note a bound, if it is not known."""
     known, marks = slots.sizes[MARKS], slots.marks
-    place = np.searchsorted(marks[:known], bound)
-    if place < known and marks[place] == bound:
+    index = np.searchsorted(marks[:known], bound)
+    if index < known and marks[index] == bound:
         return
-    for behind in range(known, place, -1):
+    for behind in range(known, index, -1):
         marks[behind] = marks[behind - 1]
-    marks[place] = bound
+    marks[index] = bound
     slots.sizes[MARKS] += 1
 
 
@@ -655,8 +655,8 @@ def _change(request: Request, slots: Columns, slot: int, sign: int, work: Work, 
     first, flips = slots.parts[FIRST, slot], 1 if sign > 0 else 0
     members, kept, capacity, units = slots.members, work.kept, work.capacity, work.room
     counts = _noted(work)
-    for place in range(first, first + slots.parts[MANY, slot]):
-        node = members[place]
+    for index in range(first, first + slots.parts[MANY, slot]):
+        node = members[index]
         kept[node] += sign
         if live and kept[node] == flips:
             counts = counted(request.code, counts, units[node], -sign)
@@ -754,16 +754,16 @@ def _first_end(slots: Columns, begin: float, end: float, work: Work, found: int)
     if slots.times[BEGIN, slots.order[BEGIN, next_one]] >= end:
         return float(first)
     marked[:] = 0
-    for place in range(found):
-        marked[work.taken[0, place]] = 1
+    for index in range(found):
+        marked[work.taken[0, index]] = 1
     for rank in range(next_one, slots.sizes[COUNT]):
         slot = slots.order[BEGIN, rank]
         if slots.times[BEGIN, slot] >= end:
             break
         if begin < slots.times[END, slot] < first:
             part = slots.parts[FIRST, slot]
-            for place in range(part, part + slots.parts[MANY, slot]):
-                if marked[slots.members[place]]:
+            for index in range(part, part + slots.parts[MANY, slot]):
+                if marked[slots.members[index]]:
                     first = slots.times[END, slot]
                     break
     return float(first)

@@ -56,7 +56,7 @@ class Graph:
     """All objects of a new simulation.
 
     Args:
-        roots: where to begin, by a name for messages; they keep their places.
+        roots: where to begin, by a name for messages; they keep their indices.
         classes: what can be kept.
     """
 
@@ -167,11 +167,11 @@ class _Later:
 
     def lines(self) -> Iterator[Line]:
         """All that was found, and what is found on the way."""
-        place = 0
-        while place < len(self._found):
-            item, kind, where = self._found[place]
-            yield ["n", place, *self.content(item, kind, lambda where=where: where)]
-            place += 1
+        index = 0
+        while index < len(self._found):
+            item, kind, where = self._found[index]
+            yield ["n", index, *self.content(item, kind, lambda where=where: where)]
+            index += 1
 
     def content(self, item: Any, kind: Kind, where: Any) -> Line:
         """The kind of an object, what is in it, and its class if it is to be rebuilt."""
@@ -190,7 +190,7 @@ class _Later:
             return sorted((self.value(each, where) for each in (contents(item) if kind == "cell" else item)), key=repr)
         values: list[Any] = []
         if kind == "instance":
-            values.append([self._slot(place, value, item, where) for place, value in enumerate(in_slots(item))])
+            values.append([self._slot(index, value, item, where) for index, value in enumerate(in_slots(item))])
             values.append([[name, self._field(name, value, where)] for name, value in in_dictionary(item).items()])
         if isinstance(item, list | deque):
             values.append([self.value(each, where) for each in item])
@@ -210,10 +210,10 @@ class _Later:
         begins, first = (each.__array_interface__["data"][0] for each in (item, whole))
         return [begins - first, list(item.strides), self.value(whole, where)]
 
-    def _slot(self, place: int, value: Any, item: Any, where: Any) -> Any:
+    def _slot(self, index: int, value: Any, item: Any, where: Any) -> Any:
         if type(value) in ATOMS:
             return value
-        return ["u"] if value is UNSET else self._field(slots(type(item))[place][0], value, where)  # type: ignore[arg-type]
+        return ["u"] if value is UNSET else self._field(slots(type(item))[index][0], value, where)  # type: ignore[arg-type]
 
     def _field(self, name: str, value: Any, where: Any) -> Any:
         return self.value(value, lambda: f"{where()}.{name}")
@@ -298,11 +298,11 @@ class _Reader:
 
     def view(self, content: Any) -> Any:
         """An array that shows a part of another one; numpy sees to it that it is a part."""
-        kind, shape, place, strides, whole = content
+        kind, shape, offset, strides, whole = content
         base = self.value(whole)
         if type(base) is not np.ndarray or base.dtype != _dtype(kind):
             raise ValueError("there is no such array")
-        return np.ndarray(shape, base.dtype, base, place, strides)
+        return np.ndarray(shape, base.dtype, base, offset, strides)
 
     def put(self, item: Any, kind: Kind, content: Any) -> None:  # noqa: C901 - one kind after the other
         """Fill an object."""

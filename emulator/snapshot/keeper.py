@@ -2,7 +2,7 @@
 
 The file ``snapshot.json.gz`` in the folder of the run holds JSON lines: first how the
 simulation was put together, then its state, last the SHA-256 of all lines before. It is
-written beside the one before and then put in its place, so that there is always a whole
+written beside the one before and then replaces it, so that there is always a whole
 one; that of a run that has finished does not leave ``unfinished``.
 """
 

@@ -214,7 +214,7 @@ def put_into(item: Any, values: list[Any], dictionary: dict[str, Any]) -> None:
     """Put values into slots and dictionary of an object; no code of its class is run.
 
     Raises:
-        ValueError: it has no place for them.
+        ValueError: it has no attribute for them.
     """
     for (_, member), value in zip(slots(type(item)), values, strict=True):  # type: ignore[arg-type]
         if value is not UNSET:
@@ -225,7 +225,7 @@ def put_into(item: Any, values: list[Any], dictionary: dict[str, Any]) -> None:
         item.__dict__.clear()
         item.__dict__.update(dictionary)
     elif dictionary:
-        raise ValueError(f"{type(item).__name__} has no place for {next(iter(dictionary))!r}")
+        raise ValueError(f"{type(item).__name__} has no attribute {next(iter(dictionary))!r}")
 
 
 def _slot(item: Any, member: types.MemberDescriptorType) -> Any:

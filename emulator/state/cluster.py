@@ -32,7 +32,7 @@ class Cluster:
     Args:
         conf: the configuration.
         parameters: its parameters.
-        selection: plugins in the place of those that the configuration names.
+        selection: plugins instead of those that the configuration names.
 
     Attributes:
         now: seconds.
@@ -59,7 +59,7 @@ class Cluster:
         told: what operators have made of nodes: ``DOWN``, ``DRAIN`` or ``UP``.
         classes: a number for what jobs ask of the machine.
         wants: what jobs of a class need of a partition's nodes.
-        places: partitions of jobs of a class in their order, with what they need there; for jobs alike to share.
+        shared: partitions of jobs of a class in their order, with what they need there.
         nodes_for: the plugin in the SelectType slot.
         fits_alone: whether jobs of a class fit onto nodes of a partition if they are idle.
     """
@@ -72,7 +72,7 @@ class Cluster:
         self.free = self.machine.free()
         self.nodes_for = self._selector(selection)
         self.partitions = {
-            partition.name: self._partition(place, partition) for place, partition in enumerate(conf.partitions)
+            partition.name: self._partition(index, partition) for index, partition in enumerate(conf.partitions)
         }
         highest = max((partition.job_factor for partition in self.partitions.values()), default=0)
         for partition in self.partitions.values():
@@ -99,7 +99,7 @@ class Cluster:
         self.told: dict[int, str] = {}
         self.classes: dict[BatchOptions, int] = {}
         self.wants: dict[tuple[int, str], Want] = {}
-        self.places: dict[tuple[int | str, ...], tuple[Sequence[Partition], Mapping[str, Want]]] = {}
+        self.shared: dict[tuple[int | str, ...], tuple[Sequence[Partition], Mapping[str, Want]]] = {}
         self.fits_alone: dict[tuple[int, str, bytes], bool] = {}
         self.licenses = {name: [int(count), 0] for name, count in conf.parameters.numbers("Licenses").items()}
 
@@ -109,13 +109,13 @@ class Cluster:
             return NodeSelector(self.machine, selection, lambda: self.now)
         return NodeSelector.named(slots_of(self.conf)["SelectType"], self.machine)
 
-    def _partition(self, place: int, given: ConfiguredPartition) -> Partition:
+    def _partition(self, index: int, given: ConfiguredPartition) -> Partition:
         def own(stated: float | None, of_cluster: float) -> float:
             return of_cluster if stated is None else stated
 
         return Partition(
             name=given.name,
-            place=place,
+            index=index,
             tier=given.priority_tier,
             job_factor=given.priority_job_factor,
             nodes=self.machine.mask_of(given.nodes),

@@ -40,7 +40,7 @@ class _Parser:
         self._unknown = unknown
         self._text = text
         self._tokens = TOKEN.findall(text)
-        self._place = 0
+        self._index = 0
         self._features = features
         self._known = frozenset().union(*features)
         self._counts: list[tuple[Mask, int]] = []
@@ -48,7 +48,7 @@ class _Parser:
 
     def parse(self) -> list[Choice]:
         mask = self._expression()
-        if self._place < len(self._tokens):
+        if self._index < len(self._tokens):
             raise self._wrong()
         if self._alternatives:
             return [Choice(mask & alternative) for alternative in self._alternatives]
@@ -79,10 +79,10 @@ class _Parser:
         return self._feature(word)
 
     def _brackets(self) -> Mask:
-        end = self._tokens.index("]", self._place) if "]" in self._tokens[self._place :] else -1
+        end = self._tokens.index("]", self._index) if "]" in self._tokens[self._index :] else -1
         if end < 0:
             raise self._wrong()
-        inner = self._tokens[self._place : end]
+        inner = self._tokens[self._index : end]
         if "|" in inner and not any("*" in token for token in inner):
             alternatives = []
             while self._next() != "]":
@@ -108,13 +108,13 @@ class _Parser:
         return mask
 
     def _next(self) -> str:
-        return self._tokens[self._place] if self._place < len(self._tokens) else ""
+        return self._tokens[self._index] if self._index < len(self._tokens) else ""
 
     def _take(self) -> str:
         token = self._next()
         if not token:
             raise self._wrong()
-        self._place += 1
+        self._index += 1
         return token
 
     def _expect(self, token: str) -> None:

@@ -33,7 +33,7 @@ class Job:
 
     Attributes:
         id: its id.
-        place: its place among those of equal priority: by id, tasks of an array by index.
+        tie_break: its order among those of equal priority: by id, tasks of an array by index.
         request: what it asked for.
         partitions: where it may run, highest tier first.
         wants: what it needs of the machine in each partition, by name.
@@ -109,12 +109,12 @@ class Job:
     lifted: frozenset[str] = NOTHING
     entries: tuple[Entry, ...] = ()
     id: int = field(init=False)
-    place: tuple[int, int] = field(init=False)
+    tie_break: tuple[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
         request = self.request
         self.id = request.id
-        self.place = (request.id, 0) if request.array is None else (request.array, request.task)
+        self.tie_break = (request.id, 0) if request.array is None else (request.array, request.task)
 
     @property
     def reason(self) -> str:

@@ -19,7 +19,7 @@ def machine_of(conf: SlurmConf) -> Machine:
     cpus = _column([node.cpus - node.system_cores * node.threads_per_core for node in nodes])
     bounded = [partition for partition in conf.partitions if _bounded(partition)]
     gres = _gres(nodes)
-    index = {node.name: place for place, node in enumerate(nodes)}
+    index = {node.name: number for number, node in enumerate(nodes)}
     gres.update({("", partition.name): _pool(partition, nodes, threads, index) for partition in bounded})
     return Machine(
         names=[node.name for node in nodes],
@@ -44,9 +44,9 @@ def _column(values: Sequence[float]) -> Ints:
 def _gres(nodes: Sequence[Node]) -> dict[Gres, Ints]:
     """Count of each kind on each node."""
     found: dict[Gres, Ints] = {}
-    for place, node in enumerate(nodes):
+    for index, node in enumerate(nodes):
         for gres in node.gres:
-            found.setdefault((gres.name, gres.type), np.zeros(len(nodes), dtype=np.int64))[place] += gres.count
+            found.setdefault((gres.name, gres.type), np.zeros(len(nodes), dtype=np.int64))[index] += gres.count
     return found
 
 
@@ -54,13 +54,14 @@ def _pool(partition: Partition, nodes: Sequence[Node], threads: Ints, index: Map
     """Units of each node that the jobs of a partition may have together."""
     most = np.zeros(len(nodes), dtype=np.int64)
     for name in partition.nodes:
-        node, place = nodes[index[name]], index[name]
+        number = index[name]
+        node = nodes[number]
         bounds = [node.cpus]
         if partition.max_cpus_per_node is not None:
             bounds.append(partition.max_cpus_per_node)
         if partition.max_cpus_per_socket is not None:
             bounds.append(partition.max_cpus_per_socket * node.sockets)
-        most[place] = min(bounds) // threads[place]
+        most[number] = min(bounds) // threads[number]
     return most
 
 

@@ -39,7 +39,7 @@ class Order:
         self._stale = True
 
     def settle(self, job: Job) -> None:
-        """Put a job that may be scheduled into its place, or take one out that may not."""
+        """Insert a job that may be scheduled, or take one out that may not."""
         if self._stale:
             return
         self.discard(job)
@@ -63,7 +63,7 @@ class Order:
         return self._as_they_are().copy()
 
     def ranks(self, job: Job) -> Iterable[Rank]:
-        """The places of a job, one in each of its partitions."""
+        """The entries of a job, one in each of its partitions."""
         return self._ranks.get(job.id, ())
 
     def kinds(self) -> KeysView[tuple[str, str]]:
@@ -110,10 +110,10 @@ def _may_be_tried(job: Job) -> bool:
 def _pairs_of(job: Job) -> list[Pair]:
     if len(job.partitions) == 1:
         partition = job.partitions[0]
-        return [((-partition.tier, -job.priority, *job.place, 0), job, partition)]
+        return [((-partition.tier, -job.priority, *job.tie_break, 0), job, partition)]
     return [
-        ((-partition.tier, -job.number_in(partition.name), *job.place, place), job, partition)
-        for place, partition in enumerate(job.partitions)
+        ((-partition.tier, -job.number_in(partition.name), *job.tie_break, index), job, partition)
+        for index, partition in enumerate(job.partitions)
     ]
 
 

@@ -20,7 +20,7 @@ class Partition:
         min_nodes, max_nodes: bounds of a job's nodes.
         state: UP, DOWN, DRAIN or INACTIVE.
         over_time_limit: seconds by which a run may pass its limit.
-        place: position in the configuration.
+        index: position in the configuration.
         running: how many jobs are on the machine from it.
         lower: partitions of lower tiers that share nodes with it.
         below_another: whether it is such a one for another.
@@ -30,7 +30,7 @@ class Partition:
     """
 
     name: str
-    place: int
+    index: int
     tier: int
     job_factor: int
     nodes: Mask

@@ -199,7 +199,7 @@ class NodeScene:
                 self.refused.append(decision.job.id)
             return answer
 
-        setattr(scheduler, "_carry_out", noted)  # noqa: B010 - a method is put in the place of another
+        setattr(scheduler, "_carry_out", noted)  # noqa: B010 - a method replaces another
 
     def _set_up(self, here: Cluster, specs: list[JobSpec]) -> None:
         ids = numbered(specs)
@@ -416,7 +416,7 @@ class NodeScene:
         for run, end, outcome in self.ended:
             rows[run.job.id].bars.append(Bar(run.start, end, end, outcome == "PREEMPTED"))
         for run in self.view.running:
-            rows[run.job.id].bars.append(Bar(run.start, max(run.planned_end, now), now, place=nodes[run.job.id]))
+            rows[run.job.id].bars.append(Bar(run.start, max(run.planned_end, now), now, where=nodes[run.job.id]))
         waiting = [rows[job.id] for job in self.view.queue]
         for row in waiting:
             row.waits_until, row.reserved, row.reason = now, self.reserved.get(row.job), self.reasons[row.job]

@@ -280,7 +280,7 @@ class _Books:
         self.played.preempted.append(run.job.id)
 
     def move(self, decision: Move, stay: object, where: Processors) -> None:
-        """A run goes to another place."""
+        """A run moves."""
         self._scene.move(decision, where)
 
     def reserve(self, job: Job, time: float, reason: str = "") -> None:

@@ -65,7 +65,7 @@ def simulate_jobs(request: pytest.FixtureRequest) -> Callable[..., Simulated]:
     """Simulates a few jobs, checks every invariant, and gives what became of them.
 
     ``simulate_jobs([job(4, run=10), job(6, submit=1)], 10, plugins=[Mine], scheduler="sched/mine")``;
-    in the place of 10 a cluster with nodes; see :func:`emulator.testing.simulate_jobs`.
+    instead of 10 a cluster with nodes; see :func:`emulator.testing.simulate_jobs`.
     """
     from emulator.testing.simulating import simulate_jobs
     from slurm_sim_plugins.testing import HookRecorder

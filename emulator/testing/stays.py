@@ -109,11 +109,11 @@ def _came(before: Stay | None, stay: Stay) -> str:
 def _check_apart(stays: list[Stay]) -> None:
     """In no tier two jobs are on one processor at the same time."""
     changes = [
-        (time, kind, place) for place, stay in enumerate(stays) for time, kind in ((stay.end, 0), (stay.start, 1))
+        (time, kind, index) for index, stay in enumerate(stays) for time, kind in ((stay.end, 0), (stay.start, 1))
     ]
     taken: dict[str, int] = defaultdict(int)
-    for time, kind, place in sorted(changes):
-        stay = stays[place]
+    for time, kind, index in sorted(changes):
+        stay = stays[index]
         if stay.start == stay.end:
             continue
         if kind:

@@ -110,7 +110,7 @@ def require(right: Mask, ids: NDArray[np.int64], times: Instants, rule: Rule) ->
         right: whether each row is.
         ids: job of each row.
         times: when to say that it was.
-        rule: says of a row, by its place, what is wrong.
+        rule: says of a row, by its index, what is wrong.
 
     Raises:
         AssertionError: naming the job and the time in seconds.

@@ -131,7 +131,7 @@ class _Jobs:
 
     def _turns(self, recorded: Stint, emulated: Stint) -> Iterator[Difference]:
         seen, mine = _lasting(recorded.turns), _lasting(emulated.turns)
-        mine = [turn for place, turn in enumerate(mine) if turn[0] <= self._end - TOLERANCE or place < len(seen)]
+        mine = [turn for index, turn in enumerate(mine) if turn[0] <= self._end - TOLERANCE or index < len(seen)]
         same = len(mine) == len(seen) and all(
             one[1] == other[1] and close(one[0], other[0]) for one, other in zip(seen, mine, strict=True)
         )
@@ -175,7 +175,7 @@ def close(one: float, other: float) -> bool:
 
 def up_to(emulated: Sequence[Stint], recorded: Sequence[Stint], end: float) -> list[Stint]:
     """Emulated runs that the recording, which ends then, must have seen; and those that it may have."""
-    return [run for place, run in enumerate(emulated) if run.start < end - TOLERANCE or place < len(recorded)]
+    return [run for index, run in enumerate(emulated) if run.start < end - TOLERANCE or index < len(recorded)]
 
 
 def lasts(standing: Standing) -> bool:
@@ -209,8 +209,8 @@ def _cut(standing: Standing, end: float) -> Standing:
 
 def _while_waiting(reasons: Iterable[Standing], states: Sequence[tuple[float, str]]) -> list[Standing]:
     waits = [
-        (at, states[place + 1][0] if place + 1 < len(states) else float("inf"))
-        for place, (at, state) in enumerate(states)
+        (at, states[index + 1][0] if index + 1 < len(states) else float("inf"))
+        for index, (at, state) in enumerate(states)
         if state == "PENDING"
     ]
     parts = [Standing(one.reason, max(one.begin, begin), min(one.end, end)) for one in reasons for begin, end in waits]
@@ -226,8 +226,8 @@ def near(values: Sequence[tuple[float, T]], at: float) -> list[T]:
     """Values of which each held from a time on, that held at some time within the tolerance."""
     return [
         value
-        for place, (begin, value) in enumerate(values)
-        if begin <= at + TOLERANCE and (place + 1 == len(values) or values[place + 1][0] >= at - TOLERANCE)
+        for index, (begin, value) in enumerate(values)
+        if begin <= at + TOLERANCE and (index + 1 == len(values) or values[index + 1][0] >= at - TOLERANCE)
     ]
 
 

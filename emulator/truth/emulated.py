@@ -111,13 +111,13 @@ def _describe(stint: Stint, run: Run, controller: Controller) -> None:
     stint.partition, stint.limit = run.partition, run.limit
     stint.shares = {
         name: Share(
-            allocation.units[place] * int(machine.threads[node]),
-            allocation.memory[place],
+            allocation.units[index] * int(machine.threads[node]),
+            allocation.memory[index],
             {
-                ":".join(filter(None, kind)): counts[place]
+                ":".join(filter(None, kind)): counts[index]
                 for kind, counts in sorted(allocation.gres.items())
-                if counts[place] and kind[0]
+                if counts[index] and kind[0]
             },
         )
-        for place, (name, node) in enumerate(zip(names, allocation.nodes, strict=True))
+        for index, (name, node) in enumerate(zip(names, allocation.nodes, strict=True))
     }

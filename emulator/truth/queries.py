@@ -23,10 +23,10 @@ def asked(scenario: Scenario) -> list[Query]:
 
 def _tables_of_sprio(text: str) -> Iterator[tuple[str, str]]:
     lines = text.splitlines()
-    for place, line in enumerate(lines):
+    for index, line in enumerate(lines):
         if _SPRIO.match(line):
             table = [line]
-            for row in lines[place + 1 :]:
+            for row in lines[index + 1 :]:
                 if not re.match(r" +\d+ \S+ +\S+ ", row):
                     break
                 table.append(row)

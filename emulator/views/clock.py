@@ -89,7 +89,7 @@ def limit(seconds: float | None, none: str = "UNLIMITED") -> str:
 
 def size(mebibytes: float, units: str = "MGTPE") -> str:
     """An amount of memory, in the largest unit in which it is a whole number."""
-    number, place = math.ceil(mebibytes), 0
-    while number and number % 1024 == 0 and place + 1 < len(units):
-        number, place = number // 1024, place + 1
-    return f"{number}{units[place]}"
+    number, index = math.ceil(mebibytes), 0
+    while number and number % 1024 == 0 and index + 1 < len(units):
+        number, index = number // 1024, index + 1
+    return f"{number}{units[index]}"

@@ -24,7 +24,7 @@ COMPACT = {
     "REQUEUED": "RQ",
 }
 """States in two letters."""
-NUMBERS = {name: place for place, name in enumerate(("PENDING", "RUNNING", "SUSPENDED", "COMPLETED", "CANCELLED"))}
+NUMBERS = {name: index for index, name in enumerate(("PENDING", "RUNNING", "SUSPENDED", "COMPLETED", "CANCELLED"))}
 """States in Slurm's order; others follow."""
 
 

@@ -213,8 +213,8 @@ def _place(job: JobAt) -> tuple[int, int]:
 def _earlier(job: JobAt) -> list[JobAt]:
     """The job at the ends of its earlier runs."""
     return [
-        replace(job, state=stay.outcome, reason="None", stay=stay, restarts=place)
-        for place, stay in enumerate(job.job.stays[: job.restarts])
+        replace(job, state=stay.outcome, reason="None", stay=stay, restarts=index)
+        for index, stay in enumerate(job.job.stays[: job.restarts])
     ]
 
 

@@ -75,13 +75,13 @@ class Line:
 
     Attributes:
         partition: which.
-        place: its place in the configuration.
+        index: its index in the configuration.
         nodes: its nodes; none if it has none.
         cluster: name of the cluster.
     """
 
     partition: KeptPartition
-    place: int
+    index: int
     nodes: tuple[NodeAt, ...]
     cluster: str = ""
 
@@ -267,7 +267,7 @@ def lines(situation: Situation, time: float, wanted: Wanted, columns: Sequence[C
     keys = [key for letter, key in KEYS.items() if letter in shown]
     keys += [key for letter, key in EXACT.items() if letter in shown and wanted.exact]
     found = []
-    for place, partition in enumerate(situation.cluster.partitions):
+    for index, partition in enumerate(situation.cluster.partitions):
         if wanted.partitions and partition.name not in wanted.partitions:
             continue
         groups: dict[object, list[NodeAt]] = {}
@@ -278,13 +278,13 @@ def lines(situation: Situation, time: float, wanted: Wanted, columns: Sequence[C
                 groups.setdefault(key, []).append(node)
         if not groups and not (wanted.nodes or wanted.states):
             groups[()] = []
-        found += [Line(partition, place, tuple(group), situation.cluster.name) for group in groups.values()]
+        found += [Line(partition, index, tuple(group), situation.cluster.name) for group in groups.values()]
     return found
 
 
 def sinfo(rows: Sequence[Line], columns: Sequence[Column[Line]], sort: str = SORT, header: bool = True) -> str:
     """The table."""
-    return table(columns, ordered(FIELDS, rows, sort, {"#P": lambda line: line.place}), header)
+    return table(columns, ordered(FIELDS, rows, sort, {"#P": lambda line: line.index}), header)
 
 
 def as_json(situation: Situation, time: float, wanted: Wanted) -> dict[str, Any]:

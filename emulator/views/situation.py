@@ -130,16 +130,16 @@ class Waits(Sequence[Wait]):
 
     Args:
         columns: of all jobs.
-        places: where those of this job are.
+        indices: rows of this job.
     """
 
-    def __init__(self, columns: Mapping[str, Any], places: Any) -> None:
+    def __init__(self, columns: Mapping[str, Any], indices: Any) -> None:
         self._columns = columns
-        self._places = places
-        self._times = columns["time"][places]
+        self._indices = indices
+        self._times = columns["time"][indices]
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._indices)
 
     @overload
     def __getitem__(self, index: int) -> Wait: ...
@@ -147,16 +147,16 @@ class Waits(Sequence[Wait]):
     def __getitem__(self, index: slice) -> list[Wait]: ...
     def __getitem__(self, index: int | slice) -> Wait | list[Wait]:
         if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(len(self)))]
-        place = self._places[index]
-        time, state, reason, priority, planned = (self._columns[name][place] for name in WAIT_NAMES)
+            return [self[index] for index in range(*index.indices(len(self)))]
+        row = self._indices[index]
+        time, state, reason, priority, planned = (self._columns[name][row] for name in WAIT_NAMES)
         known = None if math.isnan(planned) else float(planned)
         return Wait(float(time), str(state), str(reason), int(priority), known)
 
     def at(self, time: float) -> Wait | None:
         """The last by then, or None."""
-        place = int(np.searchsorted(self._times, time, side="right"))
-        return self[place - 1] if place else None
+        index = int(np.searchsorted(self._times, time, side="right"))
+        return self[index - 1] if index else None
 
 
 NOTHING = Waits(dict.fromkeys(("time",), np.zeros(0)), np.zeros(0, dtype=np.intp))
@@ -443,9 +443,9 @@ class Situation:
         columns = read_columns(path)
         count = int(np.searchsorted(columns["time"], time, side="right"))
         keys = zip(*(columns[name][:count].tolist() for name in key), strict=True)
-        last = {one: place for place, one in enumerate(keys)}
-        places = np.fromiter(last.values(), dtype=np.intp, count=len(last))
-        return made(path, {name: column[places] for name, column in columns.items()}, make)
+        last = {one: index for index, one in enumerate(keys)}
+        indices = np.fromiter(last.values(), dtype=np.intp, count=len(last))
+        return made(path, {name: column[indices] for name, column in columns.items()}, make)
 
     def nodes(self, time: float) -> list[NodeAt]:
         """The nodes, in the order of the machine."""
@@ -461,23 +461,23 @@ class Situation:
                     f"{self._folder / RUNS}: a run of job {job.id} is on {len(names)} nodes, and its cpus, memory or "
                     "gres are those of another number; run it again with --out"
                 )
-            for place, name in enumerate(names):
-                cpus[name] += job.stay.cpus[place]
-                memory[name] += job.stay.memory[place]
+            for index, name in enumerate(names):
+                cpus[name] += job.stay.cpus[index]
+                memory[name] += job.stay.memory[index]
                 for kind, counts in job.stay.gres.items():
-                    gres[name][kind] += counts[place]
+                    gres[name][kind] += counts[index]
         flags = self._flags(time)
         return [
-            NodeAt(name, about, cpus[name], memory[name], dict(gres[name]), frozenset(flags[place]))
-            for place, (name, about) in enumerate(self.cluster.each_node())
+            NodeAt(name, about, cpus[name], memory[name], dict(gres[name]), frozenset(flags[index]))
+            for index, (name, about) in enumerate(self.cluster.each_node())
         ]
 
     def _flags(self, time: float) -> defaultdict[int, set[str]]:
-        """What was noted of nodes by then, by their places in the machine."""
+        """What was noted of nodes by then, by their indices in the machine."""
         found: defaultdict[int, set[str]] = defaultdict(set)
-        for state, places in self._last_noted(NODES, time, ("state",), _places):
-            for place in places:
-                found[place].add(state)
+        for state, indices in self._last_noted(NODES, time, ("state",), _indices):
+            for index in indices:
+                found[index].add(state)
         return found
 
 
@@ -486,10 +486,10 @@ def _give_waits(jobs: Mapping[int, KeptJob], columns: Mapping[str, Any], path: P
     ids = columns["job_id"]
     order = np.argsort(ids, kind="stable")
     numbers, begins = np.unique(ids[order], return_index=True)
-    for number, places in zip(numbers.tolist(), np.split(order, begins)[1:], strict=True):
+    for number, indices in zip(numbers.tolist(), np.split(order, begins)[1:], strict=True):
         if number not in jobs:
             raise InputError(f"{path}: there is no job {number} in {RECORDS}; run it again with --out")
-        jobs[number].waits = Waits(columns, places)
+        jobs[number].waits = Waits(columns, indices)
 
 
 def _job_at(job: KeptJob, now: float) -> JobAt:
@@ -522,7 +522,7 @@ def _priority(row: Mapping[str, Any]) -> tuple[int, Priority]:
     )
 
 
-def _places(row: Mapping[str, Any]) -> tuple[str, list[int]]:
+def _indices(row: Mapping[str, Any]) -> tuple[str, list[int]]:
     return row["state"], numbers(from_words(row["nodes"]))
 
 

@@ -102,26 +102,26 @@ def _percentile(
     tree: Ints, first: Ints, values: Floats, group: int, count: int, percentile: float, definition: int
 ) -> float:
     """As the definitions of :mod:`slurm_sim_plugins.windows`, in their order."""
-    place = percentile * (count - 1) / 100
+    position = percentile * (count - 1) / 100
     if definition == 0:
         rank = min(int(percentile * count // 100), count - 1)
     elif definition == 1:
         rank = max(int(-(-percentile * count // 100)) - 1, 0)
     else:
-        rank = int(place)
+        rank = int(position)
     low: float = values[_at(tree, first, group, rank)]
-    if definition == 2 and place > rank:
-        low += (place - rank) * (values[_at(tree, first, group, rank + 1)] - low)
+    if definition == 2 and position > rank:
+        low += (position - rank) * (values[_at(tree, first, group, rank + 1)] - low)
     return low
 
 
 @_compiled
 def _mark(tree: Ints, first: Ints, group: int, rank: int, by: int) -> None:
     """Take the value at a rank of its whole group into the window, or out of it."""
-    base, size, place = first[group] - 1, first[group + 1] - first[group], rank + 1
-    while place <= size:
-        tree[base + place] += by
-        place += place & -place
+    base, size, index = first[group] - 1, first[group + 1] - first[group], rank + 1
+    while index <= size:
+        tree[base + index] += by
+        index += index & -index
 
 
 @_compiled
@@ -129,12 +129,12 @@ def _at(tree: Ints, first: Ints, group: int, rank: int) -> int:
     """Where the value lies that has this rank among those in the window."""
     base: int = first[group] - 1
     size = first[group + 1] - first[group]
-    place, step = 0, 1
+    index, step = 0, 1
     while step * 2 <= size:
         step *= 2
     while step > 0:
-        if place + step <= size and tree[base + place + step] <= rank:
-            place += step
-            rank -= tree[base + place]
+        if index + step <= size and tree[base + index + step] <= rank:
+            index += step
+            rank -= tree[base + index]
         step //= 2
-    return base + 1 + place
+    return base + 1 + index

@@ -160,14 +160,14 @@ class _Log:
 
     def ended(self) -> tuple[dict[int, _JobEvents], tuple[Dropped, ...]]:
         """The jobs that ended, and what was left out and why."""
-        dropped = [Dropped("malformed line", len(self._bad), self._place(self._bad[0]))] if self._bad else []
+        dropped = [Dropped("malformed line", len(self._bad), self._location(self._bad[0]))] if self._bad else []
         ended = {job: events for job, events in self._jobs.items() if "E" in events.lines}
         for reason, started in (("no end in the log", True), ("neither start nor end in the log", False)):
             firsts = [
                 each.first for each in self._jobs.values() if "E" not in each.lines and bool(each.lines) == started
             ]
             if firsts:
-                dropped.append(Dropped(reason, len(firsts), self._place(firsts[0])))
+                dropped.append(Dropped(reason, len(firsts), self._location(firsts[0])))
         if not ended:
             reasons = "; ".join(f"{each.count} left out: {each.reason}, first {each.first}" for each in dropped)
             raise InputError(
@@ -176,7 +176,7 @@ class _Log:
             )
         return ended, tuple(dropped)
 
-    def _place(self, line: int) -> str:
+    def _location(self, line: int) -> str:
         return f"{self._file}:{line}"
 
     def _take(self, number: int, line: str) -> None:

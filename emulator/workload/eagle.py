@@ -168,12 +168,12 @@ def _jobs(rows: Sequence[tuple[int, _Row]], epoch: int, remarks: Remarks) -> lis
     tasks: Counter[int] = Counter()
     jobs = []
     for number, row in rows:
-        place = tasks[row.id] if counts[row.id] > 1 else None
+        index = tasks[row.id] if counts[row.id] > 1 else None
         tasks[row.id] += 1
         # As in Slurm, the last task keeps the id of the array.
         ident = row.id if tasks[row.id] == counts[row.id] else free
         free += ident == free
-        jobs.append(_job(number, row, ident, place, epoch))
+        jobs.append(_job(number, row, ident, index, epoch))
         remarks.times(row.times, number)
     return jobs
 

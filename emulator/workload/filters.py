@@ -144,16 +144,18 @@ def clean(columns: Columns, rules: Filter, *, machine: int | None = None, where:
     Returns:
         The jobs that stay and what happened to the others.
     """
-    place: Where = where if where is not None else lambda index: f"job {columns['id'][index]}"
+    describe: Where = where if where is not None else lambda index: f"job {columns['id'][index]}"
     kept = np.ones(len(columns["id"]), dtype=np.bool_)
     dropped = []
     for reason, bad in _reasons_to_drop(columns, rules, machine):
         hit = kept & bad
         if hit.any():
-            dropped.append(Dropped(reason, *_count_and_first(hit, place)))
+            dropped.append(Dropped(reason, *_count_and_first(hit, describe)))
             kept &= ~bad
     run, limit, changes = _put_right(columns, rules)
-    changed = [Changed(reason, *_count_and_first(hit & kept, place)) for reason, hit in changes if (hit & kept).any()]
+    changed = [
+        Changed(reason, *_count_and_first(hit & kept, describe)) for reason, hit in changes if (hit & kept).any()
+    ]
     cleaned = {name: values[kept] for name, values in {**columns, "run": run, "time_limit": limit}.items()}
     cleaned.pop("wait", None)
     return Cleaned(cleaned, _logged(columns, cleaned, kept), kept, tuple(dropped), tuple(changed))
@@ -232,5 +234,5 @@ def _missing_request(rules: Filter) -> str:
     return f"no requested time: the run time taken for it{least}"
 
 
-def _count_and_first(hit: Mask, place: Where) -> tuple[int, str]:
-    return int(np.count_nonzero(hit)), place(int(np.argmax(hit)))
+def _count_and_first(hit: Mask, describe: Where) -> tuple[int, str]:
+    return int(np.count_nonzero(hit)), describe(int(np.argmax(hit)))

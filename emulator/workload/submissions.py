@@ -100,23 +100,23 @@ def requests_of(workload: Workload, conf: SlurmConf, names: Mapping[int, str] | 
     options: dict[tuple[int, float, str], BatchOptions] = {}
     user_names: dict[str, str] = {}
     found = []
-    for place in range(len(workload)):
-        number = -1 if numbers is None else int(numbers[place])
+    for index in range(len(workload)):
+        number = -1 if numbers is None else int(numbers[index])
         stated = next((name for name in ((names or {}).get(number, ""), str(number)) if name in known), "")
         # Jobs that ask for the same share what they ask for: a log has hundreds of thousands.
-        asked = int(workload.processors[place]), float(workload.time_limit[place]), stated
+        asked = int(workload.processors[index]), float(workload.time_limit[index]), stated
         if asked not in options:
             partitions = (stated,) if stated else ()
             options[asked] = BatchOptions(tasks=asked[0], time_limit=asked[1], partitions=partitions)
-        user = "" if users is None else str(users[place])
+        user = "" if users is None else str(users[index])
         found.append(
             JobRequest(
-                int(workload.id[place]),
-                float(workload.submit[place]),
-                float(workload.run[place]),
+                int(workload.id[index]),
+                float(workload.submit[index]),
+                float(workload.run[index]),
                 options[asked],
                 user_names.setdefault(user, user),
-                realtime=realtime is not None and bool(realtime[place] == 1),
+                realtime=realtime is not None and bool(realtime[index] == 1),
             )
         )
     return found

@@ -437,7 +437,7 @@ def _choose_processors(columns: dict[str, NDArray[Any]], choice: str) -> tuple[d
 
 
 def _with_cpu_use(records: _Block) -> dict[str, NDArray[Any]]:
-    """The columns, with CPU use in place of CPU time if the file says that this is what it means."""
+    """The columns, with CPU use instead of CPU time if the file says that this is what it means."""
     columns = dict(records.columns)
     time, run = columns.pop("cpu_time"), columns["run"]
     if CPU_USE_LINE in (line.strip() for line in records.header):

@@ -54,7 +54,7 @@ APS_MEAN_NODES = 2048.0
 def categories(
     processors: NDArray[Any], seconds: NDArray[Any], *, narrow: float = NARROW, short: float = SHORT
 ) -> Ints:
-    """The category of each job, as a place in :data:`CATEGORIES`.
+    """The category of each job, as an index into :data:`CATEGORIES`.
 
     Args:
         processors: nodes of each job.

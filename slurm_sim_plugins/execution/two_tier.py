@@ -143,8 +143,10 @@ class TwoTier:
 
         # The numbers of a stay are found again without those of the others.
         drawn = Generator(Philox(key=self._key, counter=[0, 0, 0, stay.number])).random(stay.job.processors)
-        places = numbers(stay.where)
-        return {place: self._of(stay.job, number) for place, number in zip(places, drawn.tolist(), strict=True)}
+        processors = numbers(stay.where)
+        return {
+            processor: self._of(stay.job, number) for processor, number in zip(processors, drawn.tolist(), strict=True)
+        }
 
     def _of(self, job: Job, number: float) -> float:
         """Phi, from an even number between 0 and 1."""
@@ -169,10 +171,10 @@ class Draws:
         self._rng = rng
         self._numbers: list[float] = []
 
-    def __getitem__(self, place: int) -> float:
-        while place >= len(self._numbers):
+    def __getitem__(self, index: int) -> float:
+        while index >= len(self._numbers):
             self._numbers += self._rng.random(BLOCK).tolist()
-        return self._numbers[place]
+        return self._numbers[index]
 
 
 class Truncated:

@@ -156,15 +156,15 @@ class Multifactor:
             if len(requests) == 1:
                 answer.append(self._price(job, 0, requests[0], age, standing, view))
                 continue
-            answer.append([self._price(job, place, each, age, standing, view) for place, each in enumerate(requests)])
+            answer.append([self._price(job, index, each, age, standing, view) for index, each in enumerate(requests)])
         return answer
 
     def _price(
-        self, job: Job, place: int, request: Request, age: float, standing: Standing, view: PriorityView
+        self, job: Job, index: int, request: Request, age: float, standing: Standing, view: PriorityView
     ) -> Priced:
         """The priority of a job in one of its partitions; the one that is known, if nothing has changed."""
         known, offset = job.answered, job.site - job.nice
-        before: Priced | None = known[place] if known else None
+        before: Priced | None = known[index] if known else None
         if before is None or self._relative_to_time:
             lasting = self._lasting(job, request, view)
         elif before.age == age and before.standing == standing and before.offset == offset:

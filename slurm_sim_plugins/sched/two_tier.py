@@ -84,7 +84,7 @@ class TwoTier:
     def _foreground(self, view: SchedulingView, tiers: Tiers) -> Decisions:
         """EASY, with the jobs that wait and those in the background in one queue."""
         while (head := self._head(view, tiers)) is not None:
-            where = self._place(head, tiers, tiers.idle("fg"))
+            where = self._fit(head, tiers, tiers.idle("fg"))
             if where is None:
                 break
             yield from self._bring(head, where, tiers)
@@ -125,12 +125,12 @@ class TwoTier:
         idle = tiers.idle("fg")
         swaps = self._swaps(tiers.stay(job), idle)
         if self._length(job, tiers, swaps) <= shadow.in_time:
-            return self._place(job, tiers, idle)
+            return self._fit(job, tiers, idle)
         if shadow.beside is not None:
-            return self._place(job, tiers, idle & shadow.beside)
+            return self._fit(job, tiers, idle & shadow.beside)
         if job.processors > shadow.extra:
             return None
-        where = self._place(job, tiers, idle)
+        where = self._fit(job, tiers, idle)
         if where is not None:
             shadow.extra -= job.processors
         return where
@@ -140,7 +140,7 @@ class TwoTier:
         """Whether the foreground is idle where a job is in the background."""
         return stay is not None and not stay.where & ~idle
 
-    def _place(self, job: Job, tiers: Tiers, idle: Processors) -> Processors | None:
+    def _fit(self, job: Job, tiers: Tiers, idle: Processors) -> Processors | None:
         """Where among idle processors of the foreground a job can come to, or None."""
         stay = tiers.stay(job)
         if stay is not None:
@@ -231,9 +231,9 @@ class _Shadow:
 def _take(groups: list[Processors], count: int) -> Processors:
     """Take processors out of groups, from the first group on, the highest of each first."""
     taken = 0
-    for place, group in enumerate(groups):
+    for index, group in enumerate(groups):
         part = highest(group, count - taken.bit_count())
-        groups[place] = group & ~part
+        groups[index] = group & ~part
         taken |= part
         if taken.bit_count() == count:
             break

@@ -114,8 +114,8 @@ def _deal(want: Want, capacity: Ints, picked: dict[int, int]) -> dict[int, int]:
     """
     tasks, nodes = -(-want.units // want.per_task), list(picked)
     dealt = {}
-    for place, node in enumerate(nodes):
-        others = len(nodes) - place - 1
+    for index, node in enumerate(nodes):
+        others = len(nodes) - index - 1
         dealt[node] = max(1, min(picked[node] // want.per_task, tasks - others))
         tasks -= dealt[node]
     units = {node: count * want.per_task for node, count in dealt.items()}
@@ -238,7 +238,7 @@ class _Picker:
         for weight in np.unique(self._weight[nodes]).tolist():
             sets = _consecutive(np.flatnonzero((left > 0) & (self._weight == weight)), left > 0)
             while sets and not self._done() and not self._full():
-                best = min(range(len(sets)), key=lambda place: self._rank(sets[place], left))
+                best = min(range(len(sets)), key=lambda index: self._rank(sets[index], left))
                 self._take_from(sets.pop(best), left)
 
     def _rank(self, members: Ints, left: Ints) -> tuple[int, int, int]:
@@ -294,16 +294,16 @@ def allocate(want: Want, machine: Machine, free: Free, taken: Ints, units: Ints)
         memory = np.full_like(units, want.memory_per_node) if want.memory_per_node else want.memory_per_unit * units
     gres: dict[Gres, list[int]] = {}
     for name, kind, count in want.gres:
-        for place, node in enumerate(nodes):
-            if not _give(gres, free, name, kind, node, place, len(nodes), count):
+        for index, node in enumerate(nodes):
+            if not _give(gres, free, name, kind, node, index, len(nodes), count):
                 return None
     for name, kind, count in want.gres_total:
         missing = count
-        for place, node in enumerate(nodes):
+        for index, node in enumerate(nodes):
             have = int(_gres_free(free, name, kind, len(machine))[node])
-            share = min(have, missing - (len(nodes) - place - 1))
+            share = min(have, missing - (len(nodes) - index - 1))
             if share > 0:
-                _give(gres, free, name, kind, node, place, len(nodes), share)
+                _give(gres, free, name, kind, node, index, len(nodes), share)
                 missing -= share
         if missing > 0:
             return None
@@ -320,7 +320,7 @@ def allocate(want: Want, machine: Machine, free: Free, taken: Ints, units: Ints)
 
 
 def _give(
-    gres: dict[Gres, list[int]], free: Free, name: str, kind: str, node: int, place: int, nodes: int, count: int
+    gres: dict[Gres, list[int]], free: Free, name: str, kind: str, node: int, index: int, nodes: int, count: int
 ) -> bool:
     """Note ``count`` of a resource on a node; one without type may be mixed from several types."""
     for (other, of), counts in free.gres.items():
@@ -328,6 +328,6 @@ def _give(
             continue
         share = min(count, int(counts[node]))
         if share > 0:
-            gres.setdefault((other, of), [0] * nodes)[place] += share
+            gres.setdefault((other, of), [0] * nodes)[index] += share
             count -= share
     return count <= 0

@@ -237,7 +237,7 @@ class Cluster:
         """The runs with their processors.
 
         Raises:
-            ConfigurationError: there is no such tier, or no such place in it.
+            ConfigurationError: there is no such tier, or no such processor in it.
         """
         if tier not in self.tiers:
             known = ", ".join(self.tiers) or "none; say cluster(4, tiers=('fg', 'bg'))"

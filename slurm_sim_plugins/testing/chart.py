@@ -17,12 +17,12 @@ STEPS = (1, 2, 5, 10)
 
 @dataclass(frozen=True)
 class Bar:
-    """One run of a job, or its stay in one place; times in seconds.
+    """One run of a job, or its stay on the same processors; times in seconds.
 
     Attributes:
         known: until when it has run for certain; from there to ``end`` it is planned to.
         preempted: whether it was sent back.
-        place: where there are tiers: the processors, after the name of the tier if it is not
+        where: where there are tiers: the processors, after the name of the tier if it is not
             the first.
         behind: whether it is in another tier than the first.
     """
@@ -31,7 +31,7 @@ class Bar:
     end: float
     known: float
     preempted: bool = False
-    place: str = ""
+    where: str = ""
     behind: bool = False
 
 
@@ -140,8 +140,8 @@ def _times(row: Row) -> Iterable[float]:
 
 
 def _on(row: Row) -> str:
-    if row.bars and row.bars[-1].place:
-        return row.bars[-1].place
+    if row.bars and row.bars[-1].where:
+        return row.bars[-1].where
     return ",".join(str(low) if high == low + 1 else f"{low}-{high - 1}" for low, high in row.lanes)
 
 
@@ -159,7 +159,7 @@ def _bar_in_words(bar: Bar) -> str:
     if bar.preempted:
         return f"{_seconds(bar.start)} to {_seconds(bar.end)}, preempted"
     planned = " planned" if bar.end > bar.known else ""
-    where = f" on {bar.place}" if bar.behind else ""
+    where = f" on {bar.where}" if bar.behind else ""
     return f"{_seconds(bar.start)} to {_seconds(bar.end)}{planned}{where}"
 
 

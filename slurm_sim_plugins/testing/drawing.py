@@ -47,7 +47,7 @@ def _rows_of_records(records: Any) -> list[Row]:
     elif "nodes" in records.runs:
         for (job, *_), nodes in zip(runs, records.runs["nodes"].tolist(), strict=True):
             bars = rows[job].bars
-            bars[-1] = replace(bars[-1], place=nodes)
+            bars[-1] = replace(bars[-1], where=nodes)
     return sorted(rows.values(), key=lambda row: (row.first, row.submit, row.job))
 
 
@@ -59,5 +59,5 @@ def _in_stays(rows: dict[int, Row], stays: Any) -> None:
     columns = (stays[name].tolist() for name in ("job_id", "start", "end", "tier", "where"))
     for job, start, end, tier, where in zip(*columns, strict=True):
         behind = tier != FIRST_TIER
-        place = f"{tier}:{in_words(where)}" if behind else in_words(where)
-        rows[job].bars.append(Bar(start, end, end, (job, end) in preempted, place, behind))
+        name = f"{tier}:{in_words(where)}" if behind else in_words(where)
+        rows[job].bars.append(Bar(start, end, end, (job, end) in preempted, name, behind))

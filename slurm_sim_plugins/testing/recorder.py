@@ -61,7 +61,7 @@ class HookRecorder:
 
     def around(self, hook: str, values: dict[str, Any]) -> Around:
         """Record one call."""
-        place, time = len(self.calls), time_of(values)
+        index, time = len(self.calls), time_of(values)
         about = tuple(job.id for job in jobs_of(hook, values))
         if hook == "job_submit":
             about = (values["view"].submission.id,)
@@ -71,9 +71,9 @@ class HookRecorder:
             return answer
         if hook in LOOPS and hasattr(answer, "send"):
             decisions: list[Any] = []
-            self.calls[place] = HookCall(hook, time, about, decisions)
+            self.calls[index] = HookCall(hook, time, about, decisions)
             return steps(answer, _nothing, lambda decision: _keep(decisions, decision))
-        self.calls[place] = HookCall(hook, time, about, _plain(answer))
+        self.calls[index] = HookCall(hook, time, about, _plain(answer))
         return answer
 
 
@@ -87,7 +87,7 @@ def _keep(decisions: list[Any], decision: Any) -> None:
 
 
 def _plain(answer: Any) -> Any:
-    """An answer that stays what it is: a copy, with ids in the place of jobs."""
+    """An answer that stays what it is: a copy, with ids instead of jobs."""
     if isinstance(answer, Job):
         return answer.id
     if isinstance(answer, Run):

@@ -72,15 +72,15 @@ class Scene:
         self._sequence = 0
         given = _given(description)
         ids = numbered([spec for spec, _ in given])
-        order = sorted(range(len(given)), key=lambda place: (given[place][1], ids[place]))
-        specs = [given[place][0] for place in order]
+        order = sorted(range(len(given)), key=lambda index: (given[index][1], ids[index]))
+        specs = [given[index][0] for index in order]
         self._prioritised = any(spec.priority is not None for spec in specs)
         self._facts = Facts(specs)
         self._true = [_true_run(spec) for spec in specs]
         jobs = new_jobs(
             self._facts,
-            [ids[place] for place in order],
-            [given[place][1] for place in order],
+            [ids[index] for index in order],
+            [given[index][1] for index in order],
             [spec.processors for spec in specs],
             [spec.limit for spec in specs],
         )
@@ -240,7 +240,7 @@ class Scene:
         self._run(job, self.now + setup + job.planned_running, self.now, tier, where, setup, block)
 
     def move(self, decision: Move, where: Processors) -> None:
-        """A run goes to another place."""
+        """A run moves."""
         job = decision.job
         tiers = self.view.tiers
         assert tiers is not None, "there are tiers"
@@ -263,7 +263,7 @@ class Scene:
         self.woken.append(time)
 
     def preempt(self, run: Run) -> None:
-        """A run is killed, and its job waits again at its old place."""
+        """A run is killed, and its job waits again at its old rank."""
         job = run.job
         self._leave(run)
         object.__setattr__(job, "requeues", job.requeues + 1)
@@ -297,12 +297,12 @@ class Scene:
         now, tiers = self.now, self.view.tiers
         for run in self.view.running:
             stay = tiers.stay(run.job) if tiers is not None else None
-            since, place = (stay.since, in_words(stay.where)) if stay is not None else (run.start, "")
-            rows[run.job.id].bars.append(Bar(since, max(run.planned_end, now), now, place=place))
+            since, where = (stay.since, in_words(stay.where)) if stay is not None else (run.start, "")
+            rows[run.job.id].bars.append(Bar(since, max(run.planned_end, now), now, where=where))
         for tier in tiers.names[1:] if tiers is not None else ():
             for stay in tiers.stays(tier) if tiers is not None else ():
-                place = f"{tier}:{in_words(stay.where)}"
-                rows[stay.job.id].bars.append(Bar(stay.since, now, now, place=place, behind=True))
+                where = f"{tier}:{in_words(stay.where)}"
+                rows[stay.job.id].bars.append(Bar(stay.since, now, now, where=where, behind=True))
         for job in self.view.queue:
             rows[job.id].waits_until = now
             rows[job.id].reserved = self.reserved.get(job.id)
@@ -374,7 +374,7 @@ class Scene:
         self._changed = True
 
     def _queue(self, job: Job) -> bool:
-        """Put a job into its place; says whether it is the head now."""
+        """Insert a job in order; says whether it is the head now."""
         view = self.view
         insort(view._waiting, job, key=lambda other: other._order)
         view.head = view._waiting[0]

@@ -78,7 +78,9 @@ def test_the_tests_that_are_written_run_as_a_user_runs_them(tmp_path: Path) -> N
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     write_package("mine", "priority", tmp_path)
     (tmp_path / "mine" / "mine.py").write_text("# changed\n")
-    with pytest.raises(OutputError, match="is there already, and nothing is overwritten; choose another name or place"):
+    with pytest.raises(
+        OutputError, match="is there already, and nothing is overwritten; choose another name or folder"
+    ):
         write_package("mine", "sched", tmp_path)
     assert (tmp_path / "mine" / "mine.py").read_text() == "# changed\n"
 

@@ -299,7 +299,7 @@ def simulate(
             growing corrections up to the limit.
         order: of the queue: by (submit, id), or by (predicted, submit, id).
         gives_up: whether a preempted job that outlived its prediction is planned with its limit.
-        plans: three predictions by id, in the place of ``predict``.
+        plans: three predictions by id, instead of ``predict``.
     """
     mode, predict = mode or Restart(), predict or given({})
     to_come = [

@@ -46,7 +46,7 @@ def pv_easy(
             no more than the head leaves over at its reservation.
         pin_regular: whether a job that started as the head is in no other's shadow.
         gives_up: whether a preempted job that outlived its prediction is planned with its limit.
-        plans: three predictions by id, in the place of all others.
+        plans: three predictions by id, instead of all others.
     """
 
     def shadow(cluster: Cluster, head: Job) -> list[Running]:

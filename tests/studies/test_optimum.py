@@ -249,7 +249,7 @@ def test_too_many_jobs_are_refused_with_the_limit() -> None:
 def test_too_many_places_are_refused_with_the_limit() -> None:
     machine = aligned(1024, (1,), nodes=1)
     problem = Problem(tuple(Job(number, 0, 10, 1, checkpoint=0) for number in range(20)), machine)
-    with pytest.raises(InputError, match=r"40,960 places on this machine.*the limit is 20,000"):
+    with pytest.raises(InputError, match=r"40,960 positions on this machine.*the limit is 20,000"):
         check_size(problem)
 
 
@@ -303,7 +303,7 @@ def test_the_checker_finds_what_is_wrong(number: int, stay: Stay, message: str) 
 
 
 def test_the_checker_misses_no_job_and_no_wrong_objective() -> None:
-    assert faults(PROBLEM, {1: RIGHT[1], 2: RIGHT[2]}) == ["job 3 is in no place of the schedule"]
+    assert faults(PROBLEM, {1: RIGHT[1], 2: RIGHT[2]}) == ["job 3 is nowhere in the schedule"]
     assert any("add up to 3.7, not to 3.6" in fault for fault in faults(PROBLEM, RIGHT, objective=Fraction("3.6")))
 
 

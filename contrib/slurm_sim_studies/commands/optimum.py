@@ -131,7 +131,7 @@ def optimum(
     slurm-sim optimum problem.toml
     slurm-sim optimum KTH-SP2.swf.gz --skip 1000 --jobs 7 --policy sched/easy
     """
-    from emulator.files import check_place
+    from emulator.files import check_writable
     from emulator.report.style import write_picture
     from slurm_sim_studies.optimum.files import exact
     from slurm_sim_studies.optimum.policies import preemption_of, standing
@@ -139,7 +139,7 @@ def optimum(
 
     if picture.suffix not in (".png", ".svg"):
         raise ConfigurationError(f"--picture {picture}: name a file that ends in .png or .svg")
-    check_place(picture)
+    check_writable(picture)
     wanted = {name: given.pop(name) for name in FOR_TRACES}
     reading = {name: given.pop(name) for name in ("filter", "processors_field", "first_submit", "malformed")}
     config = configure(None, settings, given)

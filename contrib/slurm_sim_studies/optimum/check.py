@@ -26,7 +26,7 @@ def faults(problem: Problem, schedule: Schedule, *, objective: Fraction | None =
     """
     missing = [job.id for job in problem.jobs if job.id not in schedule]
     if missing:
-        return [f"job {missing[0]} is in no place of the schedule"]
+        return [f"job {missing[0]} is nowhere in the schedule"]
     found = [fault for job in problem.jobs for fault in _of_job(problem, job, schedule[job.id])]
     found += _of_machine(problem, schedule)
     found += _of_bound(problem, schedule)

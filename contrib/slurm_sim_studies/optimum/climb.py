@@ -67,11 +67,11 @@ def climb(problem: Problem, *, tries: int = TRIES, seed: int = 0, orders: Iterab
 def _beginnings(
     problem: Problem, orders: Iterable[Sequence[int]], random: np.random.Generator
 ) -> Iterator[Sequence[int]]:
-    """Orders of the jobs, by place in the problem: those given, the usual ones, then random ones without end."""
+    """Orders of the jobs, by index in the problem: those given, the usual ones, then random ones without end."""
     jobs = problem.jobs
-    place = {job.id: number for number, job in enumerate(jobs)}
+    index = {job.id: number for number, job in enumerate(jobs)}
     for order in orders:
-        yield [place[job] for job in order]
+        yield [index[job] for job in order]
     everyone = range(len(jobs))
     yield sorted(everyone, key=lambda job: (jobs[job].submit, jobs[job].id))
     yield sorted(everyone, key=lambda job: (jobs[job].run, jobs[job].id))

@@ -256,10 +256,8 @@ def marked(workload: Workload, problem: Problem) -> Workload:
     return _kept(workload, range(len(workload)), {REALTIME: flags}) if realtime else workload
 
 
-def _kept(
-    workload: Workload, places: Iterable[int], facts: Mapping[str, NDArray[np.float64]] | None = None
-) -> Workload:
-    at = list(places)
+def _kept(workload: Workload, rows: Iterable[int], facts: Mapping[str, NDArray[np.float64]] | None = None) -> Workload:
+    at = list(rows)
     columns = {
         "id": workload.id,
         "submit": workload.submit,

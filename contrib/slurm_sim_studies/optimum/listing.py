@@ -13,7 +13,7 @@ from slurm_sim_studies.optimum.problem import Problem
 from slurm_sim_studies.optimum.schedule import Part, Schedule, Stay
 
 Entries = list[int]
-"""Twice a job's place in the problem for its first part, one more for its second."""
+"""Twice a job's index in the problem for its first part, one more for its second."""
 ALL = -1
 
 
@@ -30,11 +30,11 @@ class ListScheduler:
         self.cost = [job.checkpoint or 0 for job in jobs]
         self.least = [problem.least(job) for job in jobs]
         self.processors = problem.machine if isinstance(problem.machine, int) else 0
-        self.blocks = [problem.places(job) or (ALL,) for job in jobs]
+        self.blocks = [problem.blocks_for(job) or (ALL,) for job in jobs]
         self.takes = [[problem.takes(block) if block != ALL else ALL for block in own] for own in self.blocks]
 
     def entries(self, order: Sequence[int]) -> Entries:
-        """The list in which jobs, by their places in the problem, follow one another and none is preempted."""
+        """The list in which jobs, by their indices in the problem, follow one another and none is preempted."""
         return [2 * job + part for job in order for part in range(1 + self.preemptible[job])]
 
     def lay(self, entries: Sequence[int]) -> _Laid:
@@ -49,9 +49,9 @@ class ListScheduler:
 
 
 class _Laid:
-    """What has been started so far; afterwards the whole schedule, by the jobs' places in the problem."""
+    """What has been started so far; afterwards the whole schedule, by the jobs' indices in the problem."""
 
-    __slots__ = ("end", "now", "place", "running", "second", "shop", "start", "stopped")
+    __slots__ = ("block_index", "end", "now", "running", "second", "shop", "start", "stopped")
 
     def __init__(self, shop: ListScheduler, entries: Sequence[int]) -> None:
         count = len(shop.run)
@@ -60,7 +60,7 @@ class _Laid:
         self.start = [0] * count
         self.end = [0] * count
         self.stopped: list[int | None] = [None] * count
-        self.place = [0] * count
+        self.block_index = [0] * count
         self.running: list[int] = []
         self.second = [-1] * count
         for position, entry in enumerate(entries):
@@ -72,11 +72,11 @@ class _Laid:
         shop = self.shop
         ready = max(self.now, shop.submit[job])
         options = []
-        for place, takes in enumerate(shop.takes[job]):
+        for block_index, takes in enumerate(shop.takes[job]):
             instant, victims = self._room(job, takes, ready, position)
-            options.append((instant, len(victims), place, victims))
-        instant, _, place, victims = min(options)
-        self.place[job] = place
+            options.append((instant, len(victims), block_index, victims))
+        instant, _, block_index, victims = min(options)
+        self.block_index[job] = block_index
         self.start[job] = instant
         self._put(job, instant, shop.run[job], victims)
 
@@ -85,7 +85,7 @@ class _Laid:
         stopped, shop = self.stopped[job], self.shop
         if stopped is None:
             return
-        takes = shop.takes[job][self.place[job]]
+        takes = shop.takes[job][self.block_index[job]]
         instant, victims = self._room(job, takes, max(self.now, stopped), position)
         left = shop.run[job] + 2 * shop.cost[job] - (stopped - self.start[job])
         self._put(job, instant, left, victims)
@@ -118,7 +118,7 @@ class _Laid:
         """What runs then on this block; on a machine of processors all that runs, if there is no room."""
         on = [other for other in self.running if self.end[other] > instant]
         if takes != ALL:
-            return [other for other in on if takes & self.shop.takes[other][self.place[other]]]
+            return [other for other in on if takes & self.shop.takes[other][self.block_index[other]]]
         size = self.shop.size
         return on if sum(size[other] for other in on) + size[job] > self.shop.processors else []
 
@@ -155,7 +155,7 @@ class _Laid:
         for job, start in enumerate(self.start):
             stopped, end = self.stopped[job], self.end[job]
             parts = (Part(start, end),) if stopped is None else (Part(start, stopped), self._second(job, end))
-            block = self.shop.blocks[job][self.place[job]]
+            block = self.shop.blocks[job][self.block_index[job]]
             found[self.shop.problem.jobs[job].id] = Stay(parts, None if block == ALL else block)
         return found
 

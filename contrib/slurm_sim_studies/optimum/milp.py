@@ -93,7 +93,7 @@ class _Program:
         self._high: list[float] = []
         self._rows: list[tuple[Terms, float, float]] = []
         self._continuous: set[int] = set()
-        self._blocks = {job.id: {block: self._binary() for block in problem.places(job)} for job in problem.jobs}
+        self._blocks = {job.id: {block: self._binary() for block in problem.blocks_for(job)} for job in problem.jobs}
         self._parts = {job.id: self._of_job(job) for job in problem.jobs}
         for own in self._blocks.values():
             if own:

@@ -169,7 +169,7 @@ class Model:
 
     def _job(self, job: Job) -> JobVars:
         jobvars = self._preemptible(job) if self.problem.preemptible(job) else self._whole(job)
-        jobvars.blocks = {block: self._model.new_bool_var("") for block in self.problem.places(job)}
+        jobvars.blocks = {block: self._model.new_bool_var("") for block in self.problem.blocks_for(job)}
         if jobvars.blocks:
             self._model.add_exactly_one(jobvars.blocks.values())
         return jobvars
@@ -299,9 +299,9 @@ class Model:
         """Whether two jobs, of which one starts where the other stops, take the very same room."""
         if isinstance(self.problem.machine, int):
             return one.size == other.size
-        places, takes = self.problem.places(one), self.problem.takes
-        apart = all(not takes(a) & takes(b) for a in places for b in places if a != b)
-        return apart and places == self.problem.places(other)
+        blocks, takes = self.problem.blocks_for(one), self.problem.takes
+        apart = all(not takes(a) & takes(b) for a in blocks for b in blocks if a != b)
+        return apart and blocks == self.problem.blocks_for(other)
 
     def _not_exchangeable(self, preempted: JobVars, other: JobVars, number: int, then: IntVar) -> None:
         """The other part could not have gone before the first part that it ends."""

@@ -156,10 +156,10 @@ def check_size(problem: Problem) -> None:
             f"{problem.name}: {jobs:,} jobs are too many to look for an optimum: the limit is {LARGEST_JOBS}, as no "
             "more than about 10 can be proven within minutes and the gap of 40 says little; take a part of the workload"
         )
-    intervals = sum((1 + problem.preemptible(job)) * max(1, len(problem.places(job))) for job in problem.jobs)
+    intervals = sum((1 + problem.preemptible(job)) * max(1, len(problem.blocks_for(job))) for job in problem.jobs)
     if intervals > LARGEST_INTERVALS:
         raise InputError(
-            f"{problem.name}: {jobs} jobs have {intervals:,} places on this machine, which is too many for a solver: "
+            f"{problem.name}: {jobs} jobs have {intervals:,} positions on this machine, too many for a solver: "
             f"the limit is {LARGEST_INTERVALS:,}; take fewer jobs or a machine with fewer blocks"
         )
 

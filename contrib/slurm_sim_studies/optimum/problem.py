@@ -112,7 +112,7 @@ class Problem:
         """Whether the job may run in two parts, and is long enough for two."""
         return not job.realtime and job.checkpoint is not None and 2 * self.least(job) <= job.run
 
-    def places(self, job: Job) -> tuple[int, ...]:
+    def blocks_for(self, job: Job) -> tuple[int, ...]:
         """The blocks on which a job may run, by index; none on a machine of processors."""
         return () if isinstance(self.machine, int) else self.machine.blocks_for(job.size)
 

@@ -40,7 +40,7 @@ def with_batch_after(problem: Problem, alone: Schedule) -> Schedule:
     for job in sorted(problem.batch, key=lambda job: (job.run, job.submit, job.id)):
         start = max(now, job.submit)
         now = start + job.run
-        found[job.id] = Stay((Part(start, now),), next(iter(problem.places(job)), None))
+        found[job.id] = Stay((Part(start, now),), next(iter(problem.blocks_for(job)), None))
     return found
 
 
@@ -69,7 +69,7 @@ class _Search:
         if isinstance(problem.machine, int):
             yield self._room(job, problem.machine, started, ready), None
             return
-        for block in problem.places(job):
+        for block in problem.blocks_for(job):
             in_the_way = [
                 start + other.run
                 for other, start, its in started

@@ -8,7 +8,7 @@ from itertools import pairwise
 from slurm_sim_studies.optimum.problem import Job, Problem
 
 Exchange = dict[int, int]
-"""Block by block, the one that takes its place; those that stay are left out."""
+"""Block by block, the one that replaces it; those that stay are left out."""
 
 
 def exchanges(problem: Problem) -> list[Exchange]:
@@ -17,15 +17,15 @@ def exchanges(problem: Problem) -> list[Exchange]:
     Two neighbouring blocks of one size are exchanged, piece by piece, if that turns every
     block that a job of the problem may run on into another of its size.
     """
-    used = sorted({block for job in problem.jobs for block in problem.places(job)})
+    used = sorted({block for job in problem.jobs for block in problem.blocks_for(job)})
     pieces = _pieces([problem.takes(block) for block in used])
     sets = {
         block: frozenset(number for number, piece in enumerate(pieces) if piece & problem.takes(block))
         for block in used
     }
     found = []
-    for places in {problem.places(job): None for job in problem.jobs}:
-        for one, other in pairwise(places):
+    for blocks in {problem.blocks_for(job): None for job in problem.jobs}:
+        for one, other in pairwise(blocks):
             exchange = _exchange(problem, sets, one, other)
             if exchange:
                 found.append(exchange)
@@ -53,7 +53,7 @@ def _exchange(problem: Problem, sets: dict[int, frozenset[int]], one: int, other
 
 def pieces(problem: Problem) -> list[int]:
     """The parts of a machine of blocks that are always taken together, as sets of midplanes and wires."""
-    return _pieces(sorted({problem.takes(block) for job in problem.jobs for block in problem.places(job)}))
+    return _pieces(sorted({problem.takes(block) for job in problem.jobs for block in problem.blocks_for(job)}))
 
 
 def _pieces(takes: Sequence[int]) -> list[int]:
@@ -72,7 +72,7 @@ def exclusive(problem: Problem, one: Job, other: Job) -> bool:
     if isinstance(problem.machine, int):
         return one.size + other.size > problem.machine
     machine = problem.machine
-    return all(machine.overlap(a, b) for a in problem.places(one) for b in problem.places(other))
+    return all(machine.overlap(a, b) for a in problem.blocks_for(one) for b in problem.blocks_for(other))
 
 
 def cliques(problem: Problem) -> list[list[Job]]:

@@ -25,7 +25,7 @@ def find_logs(folder: Path, files: Mapping[str, str], names: Sequence[str] = ())
             raise ConfigurationError(f"there is no workload {name!r}; choose from {', '.join(files)}")
     found = {}
     for name in [name for name in files if name in names or not names]:
-        log = place_of(folder, files[name])
+        log = file_of(folder, files[name])
         if log is None:
             raise InputError(
                 f"{folder}: {Path(files[name]).name} is not there; name the folder of the logs with --traces or "
@@ -35,6 +35,6 @@ def find_logs(folder: Path, files: Mapping[str, str], names: Sequence[str] = ())
     return found
 
 
-def place_of(folder: Path, file: str) -> Path | None:
+def file_of(folder: Path, file: str) -> Path | None:
     """Where a file lies, as it is named or in the folder itself; None if it does not."""
-    return next((place for place in (folder / file, folder / Path(file).name) if place.is_file()), None)
+    return next((path for path in (folder / file, folder / Path(file).name) if path.is_file()), None)

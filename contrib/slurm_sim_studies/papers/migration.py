@@ -153,8 +153,8 @@ class Plan:
 
     def settings(self, workload: str) -> list[str]:
         """Names of the settings that the figures need of a workload; the main one is among them if there are any."""
-        place = list(MODELS).index(workload)
-        wanted = [name for name, setting in SETTINGS.items() if setting.figures[place] in self.figures]
+        index = list(MODELS).index(workload)
+        wanted = [name for name, setting in SETTINGS.items() if setting.figures[index] in self.figures]
         return list(dict.fromkeys([BASE, *wanted])) if wanted or COUNTED in self.figures else []
 
     def count(self, workload: str) -> int:

@@ -32,12 +32,12 @@ def claims(found: Points) -> list[Claim]:
     """The claims that the runs decide."""
     made = _averages(found)
     for setting in (BASE, "phi"):
-        for place, workload in enumerate(MODELS):
-            made += _main(found, workload, setting, f"figure {SETTINGS[setting].figures[place]}")
+        for index, workload in enumerate(MODELS):
+            made += _main(found, workload, setting, f"figure {SETTINGS[setting].figures[index]}")
         made += _counts(found, setting)
     for setting in ("unknown", "assumed", "full"):
-        for place, workload in enumerate(MODELS):
-            source = f"figure {SETTINGS[setting].figures[place]}"
+        for index, workload in enumerate(MODELS):
+            source = f"figure {SETTINGS[setting].figures[index]}"
             for better, worse in (("KEASY", "EASY"), ("MEASY", "EASY"), ("MEASY", "KEASY")):
                 made += _beats(found, workload, (setting, better), (setting, worse), source)
     for workload in MODELS:

@@ -28,7 +28,7 @@ from emulator.workload.cobalt import read_cobalt
 from emulator.workload.variations import CATEGORIES, Variation, counted, vary
 from slurm_sim_plugins.blocks import MIDPLANE, MIRA_MIDPLANES
 from slurm_sim_plugins.errors import ConfigurationError
-from slurm_sim_studies.papers.logs import find_logs, place_of
+from slurm_sim_studies.papers.logs import file_of, find_logs
 from slurm_sim_studies.papers.realtime_readings import Reading
 from slurm_sim_studies.papers.values import values_of
 
@@ -106,7 +106,7 @@ def find_studies(folder: Path, names: Sequence[str] = ()) -> list[Study]:
         ConfigurationError: a study that there is not.
         InputError: a log is not there.
     """
-    blocks = place_of(folder, BLOCKS)
+    blocks = file_of(folder, BLOCKS)
     logs = find_logs(folder, {name: file for name, (file, *_) in FILES.items()}, names)
     return [Study(name, log, blocks, *FILES[name][1:]) for name, log in logs.items()]
 

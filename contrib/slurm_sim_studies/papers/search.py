@@ -128,7 +128,7 @@ def search(
     best = min(found.values(), key=Tried.distance)
     try_all(neighbours(best.reading, questions))
     ranked = Search(found[presets], found[start], tuple(sorted(found.values(), key=Tried.distance)))
-    # Answers to which these cells are blind would only take the places of others.
+    # Answers to which these cells are blind would only keep others out.
     unlike = {tuple(cell.ours for cell in one.cells): one.reading for one in reversed(ranked.tried)}
     finalists = [one.reading for one in ranked.tried if one.reading in unlike.values()][:FINALISTS]
     finalists += [left.chosen.reading for left in leave_one_out(ranked, list(traces))]
@@ -225,8 +225,8 @@ def _try(
 ) -> list[Tried]:
     """Make the runs of all readings, those that are alike once, and count their cells."""
     all_specs = [
-        replace(spec, name=f"{place}:{spec.name}", coordinates={})
-        for place, reading in enumerate(readings)
+        replace(spec, name=f"{index}:{spec.name}", coordinates={})
+        for index, reading in enumerate(readings)
         for spec in specs(traces, runs, reading)
     ]
     outcomes = run_all(all_specs, workers=workers, keep=keep, report=report)
@@ -235,5 +235,5 @@ def _try(
         number, _, name = outcome.name.partition(":")
         by_reading.setdefault(int(number), []).append(replace(outcome, name=name))
     return [
-        Tried(reading, tuple(cells(by_reading.get(place, []), (), reading))) for place, reading in enumerate(readings)
+        Tried(reading, tuple(cells(by_reading.get(index, []), (), reading))) for index, reading in enumerate(readings)
     ]

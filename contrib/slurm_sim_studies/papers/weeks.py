@@ -51,8 +51,8 @@ def by_week(records: Records) -> Numbers:
     """Sum of bounded slowdowns and number of jobs of each week, as a run's numbers."""
     slowdown = bounded_slowdown(records)
     counts = ~np.isnan(slowdown)
-    weeks, place = np.unique(column(records, "submit")[counts] // WEEK, return_inverse=True)
-    sums, jobs = np.bincount(place, slowdown[counts]), np.bincount(place)
+    weeks, index = np.unique(column(records, "submit")[counts] // WEEK, return_inverse=True)
+    sums, jobs = np.bincount(index, slowdown[counts]), np.bincount(index)
     numbers: dict[str, float] = {}
     for week, total, count in zip((weeks + 1).astype(int).tolist(), sums.tolist(), jobs.tolist(), strict=True):
         numbers |= {f"{SUM}{week}": total, f"{JOBS}{week}": float(count)}

@@ -259,9 +259,9 @@ def _load_figure(found: Points, figure: int) -> Figure:
         drawing = new_figure(WIDE, HIGH)
         for axes, metric in zip(drawing.subplots(1, 2), JUDGED, strict=True):
             curves = series_of(figure)
-            for place, one in enumerate(curves):
+            for index, one in enumerate(curves):
                 points = of_policy(found, workload, one.setting, one.policy)
-                _curve(axes, points, metric, one, shift=place - (len(curves) - 1) / 2)
+                _curve(axes, points, metric, one, shift=index - (len(curves) - 1) / 2)
             axes.set_yscale("log")
             _plain_ticks(axes)
             _load_ticks(axes, of_policy(found, workload, BASE, "EASY"))
@@ -320,15 +320,15 @@ def _count_figure(found: Points) -> Figure:
     with house_style():
         drawing = new_figure(WIDE / 1.6, HIGH)
         axes = drawing.subplots()
-        for place, (label, points) in enumerate(_counted(found).items()):
+        for index, (label, points) in enumerate(_counted(found).items()):
             loads = sorted(points)
             means = [points[load].mean("migrations") for load in loads]
             axes.errorbar(
-                [load + (place - 1.5) * DODGE for load in loads],
+                [load + (index - 1.5) * DODGE for load in loads],
                 [each.value for each in means],
                 yerr=_bars(means),
-                color=SERIES[place % 2],
-                linestyle=DASHES[place // 2],
+                color=SERIES[index % 2],
+                linestyle=DASHES[index // 2],
                 marker="o",
                 markersize=3.5,
                 capsize=2,
@@ -348,7 +348,7 @@ def _cost_figure(found: Points, figure: int) -> Figure:
     with house_style():
         drawing = new_figure(WIDE, HIGH)
         for axes, metric in zip(drawing.subplots(1, 2), JUDGED, strict=True):
-            for place, load in enumerate(sorted(keasy)):
+            for index, load in enumerate(sorted(keasy)):
                 points = {
                     cost: point
                     for cost, name in COSTS.items()
@@ -358,10 +358,10 @@ def _cost_figure(found: Points, figure: int) -> Figure:
                     continue
                 saved = [gain(point, keasy[load], metric) for point in points.values()]
                 axes.errorbar(
-                    [cost + 6 * (place - 2) for cost in points],
+                    [cost + 6 * (index - 2) for cost in points],
                     [each.value for each in saved],
                     yerr=[each.half if math.isfinite(each.half) else 0.0 for each in saved],
-                    color=SERIES[place % len(SERIES)],
+                    color=SERIES[index % len(SERIES)],
                     marker="o",
                     markersize=3.5,
                     capsize=2,

@@ -37,7 +37,7 @@ def gantt(optimum: Optimum) -> Figure:
     """When each job is on which midplanes, or on how many processors.
 
     A machine of processors does not number them: there a part lies on those that were free
-    first, and its place says nothing.
+    first, and where it lies says nothing.
     """
     problem = optimum.problem
     blocks = not isinstance(problem.machine, int)
@@ -50,7 +50,7 @@ def gantt(optimum: Optimum) -> Figure:
         last = max(stay.end for stay in optimum.schedule.values())
         axis = time_axis(first, last, None)
         room = (last - first) * NARROWEST
-        for job, part, rows in _places(optimum):
+        for job, part, rows in _rows_of_parts(optimum):
             for start, end, colour in _stretches(job, optimum.schedule[job.id], part):
                 left, right = (float(value) for value in axis(np.array([start, end], dtype=np.float64)))
                 for low, high in rows:
@@ -100,7 +100,7 @@ def _height(optimum: Optimum) -> int:
     return machine if isinstance(machine, int) else len(machine.midplanes)
 
 
-def _places(optimum: Optimum) -> Iterator[tuple[Job, Part, Rows]]:
+def _rows_of_parts(optimum: Optimum) -> Iterator[tuple[Job, Part, Rows]]:
     """Each part of each job, and where to draw it."""
     machine = optimum.problem.machine
     parts = sorted(
@@ -121,13 +121,13 @@ def _places(optimum: Optimum) -> Iterator[tuple[Job, Part, Rows]]:
         yield job, part, _rows(lanes)
 
 
-def _rows(places: Sequence[int]) -> Rows:
+def _rows(processors: Sequence[int]) -> Rows:
     rows: Rows = []
-    for place in places:
-        if rows and rows[-1][1] == place:
-            rows[-1] = (rows[-1][0], place + 1)
+    for number in processors:
+        if rows and rows[-1][1] == number:
+            rows[-1] = (rows[-1][0], number + 1)
         else:
-            rows.append((place, place + 1))
+            rows.append((number, number + 1))
     return rows
 
 

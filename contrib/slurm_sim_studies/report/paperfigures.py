@@ -66,10 +66,10 @@ def _by_size(numbers: Mapping[str, Numbers], columns: Sequence[str], metric: str
         plots = figure.subplots(1, len(columns), squeeze=False)[0]
         at = np.arange(len(EDGES) - 1)
         for axes, column in zip(plots, columns, strict=True):
-            for place, run in enumerate(("easy", "pv")):
+            for index, run in enumerate(("easy", "pv")):
                 of = numbers[f"{column}/{run}"]
                 values = [of.get(f"blocked_{metric}_{high:.4f}", 0.0) for high in EDGES[1:]]
-                axes.bar(at + 0.4 * (place - 0.5), values, 0.38, color=SERIES[place], label=NAMES[run])
+                axes.bar(at + 0.4 * (index - 0.5), values, 0.38, color=SERIES[index], label=NAMES[run])
             axes.axvline(EDGES.index(0.25) - 0.5, color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
             axes.set_xticks(at, [_share(high) for high in EDGES[1:]])
             axes.set_title(column)
@@ -86,8 +86,8 @@ def _virtual(outcomes: Sequence[Outcome], columns: Sequence[str]) -> Figure:
         plots = figure.subplots(len(METRICS), len(columns), squeeze=False, sharex=True)
         for row, (metric, words) in zip(plots, METRICS.items(), strict=True):
             for axes, column in zip(row, columns, strict=True):
-                for place, (run, errors) in enumerate(virtual_means(outcomes, column, metric).items()):
-                    look = {"color": SERIES[place], "linestyle": DASHES[place]}
+                for index, (run, errors) in enumerate(virtual_means(outcomes, column, metric).items()):
+                    look = {"color": SERIES[index], "linestyle": DASHES[index]}
                     label = "FCFS-EASY" if run == "easy" else NAMES[run]
                     shares = [100 * error for error in errors]
                     axes.plot(shares, list(errors.values()), marker="o", markersize=3.5, label=label, **look)
@@ -116,10 +116,10 @@ def _groups(
     axes: Axes, numbers: Mapping[str, Numbers], columns: Sequence[str], metric: str, runs: Sequence[str]
 ) -> None:
     at, width = np.arange(len(columns)), 0.82 / len(runs)
-    for place, run in enumerate(runs):
+    for index, run in enumerate(runs):
         values = [numbers[f"{column}/{run}"].get(metric, 0.0) for column in columns]
-        shift = (place - (len(runs) - 1) / 2) * width
-        bars = axes.bar(at + shift, values, 0.94 * width, color=SERIES[place], label=NAMES[run])
+        shift = (index - (len(runs) - 1) / 2) * width
+        bars = axes.bar(at + shift, values, 0.94 * width, color=SERIES[index], label=NAMES[run])
         axes.bar_label(bars, [f"{value:.1f}" for value in values], fontsize=7, padding=2)
     if not any(numbers[f"{column}/{run}"].get(metric) for column in columns for run in runs):
         say(axes, "no job ended")

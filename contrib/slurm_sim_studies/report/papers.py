@@ -72,8 +72,8 @@ def cells_table(cells: Sequence[Cell], title: str) -> Table:
         grid.add_column(heading, justify="right", no_wrap=True)
     for (_, last), group in _tables(cells):
         members = list(group)
-        for place, cell in enumerate(members):
-            grid.add_row(*_row(cell), end_section=place + 1 == len(members), style=None if _near(cell) else "bold")
+        for index, cell in enumerate(members):
+            grid.add_row(*_row(cell), end_section=index + 1 == len(members), style=None if _near(cell) else "bold")
         del last
     return grid
 
@@ -164,9 +164,9 @@ def search_lines(found: Search, columns: Sequence[str]) -> list[str]:
         lines += ["| question | answer | change of the distance | the numbers are |", "|---|---|---:|---|"]
         lines += [_effect_row(*effect) for effect in effects(found.tried, of)] + [""]
     lines += ["The nearest readings, and in what they differ from the presets:", "", *_READINGS]
-    lines += [_reading_row(str(place), one, found.presets) for place, one in enumerate(found.tried[:10], 1)]
+    lines += [_reading_row(str(index), one, found.presets) for index, one in enumerate(found.tried[:10], 1)]
     lines += ["", "The best of these by the cells of all runs:", "", *_READINGS]
-    lines += [_reading_row(str(place), one, found.presets) for place, one in enumerate(found.finals, 1)]
+    lines += [_reading_row(str(index), one, found.presets) for index, one in enumerate(found.finals, 1)]
     lines += [
         "",
         "Of these, chosen on the other traces, judged on this one. The choice is not nested: which readings stand to "

@@ -218,7 +218,7 @@ def _figure(of: Mapping[tuple[int, str], Group], title: str, category: str) -> F
         for axes in plots[-1]:
             axes.set_xlabel("real-time jobs")
         figure.legend(
-            handles=[_patch(place, scheme) for place, scheme in enumerate(schemes)],
+            handles=[_patch(index, scheme) for index, scheme in enumerate(schemes)],
             loc="outside lower center",
             ncols=len(schemes),
         )
@@ -226,10 +226,10 @@ def _figure(of: Mapping[tuple[int, str], Group], title: str, category: str) -> F
         return figure
 
 
-def _patch(place: int, scheme: str) -> Any:
+def _patch(index: int, scheme: str) -> Any:
     from matplotlib.patches import Patch
 
-    return Patch(facecolor=SERIES[place % len(SERIES)], label=scheme_names()[scheme])
+    return Patch(facecolor=SERIES[index % len(SERIES)], label=scheme_names()[scheme])
 
 
 def _boxes(
@@ -242,23 +242,23 @@ def _boxes(
     """A group of boxes for each percentage: whiskers at 5 and 95 %, a dot at the mean."""
     width = 0.8 / len(schemes)
     shown = 0
-    for place, scheme in enumerate(schemes):
-        stats, places = [], []
+    for index, scheme in enumerate(schemes):
+        stats, positions = [], []
         for number, percent in enumerate(percents):
             if (box := _stats(of.get((percent, scheme)), what)) is not None:
                 stats.append(box)
-                places.append(number + (place - (len(schemes) - 1) / 2) * width)
+                positions.append(number + (index - (len(schemes) - 1) / 2) * width)
         if stats:
             shown += len(stats)
             axes.bxp(
                 stats,
-                positions=places,
+                positions=positions,
                 widths=0.85 * width,
                 showmeans=True,
                 showfliers=False,
                 patch_artist=True,
                 manage_ticks=False,
-                boxprops={"facecolor": SERIES[place % len(SERIES)], "edgecolor": MUTED, "linewidth": 0.7},
+                boxprops={"facecolor": SERIES[index % len(SERIES)], "edgecolor": MUTED, "linewidth": 0.7},
                 medianprops={"color": INK},
                 whiskerprops={"color": MUTED},
                 capprops={"color": MUTED},

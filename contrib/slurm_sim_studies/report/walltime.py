@@ -43,11 +43,11 @@ def gains_table(gains: Sequence[Gain]) -> Table:
     counts = ", ".join(f"{study} {count}" for study, count in months.items())
     title = "Gain over requested times in percent, mean over months [the paper's, of Intrepid]"
     grid = empty(title, f"months: {printable(counts)}; higher is better")
-    for place, heading in enumerate(HEADINGS):
-        grid.add_column(heading.replace("_", " "), justify="left" if place < 3 else "right", no_wrap=True)
+    for index, heading in enumerate(HEADINGS):
+        grid.add_column(heading.replace("_", " "), justify="left" if index < 3 else "right", no_wrap=True)
     body = rows(gains)
-    for place, row in enumerate(body):
-        last = place + 1 == len(body) or body[place + 1][:2] != row[:2]
+    for index, row in enumerate(body):
+        last = index + 1 == len(body) or body[index + 1][:2] != row[:2]
         grid.add_row(*map(printable, row), end_section=last)
     return grid
 
@@ -180,8 +180,8 @@ def _means(axes: Axes, gains: Sequence[Gain]) -> None:
     width = 0.8 / len(schemes)
     for number, scheme in enumerate(schemes):
         heights = [gain.mean for gain in gains if gain.scheme == scheme]
-        places = [place + (number - (len(schemes) - 1) / 2) * width for place in range(len(heights))]
-        axes.bar(places, heights, width=0.92 * width, color=SERIES[number % len(SERIES)])
+        positions = [index + (number - (len(schemes) - 1) / 2) * width for index in range(len(heights))]
+        axes.bar(positions, heights, width=0.92 * width, color=SERIES[number % len(SERIES)])
     axes.axhline(0, color=INK, linewidth=1)
     axes.set_xticks(range(len(metrics)), [metric.replace("_", "\n") for metric in metrics])
     axes.set_title("Mean gain")

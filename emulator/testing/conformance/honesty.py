@@ -46,7 +46,7 @@ def views_unchanged(subject: Subject) -> None:
 
 
 def only_by_answers(subject: Subject) -> None:
-    """Nothing that it does has an effect but its answers: with None in their place all is as by default."""
+    """Nothing that it does has an effect but its answers: with None instead of them all is as by default."""
     info = subject.info
     if info.type == "sched":
         raise DoesNotApply("None from a scheduler starts no job")
@@ -66,7 +66,7 @@ def only_by_answers(subject: Subject) -> None:
             same_starts(default.records, without_answers.records) if tiered else default.log == without_answers.log
         ):
             raise Nonconformity(
-                f"{line_of_class(info.factory)}: with None in the place of all its answers the jobs do not start as "
+                f"{line_of_class(info.factory)}: with None instead of all its answers the jobs do not start as "
                 f"they do by default ({policy}); let it have no effect but by what it answers"
             )
 

@@ -100,8 +100,8 @@ def random_workloads(subject: Subject, examples: int = EXAMPLES) -> None:
 
 def _without_needless_jobs(case: Case, simulates: Callable[[Case], None]) -> Case:
     """The same without the jobs that have no part in the failure."""
-    for place in reversed(range(len(case.workload))):
-        smaller = case.without(place)
+    for index in reversed(range(len(case.workload))):
+        smaller = case.without(index)
         try:
             simulates(smaller)
         except Exception:

@@ -34,7 +34,7 @@ def line_of_keeping(factory: type, name: str) -> str:
 
 
 def _lines_of_attribute(factory: type, name: str) -> Iterator[str]:
-    """All places, of the class itself before those of its bases, from top to bottom."""
+    """All locations, of the class itself before those of its bases, from top to bottom."""
     for each in inspect.getmro(factory):
         try:
             lines, first = inspect.getsourcelines(each)

@@ -18,6 +18,7 @@ from emulator.testing.conformance.workloads import Case
 from emulator.testing.invariants import check_invariants
 from slurm_sim_plugins.hookspecs import DEFAULTS
 from slurm_sim_plugins.manager import Catalogue, PluginInfo, Selection, select, slots_for
+from slurm_sim_plugins.renamed import stated
 
 PV = ("sched/venture", "preempt/shadow_load", "priority/sjf")
 COMPANIONS: dict[str, list[tuple[str, ...]]] = {
@@ -122,11 +123,11 @@ class Subject:
         if self.info.type == "sched" and not hasattr(self.factory, "schedule"):
             # The main loop is the emulator's, which asks for no order of candidates.
             companions = [tuple(name for name in names if not name.startswith("backfill/")) for names in companions]
-        if getattr(self.factory, "knows_places", False):
+        if stated(self.factory, "knows_blocks", old="knows_places", default=False):
             companions.insert(1, ("select/blocks", "preempt/realtime"))
         return [
-            Policy(names, "event" if 0 < place == len(companions) - 1 else "batch")
-            for place, names in enumerate(companions)
+            Policy(names, "event" if 0 < index == len(companions) - 1 else "batch")
+            for index, names in enumerate(companions)
         ]
 
     def make(self) -> Any:
@@ -173,7 +174,7 @@ class Subject:
             raise DoesNotApply(f"its class says that it is for machines of {' or '.join(machines)}")
 
     def replaced(self, factory: type) -> Subject:
-        """The same with another class in its place."""
+        """The same with another class."""
         return Subject(factory, self.options)
 
     def _select(self, policy: Policy, observers: Iterable[type] = (), *, without: bool = False) -> Selection:

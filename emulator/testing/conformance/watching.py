@@ -78,8 +78,8 @@ def _copied(value: Any) -> Any:
 
 def _in_words(name: Any, before: Any, after: Any) -> str:
     if isinstance(name, Job):
-        place = next(place for place, value in enumerate(before) if after[place] != value)
-        return f"job {name.id}'s {JOB_FIELDS[place]} was {before[place]!r} and is {after[place]!r}"
+        index = next(index for index, value in enumerate(before) if after[index] != value)
+        return f"job {name.id}'s {JOB_FIELDS[index]} was {before[index]!r} and is {after[index]!r}"
     return f"{name} was {before!r} and is {after!r}"
 
 

@@ -23,13 +23,13 @@ class Case:
     processors: int
     workload: Workload
 
-    def without(self, place: int) -> Case:
+    def without(self, index: int) -> Case:
         """The same without one job."""
-        keep = np.arange(len(self.workload)) != place
+        keep = np.arange(len(self.workload)) != index
         return replace(self, workload=self.workload.where(keep))
 
     def __repr__(self) -> str:
-        jobs = ", ".join(_job_in_words(self.workload, place) for place in range(len(self.workload)))
+        jobs = ", ".join(_job_in_words(self.workload, index) for index in range(len(self.workload)))
         return f"[{jobs}], {self.processors}"
 
 
@@ -85,12 +85,12 @@ def ended_otherwise(case: Case, ends: dict[int, float], now: float, starts: dict
     """
     workload = case.workload
     run = workload.run.copy()
-    for place, job in enumerate(workload.id.tolist()):
+    for index, job in enumerate(workload.id.tolist()):
         if ends.get(job, np.inf) <= now:
             continue
         started = starts.get(job, np.inf) <= now
         # What has run without ending must go on for longer than it has; what only waited may take any time.
-        run[place] = run[place] * 3 + 7 if started or place % 2 else np.floor(run[place] / 3)
+        run[index] = run[index] * 3 + 7 if started or index % 2 else np.floor(run[index] / 3)
     return replace(case, workload=replace(workload, run=run))
 
 
@@ -146,14 +146,14 @@ def _columns(submit: Any, sizes: Any, run: Any, limits: Any, user: Any, requeue:
     }
 
 
-def _job_in_words(workload: Workload, place: int) -> str:
+def _job_in_words(workload: Workload, index: int) -> str:
     """A job as a test would write it; of the facts the user, from whom the others follow."""
     said = {
-        "submit": workload.submit[place],
-        "run": workload.run[place],
-        "limit": workload.time_limit[place],
-        "user": workload.facts["user"][place],
+        "submit": workload.submit[index],
+        "run": workload.run[index],
+        "limit": workload.time_limit[index],
+        "user": workload.facts["user"][index],
     }
-    if not workload.facts["requeue"][place]:
+    if not workload.facts["requeue"][index]:
         said["requeue"] = 0
-    return f"job({workload.processors[place]}, {', '.join(f'{name}={value:g}' for name, value in said.items())})"
+    return f"job({workload.processors[index]}, {', '.join(f'{name}={value:g}' for name, value in said.items())})"

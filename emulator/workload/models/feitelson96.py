@@ -85,7 +85,7 @@ BASE_LOAD = 0.7
 
 
 class _Purpose(IntEnum):
-    """One independent random stream each, so that changing one leaves the others in place."""
+    """One independent random stream each, so that changing one leaves the others as they are."""
 
     SIZES = 0
     RUNS = 1
@@ -262,8 +262,8 @@ def size_shares(parameters: Feitelson96Parameters, processors: int) -> Floats:
 
 def _draw_sizes(parameters: Feitelson96Parameters, processors: int, count: int, rng: np.random.Generator) -> Ints:
     total = np.cumsum(size_shares(parameters, processors))
-    place = np.searchsorted(total, rng.random(count) * total[-1], side="right")
-    return np.asarray(np.minimum(place, processors - 1) + 1, dtype=np.int64)
+    index = np.searchsorted(total, rng.random(count) * total[-1], side="right")
+    return np.asarray(np.minimum(index, processors - 1) + 1, dtype=np.int64)
 
 
 def _draw_runs(parameters: Feitelson96Parameters, size: Ints, processors: int, rng: np.random.Generator) -> Floats:

@@ -347,8 +347,8 @@ def _jobs(ranges: list[SizeRange], which: Ints, request: Request) -> dict[str, N
     processors, run = np.ones(len(which), dtype=np.int64), np.ones(len(which))
     for number, each in enumerate(ranges):
         mine = np.flatnonzero(which == number)
-        place = _stream(request, _Purpose.SIZES, each.sizes[0]).random(len(mine)) * each.total
-        processors[mine] = np.array(each.sizes)[np.searchsorted(np.cumsum(each.jobs), place, side="right")]
+        drawn = _stream(request, _Purpose.SIZES, each.sizes[0]).random(len(mine)) * each.total
+        processors[mine] = np.array(each.sizes)[np.searchsorted(np.cumsum(each.jobs), drawn, side="right")]
         run[mine] = each.runs.draw(len(mine), _stream(request, _Purpose.RUNS, each.sizes[0]))
     return {"processors": processors, "run": common.whole_seconds(run)}
 

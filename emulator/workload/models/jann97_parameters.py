@@ -18,7 +18,7 @@ They are kept as TOML, so that an imitation of a log can be made without the log
     [range.runs]
     ...
 
-The file is data; a value that cannot be used is an error that names its place.
+The file is data; a value that cannot be used is an error that says where it is.
 """
 
 from __future__ import annotations
@@ -110,21 +110,21 @@ def read_parameters(path: Path) -> Jann97Parameters:
 
     Raises:
         InputError: the file cannot be read, is not TOML, or holds something else; the
-            message names file and place.
+            message names file and table.
     """
     return parse_parameters(text_of_toml(path), str(path))
 
 
-def parse_parameters(text: str, place: str) -> Jann97Parameters:
-    """As :func:`read_parameters`, of a text; ``place`` says where it is from."""
-    tables = _take(parse_toml(text, place), {"range": list, "source": str}, place)
+def parse_parameters(text: str, location: str) -> Jann97Parameters:
+    """As :func:`read_parameters`, of a text; ``location`` says where it is from."""
+    tables = _take(parse_toml(text, location), {"range": list, "source": str}, location)
     ranges = []
     for number, table in enumerate(tables["range"], 1):
-        where = f"{place}: range {number}"
+        where = f"{location}: range {number}"
         if not isinstance(table, dict):
             raise InputError(f"{where} must be a table, [[range]]")
         ranges.append(_range(table, where))
-    return _checked(place, lambda: Jann97Parameters(tuple(ranges), tables["source"]))
+    return _checked(location, lambda: Jann97Parameters(tuple(ranges), tables["source"]))
 
 
 def write_parameters(parameters: Jann97Parameters, path: Path) -> None:

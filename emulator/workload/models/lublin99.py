@@ -97,7 +97,7 @@ _QUEUES = {"interactive": 0, "batch": 1}
 
 
 class _Purpose(IntEnum):
-    """One independent random stream each, so that changing one leaves the others in place."""
+    """One independent random stream each, so that changing one leaves the others as they are."""
 
     SIZES = 0
     RUNS = 1
@@ -218,7 +218,7 @@ def generate(
             within 1 %.
         overload: whether the load may be above 1.
         kind: which of the published parameters; ``both`` merges batch and interactive jobs.
-        parameters: to be used in place of the published ones; not with ``both``.
+        parameters: to be used instead of the published ones; not with ``both``.
         sizes: ``machine`` moves umed and uhi to the machine, ``table`` takes them as they stand.
         umed_below: distance between uhi and umed, 1.5 to 3.5, or None for the table's.
         estimates: ``factor`` draws time limits, ``exact`` makes them the run times.
@@ -347,11 +347,11 @@ def _draw_sizes(
     rng: np.random.Generator,
 ) -> Ints:
     low, middle, high = span
-    sort, stage, place = rng.random((3, count))
+    sort, stage, share = rng.random((3, count))
     u = np.where(
         stage < parameters.uprob,
-        low + (middle - low) * place,
-        middle + (high - middle) * place,
+        low + (middle - low) * share,
+        middle + (high - middle) * share,
     )
     serial = sort < parameters.serial
     rounded = sort < parameters.serial + parameters.pow2
@@ -377,7 +377,7 @@ def _draw_runs(parameters: Lublin99Parameters, processors: Ints, rng: np.random.
 
 
 def _redraw_above(limit: float, count: int, draw: Callable[[Ints], Floats]) -> Floats:
-    """``count`` values of ``draw``, which gets the places to fill, none of them above ``limit``."""
+    """``count`` values of ``draw``, which gets the indices to fill, none of them above ``limit``."""
     values = draw(np.arange(count))
     for _ in range(MOST_REDRAWS):
         above = np.flatnonzero(values > limit)

@@ -28,7 +28,7 @@ What the published description leaves open is read as follows:
    :data:`POPULAR`, by mean share in those three logs, then that in which they were filled in. So a seed
    changes the jobs, not the habits of the users.
 3. Tail values are whole minutes; one that is taken already moves by up to 30 s in steps of 10 s
-   and is left out if it finds no place.
+   and is left out if there is no room for it.
 4. Fewer than 20 values (below some 500 jobs) leave no tail: the head holds all jobs. A tail of
    few values, up to some 10,000 jobs, has values that are popular themselves, so the 20 most
    popular ones hold more than 89 %. Shares become jobs by largest remainder.
@@ -199,7 +199,7 @@ def _known(popular: Mapping[float, float], largest: float) -> dict[float, float]
             )
     most = HEAD if largest in known else HEAD - 1
     if len(known) > most:
-        raise ConfigurationError(f"popular holds {len(known)} values; the head has place for {most}")
+        raise ConfigurationError(f"popular holds {len(known)} values; the head has room for {most}")
     if sum(known.values()) > 1 + 1e-9:
         raise ConfigurationError(f"popular: the shares add up to {sum(known.values()):g}; all jobs are 1")
     return dict(sorted(known.items(), key=lambda item: (-item[1], item[0])))
@@ -276,8 +276,8 @@ def _pair(run: Floats, estimates: Floats, times: Floats, rng: np.random.Generato
     enough = len(left) - np.searchsorted(left[::-1], runs)
     picks = rng.integers(np.arange(len(runs)), enough).tolist()
     pool = left.tolist()
-    for place, pick in enumerate(picks):
-        pool[place], pool[pick] = pool[pick], pool[place]
+    for index, pick in enumerate(picks):
+        pool[index], pool[pick] = pool[pick], pool[index]
     limits = np.empty_like(run)
     limits[longest_first] = pool
     return limits, int(np.count_nonzero(short))

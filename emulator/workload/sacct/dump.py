@@ -51,7 +51,7 @@ class Header:
         self.names = tuple(name.strip().lower() for name in names)
         self._columns = tuple(column_of(name) for name in self.names)
         self._separator = separator
-        self._first = next(place for place, name in enumerate(self.names) if name in ("jobid", "jobidraw"))
+        self._first = next(index for index, name in enumerate(self.names) if name in ("jobid", "jobidraw"))
 
     def begins(self, line: str) -> bool:
         """Whether a record begins with this line."""
@@ -104,14 +104,14 @@ def _aligned(columns: Sequence[Column], pieces: Sequence[str], separator: str, w
     # that one takes then.
     after = [IMPOSSIBLE if whole and used < extra else 0 for used in range(extra + 1)]
     taken: list[list[int]] = []
-    for place in range(len(columns) - 1, -1, -1):
-        after, chosen = _step(columns[place], pieces[place : place + extra + 1], after)
+    for index in range(len(columns) - 1, -1, -1):
+        after, chosen = _step(columns[index], pieces[index : index + extra + 1], after)
         taken.append(chosen)
     if after[0] >= IMPOSSIBLE:
         return None
     values, used = [], 0
-    for place, chosen in enumerate(reversed(taken)):
-        values.append(separator.join(pieces[place + used : place + used + chosen[used] + 1]))
+    for index, chosen in enumerate(reversed(taken)):
+        values.append(separator.join(pieces[index + used : index + used + chosen[used] + 1]))
         used += chosen[used]
     return values
 
@@ -138,15 +138,15 @@ def _step(column: Column, pieces: Sequence[str], after: Sequence[int]) -> tuple[
         return costs, chosen
     # What it costs to go on from the piece before into this one, and where the value ends then.
     inside, end = IMPOSSIBLE, 0
-    for place in range(len(pieces) - 1, -1, -1):
-        if not fits[place]:
+    for index in range(len(pieces) - 1, -1, -1):
+        if not fits[index]:
             inside = IMPOSSIBLE
             continue
-        edge = 0 if pieces[place] else EDGE
-        if inside + edge < costs[place]:
-            costs[place], chosen[place] = inside + edge, end - place
-        if after[place] + edge <= inside:
-            inside, end = after[place] + edge, place
+        edge = 0 if pieces[index] else EDGE
+        if inside + edge < costs[index]:
+            costs[index], chosen[index] = inside + edge, end - index
+        if after[index] + edge <= inside:
+            inside, end = after[index] + edge, index
         inside += column.separators
     return costs, chosen
 
@@ -191,7 +191,7 @@ def _groups(header: Header, lines: Sequence[str]) -> Iterator[tuple[int, list[st
     """Lines that belong together: the number of the first, all of them, and the values if they are a record."""
     number = 0
     group: list[str] = []
-    for place, line in enumerate(lines[1:], 2):
+    for line_number, line in enumerate(lines[1:], 2):
         line = line.rstrip("\r")
         if group and header.begins(line):
             before = _without_empty_end(group)
@@ -204,7 +204,7 @@ def _groups(header: Header, lines: Sequence[str]) -> Iterator[tuple[int, list[st
         if not group:
             if not line.strip():
                 continue
-            number = place
+            number = line_number
         group.append(line)
     if group:
         yield number, _without_empty_end(group), None

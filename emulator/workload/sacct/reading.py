@@ -76,10 +76,10 @@ def looks_like_sacct(head: str) -> bool:
 
 def in_order(jobs: Iterable[LoggedJob]) -> tuple[LoggedJob, ...]:
     """Jobs by submission; those of one instant by id, tasks of an array by index."""
-    return tuple(sorted(jobs, key=_place))
+    return tuple(sorted(jobs, key=_order))
 
 
-def _place(job: LoggedJob) -> tuple[float, int, int]:
+def _order(job: LoggedJob) -> tuple[float, int, int]:
     request = job.request
     return request.submit, request.array or request.id, request.task
 

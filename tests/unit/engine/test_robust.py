@@ -17,7 +17,7 @@ import pytest
 import emulator.files
 from emulator import Result, Workload, simulate
 from emulator.accounting.runfolder import read_run
-from emulator.files import check_place, make_folder, write_atomically
+from emulator.files import check_writable, make_folder, write_atomically
 from emulator.testing.invariants import check_invariants
 from slurm_sim_plugins import (
     ConfigurationError,
@@ -685,12 +685,12 @@ def test_a_file_is_written_whole_and_readable(tmp_path: Path) -> None:
 
 
 def test_places_are_checked(tmp_path: Path) -> None:
-    check_place(tmp_path / "new")
+    check_writable(tmp_path / "new")
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(OutputError, match=r"there is no folder .*missing; make it"):
-        check_place(tmp_path / "missing" / "file")
+        check_writable(tmp_path / "missing" / "file")
     with pytest.raises(OutputError, match="is a folder; name a file in it"):
-        check_place(tmp_path)
+        check_writable(tmp_path)
 
 
 def test_a_folder_that_cannot_be_made_is_told_before_the_run(tmp_path: Path) -> None:
@@ -702,7 +702,7 @@ def test_a_folder_that_cannot_be_made_is_told_before_the_run(tmp_path: Path) -> 
 
 
 def test_an_event_log_without_a_folder_is_told_before_the_run(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="cannot be written: No such file or directory; name another place"):
+    with pytest.raises(OutputError, match="cannot be written: No such file or directory; name another folder"):
         sim(**RAISING, events=tmp_path / "missing" / "events.jsonl")
 
 

@@ -404,7 +404,7 @@ def test_what_is_said_to_slurms_loops_is_named(caplog: pytest.LogCaptureFixture)
     simulated(conf, [(1, 0, 9, "-n1")])
     (said,) = caplog.messages
     assert said == (
-        "sched/easy decides in place of Slurm's loops; without effect: bf_window; default_queue_depth; PreemptType, "
+        "sched/easy decides instead of Slurm's loops; without effect: bf_window; default_queue_depth; PreemptType, "
         "unless it yields MakeRoom"
     )
     caplog.clear()

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.accounting.node_notes import _places
+from emulator.accounting.node_notes import _indices
 from emulator.api import simulate
 from emulator.cli import slurm_sim
 from emulator.config.slurm import parse_slurm_conf
@@ -95,7 +95,7 @@ def test_a_state_that_there_is_not_is_told(run):
 @given(st.sets(st.integers(0, 40)))
 def test_places_are_written_as_they_are_read(places):
     found: set[int] = set()
-    for word in filter(None, _places(np.array(sorted(places), dtype=np.int64)).split(",")):
+    for word in filter(None, _indices(np.array(sorted(places), dtype=np.int64)).split(",")):
         first, _, last = word.partition("-")
         found |= set(range(int(first), int(last or first) + 1))
     assert found == places

@@ -102,8 +102,8 @@ def test_known_values_may_hold_more_than_the_model_gives_the_head() -> None:
         ({60.0: 0.0}, "a share above 0"),
         ({math.nan: 0.1}, "a time is above 0 s"),
         ({60.0: 0.7, 120.0: 0.7}, "add up to 1.4"),
-        ({float(time): 0.01 for time in range(1, 21)}, "the head has place for 19"),
-        ({3600.0: 0.01} | {float(time): 0.01 for time in range(1, 21)}, "the head has place for 20"),
+        ({float(time): 0.01 for time in range(1, 21)}, "the head has room for 19"),
+        ({3600.0: 0.01} | {float(time): 0.01 for time in range(1, 21)}, "the head has room for 20"),
     ],
 )
 def test_known_values_that_cannot_be_had_are_refused(popular: dict[float, float], words: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
 
-class Places:
+class SearchFolders:
     """Folders that the user named; nothing outside is opened, whatever a file says.
 
     Args:
