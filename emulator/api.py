@@ -166,7 +166,7 @@ def _carry_out(
     explainer = explainer_of(engine.config.explain, selection, log)
     engine.begin(log, report, whole=folder is not None)
     if explainer is not None:
-        explainer.watch(engine.situation)
+        explainer.watch(engine.cluster_state)
     try:
         with watching(selection, lambda: engine.now):
             _tell(engine, "run_begun")
@@ -188,7 +188,7 @@ def _carry_out(
 def _tell(engine: CountedRun | ClusterRun, hook: str) -> None:
     """Tell observers that the run begins or has ended."""
     try:
-        getattr(engine.selection.manager.hook, hook)(view=View(engine.situation))
+        getattr(engine.selection.manager.hook, hook)(view=View(engine.cluster_state))
     except FAILURES as error:
         blamed = engine.selection.blame(hook, error, time=engine.now)
         if blamed is None or blamed is error:

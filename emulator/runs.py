@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from emulator.config.slurm.model import SlurmConf
     from emulator.engine.controller import Controller
     from emulator.workload.submissions import Submissions
-    from slurm_sim_plugins.views import Situation
+    from slurm_sim_plugins.views import ClusterState
 
 About = dict[str, Any]
 """The content of ``run.toml``."""
@@ -49,14 +49,14 @@ class CountedRun:
         self._simulation = Simulation(self._workload, self._processors, self.config, self.selection, log)
 
     @property
-    def situation(self) -> Situation:
+    def cluster_state(self) -> ClusterState:
         """What views show."""
-        return self._simulation.situation
+        return self._simulation.cluster_state
 
     @property
     def now(self) -> float:
         """Simulated time in seconds."""
-        return self._simulation.situation.now
+        return self._simulation.cluster_state.now
 
     @property
     def state(self) -> Mapping[str, Any]:
@@ -174,9 +174,9 @@ class ClusterRun:
         return self._controller
 
     @property
-    def situation(self) -> Situation:
+    def cluster_state(self) -> ClusterState:
         """What views show."""
-        return self._controller.policies.situation
+        return self._controller.policies.cluster_state
 
     @property
     def now(self) -> float:

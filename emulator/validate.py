@@ -20,20 +20,20 @@ from slurm_sim_plugins.decisions import MakeRoom, Move, Plan, Preempt, Reserve, 
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.processors import Processors
 from slurm_sim_plugins.tiers import Stay, Tiers
-from slurm_sim_plugins.views import Situation
+from slurm_sim_plugins.views import ClusterState
 
 
 class Validator:
-    """Knows what may be asked for in the current situation.
+    """Knows what may be asked for in the current cluster state.
 
     Attributes:
         decisions: the generator that is being run, for ``file:line`` in a message.
         hook: which of the scheduler's hooks made it.
     """
 
-    def __init__(self, hooks: Hooks, situation: Situation, table: JobTable) -> None:
+    def __init__(self, hooks: Hooks, cluster_state: ClusterState, table: JobTable) -> None:
         self._hooks = hooks
-        self._situation = situation
+        self._cluster_state = cluster_state
         self._table = table
         self._idle = IdleWakes()
         self.decisions: Any = None
@@ -55,16 +55,16 @@ class Validator:
 
     def start_in_tier(self, decision: Start) -> Processors:
         """The processors of a start that can be carried out, where there are tiers."""
-        situation = self._situation
-        assert situation.tiers is not None, "there are no tiers"
+        cluster_state = self._cluster_state
+        assert cluster_state.tiers is not None, "there are no tiers"
         try:
-            return answers.start_in_tier(decision, self._state, situation.tiers, situation.total)
+            return answers.start_in_tier(decision, self._state, cluster_state.tiers, cluster_state.total)
         except Refused as refused:
             self._refuse(refused)
 
     def start_on_block(self, decision: Start) -> int | None:
         """The block of a start that can be carried out, where there are blocks; None if it does not say."""
-        block_state = self._situation.block_state
+        block_state = self._cluster_state.block_state
         assert block_state is not None, "there are no blocks"
         try:
             return answers.start_on_block(decision, self._state, block_state)
@@ -87,7 +87,7 @@ class Validator:
     def move(self, decision: Move) -> tuple[Stay, Processors]:
         """The stay that a move ends, and the processors to which it leads."""
         try:
-            return answers.move(decision, self._state, self._situation.tiers, self._situation.total)
+            return answers.move(decision, self._state, self._cluster_state.tiers, self._cluster_state.total)
         except Refused as refused:
             self._refuse(refused)
 
@@ -101,7 +101,7 @@ class Validator:
     def reserve(self, decision: Reserve) -> Job:
         """The job of a reservation that can be noted."""
         try:
-            return answers.reserve(decision, self._state, self._situation.now)
+            return answers.reserve(decision, self._state, self._cluster_state.now)
         except Refused as refused:
             self._refuse(refused)
 
@@ -115,11 +115,11 @@ class Validator:
     def wake(self, decision: Wake) -> float:
         """The time of a wake-up; not for ever while nothing else happens."""
         try:
-            time = answers.wake(decision, self._situation.now)
+            time = answers.wake(decision, self._cluster_state.now)
         except Refused as refused:
             self._refuse(refused)
-        queue = self._situation.queue
-        busy = bool(self._situation.running) or self._table.state[-1] == FUTURE
+        queue = self._cluster_state.queue
+        busy = bool(self._cluster_state.running) or self._table.state[-1] == FUTURE
         refusal = self._idle.too_many(len(queue), busy)
         if refusal:
             self._refuse(Refused(refusal, queue[0] if queue else None))
@@ -131,7 +131,7 @@ class Validator:
 
     def no_progress(self, count: int) -> None:
         """A pass yields and yields."""
-        head = self._situation.queue[0] if self._situation.queue else None
+        head = self._cluster_state.queue[0] if self._cluster_state.queue else None
         self._refuse(
             Refused(
                 f"the pass makes no progress: {count} decisions and no end; return when there is nothing more to start",
@@ -147,13 +147,13 @@ class Validator:
 
     def stalled(self) -> None:
         """Jobs wait, nothing runs, and nothing more will happen."""
-        queue = self._situation.queue
+        queue = self._cluster_state.queue
         self._hooks.refuse(
             "schedule",
-            f"{len(queue)} jobs still wait and nothing more will happen: {self._situation.free} of "
-            f"{self._situation.total} processors are free and the first job needs {queue[0].processors}; "
+            f"{len(queue)} jobs still wait and nothing more will happen: {self._cluster_state.free} of "
+            f"{self._cluster_state.total} processors are free and the first job needs {queue[0].processors}; "
             "start it, or yield Wake to come back",
-            time=self._situation.now,
+            time=self._cluster_state.now,
             job=queue[0].id,
         )
 
@@ -164,7 +164,7 @@ class Validator:
                 self._hooks.refuse(
                     "progress_rate",
                     f"the run of this job in {tier} is left at rate {stay.rate:g}, and nothing more will happen",
-                    time=self._situation.now,
+                    time=self._cluster_state.now,
                     job=stay.job.id,
                 )
 
@@ -209,7 +209,7 @@ class Validator:
     def victims(self, answer: Sequence[Run], preemptor: Job) -> list[Run]:
         """Runs of now, each once."""
         try:
-            return answers.victims(answer, preemptor, self._situation.running)
+            return answers.victims(answer, preemptor, self._cluster_state.running)
         except Refused as refused:
             self._refuse_answer("preempt_candidates", refused)
 
@@ -234,7 +234,7 @@ class Validator:
     def _refuse(self, refused: Refused) -> NoReturn:
         """A decision cannot be carried out."""
         where = line_of(self.decisions)
-        self._hooks.refuse(self.hook, refused.message, time=self._situation.now, job=refused.job, where=where)
+        self._hooks.refuse(self.hook, refused.message, time=self._cluster_state.now, job=refused.job, where=where)
 
     def _refuse_answer(self, hook: str, refused: Refused) -> NoReturn:
-        self._hooks.refuse(hook, refused.message, time=self._situation.now, job=refused.job)
+        self._hooks.refuse(hook, refused.message, time=self._cluster_state.now, job=refused.job)

@@ -14,6 +14,7 @@ from slurm_sim_plugins.submission import Reject, Submission, SubmitView
 from slurm_sim_plugins.tiers import Stay, Tiers
 from slurm_sim_plugins.views import (
     BackfillView,
+    ClusterState,
     Oracle,
     PendingView,
     PreemptView,
@@ -21,13 +22,12 @@ from slurm_sim_plugins.views import (
     RateView,
     SchedulingView,
     SelectView,
-    Situation,
     VictimView,
     View,
     WalltimeView,
 )
 
-__getattr__ = names(__name__, Places="BlockState")
+__getattr__ = names(__name__, Places="BlockState", Situation="ClusterState")
 
 __all__ = [
     "Answer",
@@ -35,6 +35,7 @@ __all__ = [
     "BackfillView",
     "BlockState",
     "Blocks",
+    "ClusterState",
     "ConfigurationError",
     "Decision",
     "Entry",
@@ -64,7 +65,6 @@ __all__ = [
     "SchedulePlan",
     "SchedulingView",
     "SelectView",
-    "Situation",
     "SlurmSimError",
     "Start",
     "Stay",

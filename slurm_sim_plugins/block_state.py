@@ -19,24 +19,24 @@ Find = Callable[[Job, int | None], int | None]
 
 
 class BlockState:
-    """Which blocks are in use, and by whom; follows the situation and cannot be changed.
+    """Which blocks are in use, and by whom; follows the cluster state and cannot be changed.
 
     Args:
-        situation: to which they belong.
+        cluster_state: to which they belong.
         blocks: of the machine.
 
     Attributes:
         blocks: of the machine.
 
-    What begins with an underscore is for the owner of the situation: block and run of each
+    What begins with an underscore is for the owner of the cluster_state: block and run of each
     job that runs, what is free if that is known, and whom to ask for a block.
     """
 
-    __slots__ = ("_all", "_by_size", "_entries", "_find", "_free", "_of", "_situation", "blocks")
+    __slots__ = ("_all", "_by_size", "_cluster_state", "_entries", "_find", "_free", "_of", "blocks")
 
-    def __init__(self, situation: Counts, blocks: Blocks) -> None:
+    def __init__(self, cluster_state: Counts, blocks: Blocks) -> None:
         self.blocks = blocks
-        self._situation = situation
+        self._cluster_state = cluster_state
         self._all: Processors = (1 << len(blocks)) - 1
         self._by_size = {size: processors(own) for size, own in blocks.by_size.items()}
         self._of: dict[Job, int] = {}
@@ -90,9 +90,9 @@ class BlockState:
 
         A run that has outlived its planned end counts as ending now.
         """
-        now, overlaps = self._situation.now, self.blocks.overlaps
+        now, overlaps = self._cluster_state.now, self.blocks.overlaps
         left = self.choices(job)
-        for entry in reversed(self._situation._runs):
+        for entry in reversed(self._cluster_state._runs):
             still = left & ~overlaps[self._of[entry[4]]]
             if not still:
                 end = entry[0]
@@ -103,7 +103,7 @@ class BlockState:
     def _until(self, time: float, left: Processors) -> Processors:
         """Of some blocks those that are free when all has ended that is planned to end by then."""
         overlaps = self.blocks.overlaps
-        for entry in reversed(self._situation._runs):
+        for entry in reversed(self._cluster_state._runs):
             if entry[0] <= time:
                 break
             left &= ~overlaps[self._of[entry[4]]]

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from slurm_sim_plugins.jobs import Job, Jobs, Runs
 from slurm_sim_plugins.profile import RunEntry, earliest_start
+from slurm_sim_plugins.renamed import OldName
 
 HALF_A_MICROSECOND = 5e-7
 _LAST = float("inf")
@@ -35,9 +36,9 @@ class Counts:
             and every run that started in it is planned for as long as its job was while it
             waited. Then every reservation stands where it stood, and a job that was refused
             for want of processors or time would be refused again.
-        newcomers: the jobs queued since the last pass, in the order of their arrival.
+        new_jobs: the jobs queued since the last pass, in the order of their arrival.
 
-    What begins with an underscore is for the owner of the situation: the lists behind
+    What begins with an underscore is for the owner of the cluster_state: the lists behind
     the three sequences; the last question to :meth:`earliest_start` and its answer, None as
     soon as ``running`` or ``free`` has changed; the plan that has to follow starts, or None.
     """
@@ -92,9 +93,11 @@ class Counts:
         return Runs(self._runs)
 
     @property
-    def newcomers(self) -> Jobs:
+    def new_jobs(self) -> Jobs:
         """The jobs queued since the last pass, in the order of their arrival."""
         return Jobs(self._arrived)
+
+    newcomers = OldName("new_jobs")
 
     def earliest_start(self, job: Job) -> tuple[float, int]:
         """When ``job`` fits if nothing else starts, and the extra processors then.

@@ -29,7 +29,7 @@ SITE_FACTOR = " site factor"
 
 
 class JobFields:
-    """Storage of :class:`Job`; only the owner of the situation writes to it.
+    """Storage of :class:`Job`; only the owner of the cluster state writes to it.
 
     A job's order is what the queue is sorted by: the position in (submit, id), or, once a
     priority plugin gave a number, (-number, position).
@@ -285,7 +285,7 @@ class Run(NamedTuple):
 
 
 class Jobs(Sequence[Job]):
-    """A sequence that follows the situation and cannot be changed."""
+    """A sequence that follows the cluster state and cannot be changed."""
 
     __slots__ = ("_items",)
 
@@ -310,7 +310,7 @@ class Jobs(Sequence[Job]):
 
 
 class Runs(Sequence[Run]):
-    """The runs of now, by planned end; follows the situation and cannot be changed."""
+    """The runs of now, by planned end; follows the cluster state and cannot be changed."""
 
     __slots__ = ("_entries",)
 

@@ -31,6 +31,7 @@ from zlib import crc32
 
 import pluggy
 
+from slurm_sim_plugins import renamed
 from slurm_sim_plugins.errors import ConfigurationError, PluginError, SlurmSimError, meant
 from slurm_sim_plugins.hookspecs import CHAINS, DEFAULTS, PROJECT, SLOTS, SPECS, hooks_of
 
@@ -541,6 +542,7 @@ def make_plugin(info: PluginInfo, options: dict[str, Any], seed: int) -> Any:
         ConfigurationError: an option that there is not, or a value that it does not take.
         PluginError: the class cannot be called with these options.
     """
+    options = renamed.values(info.factory, options)
     parameters = info.options()
     hints = _types_of_options(info.factory) if parameters else {}
     for option, value in options.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 
@@ -60,3 +60,14 @@ def stated(plugin: Any, new: str, old: str, default: Any) -> Any:
         warn(f"{kind.__name__}.{old}", new)
         return getattr(plugin, old)
     return getattr(plugin, new, default)
+
+
+def values(plugin: type, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with their present values; a plugin's ``old_values`` has the new values by option and old value."""
+    old: Mapping[str, Mapping[Any, Any]] = getattr(plugin, "old_values", {})
+    found = dict(options)
+    for option, value in options.items():
+        if isinstance(value, str) and value in old.get(option, {}):
+            found[option] = old[option][value]
+            warn(f"{option}={value}", f"{option}={found[option]}", depth=2)
+    return found

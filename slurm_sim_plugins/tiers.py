@@ -72,26 +72,26 @@ class Stay(StayFields, ReadOnly):
 
 
 class Tiers:
-    """Which run is where; follows the situation and cannot be changed.
+    """Which run is where; follows the cluster state and cannot be changed.
 
     Args:
-        situation: the situation to which they belong.
+        cluster_state: the cluster state to which they belong.
         names: of the tiers, the first one first.
 
     Attributes:
         names: of the tiers, the first one first.
 
-    What begins with an underscore is for the owner of the situation: idle processors and
+    What begins with an underscore is for the owner of the cluster_state: idle processors and
     stays by tier, the stays of all jobs, and of those that are not in the first tier.
     """
 
-    __slots__ = ("_behind", "_idle", "_left", "_of", "_situation", "_stays", "names")
+    __slots__ = ("_behind", "_cluster_state", "_idle", "_left", "_of", "_stays", "names")
 
-    def __init__(self, situation: Counts, names: Sequence[str]) -> None:
+    def __init__(self, cluster_state: Counts, names: Sequence[str]) -> None:
         self.names = tuple(names)
         self._left: set[str] = set()
-        self._situation = situation
-        self._idle: dict[str, Processors] = dict.fromkeys(names, all_processors(situation.total))
+        self._cluster_state = cluster_state
+        self._idle: dict[str, Processors] = dict.fromkeys(names, all_processors(cluster_state.total))
         self._stays: dict[str, dict[Job, Stay]] = {name: {} for name in names}
         self._of: dict[Job, Stay] = {}
         self._behind: dict[Job, Stay] = {}
@@ -123,7 +123,7 @@ class Tiers:
 
     def progress(self, stay: Stay) -> float:
         """Seconds of work, to the microsecond, that a run has done; without what earlier runs of its job did."""
-        now = round(self._situation.now * _MICROSECONDS)
+        now = round(self._cluster_state.now * _MICROSECONDS)
         since = max(0, now - max(stay._settled, stay._stalled))
         return whole(stay._done + work_at(stay.rate, since)) / _MICROSECONDS
 

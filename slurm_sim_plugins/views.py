@@ -5,7 +5,7 @@ reused for every call: read it during the call, keep nothing but the jobs. A plu
 for a change by its answer; to write to a job or a view is an error. The true run time
 of a job is not reachable from here.
 
-:class:`Situation` is the state that the views show. It belongs to the code that runs the
+:class:`ClusterState` is the state that the views show. It belongs to the code that runs the
 hooks: the emulator, or a test.
 """
 
@@ -30,7 +30,7 @@ from slurm_sim_plugins.tiers import Stay, Tiers
 _ORDER = attrgetter("_order")
 
 
-class Situation(Counts):
+class ClusterState(Counts):
     """The cluster at one instant, and what a scheduler sees of it.
 
     Attributes:
@@ -39,7 +39,7 @@ class Situation(Counts):
         block_state: which run is on which block, if the SelectType gives out blocks; then ``free`` counts
             the processors of no block that is in use. Else None.
 
-    What begins with an underscore is for the owner of the situation: the answers of the
+    What begins with an underscore is for the owner of the cluster_state: the answers of the
     plugin in the BackfillType slot, or None for the order of the queue; whether to use the
     compiled profile; what makes a plan; seconds of a run that would be lost, or None if that
     is all of it.
@@ -63,7 +63,7 @@ class Situation(Counts):
         return "Resources" if job is self.head else "Priority"
 
 
-class SchedulingView(Situation):
+class SchedulingView(ClusterState):
     """What ``schedule`` sees; always current, also between two decisions of a pass."""
 
     __slots__ = ()
@@ -150,66 +150,66 @@ class View(ReadOnly):
     """What every other hook may see.
 
     Args:
-        situation: the state to show; the view follows it.
+        cluster_state: the state to show; the view follows it.
     """
 
-    __slots__ = ("_situation",)
+    __slots__ = ("_cluster_state",)
 
-    _situation: Situation
+    _cluster_state: ClusterState
 
-    def __init__(self, situation: Situation) -> None:
-        object.__setattr__(self, "_situation", situation)
+    def __init__(self, cluster_state: ClusterState) -> None:
+        object.__setattr__(self, "_cluster_state", cluster_state)
 
     @property
     def now(self) -> float:
         """Simulated time in seconds."""
-        return self._situation.now
+        return self._cluster_state.now
 
     @property
     def total(self) -> int:
         """Processors of the machine."""
-        return self._situation.total
+        return self._cluster_state.total
 
     @property
     def free(self) -> int:
         """Processors that are idle now."""
-        return self._situation.free
+        return self._cluster_state.free
 
     @property
     def head(self) -> Job | None:
         """The waiting job of the highest priority, or None."""
-        return self._situation.head
+        return self._cluster_state.head
 
     @property
     def queue(self) -> Jobs:
         """Waiting jobs, highest priority first."""
-        return self._situation.queue
+        return self._cluster_state.queue
 
     def reason(self, job: Job) -> str:
         """Why a job waits, in the words of ``squeue``; on a cluster with nodes as the last pass left it."""
-        return self._situation.reason(job)
+        return self._cluster_state.reason(job)
 
     @property
     def running(self) -> Runs:
         """Runs of now, by planned end, then by start; where there are tiers, those of the first."""
-        return self._situation.running
+        return self._cluster_state.running
 
     @property
     def tiers(self) -> Tiers | None:
         """Which run is where, if the ExecutionType has tiers; else None."""
-        return self._situation.tiers
+        return self._cluster_state.tiers
 
     @property
     def block_state(self) -> BlockState | None:
         """Which run is on which block, if the SelectType gives out blocks; else None."""
-        return self._situation.block_state
+        return self._cluster_state.block_state
 
     places = OldName("block_state")
 
     @property
     def nodes(self) -> int:
         """Nodes of the machine; its processors where they are only counted."""
-        return self._situation.nodes
+        return self._cluster_state.nodes
 
 
 class PriorityView(View):
@@ -222,7 +222,7 @@ class PriorityView(View):
 
     def whole(self, time: float) -> float:
         """A time in whole seconds of the cluster's clock, as ages are counted."""
-        return self._situation.whole(time)
+        return self._cluster_state.whole(time)
 
     def tres(self, partition: Partition | None) -> Mapping[str, float]:
         """What a partition has of each resource, or the machine, by upper-case name."""
@@ -273,7 +273,7 @@ class PreemptView(View):
 
         0 where nothing is lost: with checkpoints just in time, and with suspension.
         """
-        unsaved = self._situation._unsaved
+        unsaved = self._cluster_state._unsaved
         return self.now - run.start if unsaved is None else unsaved(run)
 
     def outranked_processors(self, pinned: bool = False) -> int:
@@ -282,7 +282,7 @@ class PreemptView(View):
 
     def _outranked(self, pinned: bool) -> list[RunEntry]:
         order = self.preemptor._order
-        entries = self._situation._runs
+        entries = self._cluster_state._runs
         if pinned:
             return [entry for entry in entries if entry[4]._order > order and entry[4].backfilled]
         return [entry for entry in entries if entry[4]._order > order]

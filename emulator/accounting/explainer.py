@@ -20,7 +20,7 @@ from slurm_sim_plugins.decisions import MakeRoom, Move, Plan, Preempt, Reserve, 
 from slurm_sim_plugins.hookspecs import LOOPS, SLOTS, SPECS
 from slurm_sim_plugins.interposing import Around, around_hooks
 from slurm_sim_plugins.manager import Selection
-from slurm_sim_plugins.views import Situation
+from slurm_sim_plugins.views import ClusterState
 
 _ORDER = attrgetter("_order")
 NAME = "explain"
@@ -59,14 +59,14 @@ class Explainer:
     def __init__(self, log: EventLog, plugins: dict[str, str]) -> None:
         self._log = log
         self._by = {hook: {"plugin": plugin, "hook": hook} for hook, plugin in plugins.items()}
-        self._situation: Situation | None = None
+        self._cluster_state: ClusterState | None = None
         self._planned: dict[int, Plan] = {}
         self._known: set[int] = set()
         self._left: object = None
 
-    def watch(self, situation: Situation) -> None:
+    def watch(self, cluster_state: ClusterState) -> None:
         """Say where positions in the queue are to be looked up."""
-        self._situation = situation
+        self._cluster_state = cluster_state
 
     def around(self, hook: str, values: dict[str, Any]) -> Around:
         """One call of a hook."""
@@ -79,14 +79,14 @@ class Explainer:
         return answer
 
     def _job_submitted(self, job: Any, now: float, answer: Any) -> None:
-        situation = self._situation
-        if situation is None:
+        cluster_state = self._cluster_state
+        if cluster_state is None:
             return
-        waiting = situation._waiting
+        waiting = cluster_state._waiting
         facts = {
             "position": 1 + bisect_left(waiting, job._order, key=_ORDER),
             "waiting": len(waiting),
-            "free": situation.free,
+            "free": cluster_state.free,
             "head": waiting[0].id,
         }
         self._log.note(instant(now), "queued", {"job": job.id, **facts})

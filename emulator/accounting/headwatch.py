@@ -7,7 +7,7 @@ from typing import Any
 from emulator.state.instants import NEVER
 from emulator.state.jobs import JobTable
 from slurm_sim_plugins.jobs import Job
-from slurm_sim_plugins.views import Situation
+from slurm_sim_plugins.views import ClusterState
 
 
 class HeadWatch:
@@ -22,10 +22,10 @@ class HeadWatch:
         missing: how many processors it lacks; 0 or less when it could start.
     """
 
-    __slots__ = ("_order", "_situation", "_table", "head", "missing")
+    __slots__ = ("_cluster_state", "_order", "_table", "head", "missing")
 
-    def __init__(self, situation: Situation, table: JobTable) -> None:
-        self._situation = situation
+    def __init__(self, cluster_state: ClusterState, table: JobTable) -> None:
+        self._cluster_state = cluster_state
         self._table = table
         self._order: Any = None
         self.head: Job | None = None
@@ -45,8 +45,8 @@ class HeadWatch:
         self.head = head
         self._order = order = head._order
         self._table.blocked[head.index] = True
-        lower = sum([entry[2] for entry in self._situation._runs if entry[4]._order > order])
-        self.missing = head.processors - self._situation.free - lower
+        lower = sum([entry[2] for entry in self._cluster_state._runs if entry[4]._order > order])
+        self.missing = head.processors - self._cluster_state.free - lower
         if self.missing <= 0:
             self._note(now)
 

@@ -8,7 +8,7 @@ from emulator.accounting.eventlog import EventLog, Nodes, Where
 from emulator.hooks import FAILURES, Hooks
 from emulator.state.instants import MICROSECONDS
 from slurm_sim_plugins.jobs import Job, Run
-from slurm_sim_plugins.views import Situation, View
+from slurm_sim_plugins.views import ClusterState, View
 
 HEARD = (
     *("job_submitted", "job_started", "job_requeued", "job_suspended", "job_resumed", "job_ended"),
@@ -139,7 +139,7 @@ class Witness:
             self._log.end(now, job.id, state, ended)
         self._tell("job_ended", now, job, job, run, state)
 
-    def passed(self, now: int, view: View | Situation) -> None:
+    def passed(self, now: int, view: View | ClusterState) -> None:
         """A pass is over."""
         hook = self._heard["pass_done"]
         if hook is None:

@@ -18,7 +18,7 @@ from slurm_sim_plugins.errors import ConfigurationError, InputError
 if TYPE_CHECKING:
     from emulator.views.clock import Clock
     from emulator.views.columns import Style
-    from emulator.views.situation import Situation
+    from emulator.views.recorded import RecordedCluster
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
@@ -86,14 +86,14 @@ class Look:
 
     Attributes:
         folder: of the run.
-        situation: what became of the cluster.
+        recorded: what became of the cluster.
         clock: how times are written.
         second: that is asked for.
         stated: whether it was; else it is the end of the run.
     """
 
     folder: Path
-    situation: Situation
+    recorded: RecordedCluster
     clock: Clock
     second: float
     stated: bool
@@ -125,15 +125,15 @@ def _style(header: bool, parsable2: bool, parsable: bool, delimiter: str) -> Sty
 
 def _look(folder: Path, at: str | None, zone: str, time_format: str) -> Look:
     from emulator.views.clock import STANDARD, Clock
-    from emulator.views.situation import Situation
+    from emulator.views.recorded import RecordedCluster
     from emulator.workload.sacct.times import zone_of
 
-    situation = Situation.read(folder)
+    recorded = RecordedCluster.read(folder)
     form = STANDARD if time_format == "standard" else time_format
     if "%" not in form:
         raise ConfigurationError(f"--time-format {time_format}: give standard, or a format such as %Y-%m-%dT%H:%M:%S")
-    clock = Clock(situation.epoch or 0, zone_of(zone), form)
-    return Look(folder, situation, clock, situation.end if at is None else clock.second(at), at is not None)
+    clock = Clock(recorded.epoch or 0, zone_of(zone), form)
+    return Look(folder, recorded, clock, recorded.end if at is None else clock.second(at), at is not None)
 
 
 def _echo(text: str) -> None:
@@ -177,7 +177,7 @@ def squeue(
 
     found = tuple(COMPACT) if states == ("all",) else read_states(states)
     wanted = view.Wanted(**which, states=found, each_task=each_task or json_wanted)
-    rows = view.shown(look.situation, look.second, wanted, look.clock)
+    rows = view.shown(look.recorded, look.second, wanted, look.clock)
     if json_wanted:
         shared.print_json({"jobs": view.as_json(rows)})
         return
@@ -216,11 +216,11 @@ def sinfo(
 
     wanted = view.Wanted(**which)
     if json_wanted:
-        shared.print_json(view.as_json(look.situation, look.second, wanted))
+        shared.print_json(view.as_json(look.recorded, look.second, wanted))
         return
     default = view.default(wanted.by_node, long, summarize)
     columns = view.FIELDS.listed(listed) if listed else view.FIELDS.lettered(form or default)
-    rows = view.lines(look.situation, look.second, wanted, columns)
+    rows = view.lines(look.recorded, look.second, wanted, columns)
     _echo(view.sinfo(rows, columns, sort or (view.SORT_BY_NODE if wanted.by_node else view.SORT), header))
 
 
@@ -269,7 +269,7 @@ def sacct(
 
     wanted = Wanted(**which, states=view.states(states))
     window = tuple(None if text is None else look.clock.second(text) for text in (since, until))
-    found = view.shown(look.situation, look.second, wanted, look.clock, duplicates)
+    found = view.shown(look.recorded, look.second, wanted, look.clock, duplicates)
     rows = [row for row in found if row.within(*window)]
     if json_wanted:
         shared.print_json({"jobs": view.as_json(rows)})
@@ -306,14 +306,14 @@ def sprio(
     from emulator.views.squeue import Wanted
 
     try:
-        weights = view.weights(look.situation)
+        weights = view.weights(look.recorded)
     except InputError as error:
         raise InputError(f"{look.folder}: {error}") from error
     columns = view.FIELDS.lettered(form or view.default(weights, long, normalised))
     if weights_alone:
         _echo(view.sprio_weights(weights, columns, header))
         return
-    rows = view.shown(look.situation, look.second, Wanted(**which))
+    rows = view.shown(look.recorded, look.second, Wanted(**which))
     if json_wanted:
         shared.print_json({"jobs": view.as_json(rows)})
         return
@@ -339,7 +339,7 @@ def sshare(
 
     # The last of them are noted after the last job.
     second = look.second if look.stated else math.inf
-    rows = view.shown(look.situation, second, view.Wanted(**which))
+    rows = view.shown(look.recorded, second, view.Wanted(**which))
     if json_wanted:
         shared.print_json({"shares": view.as_json(rows)})
         return

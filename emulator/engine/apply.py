@@ -1,7 +1,7 @@
 """The only code that changes the state of the simulated cluster.
 
 Everything that happens, happens through a method of :class:`Apply`: a job is submitted,
-started, sent back, ended. Each method keeps situation, job table, event heap, event log
+started, sent back, ended. Each method keeps cluster state, job table, event heap, event log
 and observers in step. What a plugin asked for has been validated before it comes here.
 """
 
@@ -25,7 +25,7 @@ from emulator.state.jobs import CANCELLED, COMPLETED, FUTURE, PENDING, REJECTED,
 from slurm_sim_plugins.errors import StandstillError
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.profile import RunEntry
-from slurm_sim_plugins.views import Situation
+from slurm_sim_plugins.views import ClusterState
 
 _set = object.__setattr__
 """Writes to a job, which refuses plain assignment."""
@@ -37,7 +37,7 @@ class Apply:
     """Changes the state.
 
     Args:
-        situation: what views show.
+        cluster_state: what views show.
         table: the job table.
         progress: how long a run lasts.
         overdue: what a run that outlives its planned end is planned with.
@@ -45,8 +45,8 @@ class Apply:
         witness: hears of every change; None if nothing listens.
 
     Attributes:
-        now: the current instant in microseconds; ``situation.now`` is the same in seconds.
-        free: idle processors; the situation shows the same.
+        now: the current instant in microseconds; ``cluster_state.now`` is the same in seconds.
+        free: idle processors; the cluster state shows the same.
         changed: whether something has happened, since it was last reset, that may let a
             job start which was refused before. That includes a start of a run that is
             planned for another time than its job was while it waited: it can move the
@@ -62,7 +62,7 @@ class Apply:
 
     def __init__(
         self,
-        situation: Situation,
+        cluster_state: ClusterState,
         table: JobTable,
         progress: Progress,
         overdue: Overdue,
@@ -70,13 +70,13 @@ class Apply:
         witness: Witness | None,
     ) -> None:
         self.now = 0
-        self.free = situation.total
+        self.free = cluster_state.total
         self.changed = False
         self.hopeful = False
-        self.watch = HeadWatch(situation, table)
+        self.watch = HeadWatch(cluster_state, table)
         self.runs: list[RunEntry | None] = [None] * len(table)
         self.renumber: Callable[[Sequence[Job]], None] | None = None
-        self._situation = situation
+        self._cluster_state = cluster_state
         self._table = table
         self.state = table.state
         self.facts = table.jobs[0]._facts if table.jobs else None
@@ -91,7 +91,7 @@ class Apply:
         self._start_witness = witness.of_starts if witness is not None else None
         self._end_witness = witness.of_ends if witness is not None else None
         self._learnt = witness.of_run_times if witness is not None else None
-        self._queue = JobQueue(situation)
+        self._queue = JobQueue(cluster_state)
         self._sequence = 0
         self._livelock = Livelock()
         if progress.overhead:
@@ -142,7 +142,7 @@ class Apply:
         self.state[job.index] = PENDING
         if self._queue.add(job):
             self.changed = True
-        self._situation._arrived.append(job)
+        self._cluster_state._arrived.append(job)
         if job.processors <= self.free:
             self.hopeful = True
         if self._submit_witness is not None:
@@ -156,7 +156,7 @@ class Apply:
 
     def start(self, job: Job, reason: str = "", where: Any = None) -> None:
         """A waiting job starts, on the processors or the block of the decision if it names any."""
-        index, table, arrived = job.index, self._table, self._situation._arrived
+        index, table, arrived = job.index, self._table, self._cluster_state._arrived
         self.state[index] = RUNNING
         was_head = self._queue.remove(job)
         if arrived and job in arrived:
@@ -180,19 +180,19 @@ class Apply:
 
     def _begin(self, job: Job, takes: int, delay: int) -> RunEntry:
         """A run begins that takes so many processors, and waits on them for ``delay`` microseconds."""
-        situation, progress, now, index = self._situation, self._progress, self.now, job.index
-        situation.free = self.free = self.free - takes
-        situation._reservation = None
-        if situation._plan is not None:
-            situation._plan.started(job)
+        cluster_state, progress, now, index = self._cluster_state, self._progress, self.now, job.index
+        cluster_state.free = self.free = self.free - takes
+        cluster_state._reservation = None
+        if cluster_state._plan is not None:
+            cluster_state._plan.started(job)
         planned = job.planned_running
         if delay or planned != job.planned:
             self.changed = True
         self._sequence = sequence = self._sequence + 1
         heappush(self._heap, (now + progress.duration[index] + delay, progress.ends_by[index], sequence, index))
         planned_end = (now + instant(planned) + delay) / MICROSECONDS
-        self.runs[index] = entry = (planned_end, sequence, job.processors, situation.now, job)
-        insort(situation._runs, entry)
+        self.runs[index] = entry = (planned_end, sequence, job.processors, cluster_state.now, job)
+        insort(cluster_state._runs, entry)
         if self.watch.head is not None:
             self.watch.started(job)
         return entry
@@ -245,9 +245,9 @@ class Apply:
         Raises:
             StandstillError: nothing else has happened meanwhile.
         """
-        count, now = self.state.count, self._situation.now
+        count, now = self.state.count, self._cluster_state.now
         ended = sum(map(count, (COMPLETED, TIMEOUT, REJECTED, CANCELLED)))
-        starts = (entry[3] for entry in self._situation._runs)
+        starts = (entry[3] for entry in self._cluster_state._runs)
         if not count(FUTURE) and self._livelock.stuck(job.index, now, ended, starts):
             raise StandstillError(standstill(now, job.id, "preempted"))
 
@@ -265,8 +265,8 @@ class Apply:
         self.state[job.index] = CANCELLED
         if self._queue.remove(job):
             self.changed = True
-        if job in self._situation._arrived:
-            self._situation._arrived.remove(job)
+        if job in self._cluster_state._arrived:
+            self._cluster_state._arrived.remove(job)
 
     def reserve(self, job: Job, time: float, reason: str = "") -> None:
         """A waiting job is planned to start at ``time``; kept unless the last one has run out."""
@@ -274,7 +274,7 @@ class Apply:
         last = reserved[job.index]
         if last != last:
             self._table.first_reserved[job.index] = time
-        if last != last or self._situation.now <= last:
+        if last != last or self._cluster_state.now <= last:
             reserved[job.index] = time
         if self._witness is not None:
             self._witness.reserved(self.now, job, time, reason)
@@ -282,7 +282,7 @@ class Apply:
     def passed(self) -> None:
         """A pass is over."""
         if self._witness is not None:
-            self._witness.passed(self.now, self._situation)
+            self._witness.passed(self.now, self._cluster_state)
 
     def wake(self, time: float) -> None:
         """Ask for a pass at ``time`` (seconds)."""
@@ -294,8 +294,8 @@ class Apply:
 
         One that has nothing later to be planned with stays, and counts as ending now.
         """
-        situation = self._situation
-        entries, now = situation._runs, situation.now
+        cluster_state = self._cluster_state
+        entries, now = cluster_state._runs, cluster_state.now
         self.changed = True
         for entry in entries[: bisect_left(entries, (now, NO_SEQUENCE))]:
             planned_end, sequence, processors, start, job = entry
@@ -308,7 +308,7 @@ class Apply:
             replanned = (later, sequence, processors, start, job)
             insort(entries, replanned)
             self._replanned(job.index, replanned)
-            situation._reservation = None
+            cluster_state._reservation = None
 
     def run_of(self, job: Job) -> Run:
         """The run of a job that runs."""
@@ -331,13 +331,13 @@ class Apply:
 
     def _leave(self, index: int) -> RunEntry:
         """A run leaves its processors."""
-        situation, entry = self._situation, self.runs[index]
+        cluster_state, entry = self._cluster_state, self.runs[index]
         assert entry is not None, f"job at {index} does not run"
         self.runs[index] = None
-        entries = situation._runs
+        entries = cluster_state._runs
         del entries[bisect_left(entries, entry)]
-        situation.free = self.free = self.free + entry[2]
-        situation._reservation = None
+        cluster_state.free = self.free = self.free + entry[2]
+        cluster_state._reservation = None
         self.changed = True
         if self.watch.head is not None:
             self.watch.ended(entry[4])

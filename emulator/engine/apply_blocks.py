@@ -29,8 +29,8 @@ class BlockApply(Apply):
 
     def __init__(self, *args: Any, selector: Selector) -> None:
         super().__init__(*args)
-        assert self._situation.block_state is not None, "there are no blocks"
-        self._block_state = self._situation.block_state
+        assert self._cluster_state.block_state is not None, "there are no blocks"
+        self._block_state = self._cluster_state.block_state
         self._blocks = self._block_state.blocks
         self._selector = selector
         self._handover = BlockHandover()
@@ -65,7 +65,7 @@ class BlockApply(Apply):
         """A run leaves its block."""
         entry = super()._leave(index)
         block = self._block_state._leave(entry[4])
-        self._situation.free = self.free = self.free + self._blocks.sizes[block] - entry[2]
+        self._cluster_state.free = self.free = self.free + self._blocks.sizes[block] - entry[2]
         return entry
 
     def _replanned(self, index: int, entry: RunEntry) -> None:

@@ -44,9 +44,9 @@ class TieredApply(Apply):
 
     def __init__(self, *args: Any, rates: Rates) -> None:
         super().__init__(*args)
-        assert self._situation.tiers is not None, "the situation has no tiers"
+        assert self._cluster_state.tiers is not None, "the cluster_state has no tiers"
         self.past: list[PastStay] = []
-        self._tiers = self._situation.tiers
+        self._tiers = self._cluster_state.tiers
         self._rates = rates
         self._seats: dict[int, Seat] = {}
         self._unsettled: dict[int, Seat] = {}
@@ -63,7 +63,7 @@ class TieredApply(Apply):
             processors = highest(self._tiers.idle(tier), job.processors)
         if tier != FIRST_TIER and self.watch.head is job:
             self.watch.started(job)
-        stay = self._stay(job, tier, processors, self._situation.now, self.now + instant(setup))
+        stay = self._stay(job, tier, processors, self._cluster_state.now, self.now + instant(setup))
         if setup or job.planned_running != job.planned:
             self.changed = True
         return self._sit(stay, "start", setup + job.planned_running).entry, (tier, processors)
@@ -125,24 +125,24 @@ class TieredApply(Apply):
     def _stay(self, job: Job, tier: str, where: Processors, start: float, stalled: int) -> Stay:
         """A stay that begins now, without progress before an instant."""
         self._stays += 1
-        stay = StayFields(job, self._stays, tier, where, start, self._situation.now)
+        stay = StayFields(job, self._stays, tier, where, start, self._cluster_state.now)
         stay._settled, stay._stalled = self.now, stalled
         return seal(stay)
 
     def _sit(self, stay: Stay, came: Came, planned: float) -> Seat:
         """A stay begins; planned are seconds until its planned end."""
-        situation, job = self._situation, stay.job
+        cluster_state, job = self._cluster_state, stay.job
         index = job.index
         self._sequence = sequence = self._sequence + 1
-        now = situation.now
+        now = cluster_state.now
         entry: RunEntry
         if stay.tier == FIRST_TIER:
             entry = ((self.now + instant(planned)) / MICROSECONDS, sequence, job.processors, now, job)
-            situation.free = self.free = self.free - job.processors
-            situation._reservation = None
-            if situation._plan is not None:
-                situation._plan.started(job)
-            insort(situation._runs, entry)
+            cluster_state.free = self.free = self.free - job.processors
+            cluster_state._reservation = None
+            if cluster_state._plan is not None:
+                cluster_state._plan.started(job)
+            insort(cluster_state._runs, entry)
             if self.watch.head is not None:
                 self.watch.started(job)
         else:
@@ -155,15 +155,15 @@ class TieredApply(Apply):
 
     def _rise(self, index: int) -> Seat:
         """A stay ends."""
-        situation, seat = self._situation, self._seats.pop(index)
+        cluster_state, seat = self._cluster_state, self._seats.pop(index)
         stay, entry = seat.stay, seat.entry
         settle(stay, self.now)
         self._tiers._leave(stay)
         if stay.tier == FIRST_TIER:
-            entries = situation._runs
+            entries = cluster_state._runs
             del entries[bisect_left(entries, entry)]
-            situation.free = self.free = self.free + entry[2]
-            situation._reservation = None
+            cluster_state.free = self.free = self.free + entry[2]
+            cluster_state._reservation = None
             if self.watch.head is not None:
                 self.watch.ended(entry[4])
         self.past.append(seat.past(self._table.requeues[index] + 1, self.now))

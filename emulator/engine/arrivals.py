@@ -36,7 +36,7 @@ class Arrivals(Part):
         self._requests = requests
         self._ids = {request.id for request in requests}
         partitions = [partition.seen for partition in self.cluster.partitions.values()]
-        self._chain = SubmitChain(self.policies.hooks, self.policies.situation, partitions)
+        self._chain = SubmitChain(self.policies.hooks, self.policies.cluster_state, partitions)
         self.rejected: list[tuple[JobRequest, str]] = []
         self.delays: dict[int, set[float]] = {}
 

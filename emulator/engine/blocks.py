@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from emulator.hooks import Hooks
     from emulator.validate import Validator
     from slurm_sim_plugins.manager import Selection
-    from slurm_sim_plugins.views import Situation
+    from slurm_sim_plugins.views import ClusterState
 
 
 def make_block_parts(
-    parts: tuple[Any, ...], situation: Situation, hooks: Hooks, validate: Validator, selection: Selection
+    parts: tuple[Any, ...], cluster_state: ClusterState, hooks: Hooks, validate: Validator, selection: Selection
 ) -> tuple[BlockApply, Selector]:
-    """Give the situation the state of its blocks, and make what changes it and what chooses blocks.
+    """Give the cluster state the state of its blocks, and make what changes it and what chooses blocks.
 
     Raises:
         ConfigurationError: plugins that cannot go together, or a machine that has no such blocks.
         PluginError: blocks that are none.
     """
     _check_companions(hooks, selection)
-    situation.block_state = block_state = BlockState(situation, blocks_of(selection, situation.total))
-    selector = Selector(situation, hooks, validate)
+    cluster_state.block_state = block_state = BlockState(cluster_state, blocks_of(selection, cluster_state.total))
+    selector = Selector(cluster_state, hooks, validate)
     block_state._find = selector.find
     return BlockApply(*parts, selector=selector), selector
 

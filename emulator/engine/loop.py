@@ -24,7 +24,7 @@ from emulator.scheduling.scheduling_pass import SchedulingPass
 from emulator.state.events import RETURN, TIMEOUT, WAKE, Event
 from emulator.state.instants import MICROSECONDS
 from emulator.state.jobs import JobTable
-from slurm_sim_plugins.views import Situation
+from slurm_sim_plugins.views import ClusterState
 
 Progress = Callable[[int], None]
 NO_MORE = 2**63
@@ -36,7 +36,7 @@ class Loop:
     """Takes event after event until there are none.
 
     Args:
-        situation: the current state.
+        cluster_state: the current state.
         table: the job table; submissions come in its order.
         heap: ends and wake-ups.
         apply: changes the state.
@@ -47,7 +47,7 @@ class Loop:
 
     def __init__(
         self,
-        situation: Situation,
+        cluster_state: ClusterState,
         table: JobTable,
         heap: list[Event],
         apply: Apply,
@@ -58,7 +58,7 @@ class Loop:
         self._table = table
         self._heap = heap
         self._apply = apply
-        self._situation = situation
+        self._cluster_state = cluster_state
         self._admission = admission
         self._pass = scheduling_pass
         self._at_instants = self._batches if passes == "batch" else self._one_by_one
@@ -87,7 +87,7 @@ class Loop:
 
     def _batches(self, first: int, submits: list[int], until: int) -> int:  # noqa: C901 - every call would cost
         """Handle all instants before ``until``; returns the first job that is not yet submitted."""
-        heap, apply, situation, submit = self._heap, self._apply, self._situation, self._admission.submit
+        heap, apply, cluster_state, submit = self._heap, self._apply, self._cluster_state, self._admission.submit
         end, runs, make_pass, always = apply.end, apply.runs, self._pass.run, self._pass.always
         while True:
             now = submits[first]
@@ -96,7 +96,7 @@ class Loop:
             if now >= until:
                 return first
             apply.now = now
-            situation.now = now / MICROSECONDS
+            cluster_state.now = now / MICROSECONDS
             happened = False
             while heap[0][0] == now:
                 _, kind, sequence, index = heappop(heap)
@@ -126,7 +126,7 @@ class Loop:
             if now >= until:
                 return first
             apply.now = now
-            self._situation.now = now / MICROSECONDS
+            self._cluster_state.now = now / MICROSECONDS
             due = self._due(now)
             released = {event[2] for event in due if self._ends_at_limit(event)}
             for _, kind, sequence, index in due:

@@ -20,7 +20,7 @@ class Part:
     """A part of the controller: it works on the same cluster as the others, by the same clock.
 
     Attributes:
-        cluster: the situation.
+        cluster: the cluster state.
         parameters: of its configuration.
         policies: its plugins.
         timing: what real daemons take their time for.

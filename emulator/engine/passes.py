@@ -27,7 +27,7 @@ class Passes(Part):
         loops: which of the two there are.
         looks: seconds between two looks at the queue, at most.
         bf_interval: seconds from one cycle of backfill to the next; 0 if one follows each pass.
-        version: a number for the situation.
+        version: a number for the cluster state.
         since: when anything but the end of a period happened last, in seconds.
         main_at: when the next pass of the main loop is to be, or None.
         passing: under the ideal clock, whether a pass goes on: what happens in it is seen by it, and needs no other.
@@ -182,7 +182,7 @@ class Passes(Part):
             self.leave_queue(job, State.CANCELLED)
 
     def _begin(self, loop: str) -> tuple[int, float, int]:
-        """A loop looks at the queue; returns what the situation is numbered, when, and of that the idle renewals."""
+        """A loop looks at the queue; returns the number of the cluster state, when, and of that the idle renewals."""
         if self.cluster.accounting is not None:
             self.cluster.accounting.begin_pass(loop)
         return self.version, self.cluster.now, self._idle_renewals
@@ -201,7 +201,7 @@ class Passes(Part):
     # Whether
 
     def all_looked(self) -> bool:
-        """Whether all loops have looked at the situation as it is."""
+        """Whether all loops have looked at the cluster state as it is."""
         return all(self._seen.get(loop, (-1,))[0] == self.version for loop in self.loops)
 
     def any_news(self) -> bool:

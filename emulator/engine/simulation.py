@@ -56,15 +56,15 @@ class Simulation:
         self.table = JobTable(workload)
         kernels = config.kernels(len(self.table))
         compiled = find_spec("numba") is not None if kernels is None else kernels
-        self._situation = SchedulingView(processors, compiled=compiled)
+        self._cluster_state = SchedulingView(processors, compiled=compiled)
         self._hooks = Hooks(selection, config.dispatch)
         kind = TIERS if self._hooks.tiered else BLOCKS if self._hooks.on_blocks else PROCESSORS
         check_hooks(selection, selection.infos, kind, "ideal")
         heap: list[Event] = []
         execution = Execution(self.table, config.preemption, kill_at_limit=config.kill_at_limit)
         witness = Witness(log, self._hooks) if Witness.needed(log, self._hooks) else None
-        self._validate = Validator(self._hooks, self._situation, self.table)
-        parts = (self._situation, self.table, execution, OVERDUE[config.expired], heap, witness)
+        self._validate = Validator(self._hooks, self._cluster_state, self.table)
+        parts = (self._cluster_state, self.table, execution, OVERDUE[config.expired], heap, witness)
         apply = Apply(*parts)
         make_pass = SchedulingPass
         self._stays: list[PastStay] | None = None
@@ -73,30 +73,30 @@ class Simulation:
             from emulator.scheduling.tiered_pass import TieredPass
 
             make_pass = TieredPass
-            apply = make_apply(parts, self._situation, self._hooks, self._validate, selection, workload, config)
+            apply = make_apply(parts, self._cluster_state, self._hooks, self._validate, selection, workload, config)
             self._stays = apply.past
-        check_tiers(selection, self._situation.tiers)
-        room = RoomMaker(self._situation, self._hooks, apply, self._validate)
+        check_tiers(selection, self._cluster_state.tiers)
+        room = RoomMaker(self._cluster_state, self._hooks, apply, self._validate)
         if self._hooks.on_blocks:
             from emulator.engine.blocks import make_block_parts
             from emulator.scheduling.block_pass import BlockPass, BlockRoomMaker
 
             make_pass = BlockPass
-            apply, selector = make_block_parts(parts, self._situation, self._hooks, self._validate, selection)
-            room = BlockRoomMaker(self._situation, self._hooks, apply, self._validate, selector=selector)
+            apply, selector = make_block_parts(parts, self._cluster_state, self._hooks, self._validate, selection)
+            room = BlockRoomMaker(self._cluster_state, self._hooks, apply, self._validate, selector=selector)
         if self._hooks.preempt_candidates is not None and config.preemption.overhead:
-            self._situation._unsaved = Unsaved(self._situation, self.table, execution, apply.delay).seconds
+            self._cluster_state._unsaved = Unsaved(self._cluster_state, self.table, execution, apply.delay).seconds
         planned = self._hooks.walltime_submit is not None or self._hooks.walltime_pending is not None
         may_overrun = planned or not config.kill_at_limit or config.preemption.overhead
-        priorities = Priorities(self._situation, self.table, self._hooks, apply, self._validate)
+        priorities = Priorities(self._cluster_state, self.table, self._hooks, apply, self._validate)
         if self._hooks.priority_period is not None:
             apply.renumber = priorities.set
         self._pass = make_pass(
-            self._situation, self._hooks, apply, self._validate, room, priorities, may_overrun=may_overrun
+            self._cluster_state, self._hooks, apply, self._validate, room, priorities, may_overrun=may_overrun
         )
-        admission = Admission(self._situation, self.table, self._hooks, apply, self._validate, priorities)
+        admission = Admission(self._cluster_state, self.table, self._hooks, apply, self._validate, priorities)
         self._apply = apply
-        self._loop = Loop(self._situation, self.table, heap, apply, admission, self._pass, config.passes)
+        self._loop = Loop(self._cluster_state, self.table, heap, apply, admission, self._pass, config.passes)
 
     def run(self, report: Progress | None = None) -> None:
         """Run to the end.
@@ -105,16 +105,16 @@ class Simulation:
             PluginError: a plugin failed, asked for something impossible, or left jobs waiting.
         """
         self._loop.run(report)
-        if self._situation.head is not None:
+        if self._cluster_state.head is not None:
             self._validate.stalled()
-        if self._situation.tiers is not None:
-            self._validate.at_rest(self._situation.tiers)
+        if self._cluster_state.tiers is not None:
+            self._validate.at_rest(self._cluster_state.tiers)
 
     def close(self) -> None:
         """Let go of all state. The parts refer to each other, and would wait for Python's collector of cycles."""
         for part in (self._loop, self._pass, self._apply):
             vars(part).clear()
-        self._situation._backfill_order = self._situation._unsaved = None
+        self._cluster_state._backfill_order = self._cluster_state._unsaved = None
 
     @property
     def stays(self) -> list[PastStay] | None:
@@ -122,9 +122,9 @@ class Simulation:
         return self._stays
 
     @property
-    def situation(self) -> SchedulingView:
+    def cluster_state(self) -> SchedulingView:
         """The current state, as schedulers see it."""
-        return self._situation
+        return self._cluster_state
 
     def advance(self, until: int) -> None:
         """Run up to an instant (microseconds), but not what happens at it.
@@ -150,9 +150,9 @@ class Simulation:
 
         def withdraw() -> None:
             if self.table.state[index] != FUTURE:
-                for other in [other for other in self._situation.queue if job.outranks(other)]:
+                for other in [other for other in self._cluster_state.queue if job.outranks(other)]:
                     self._apply.withdraw(other)
-            if before is not None and self._situation.head is not None:
+            if before is not None and self._cluster_state.head is not None:
                 before()
 
         self._pass.before = withdraw

@@ -42,7 +42,7 @@ class Standstill(Part):
     Attributes:
         passes: the loops.
         period: seconds from one time at which priorities are worked out to the next; 0 for never.
-        rest: a number of the situation, and from when on nothing can happen in it, in seconds.
+        rest: a number of the cluster state, and from when on nothing can happen in it, in seconds.
     """
 
     passes: Passes
@@ -103,7 +103,7 @@ def rest_from(cluster: Cluster, controls: Controls, period: float, since: float,
     No event is left, and both loops have looked at the queue.
 
     Args:
-        cluster: the situation.
+        cluster: the cluster state.
         controls: what is reserved, and which jobs share nodes.
         period: seconds from one time at which priorities are worked out to the next; 0 for never.
         since: when anything but the end of a period happened last, in seconds.

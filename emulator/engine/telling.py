@@ -38,7 +38,7 @@ class Telling:
     """Keeps what plugins see up to date, and tells the witness, and a caller that waits for the run.
 
     Args:
-        cluster: the situation.
+        cluster: the cluster state.
         policies: jobs as plugins see them.
         witness: None if neither an event log is written nor anybody observes.
         report: is called from time to time with how many jobs are over.
@@ -57,7 +57,7 @@ class Telling:
         self._policies = policies
         self._witness = witness
         self._report = Report(report)
-        self._view = View(policies.situation)
+        self._view = View(policies.cluster_state)
         self._over = 0
         self._preemptors: dict[int, Job] = {}
         self._planned: dict[int, float] | None = {} if plans and witness is not None else None
@@ -70,7 +70,7 @@ class Telling:
 
     def arrived(self, job: Job) -> None:
         """A job waits, for the first time or again."""
-        self._policies.situation.moved()
+        self._policies.cluster_state.moved()
         if self._witness is not None and not job.runs:
             self._witness.submitted(self._now, self._policies.seen_as(job))
 
@@ -85,7 +85,7 @@ class Telling:
         """A run has begun."""
         assert job.run is not None
         allocation, machine = job.run.allocation, self._cluster.machine
-        self._policies.situation.begun(job, machine.cpus_of(allocation))
+        self._policies.cluster_state.begun(job, machine.cpus_of(allocation))
         if self._witness is not None and self._witness.of_starts is not None:
             nodes = job.run.partition, compress([machine.names[node] for node in allocation.nodes])
             self._witness.started(self._now, self._run(job), job.run.backfilled, reason, nodes=nodes)
@@ -99,14 +99,14 @@ class Telling:
     def suspended(self, job: Job, cause: str) -> None:
         """A run stands still; between time slices it keeps its CPUs, otherwise it gives them up."""
         if cause != TIME_SLICE:
-            self._policies.situation.suspended(job)
+            self._policies.cluster_state.suspended(job)
         if self._witness is not None:
             self._witness.suspended(self._now, self._run(job), cause)
 
     def resumed(self, job: Job, cause: str) -> None:
         """A run goes on."""
         if cause != TIME_SLICE:
-            self._policies.situation.resumed(job)
+            self._policies.cluster_state.resumed(job)
         if self._witness is not None:
             self._preemptors.pop(job.id, None)
             self._witness.resumed(self._now, self._run(job), cause)
@@ -115,7 +115,7 @@ class Telling:
         """The run of a job, its last one so far, has left its nodes; ``worked`` is None if the job is requeued."""
         witness = self._witness
         seen = self._run(job) if witness is not None else None
-        self._policies.situation.over(job)
+        self._policies.cluster_state.over(job)
         if witness is not None and seen is not None:
             preemptor = self._preemptors.pop(job.id, None)
             if worked is None:
@@ -152,7 +152,7 @@ class Telling:
 
     def _run(self, job: Job) -> Run:
         """The run of a job as plugins see it."""
-        return self._policies.situation.run_of(job)
+        return self._policies.cluster_state.run_of(job)
 
     def _one_less(self) -> None:
         """A submission is over."""

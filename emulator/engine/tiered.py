@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from emulator.validate import Validator
     from emulator.workload.workload import Workload
     from slurm_sim_plugins.manager import Selection
-    from slurm_sim_plugins.views import Situation
+    from slurm_sim_plugins.views import ClusterState
 
 
 def make_apply(
     parts: tuple[Any, ...],
-    situation: Situation,
+    cluster_state: ClusterState,
     hooks: Hooks,
     validate: Validator,
     selection: Selection,
     workload: Workload,
     config: Config,
 ) -> TieredApply:
-    """Give the situation its tiers, and make what changes it.
+    """Give the cluster state its tiers, and make what changes it.
 
     Raises:
         ConfigurationError: preemption that is not possible in tiers.
@@ -36,6 +36,6 @@ def make_apply(
     """
     check_columns(selection, workload)
     check_handover(config.preemption)
-    situation.tiers = Tiers(situation, tier_names(selection))
+    cluster_state.tiers = Tiers(cluster_state, tier_names(selection))
     plugin = selection.plugins[selection.slots["ExecutionType"]]
-    return TieredApply(*parts, rates=Rates(situation, hooks, validate, getattr(plugin, "changes", ())))
+    return TieredApply(*parts, rates=Rates(cluster_state, hooks, validate, getattr(plugin, "changes", ())))

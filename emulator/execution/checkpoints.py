@@ -63,7 +63,7 @@ class Checkpoints:
     """What runs save, and what their jobs go on from.
 
     Args:
-        cluster: the situation.
+        cluster: the cluster state.
         conf: the configuration.
         accounts: qualities of service, if there are accounts.
         preemption: how checkpoints are written, and what they cost; None for the defaults.

@@ -20,7 +20,7 @@ from emulator.state.instants import MICROSECONDS, instant, nearest
 from emulator.state.jobs import JobTable
 from slurm_sim_plugins.jobs import Run
 from slurm_sim_plugins.realtime import is_realtime
-from slurm_sim_plugins.views import Situation
+from slurm_sim_plugins.views import ClusterState
 
 LEAST_PLANNED = MICROSECONDS
 """A job that has outlived its prediction is planned to need this long still, as the papers' floor is."""
@@ -137,14 +137,16 @@ class Unsaved:
     """How much of a run would be lost, in seconds; what :meth:`PreemptView.unsaved` answers.
 
     Args:
-        situation: the current state.
+        cluster_state: the current state.
         table: when runs began.
         progress: what preemption leaves.
         delay: microseconds that the current run of a job waited, or waits, on its processors.
     """
 
-    def __init__(self, situation: Situation, table: JobTable, progress: Progress, delay: Callable[[int], int]) -> None:
-        self._situation = situation
+    def __init__(
+        self, cluster_state: ClusterState, table: JobTable, progress: Progress, delay: Callable[[int], int]
+    ) -> None:
+        self._cluster_state = cluster_state
         self._table = table
         self._progress = progress
         self._delay = delay
@@ -152,7 +154,7 @@ class Unsaved:
     def seconds(self, run: Run) -> float:
         """Seconds since the last complete checkpoint of a run, or since its beginning."""
         index = run.job.index
-        elapsed = instant(self._situation.now) - self._table.start[index] - self._delay(index)
+        elapsed = instant(self._cluster_state.now) - self._table.start[index] - self._delay(index)
         return self._progress.unsaved(index, max(0, elapsed)) / MICROSECONDS
 
 

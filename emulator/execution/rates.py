@@ -8,14 +8,14 @@ from emulator.hooks import FAILURES, Hooks
 from emulator.state.instants import instant
 from emulator.validate import Validator
 from slurm_sim_plugins.tiers import Stay
-from slurm_sim_plugins.views import RateView, Situation
+from slurm_sim_plugins.views import ClusterState, RateView
 
 
 class Rates:
     """The answers to ``progress_rate``.
 
     Args:
-        situation: the current state.
+        cluster_state: the current state.
         hooks: the hook among them.
         validate: checks the answers.
         changes: times in seconds at which rates change by themselves.
@@ -24,11 +24,13 @@ class Rates:
         changes: the same as instants, ascending.
     """
 
-    def __init__(self, situation: Situation, hooks: Hooks, validate: Validator, changes: Sequence[float] = ()) -> None:
-        self._situation = situation
+    def __init__(
+        self, cluster_state: ClusterState, hooks: Hooks, validate: Validator, changes: Sequence[float] = ()
+    ) -> None:
+        self._cluster_state = cluster_state
         self._hooks = hooks
         self._validate = validate
-        self._view = RateView(situation)
+        self._view = RateView(cluster_state)
         self.changes = sorted({instant(time) for time in changes})
 
     def ask(self, stays: Sequence[Stay]) -> list[float]:
@@ -37,5 +39,5 @@ class Rates:
         try:
             answer = self._hooks.progress_rate(self._view)  # type: ignore[misc]
         except FAILURES as error:
-            self._hooks.fail("progress_rate", error, time=self._situation.now, job=stays[0].job.id)
+            self._hooks.fail("progress_rate", error, time=self._cluster_state.now, job=stays[0].job.id)
         return [1.0] * len(stays) if answer is None else self._validate.rates(answer, stays)

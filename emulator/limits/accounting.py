@@ -41,7 +41,7 @@ class Accounting:
     Args:
         conf: the configuration.
         accounts: associations and qualities of service.
-        cluster: the situation.
+        cluster: the cluster state.
         began: second at which the controller started.
         phase: what is added before seconds are cut to whole ones.
         epoch: Unix time of second 0, by which past usage is cleared at midnight.

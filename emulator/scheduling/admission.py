@@ -12,7 +12,7 @@ from emulator.validate import Validator
 from emulator.workload.request import RejectedError
 from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.submission import submission_of_job
-from slurm_sim_plugins.views import Oracle, Situation, WalltimeView
+from slurm_sim_plugins.views import ClusterState, Oracle, WalltimeView
 
 _set = object.__setattr__
 """Writes to a view, which refuses plain assignment."""
@@ -22,7 +22,7 @@ class Admission:
     """Takes submissions in.
 
     Args:
-        situation: the current state.
+        cluster_state: the current state.
         table: the job table.
         hooks: the walltime and priority plugins' hooks among them.
         apply: queues or rejects the jobs.
@@ -32,26 +32,26 @@ class Admission:
 
     def __init__(
         self,
-        situation: Situation,
+        cluster_state: ClusterState,
         table: JobTable,
         hooks: Hooks,
         apply: Apply,
         validate: Validator,
         priorities: Priorities,
     ) -> None:
-        self._situation = situation
-        self._total = situation.total
+        self._cluster_state = cluster_state
+        self._total = cluster_state.total
         self._jobs = table.jobs
         self._hooks = hooks
         self._apply = apply
         self._validate = validate
         self._priorities = priorities
-        self._walltime_view = WalltimeView(situation)
+        self._walltime_view = WalltimeView(cluster_state)
         oracle = Oracle((table.work / MICROSECONDS).tolist()) if hooks.needs_oracle else None
         object.__setattr__(self._walltime_view, "oracle", oracle)
         self._walltime_submit = hooks.walltime_submit
         self._plain = hooks.walltime_submit is None and hooks.priority_set is None
-        self._chain = SubmitChain(hooks, situation, None) if hooks.job_submit else None
+        self._chain = SubmitChain(hooks, cluster_state, None) if hooks.job_submit else None
         self._refused = table.refused
 
     def submit(self, first: int, beyond: int) -> None:
@@ -91,7 +91,7 @@ class Admission:
                 try:
                     answer = self._walltime_submit(view)
                 except FAILURES as error:
-                    self._hooks.fail("walltime_submit", error, time=self._situation.now, job=job.id)
+                    self._hooks.fail("walltime_submit", error, time=self._cluster_state.now, job=job.id)
                 if answer is not None:
                     apply.plan(job, validate.plan(answer, job))
         if self._hooks.priority_set is not None:

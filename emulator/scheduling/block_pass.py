@@ -51,7 +51,7 @@ class BlockRoomMaker(RoomMaker):
         block = self._selector.find(job, candidates=candidates) if candidates else None
         if block is None:
             return False
-        block_state = self._situation.block_state
+        block_state = self._cluster_state.block_state
         assert block_state is not None, "there are blocks"
         held = {run.job for run in block_state.on(block)}
         for run in candidates:

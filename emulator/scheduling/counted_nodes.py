@@ -90,7 +90,7 @@ class CountedNodes:
     order whenever that is asked for.
 
     Args:
-        cluster: the situation.
+        cluster: the cluster state.
         controls: reservations, and sharing.
     """
 

@@ -20,7 +20,7 @@ class Future:
     """The nodes from now on, if no other job starts.
 
     Args:
-        cluster: the situation.
+        cluster: the cluster state.
         preemptable: running jobs that are no obstacle to a later start.
         linear: growth of the windows in seconds; 0: they double.
     """

@@ -63,7 +63,7 @@ class NodePlan(SchedulePlan):
     """The plan of one pass over a cluster.
 
     Args:
-        cluster: the situation.
+        cluster: the cluster state.
         controls: reservations, and sharing.
         counts: knows which nodes can be counted.
         entries: the entries of the queue, in its order, as they are when they are asked for.

@@ -31,6 +31,7 @@ from slurm_sim_plugins.jobs import Job as SeenJob
 from slurm_sim_plugins.jobs import Jobs, Runs
 from slurm_sim_plugins.nodes import Mask
 from slurm_sim_plugins.plan import Entry, Place
+from slurm_sim_plugins.renamed import OldName
 
 COUNTED = frozenset({"free", "head", "earliest_start", "free_at", "fair_start", "profile", "tiers", "block_state"})
 """What a view of counted processors has, and one of a cluster has not."""
@@ -99,8 +100,9 @@ class ClusterView(ReadOnly):
 
     counted = False
     """Processors are not only counted here."""
-    newcomers: Sequence[Any] = ()
+    new_jobs: Sequence[Any] = ()
     """Not followed here."""
+    newcomers = OldName("new_jobs")
 
     def __init__(self, scheduler: PluginScheduler) -> None:
         object.__setattr__(self, "_scheduler", scheduler)
@@ -137,7 +139,7 @@ class ClusterView(ReadOnly):
 
     def reason(self, job: SeenJob) -> str:
         """Why a job waits, in the words of ``squeue``, as the last pass left it."""
-        return self._scheduler.policies.situation.reason(job)
+        return self._scheduler.policies.cluster_state.reason(job)
 
     def until(self, time: float) -> float:
         """Seconds from now to ``time`` and half a microsecond: what is planned for no more ends by then."""
@@ -196,7 +198,7 @@ class PluginScheduler:
     """Runs a scheduler plugin on a cluster.
 
     Args:
-        cluster: the situation.
+        cluster: the cluster state.
         controls: the controller.
         hooks: the scheduler's hooks among them.
         policies: jobs as plugins see them.

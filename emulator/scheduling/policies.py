@@ -18,10 +18,10 @@ from emulator.scheduling.requests import request_of, tres_totals
 from emulator.scheduling.seen import (
     ClusterPreemptView,
     ClusterPriorityView,
-    ClusterSituation,
     SeenAssociation,
     SeenJob,
     SeenJobs,
+    SeenState,
 )
 from emulator.state.job import EMPTY
 from emulator.state.job import Job as ControlledJob
@@ -60,18 +60,18 @@ class Policies:
     def __init__(self, selection: Selection, cluster: Cluster) -> None:
         self._hooks = Hooks(selection)
         self._cluster = cluster
-        self._situation = situation = ClusterSituation(cluster, self.seen_as)
+        self._cluster_state = cluster_state = SeenState(cluster, self.seen_as)
         self._jobs = SeenJobs()
         self._next = FIRST_PRIORITY
         self._requests: dict[tuple[int, str, int], Request] = {}
         self._associations: dict[Share, Association] = {}
         self._qualities: dict[Quality, Qos] = {}
-        self._priority_view = ClusterPriorityView(situation)
-        self._preempt_view = ClusterPreemptView(situation)
-        self._victim_view = VictimView(situation)
-        self._pending_view = PendingView(situation)
-        self._walltime_view = WalltimeView(situation)
-        self._backfill_view = BackfillView(situation)
+        self._priority_view = ClusterPriorityView(cluster_state)
+        self._preempt_view = ClusterPreemptView(cluster_state)
+        self._victim_view = VictimView(cluster_state)
+        self._pending_view = PendingView(cluster_state)
+        self._walltime_view = WalltimeView(cluster_state)
+        self._backfill_view = BackfillView(cluster_state)
         _set(self._walltime_view, "oracle", None)
         _set(self._priority_view, "whole", cluster.whole)
         self._renewed = float("-inf")
@@ -93,19 +93,19 @@ class Policies:
         return self._hooks
 
     @property
-    def situation(self) -> ClusterSituation:
+    def cluster_state(self) -> SeenState:
         """What views show."""
-        return self._situation
+        return self._cluster_state
 
     @property
     def running(self) -> Runs:
         """Runs of now, by planned end."""
-        return self._situation.running
+        return self._cluster_state.running
 
     @property
     def waiting(self) -> Jobs:
         """Waiting jobs by priority."""
-        return self._situation.queue
+        return self._cluster_state.queue
 
     # Jobs as plugins see them
 
@@ -126,7 +126,7 @@ class Policies:
             _set(seen, "association", None if account is None else self._association(account.share))
             _set(seen, "qos", None if account is None or account.quality is None else self._qos(account.quality))
             _set(seen, "answered", ())
-            self._situation.moved()
+            self._cluster_state.moved()
 
     def controlled(self, seen: Job) -> ControlledJob | None:
         """The controller's job for one that plugins see; None for a job of another simulation."""
@@ -155,7 +155,7 @@ class Policies:
 
     def save(self, unsaved: Callable[[ControlledJob], float]) -> None:
         """Let views say how many seconds of a run would be lost."""
-        self._situation._unsaved = lambda run: unsaved(_of(run.job))
+        self._cluster_state._unsaved = lambda run: unsaved(_of(run.job))
 
     def arriving(self, job: ControlledJob) -> None:
         """A job is about to wait for the first time: it is planned, if a plugin says so."""
@@ -164,14 +164,14 @@ class Policies:
 
     def over(self, job: ControlledJob) -> None:
         """A job has left for good."""
-        self._situation.moved()
+        self._cluster_state.moved()
         if job.seen is not None:
             self._jobs.jobs.pop(job.seen.index, None)
             job.seen = None
 
     def reordered(self) -> None:
         """What orders the jobs may have changed: priorities, tiers, limits."""
-        self._situation.moved()
+        self._cluster_state.moved()
 
     def before_pass(self) -> bool:
         """Let plugins plan the jobs that wait and give them numbers, before a pass; whether it may find more then."""
@@ -185,7 +185,7 @@ class Policies:
         hook = self._hooks.walltime_pending
         if hook is None:
             return False
-        waiting = self._situation.queue
+        waiting = self._cluster_state.queue
         _set(self._pending_view, "waiting", waiting)
         answer = self._asked("walltime_pending", hook, self._pending_view, waiting[0])
         if answer is None:
@@ -226,7 +226,7 @@ class Policies:
                 _set(job.seen, "answered", (each,))
                 number = each if each.__class__ in PLAIN else each.number
                 job.priority, job.priorities = (_lifted(job, number) if job.lift else number), EMPTY
-        self._situation.moved()
+        self._cluster_state.moved()
         return before != [job.priority for job in jobs]
 
     def _numbered(self, jobs: Sequence[ControlledJob]) -> Sequence[Any] | None:
@@ -269,7 +269,7 @@ class Policies:
         if free:
             self.set_priorities(free)
         self._cluster.order.changed()
-        self._situation.moved()
+        self._cluster_state.moved()
         before = self._ranking
         self._ranking = sorted(waiting, key=lambda job: (-job.number_in(job.partitions[0].name), *job.tie_break))
         return before != self._ranking

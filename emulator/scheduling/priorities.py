@@ -10,7 +10,7 @@ from emulator.hooks import FAILURES, Hooks
 from emulator.state.jobs import JobTable
 from emulator.validate import Validator
 from slurm_sim_plugins.jobs import FIRST_PRIORITY, Job
-from slurm_sim_plugins.views import PriorityView, Situation
+from slurm_sim_plugins.views import ClusterState, PriorityView
 
 _INDEX = attrgetter("index")
 
@@ -19,19 +19,21 @@ class Priorities:
     """Sets priorities: of jobs that arrive and, if the plugin has a period, of all that wait.
 
     Args:
-        situation: the current state.
+        cluster_state: the current state.
         table: the job table.
         hooks: the priority plugin's hook among them.
         apply: puts the queue into its new order.
         validate: checks the plugin's answers.
     """
 
-    def __init__(self, situation: Situation, table: JobTable, hooks: Hooks, apply: Apply, validate: Validator) -> None:
-        self._situation = situation
+    def __init__(
+        self, cluster_state: ClusterState, table: JobTable, hooks: Hooks, apply: Apply, validate: Validator
+    ) -> None:
+        self._cluster_state = cluster_state
         self._hooks = hooks
         self._apply = apply
         self._validate = validate
-        self._view = PriorityView(situation)
+        self._view = PriorityView(cluster_state)
         self._site = table.site_factors() if hooks.site_factor is not None else None
         self._due = float("-inf")
 
@@ -43,7 +45,7 @@ class Priorities:
         try:
             answer = self._hooks.priority_set(self._view)  # type: ignore[misc]
         except FAILURES as error:
-            self._hooks.fail("priority_set", error, time=self._situation.now, job=jobs[0].id)
+            self._hooks.fail("priority_set", error, time=self._cluster_state.now, job=jobs[0].id)
         numbers = None if answer is None else self._validate.priorities(answer, list(jobs))
         for index, job in enumerate(jobs):
             number = float(numbers[index]) if numbers is not None else float(FIRST_PRIORITY - job.index)
@@ -54,16 +56,16 @@ class Priorities:
         try:
             answer = self._hooks.site_factor(self._view)  # type: ignore[misc]
         except FAILURES as error:
-            self._hooks.fail("site_factor", error, time=self._situation.now, job=jobs[0].id)
+            self._hooks.fail("site_factor", error, time=self._cluster_state.now, job=jobs[0].id)
         if answer is not None:
             for job, number in zip(jobs, self._validate.site_factors(answer, jobs), strict=True):
                 site[job.index] = number
 
     def renew(self) -> None:
         """Set all waiting jobs' numbers, unless less than the period has passed since."""
-        now = self._situation.now
-        if now < self._due or not self._situation.queue:
+        now = self._cluster_state.now
+        if now < self._due or not self._cluster_state.queue:
             return
         self._due = now + (self._hooks.priority_period or 0.0)
-        self.set(sorted(self._situation.queue, key=_INDEX))
+        self.set(sorted(self._cluster_state.queue, key=_INDEX))
         self._apply.reorder()

@@ -7,23 +7,23 @@ from operator import attrgetter
 from typing import Any
 
 from slurm_sim_plugins.jobs import Job
-from slurm_sim_plugins.views import Situation
+from slurm_sim_plugins.views import ClusterState
 
 _ORDER = attrgetter("_order")
 
 
 class JobQueue:
-    """Keeps a situation's waiting jobs sorted by their order: priority, then (submit, id).
+    """Keeps a cluster state's waiting jobs sorted by their order: priority, then (submit, id).
 
     Args:
-        situation: whose ``waiting`` and ``head`` to keep.
+        cluster_state: whose ``waiting`` and ``head`` to keep.
     """
 
-    __slots__ = ("_jobs", "_orders", "_situation")
+    __slots__ = ("_cluster_state", "_jobs", "_orders")
 
-    def __init__(self, situation: Situation) -> None:
-        self._situation = situation
-        self._jobs = situation._waiting
+    def __init__(self, cluster_state: ClusterState) -> None:
+        self._cluster_state = cluster_state
+        self._jobs = cluster_state._waiting
         self._orders: list[Any] = []
 
     def add(self, job: Job) -> bool:
@@ -38,7 +38,7 @@ class JobQueue:
         self._jobs.insert(position, job)
         if position:
             return False
-        self._situation.head = job
+        self._cluster_state.head = job
         return True
 
     def remove(self, job: Job) -> bool:
@@ -49,7 +49,7 @@ class JobQueue:
             del orders[position], jobs[position]
             return False
         del orders[0], jobs[0]
-        self._situation.head = jobs[0] if jobs else None
+        self._cluster_state.head = jobs[0] if jobs else None
         return True
 
     def sort(self) -> bool:
@@ -58,5 +58,5 @@ class JobQueue:
         before = jobs.copy()
         jobs.sort(key=_ORDER)
         self._orders[:] = [job._order for job in jobs]
-        self._situation.head = jobs[0] if jobs else None
+        self._cluster_state.head = jobs[0] if jobs else None
         return jobs != before

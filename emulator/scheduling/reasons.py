@@ -20,7 +20,7 @@ def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved
     Args:
         job: the job that waits.
         partition: where.
-        cluster: the situation.
+        cluster: the cluster state.
         unreserved: nodes that no reservation keeps from it.
         kept: nodes that are kept for jobs before it.
     """

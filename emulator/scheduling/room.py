@@ -6,29 +6,29 @@ from emulator.engine.apply import Apply
 from emulator.hooks import FAILURES, Hooks
 from emulator.validate import Validator
 from slurm_sim_plugins.jobs import Job, Run
-from slurm_sim_plugins.views import PreemptView, Situation
+from slurm_sim_plugins.views import ClusterState, PreemptView
 
 
 class RoomMaker:
     """Asks the preempt plugin for candidates and preempts the victims.
 
     Args:
-        situation: the current state.
+        cluster_state: the current state.
         hooks: the preempt plugin's hook among them.
         apply: carries the preemptions out.
         validate: checks the plugin's answer.
     """
 
-    def __init__(self, situation: Situation, hooks: Hooks, apply: Apply, validate: Validator) -> None:
-        self._situation = situation
+    def __init__(self, cluster_state: ClusterState, hooks: Hooks, apply: Apply, validate: Validator) -> None:
+        self._cluster_state = cluster_state
         self._hooks = hooks
         self._apply = apply
         self._validate = validate
-        self._view = PreemptView(situation)
+        self._view = PreemptView(cluster_state)
 
     def make(self, job: Job, reason: str = "") -> bool:
         """Preempt until ``job`` fits. False, and no run is touched, if it cannot be made to fit."""
-        if job.processors <= self._situation.free:
+        if job.processors <= self._cluster_state.free:
             return True
         victims = self._victims(job)
         for run in victims:
@@ -37,7 +37,7 @@ class RoomMaker:
 
     def _victims(self, job: Job) -> list[Run]:
         """The shortest beginning of the candidates that suffices; empty if none does."""
-        free = self._situation.free
+        free = self._cluster_state.free
         victims = []
         for run in self._candidates(job):
             victims.append(run)
@@ -54,5 +54,5 @@ class RoomMaker:
         try:
             answer = hook(self._view)
         except FAILURES as error:
-            self._hooks.fail("preempt_candidates", error, time=self._situation.now, job=job.id)
+            self._hooks.fail("preempt_candidates", error, time=self._cluster_state.now, job=job.id)
         return self._validate.victims(answer, job) if answer is not None else []

@@ -27,7 +27,7 @@ class SchedulingPass:
     """Runs passes.
 
     Args:
-        situation: the current state.
+        cluster_state: the current state.
         hooks: the scheduler's hook among them.
         apply: carries decisions out.
         validate: checks them.
@@ -46,7 +46,7 @@ class SchedulingPass:
 
     def __init__(
         self,
-        situation: SchedulingView,
+        cluster_state: SchedulingView,
         hooks: Hooks,
         apply: Apply,
         validate: Validator,
@@ -55,7 +55,7 @@ class SchedulingPass:
         *,
         may_overrun: bool,
     ) -> None:
-        self._view = situation
+        self._view = cluster_state
         self._hooks = hooks
         self._apply = apply
         self._validate = validate
@@ -74,10 +74,10 @@ class SchedulingPass:
         self._patient_with: object = None
         self._patience = PATIENCE + 2 * len(apply.state)
         self._fruitless = 0
-        self._pending_view = PendingView(situation)
+        self._pending_view = PendingView(cluster_state)
         if hooks.backfill_candidates is not None:
-            self._backfill_view = BackfillView(situation)
-            situation._backfill_order = self._in_backfill_order
+            self._backfill_view = BackfillView(cluster_state)
+            cluster_state._backfill_order = self._in_backfill_order
         self.before: Callable[[], None] | None = self._plan_pending if hooks.walltime_pending is not None else None
 
     def run(self) -> None:  # noqa: C901 - in one piece: a further call would cost every pass

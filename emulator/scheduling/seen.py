@@ -11,7 +11,7 @@ from slurm_sim_plugins.cluster import Association, Partition, Qos, Request, show
 from slurm_sim_plugins.decisions import Plan
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.profile import RunEntry
-from slurm_sim_plugins.views import PreemptView, PriorityView, Situation
+from slurm_sim_plugins.views import ClusterState, PreemptView, PriorityView
 
 if TYPE_CHECKING:
     from emulator.limits.accounting import Accounting
@@ -203,7 +203,7 @@ class SeenAssociation(Association):
     fair_share = _derived(lambda self: self._books.factor(self._of))
 
 
-class ClusterSituation(Situation):
+class SeenState(ClusterState):
     """The state of a cluster; what of it is sorted is so when it is looked at.
 
     Args:
@@ -333,7 +333,7 @@ class ClusterPreemptView(PreemptView):
 
     def _outranked(self, pinned: bool) -> list[RunEntry]:
         own = _rank(self.preemptor, self.partition)
-        runs = self._situation._runs
+        runs = self._cluster_state._runs
         return [entry for entry in runs if _rank(entry[4]) < own and (entry[4].backfilled or not pinned)]
 
 

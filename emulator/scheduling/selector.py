@@ -8,7 +8,7 @@ from emulator.hooks import FAILURES, Hooks
 from emulator.validate import Validator
 from slurm_sim_plugins.block_state import BlockState
 from slurm_sim_plugins.jobs import Job, Run
-from slurm_sim_plugins.views import SelectView, Situation
+from slurm_sim_plugins.views import ClusterState, SelectView
 
 _set = object.__setattr__
 """Writes to a view, which refuses plain assignment."""
@@ -18,18 +18,18 @@ class Selector:
     """The answers to ``select_nodes``.
 
     Args:
-        situation: the current state, with its blocks.
+        cluster_state: the current state, with its blocks.
         hooks: the hook among them.
         validate: checks the answers.
     """
 
-    def __init__(self, situation: Situation, hooks: Hooks, validate: Validator) -> None:
-        assert situation.block_state is not None, "there are no blocks"
-        self._situation = situation
-        self._block_state: BlockState = situation.block_state
+    def __init__(self, cluster_state: ClusterState, hooks: Hooks, validate: Validator) -> None:
+        assert cluster_state.block_state is not None, "there are no blocks"
+        self._cluster_state = cluster_state
+        self._block_state: BlockState = cluster_state.block_state
         self._hooks = hooks
         self._validate = validate
-        self._view = SelectView(situation)
+        self._view = SelectView(cluster_state)
 
     def find(self, job: Job, beside: int | None = None, candidates: Sequence[Run] = ()) -> int | None:
         """A block for a job that is free but for candidates, or None."""
@@ -40,7 +40,7 @@ class Selector:
         try:
             answer = self._hooks.select_nodes(view)  # type: ignore[misc]
         except FAILURES as error:
-            self._hooks.fail("select_nodes", error, time=self._situation.now, job=job.id)
+            self._hooks.fail("select_nodes", error, time=self._cluster_state.now, job=job.id)
         return None if answer is None else self._validate.block(answer, job, self._block_state, candidates, beside)
 
     def choose(self, job: Job) -> int:

@@ -12,7 +12,7 @@ from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.cluster import Partition
 from slurm_sim_plugins.submission import CHANGE, Reject, Submission, SubmitView
-from slurm_sim_plugins.views import Situation
+from slurm_sim_plugins.views import ClusterState
 
 _set = object.__setattr__
 """Writes to a view, which refuses plain assignment."""
@@ -24,15 +24,15 @@ class SubmitChain:
 
     Args:
         hooks: the plugins' hooks, in their order, among them.
-        situation: the current state.
+        cluster_state: the current state.
         partitions: those of a cluster; None where processors are only counted.
     """
 
-    def __init__(self, hooks: Hooks, situation: Situation, partitions: Sequence[Partition] | None) -> None:
+    def __init__(self, hooks: Hooks, cluster_state: ClusterState, partitions: Sequence[Partition] | None) -> None:
         self._hooks = hooks
-        self._situation = situation
+        self._cluster_state = cluster_state
         self._counted = partitions is None
-        self._view = SubmitView(situation)
+        self._view = SubmitView(cluster_state)
         _set(self._view, "partitions", tuple(partitions or ()))
 
     def ask(self, submission: Submission) -> Submission:
@@ -47,14 +47,14 @@ class SubmitChain:
             try:
                 answer: Any = hook(self._view)  # type: ignore[misc]
             except FAILURES as error:
-                self._hooks.fail("job_submit", error, time=self._situation.now, job=submission.id)
+                self._hooks.fail("job_submit", error, time=self._cluster_state.now, job=submission.id)
             if answer is None:
                 continue
             try:
                 answer = answers.submission(answer, submission, self._counted)
             except answers.Refused as refused:
                 self._hooks.refuse(
-                    "job_submit", refused.message, time=self._situation.now, job=submission.id, plugin=name
+                    "job_submit", refused.message, time=self._cluster_state.now, job=submission.id, plugin=name
                 )
             if isinstance(answer, Reject):
                 raise RejectedError(answer.reason)

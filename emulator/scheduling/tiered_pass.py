@@ -23,7 +23,7 @@ class TieredPass(SchedulingPass):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **{**options, "may_overrun": True})
-        assert self._view.tiers is not None, "the situation has no tiers"
+        assert self._view.tiers is not None, "the cluster_state has no tiers"
         self._tiers = self._view.tiers
         self._behind = self._tiers._behind
         self.always = True

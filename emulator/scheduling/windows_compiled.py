@@ -279,7 +279,7 @@ class CompiledWindows(Windows):
     """The plan of one cycle, with compiled code for the search of plain jobs.
 
     Args:
-        cluster: the situation.
+        cluster: the cluster state.
         controls: reservations, and sharing.
         habits: of the scheduler.
     """

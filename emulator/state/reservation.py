@@ -53,7 +53,7 @@ class Reservations:
     """All reservations of a cluster.
 
     Args:
-        cluster: the situation.
+        cluster: the cluster state.
         made: whether operators make any. Where they do not, as in most logs, jobs that name one do without.
     """
 

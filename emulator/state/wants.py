@@ -54,7 +54,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     Args:
         request: what it asks for.
         partition: where.
-        cluster: the situation.
+        cluster: the cluster state.
         fewest: nodes that a job must have there.
 
     Raises:

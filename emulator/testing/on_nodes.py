@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from slurm_sim_plugins.jobs import Job as SeenJob
     from slurm_sim_plugins.jobs import Run
     from slurm_sim_plugins.submission import Submission
-    from slurm_sim_plugins.views import Situation
+    from slurm_sim_plugins.views import ClusterState
 
 EVERYBODY = "everybody"
 """The account of all users, where only limits of QOS are said."""
@@ -181,7 +181,7 @@ class NodeScene:
         self.refused: list[int] = []
         self.ended: list[tuple[Run, float, str]] = []
         self._future: dict[int, Job] = {}
-        self.newcomers: list[SeenJob] = []
+        self.new_jobs: list[SeenJob] = []
         self._controller = engine._controller
         self._cluster = self._controller.cluster
         self._record()
@@ -220,7 +220,7 @@ class NodeScene:
             else:
                 self._start(order.starts, self._cluster.jobs[order.number])
         self._cluster.now = here.now
-        self.newcomers = [self.job(number) for number in ids[len(ids) - len(here.arrived) :]]
+        self.new_jobs = [self.job(number) for number in ids[len(ids) - len(here.arrived) :]]
 
     def _submit(self, spec: JobSpec, number: int) -> None:
         request = request_of(spec, number, self._cluster.now)
@@ -258,9 +258,9 @@ class NodeScene:
     # The situation
 
     @property
-    def view(self) -> Situation:
+    def view(self) -> ClusterState:
         """What runs and what waits, in CPUs."""
-        return self._controller.policies.situation
+        return self._controller.policies.cluster_state
 
     @property
     def now(self) -> float:
@@ -303,7 +303,7 @@ class NodeScene:
         job = self._job(which)
         if job.id not in self._cluster.running:
             raise ConfigurationError(f"job {job.id} does not run, it is {job.state.value}")
-        return self._controller.policies.situation.run_of(job)
+        return self._controller.policies.cluster_state.run_of(job)
 
     def _job(self, which: int | SeenJob) -> Job:
         number = which if isinstance(which, int) else which.id
@@ -393,7 +393,7 @@ class NodeScene:
             job = self._job(each)
             if job.state is not State.RUNNING:
                 raise ConfigurationError(f"job {job.id} does not run, it is {job.state.value}")
-            self.ended.append((self._controller.policies.situation.run_of(job), self.now, "COMPLETED"))
+            self.ended.append((self._controller.policies.cluster_state.run_of(job), self.now, "COMPLETED"))
             self._controller.finish(job)
 
     def make_passes(self) -> tuple[list[int], list[int]]:

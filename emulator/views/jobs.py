@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from emulator.views.clock import size
-from emulator.views.situation import JobAt
+from emulator.views.recorded import JobAt
 from emulator.workload.sbatch_line import indices, words
 
 COMPACT = {

@@ -15,7 +15,7 @@ from typing import Any
 from emulator.views.clock import Clock, full, size
 from emulator.views.columns import Field, Fields
 from emulator.views.jobs import asked_tres, given_tres, node_count, state_of, total_memory
-from emulator.views.situation import PENDING, RUNNING, JobAt, KeptJob, Situation
+from emulator.views.recorded import PENDING, RUNNING, JobAt, KeptJob, RecordedCluster
 from emulator.views.squeue import Wanted
 from emulator.workload.sacct.asked import MARK
 
@@ -194,11 +194,13 @@ FIELDS: Fields[Shown] = Fields(
 """The columns, with Slurm's widths. What the emulator has not is empty."""
 
 
-def shown(situation: Situation, time: float, wanted: Wanted, clock: Clock, duplicates: bool = False) -> list[Shown]:
+def shown(
+    recorded: RecordedCluster, time: float, wanted: Wanted, clock: Clock, duplicates: bool = False
+) -> list[Shown]:
     """The lines, by id; with ``duplicates`` also the earlier runs of jobs that were requeued."""
     found = [
-        Shown(one, clock, situation.largest_for(one), situation.cluster.name)
-        for job in situation.at(time)
+        Shown(one, clock, recorded.largest_for(one), recorded.cluster.name)
+        for job in recorded.at(time)
         for one in (*(_earlier(job) if duplicates else ()), job)
         if wanted.takes(one) and (not wanted.states or one.state in wanted.states)
     ]

@@ -14,7 +14,7 @@ from emulator.accounting.cluster import KeptPartition
 from emulator.config.slurm.hostlist import compress, expand
 from emulator.views.clock import short
 from emulator.views.columns import Column, Field, Fields, constant, ordered, table
-from emulator.views.situation import NodeAt, Situation
+from emulator.views.recorded import NodeAt, RecordedCluster
 from slurm_sim_plugins.errors import ConfigurationError
 
 DEFAULT = "%#P %.5a %.10l %.6D %.6t %N"
@@ -260,14 +260,14 @@ class Wanted:
         return not self.states or bool(words & {word.lower() for word in self.states})
 
 
-def lines(situation: Situation, time: float, wanted: Wanted, columns: Sequence[Column[Line]]) -> list[Line]:
+def lines(recorded: RecordedCluster, time: float, wanted: Wanted, columns: Sequence[Column[Line]]) -> list[Line]:
     """The lines, in the order of partitions and nodes."""
-    nodes = {node.name: node for node in situation.nodes(time)}
+    nodes = {node.name: node for node in recorded.nodes(time)}
     shown = {column.field.letter or column.field.names[0] for column in columns}
     keys = [key for letter, key in KEYS.items() if letter in shown]
     keys += [key for letter, key in EXACT.items() if letter in shown and wanted.exact]
     found = []
-    for index, partition in enumerate(situation.cluster.partitions):
+    for index, partition in enumerate(recorded.cluster.partitions):
         if wanted.partitions and partition.name not in wanted.partitions:
             continue
         groups: dict[object, list[NodeAt]] = {}
@@ -278,7 +278,7 @@ def lines(situation: Situation, time: float, wanted: Wanted, columns: Sequence[C
                 groups.setdefault(key, []).append(node)
         if not groups and not (wanted.nodes or wanted.states):
             groups[()] = []
-        found += [Line(partition, index, tuple(group), situation.cluster.name) for group in groups.values()]
+        found += [Line(partition, index, tuple(group), recorded.cluster.name) for group in groups.values()]
     return found
 
 
@@ -287,13 +287,13 @@ def sinfo(rows: Sequence[Line], columns: Sequence[Column[Line]], sort: str = SOR
     return table(columns, ordered(FIELDS, rows, sort, {"#P": lambda line: line.index}), header)
 
 
-def as_json(situation: Situation, time: float, wanted: Wanted) -> dict[str, Any]:
+def as_json(recorded: RecordedCluster, time: float, wanted: Wanted) -> dict[str, Any]:
     """Nodes and partitions with the names that Slurm's JSON gives their properties."""
     member: dict[str, list[str]] = {}
-    for partition in situation.cluster.partitions:
+    for partition in recorded.cluster.partitions:
         for name in expand(partition.nodes):
             member.setdefault(name, []).append(partition.name)
-    nodes = [node for node in situation.nodes(time) if wanted.takes(node)]
+    nodes = [node for node in recorded.nodes(time) if wanted.takes(node)]
     if wanted.partitions:
         nodes = [node for node in nodes if set(member.get(node.name, ())) & set(wanted.partitions)]
     return {"nodes": [_node(node, member.get(node.name, [])) for node in nodes]}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from emulator.views.columns import Column, Field, Fields, constant, ordered, table
-from emulator.views.situation import NOT_ELIGIBLE, JobAt, Priority, Situation
+from emulator.views.recorded import NOT_ELIGIBLE, JobAt, Priority, RecordedCluster
 from emulator.views.squeue import Wanted
 from slurm_sim_plugins.errors import InputError
 
@@ -85,13 +85,13 @@ FIELDS: Fields[Shown] = Fields(
 """The columns, by letter."""
 
 
-def weights(situation: Situation) -> dict[str, float]:
+def weights(recorded: RecordedCluster) -> dict[str, float]:
     """Weights of the factors, and of resources.
 
     Raises:
         InputError: the run was not one with priority/multifactor.
     """
-    stated = situation.cluster.parameters
+    stated = recorded.cluster.parameters
     if stated.get("PriorityType", "").lower() != "priority/multifactor":
         raise InputError("sprio shows the factors of priority/multifactor, which this run did not have")
     found = {name: float(stated.get(f"PriorityWeight{name}") or 0) for name in FACTORS.values()}
@@ -116,17 +116,17 @@ def default(weights: Mapping[str, float], long: bool, normalised: bool) -> str:
     )
 
 
-def shown(situation: Situation, time: float, wanted: Wanted) -> list[Shown]:
+def shown(recorded: RecordedCluster, time: float, wanted: Wanted) -> list[Shown]:
     """The lines, in the order of ids; those of one job as its partitions are tried.
 
     Raises:
         InputError: the run was not one with priority/multifactor.
     """
-    weight = weights(situation)
-    always = "ACCRUE_ALWAYS" in situation.cluster.parameters.get("PriorityFlags", "").upper()
-    priorities = situation.priorities_at(time)
+    weight = weights(recorded)
+    always = "ACCRUE_ALWAYS" in recorded.cluster.parameters.get("PriorityFlags", "").upper()
+    priorities = recorded.priorities_at(time)
     found = []
-    for job in situation.at(time):
+    for job in recorded.at(time):
         eligible = always or job.reason not in NOT_ELIGIBLE
         if not (job.waits and job.priority and eligible and wanted.takes(job)) or job.options.priority is not None:
             continue

@@ -25,7 +25,7 @@ from emulator.views.jobs import (
     memory_asked,
     node_count,
 )
-from emulator.views.situation import JobAt, Situation
+from emulator.views.recorded import JobAt, RecordedCluster
 
 DEFAULT = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
 LONG = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"
@@ -259,11 +259,11 @@ class Wanted:
         return not self.partitions or bool(set(job.partition.split(",")) & set(self.partitions))
 
 
-def shown(situation: Situation, time: float, wanted: Wanted, clock: Clock) -> list[Shown]:
+def shown(recorded: RecordedCluster, time: float, wanted: Wanted, clock: Clock) -> list[Shown]:
     """The lines, in no particular order."""
-    age = float(situation.cluster.parameters.get("MinJobAge") or MIN_JOB_AGE)
+    age = float(recorded.cluster.parameters.get("MinJobAge") or MIN_JOB_AGE)
     groups: dict[object, list[JobAt]] = {}
-    for job in situation.at(time):
+    for job in recorded.at(time):
         if not wanted.takes(job) or job.state not in (wanted.states or LIVING):
             continue
         if job.over and time - (job.end or 0.0) > age:
@@ -275,7 +275,7 @@ def shown(situation: Situation, time: float, wanted: Wanted, clock: Clock) -> li
         key = job.id if alone else (array, job.reason, job.priority, job.planned, job.restarts)
         groups.setdefault(key, []).append(job)
     return [
-        Shown(tuple(jobs), clock, situation.largest_for(jobs[0]), situation.cluster.name, not wanted.each_task)
+        Shown(tuple(jobs), clock, recorded.largest_for(jobs[0]), recorded.cluster.name, not wanted.each_task)
         for jobs in groups.values()
     ]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from emulator.views.columns import Field, Fields
-from emulator.views.situation import KeptShare, Situation
+from emulator.views.recorded import KeptShare, RecordedCluster
 from slurm_sim_plugins.errors import InputError
 
 DEFAULT = "Account,User,RawShares,NormShares,RawUsage,EffectvUsage,FairShare"
@@ -82,13 +82,13 @@ FIELDS: Fields[KeptShare] = Fields(
 """The columns, with Slurm's widths."""
 
 
-def shown(situation: Situation, time: float, wanted: Wanted) -> list[KeptShare]:
+def shown(recorded: RecordedCluster, time: float, wanted: Wanted) -> list[KeptShare]:
     """The associations, as the tree has them.
 
     Raises:
         InputError: the run was one without accounts.
     """
-    shares = situation.shares_at(time)
+    shares = recorded.shares_at(time)
     if not shares:
         raise InputError("sshare shows accounts, which this run did not have at that time")
     return [share for share in shares if wanted.takes(share)]

@@ -40,7 +40,7 @@ class Conservative:
         if not view.counted:
             yield from self._by_plan(view)
             return
-        jobs = list(view.newcomers)
+        jobs = list(view.new_jobs)
         if view.changed or self._profile is None or view.queue[-len(jobs) :] != jobs:
             jobs = list(view.queue)
             slots = self._plan(view, jobs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
 from slurm_sim_plugins.block_state import BlockState
@@ -42,7 +42,7 @@ class Realtime:
         late: whether a job is late when it reaches its threshold (``at``), or only above it
             (``above``), as the paper's text has it.
         order: of the late jobs: ``slowdown``, the largest estimate first; ``queue``.
-        meanwhile: which of the others may start while late jobs still wait: ``nobody``, as in
+        meanwhile: which of the others may start while late jobs still wait: ``none``, as in
             the paper's algorithm 1; ``batch``: batch jobs, as in its authors' code.
         backfill: how the others go past one that finds no room: ``reserve``: the first such
             job gets the block that is planned to be free first, and each job that comes after it
@@ -58,6 +58,7 @@ class Realtime:
 
     name: ClassVar[str] = "sched/realtime"
     knows_blocks: ClassVar[bool] = True
+    old_values: ClassVar[Mapping[str, Mapping[str, str]]] = {"meanwhile": {"nobody": "none"}}
 
     def __init__(
         self,
@@ -70,7 +71,7 @@ class Realtime:
         short: float = SHORT,
         late: Literal["at", "above"] = "at",
         order: Literal["slowdown", "queue"] = "slowdown",
-        meanwhile: Literal["nobody", "batch"] = "nobody",
+        meanwhile: Literal["none", "batch"] = "none",
         backfill: Literal["reserve", "first_fit"] = "reserve",
         jobs: str = "realtime=1",
     ) -> None:

@@ -75,7 +75,7 @@ class TwoTier:
     def schedule(self, view: SchedulingView) -> Decisions:
         tiers = view.tiers
         assert tiers is not None, "the class says needs_tiers"
-        if view.newcomers or "fg" in tiers.left:
+        if view.new_jobs or "fg" in tiers.left:
             yield from self._foreground(view, tiers)
         elif "bg" not in tiers.left:
             return

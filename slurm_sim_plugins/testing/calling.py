@@ -57,8 +57,8 @@ def call(
         situation: what the hook is shown: a description, or the scene that was made of one.
         job: whom it is about, by id, or a job that is yet to come, as
             ``job(4, limit=60)``. For ``preempt_candidates`` the head of the queue if it is
-            not said, and so for ``select_nodes``; else the first newcomer, or the first job that waits or runs.
-        jobs: those in question, in their order: ``to_set`` (the newcomers if not said, or
+            not said, and so for ``select_nodes``; else the first new_job, or the first job that waits or runs.
+        jobs: those in question, in their order: ``to_set`` (the new jobs if not said, or
             all that wait), ``to_try`` (those behind the head that fit), ``waiting`` (all),
             ``changed`` (all that run), ``candidates`` (none).
         ran: for ``walltime_learn``: seconds of work; the job's ``run``.
@@ -180,7 +180,7 @@ class _Question:
         """Whom the call is about."""
         if self._job is not None:
             return _find(scene, self._job)
-        known: list[Job] = [*scene.newcomers, *scene.view.queue, *(run.job for run in scene.view.running)]
+        known: list[Job] = [*scene.new_jobs, *scene.view.queue, *(run.job for run in scene.view.running)]
         if known:
             return known[0]
         raise ConfigurationError("there is no job in this situation; say which one, as job=job(4)")
@@ -212,7 +212,7 @@ Call = tuple[dict[str, Any], Check]
 
 
 def _priority_set(scene: Scene, plugin: Any, asked: _Question) -> Call:
-    to_set = tuple(asked.jobs(scene, lambda: scene.newcomers or scene.view.queue))
+    to_set = tuple(asked.jobs(scene, lambda: scene.new_jobs or scene.view.queue))
     return {"view": scene.show(PriorityView, to_set=to_set)}, lambda answer: answers.priorities(answer, to_set)
 
 

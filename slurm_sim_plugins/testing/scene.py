@@ -13,6 +13,7 @@ from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.jobs import FIRST_PRIORITY, Job, JobFields, Run, new_jobs
 from slurm_sim_plugins.processors import Processors, in_words
 from slurm_sim_plugins.profile import RunEntry
+from slurm_sim_plugins.renamed import OldName
 from slurm_sim_plugins.submission import Submission, submission_of_job
 from slurm_sim_plugins.testing.builders import Cluster, JobSpec
 from slurm_sim_plugins.testing.chart import Bar, Row, chart
@@ -122,9 +123,11 @@ class Scene:
         return view
 
     @property
-    def newcomers(self) -> Sequence[Job]:
+    def new_jobs(self) -> Sequence[Job]:
         """Jobs that were queued since the last pass."""
-        return self.view.newcomers
+        return self.view.new_jobs
+
+    newcomers = OldName("new_jobs")
 
     @property
     def partitions(self) -> Sequence[Partition]:
@@ -192,7 +195,7 @@ class Scene:
         return self.jobs[new_id]
 
     def submit(self, *specs: JobSpec) -> list[Job]:
-        """Queue further jobs, as newcomers."""
+        """Queue further jobs, as new ones."""
         jobs = [self.add(spec) for spec in specs]
         for job in jobs:
             if self._queue(job):

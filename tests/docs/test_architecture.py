@@ -16,14 +16,14 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("slurm_sim_plugins", "emulator", "contrib/slurm_sim_studies")
 MODULES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 SITUATION = {"free", "head", "_waiting", "_runs", "_arrived", "_reservation"}
-"""Attributes of a situation that only engine/apply, and the queue that it keeps, may assign."""
+"""Attributes of a cluster state that only engine/apply, and the queue that it keeps, may assign."""
 WRITERS = {
     "emulator/engine/apply.py",
     "emulator/engine/apply_blocks.py",
     "emulator/engine/apply_tiers.py",
     "emulator/scheduling/queue.py",
     "slurm_sim_plugins/counts.py",
-    # The situations of unit tests, which no simulation has a part in.
+    # The states of unit tests, which no simulation has a part in.
     "slurm_sim_plugins/testing/scene.py",
     # The counts of nodes that a plan goes by, made for one pass.
     "emulator/scheduling/counted_nodes.py",
@@ -71,7 +71,7 @@ def test_nothing_reads_the_wall_clock_or_a_global_random_source(path):
 
 
 def assigned(path: Path) -> list[tuple[str, ast.Attribute]]:
-    """Attributes of a situation that a module assigns, each with the place."""
+    """Attributes of a cluster state that a module assigns, each with the place."""
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         targets = (
@@ -144,7 +144,7 @@ def test_public_names_are_pinned():
         "Run",
         "SchedulingView",
         "SelectView",
-        "Situation",
+        "ClusterState",
         "SlurmSimError",
         "Start",
         "Stay",

@@ -233,7 +233,7 @@ def test_which_tiers_were_left_since_the_last_pass() -> None:
         @hookimpl
         def schedule(self, view: SchedulingView) -> Iterator[Decision]:
             assert view.tiers is not None
-            seen.append((view.now, sorted(view.tiers.left), [job.id for job in view.newcomers]))
+            seen.append((view.now, sorted(view.tiers.left), [job.id for job in view.new_jobs]))
             for job in list(view.queue):
                 if job.id < 4:
                     yield Start(job, tier="fg" if job.id == 1 else "bg")

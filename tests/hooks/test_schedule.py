@@ -122,7 +122,7 @@ def test_newcomers_and_whether_anything_changed() -> None:
     seen: list[Any] = []
 
     def schedule(view: SchedulingView) -> Decisions:
-        seen.append((view.now, view.changed, [job.id for job in view.newcomers]))
+        seen.append((view.now, view.changed, [job.id for job in view.new_jobs]))
         yield from in_order(view)
 
     run([(1, 0, 4, 10, 10), (2, 0, 4, 10, 10), (3, 5, 1, 1, 1), (4, 6, 1, 1, 1)], 4, **scheduler(schedule))
@@ -133,9 +133,9 @@ def test_who_was_started_is_no_newcomer_any_more() -> None:
     seen: list[list[int]] = []
 
     def schedule(view: SchedulingView) -> Decisions:
-        for job in list(view.newcomers):
+        for job in list(view.new_jobs):
             yield Start(job)
-            seen.append([newcomer.id for newcomer in view.newcomers])
+            seen.append([new_job.id for new_job in view.new_jobs])
 
     run([(job, 0, 1, 5, 5) for job in (1, 2, 3)], 3, **scheduler(schedule))
     assert seen == [[2, 3], [3], []]
@@ -385,7 +385,7 @@ def test_a_job_that_has_ended_is_refused() -> None:
     kept: list[Job] = []
 
     def schedule(view: SchedulingView) -> Decisions:
-        kept.extend(view.newcomers)
+        kept.extend(view.new_jobs)
         yield from in_order(view)
         if view.now > 9:
             yield Start(kept[0])

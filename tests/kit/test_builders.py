@@ -33,7 +33,7 @@ def test_a_situation_in_one_line() -> None:
     assert [(run.job.id, run.processors, run.start, run.planned_end) for run in view.running] == [(1, 4, -20, 80)]
     assert [(each.id, each.processors, each.time_limit) for each in view.queue] == [(2, 6, 3600), (3, 2, 5)]
     assert view.head is view.queue[0]
-    assert list(view.newcomers) == []
+    assert list(view.new_jobs) == []
 
 
 def test_a_job_is_what_was_said_of_it() -> None:
@@ -73,7 +73,7 @@ def test_the_queue_goes_by_priority_then_submission_then_id() -> None:
 def test_newcomers_have_arrived_since_the_last_pass() -> None:
     view = cluster(9, changed=False).waiting(job(8)).arriving(job(), job()).scene().view
     assert view.changed is False
-    assert [each.id for each in view.newcomers] == [2, 3]
+    assert [each.id for each in view.new_jobs] == [2, 3]
     assert [each.id for each in view.queue] == [1, 2, 3]
 
 
@@ -149,8 +149,8 @@ def test_a_scene_goes_on() -> None:
     scene.pass_is_over()
     assert scene.view.changed is False
     scene.later(30)
-    (newcomer,) = scene.submit(job(1, limit=9))
-    assert (scene.now, newcomer.submit, newcomer.id, scene.view.changed) == (30, 30, 4, False)
+    (new_job,) = scene.submit(job(1, limit=9))
+    assert (scene.now, new_job.submit, new_job.id, scene.view.changed) == (30, 30, 4, False)
     scene.end(1)
     assert (scene.view.free, scene.view.changed, scene.state(scene.jobs[1])) == (10, True, "COMPLETED")
     assert len(scene.view.running) == 0

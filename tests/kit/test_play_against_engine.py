@@ -68,9 +68,9 @@ def described(view: SchedulingView) -> Cluster:
     for each in sorted(view.running, key=lambda run: run.sequence):
         there = {"block": block_state.block_of(each.job)} if block_state else {}
         here = here.running(spec(each.job), since=each.start, until=each.planned_end, **there)
-    new = {each.id for each in view.newcomers}
+    new = {each.id for each in view.new_jobs}
     here = here.waiting(*(spec(each) for each in view.queue if each.id not in new))
-    return here.arriving(*(spec(each) for each in view.newcomers))
+    return here.arriving(*(spec(each) for each in view.new_jobs))
 
 
 def spec(of: Job) -> JobSpec:

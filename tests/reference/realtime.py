@@ -27,7 +27,7 @@ class Rules:
 
     policy: str = "weighted"
     cost: str = "weighted"
-    meanwhile: str = "nobody"
+    meanwhile: str = "none"
     backfill: str = "reserve"
     order: str = "slowdown"
     factor: str = "unsaved"

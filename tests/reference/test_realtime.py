@@ -56,7 +56,7 @@ RULES = st.builds(
     Rules,
     policy=st.sampled_from(["weighted", "weighted", "weighted", "preemptive", "high_priority", "baseline"]),
     cost=st.sampled_from(["weighted", "weighted", "processors"]),
-    meanwhile=st.sampled_from(["nobody", "batch"]),
+    meanwhile=st.sampled_from(["none", "batch"]),
     backfill=st.sampled_from(["reserve", "reserve", "first_fit"]),
     order=st.sampled_from(["slowdown", "queue"]),
     factor=st.sampled_from(["unsaved", "always", "never"]),

@@ -34,7 +34,7 @@ class Reading:
     score: str = "wfp"
     blocks: str = "own"
     choose: str = "least"
-    meanwhile: str = "nobody"
+    meanwhile: str = "none"
     backfill: str = "reserve"
     late: str = "at"
     checkpoint_factor: str = "always"

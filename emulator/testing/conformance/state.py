@@ -24,7 +24,7 @@ from emulator.testing.conformance.source import (
 from emulator.testing.conformance.subject import Subject, Trial
 from slurm_sim_plugins.jobs import Job, Jobs, Runs
 from slurm_sim_plugins.testing import HookRecorder
-from slurm_sim_plugins.views import Oracle, Situation, View
+from slurm_sim_plugins.views import ClusterState, Oracle, View
 
 SLICES = 40
 """Two simulations side by side take turns so often."""
@@ -213,7 +213,7 @@ def _view_within(value: Any) -> str | None:
         if id(item) in seen or isinstance(item, (*CODE, Job)):
             continue
         seen.add(id(item))
-        if isinstance(item, View | Situation | Jobs | Runs | Oracle):
+        if isinstance(item, View | ClusterState | Jobs | Runs | Oracle):
             return type(item).__name__
         waiting += gc.get_referents(item)
     return None

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from slurm_sim_plugins.hookspecs import LOOPS, hookimpl
 from slurm_sim_plugins.interposing import Around, around_every_hook, jobs_of, steps
 from slurm_sim_plugins.jobs import Job, JobFields
-from slurm_sim_plugins.views import Situation, View
+from slurm_sim_plugins.views import ClusterState, View
 
 Snapshot = dict[Any, Any]
 """What is seen, by the name of it; of a job all fields, by the job."""
@@ -55,19 +55,19 @@ class Watcher:
                 return
 
 
-def _snapshot(view: Situation | View | None, jobs: tuple[Job, ...]) -> Snapshot:
+def _snapshot(view: ClusterState | View | None, jobs: tuple[Job, ...]) -> Snapshot:
     """All that can be seen."""
     seen: Snapshot = {}
-    situation = view if isinstance(view, Situation) else view._situation if view is not None else None
+    situation = view if isinstance(view, ClusterState) else view._cluster_state if view is not None else None
     if situation is not None:
         seen |= {f"view.{name}": getattr(situation, name) for name in SITUATION_FIELDS}
         seen["view.queue"] = situation._waiting.copy()
         seen["view.running"] = situation._runs.copy()
-        seen["view.newcomers"] = situation._arrived.copy()
+        seen["view.new_jobs"] = situation._arrived.copy()
         seen |= {job: _FIELDS_OF_JOB(job) for job in situation._waiting}
         seen |= {entry[4]: _FIELDS_OF_JOB(entry[4]) for entry in situation._runs}
     if isinstance(view, View):
-        own = [name for name in type(view).__slots__ if name != "_situation"]
+        own = [name for name in type(view).__slots__ if name != "_cluster_state"]
         seen |= {f"view.{name}": _copied(getattr(view, name)) for name in own}
     return seen | {job: _FIELDS_OF_JOB(job) for job in jobs}
 

@@ -37,7 +37,7 @@ from emulator.fairness import audit
 from emulator.files import LARGEST, PART, open_kept, write_atomically
 from emulator.resume import keeper, resume
 from emulator.runs import CountedRun
-from emulator.views.situation import Situation
+from emulator.views.recorded import RecordedCluster
 from emulator.workload.models import cpu_use, lublin99
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
@@ -250,10 +250,10 @@ def test_only_files_of_a_run_folder_are_viewed(tmp_path: Path, name: str) -> Non
 
 
 def view(out: Path) -> None:
-    situation = Situation.read(out)
-    situation.nodes(0)
-    situation.priorities_at(0)
-    situation.shares_at(0)
+    recorded = RecordedCluster.read(out)
+    recorded.nodes(0)
+    recorded.priorities_at(0)
+    recorded.shares_at(0)
 
 
 STUDY = """
@@ -351,7 +351,7 @@ def test_wherever_a_run_is_killed_its_folder_holds_one_run_or_says_that_it_does_
             assert found[-1] == "before" or whole == after
             assert bool(caplog.records) == (out / UNFINISHED).exists()
         else:
-            for reader in (read_run, Situation.read):
+            for reader in (read_run, RecordedCluster.read):
                 with pytest.raises(InputError, match="the run in it is not whole"):
                     reader(out)
             found.append("not whole")

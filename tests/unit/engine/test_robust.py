@@ -501,7 +501,7 @@ def test_to_write_to_a_job_is_blamed_on_the_plugin(attribute: str) -> None:
     assert error.where is not None and error.where.startswith(f"{__file__}:")
 
 
-@pytest.mark.parametrize("attribute", ["now", "free", "queue", "to_set", "new", "_situation"])
+@pytest.mark.parametrize("attribute", ["now", "free", "queue", "to_set", "new", "_cluster_state"])
 def test_to_write_to_a_view_is_blamed_on_the_plugin(attribute: str) -> None:
     def answer(view: Any) -> list[float]:
         setattr(view, attribute, 1)
@@ -522,7 +522,7 @@ def test_to_delete_from_a_job_is_blamed_on_the_plugin() -> None:
 
 @pytest.mark.parametrize(
     "attribute",
-    ["new", "free", "now", "total", "head", "queue", "running", "newcomers"],
+    ["new", "free", "now", "total", "head", "queue", "running", "new_jobs"],
 )
 def test_to_write_to_the_view_of_a_scheduler_is_blamed_on_it(attribute: str) -> None:
     def schedule(self: Any, view: Any) -> Iterator[Any]:

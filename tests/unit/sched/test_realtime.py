@@ -407,7 +407,7 @@ def test_the_defaults_are_those_that_the_documentation_states(plugin: type, thre
             "policy": "weighted",
             "late": "at",
             "order": "slowdown",
-            "meanwhile": "nobody",
+            "meanwhile": "none",
             "backfill": "reserve",
             "jobs": "realtime=1",
         },

@@ -78,7 +78,7 @@ def test_a_suspended_job_would_keep_its_nodes_from_its_own_tier() -> None:
     assert [end - start for _, _, start, end, _ in run_rows(result)] == [600, 900, 100]
 
 
-@pytest.mark.parametrize(("meanwhile", "fourth"), [("nobody", 450.0), ("batch", 260.0)])
+@pytest.mark.parametrize(("meanwhile", "fourth"), [("none", 450.0), ("batch", 260.0)])
 def test_while_a_late_job_waits_its_partition_and_its_nodes_wait_with_it(meanwhile: str, fourth: float) -> None:
     conf = CONF + "PartitionName=other Nodes=n[1-4] PreemptMode=OFF\nNodeName=m1\nPartitionName=far Nodes=m1\n"
     rows = [(1, 0, 350, "-n4 -t20 -pother"), (2, 5, 100, "-n2 -t2 -pother"), (3, 250, 100, "-n8 -t5 -pbeam")]

@@ -19,8 +19,8 @@ from emulator.config.slurm import parse_slurm_conf
 from emulator.config.slurm.controller import Timing
 from emulator.views.clock import Clock, full, short, size
 from emulator.views.columns import Column, Field, Fields, Style, accounting_table, table
+from emulator.views.recorded import RecordedCluster
 from emulator.views.sacct import FIELDS, WORKLOAD, shown
-from emulator.views.situation import Situation
 from emulator.views.squeue import Wanted
 from emulator.workload.request import JobRequest
 from emulator.workload.sacct import read_sacct
@@ -176,10 +176,10 @@ def test_what_is_not_there_is_told(run: Path, command: str, arguments: list[str]
 
 def test_folders_that_are_of_no_such_run(run: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="run --slurm-conf"):
-        Situation.read(tmp_path)
+        RecordedCluster.read(tmp_path)
     (tmp_path / "cluster.json").write_text('{"nodes": [{"names": 3}]}')
     with pytest.raises(InputError, match="no cluster as a run leaves it"):
-        Situation.read(tmp_path)
+        RecordedCluster.read(tmp_path)
 
 
 def test_the_same_run_leaves_the_same_bytes(run: Path, tmp_path: Path) -> None:
@@ -213,8 +213,8 @@ def test_names_cannot_steer_a_terminal() -> None:
 
 def dumped(requests: list[JobRequest], folder: Path, form: str = WORKLOAD, **options: Timing) -> list[JobRequest]:
     simulate(requests, parse_slurm_conf(CONF), out=folder / "run", **options)
-    situation = Situation.read(folder / "run")
-    lines = shown(situation, situation.end, Wanted(), Clock(), duplicates=True)
+    recorded = RecordedCluster.read(folder / "run")
+    lines = shown(recorded, recorded.end, Wanted(), Clock(), duplicates=True)
     file = folder / "dump.sacct"
     file.write_text(accounting_table(FIELDS.percented(form), lines, Style(parsable=2)))
     return read_sacct(file).requests

@@ -362,7 +362,7 @@ IDLE_BUT = (("MAINT", "maint"), ("RESERVED", "reserved"), ("PLANNED", "planned")
 """What is shown of idle nodes of which more is known."""
 
 
-class Situation:
+class RecordedCluster:
     """A finished run, to be looked at.
 
     Args:
@@ -390,7 +390,7 @@ class Situation:
         self.end = max(filter(math.isfinite, _instants(self.jobs)), default=0.0)
 
     @classmethod
-    def read(cls, folder: Path) -> Situation:
+    def read(cls, folder: Path) -> RecordedCluster:
         """Read the folder of a run.
 
         Raises:
