@@ -38,16 +38,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from emulator.config.tables import read_toml
-from emulator.workload.scenario import LONGEST
+from emulator.workload.scenario import LONGEST, Scenario
 from slurm_sim_plugins.errors import InputError
 
 T = TypeVar("T")
 
+RECORDED = "as recorded"
+"""The reason of a clock that the recording itself says."""
 LARGEST_EXIT = 255
 """No exit code is larger."""
 
@@ -98,6 +100,7 @@ class Clock:
             ``PriorityCalcPeriod`` counts.
         second: the part of a second that had passed then; usage and ages are counted in whole seconds.
         time_slice: seconds by which slices of gang scheduling end before multiples of their length; None for any.
+        backfill: seconds for which backfill's thread had run when the recording began; None where that is not known.
         reason: what shows it in the recording.
     """
 
@@ -106,6 +109,7 @@ class Clock:
     uptime: float | None = None
     second: float = 0.0
     time_slice: float | None = None
+    backfill: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +155,15 @@ class Known:
     actions: tuple[Given, ...] = ()
     open: tuple[Open, ...] = ()
     clocks: tuple[Clock, ...] = ()
+
+    def beside(self, scenario: Scenario) -> Known:
+        """What is known here, and what the recording itself says: its noise, and how its clock stood."""
+        noise = (Noise(scenario.name, one.what, one.reason, one.job) for one in scenario.recorded.noise)
+        clocks = self.clocks
+        if scenario.uptime is not None and self.clock_of(scenario.name) is None:
+            seen = Clock(scenario.name, RECORDED, scenario.uptime, scenario.second, backfill=scenario.uptime)
+            clocks = (*clocks, seen)
+        return replace(self, noise=(*self.noise, *noise), clocks=clocks)
 
     def clock_of(self, scenario: str) -> Clock | None:
         """How the clock of a recording stood, if that is said here."""

@@ -108,9 +108,12 @@ def _with_next(runs: list[Stint]) -> Iterator[tuple[Stint, float]]:
 
 
 def _describe(run: Stint, one: Observation) -> None:
-    """The nodes of a run; those of a job that is ending are what is not yet cleared."""
+    """Nodes, shares and partition of a run; nodes of a job that is ending are what is not yet cleared."""
     if run.nodes is None and "NodeList" in one.fields and one.fields.get("JobState") in ("RUNNING", "SUSPENDED", None):
         run.nodes = frozenset(expand(one.fields["NodeList"]))
+    if "Alloc" in one.fields and run.shares is None:
+        run.shares = _shares(one.fields["Alloc"])
+    run.partition = run.partition or one.fields.get("Partition", "")
 
 
 def _limits(told: History, observations: list[Observation]) -> None:

@@ -10,7 +10,7 @@ from emulator.truth.clocks import best_clock, clock_matters
 from emulator.truth.compare import TOLERANCE, Difference, Pair, compare
 from emulator.truth.emulated import Emulation, emulate
 from emulator.truth.inputs import inputs_of
-from emulator.truth.known import Known, Noise
+from emulator.truth.known import RECORDED, Known, Noise
 from emulator.truth.queries import asked, disagreements
 from emulator.truth.recorded import Recording, is_job_id, recording_of
 from emulator.truth.starts import differences_of_starts
@@ -63,7 +63,7 @@ def judge(scenario: Scenario, known: Known | None = None, *, search: bool = Fals
     Raises:
         InputError: the scenario cannot be run.
     """
-    known = known or Known()
+    known = (known or Known()).beside(scenario)
     verdict = _judge(scenario, known)
     if not search or verdict.agrees or known.clock_of(scenario.name) is not None or not clock_matters(scenario):
         return verdict
@@ -96,7 +96,7 @@ def _supplied(scenario: Scenario, known: Known) -> Iterator[str]:
             said += [f"ends {work.dies_in:g} s after SIGTERM"] if work.dies_in is not None else []
             yield f"{work.job} {' and '.join(said)}: {work.reason}"
     clock = known.clock_of(scenario.name)
-    if clock is not None:
+    if clock is not None and clock.reason != RECORDED:
         said = [f"started {clock.uptime:g} s before"] if clock.uptime is not None else []
         said += [f"its seconds {clock.second:g} s before"] if clock.second else []
         said += [f"time slices {clock.time_slice:g} s before"] if clock.time_slice is not None else []

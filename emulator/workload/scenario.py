@@ -15,6 +15,8 @@
     timeline:                                      # or expected, rejected, queries
       '1':
       - [0.4, {JobState: RUNNING, NodeList: 'n[1-3]'}]
+    noise:                                         # what differed between repeats of the recording
+    - {job: J1, what: nodes, reason: 'n[1-3]; in another repeat n[2-4]'}
 
 :class:`Scenario` keeps what was done apart from what came of it (:class:`Recorded`), which
 a simulation must not see. The commands in a file are data: none of them is run.
@@ -63,8 +65,8 @@ class Command:
 
     Attributes:
         text: as it was given.
-        program: ``scontrol`` or ``sacctmgr``.
-        verb: such as ``update``, ``hold``, ``create``, ``add``.
+        program: ``scontrol``, ``sacctmgr`` or ``scancel``.
+        verb: such as ``update``, ``hold``, ``create``, ``add``; of ``scancel``, ``cancel``.
         words: what follows without ``=``, flags left out, such as ``("reservation",)``.
         fields: what follows as ``KEY=VALUE``.
         flags: such as ``-i``.
@@ -231,6 +233,21 @@ class Query:
     output: str
 
 
+@dataclass(frozen=True, slots=True)
+class Varying:
+    """An item that differed between repeats of a recording.
+
+    Attributes:
+        job: whose; empty for the scenario as a whole.
+        what: which item, as a comparison names it.
+        reason: what was seen.
+    """
+
+    job: str
+    what: str
+    reason: str
+
+
 @dataclass(frozen=True)
 class Recorded:
     """What a real Slurm did. Nothing of this may be known to a simulation that is compared with it.
@@ -241,6 +258,7 @@ class Recorded:
         rejected: submissions that were refused; None if the file has none.
         queries: what commands showed; None if the file has none.
         cluster_events: (seconds from the start, text); None if the file has none.
+        noise: what differed between repeats.
     """
 
     timeline: Mapping[str, tuple[Observation, ...]] | None
@@ -248,6 +266,7 @@ class Recorded:
     rejected: tuple[Rejection, ...] | None
     queries: tuple[Query, ...] | None
     cluster_events: tuple[tuple[float, str], ...] | None
+    noise: tuple[Varying, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -264,6 +283,9 @@ class Scenario:
         submissions: the jobs, in the order of the file.
         actions: what an operator did meanwhile; None if the file has none.
         sweep_phase: when the sweep over time limits falls, in seconds modulo its period; None where it does not matter.
+        uptime: seconds for which the controller had run when the recording started; None where that is not known.
+        second: the part of a second that had passed then.
+        slurm_version: of the Slurm that was recorded; empty where that was not noted.
         recorded: what came of it.
     """
 
@@ -276,6 +298,9 @@ class Scenario:
     submissions: tuple[Submission, ...]
     actions: tuple[Action, ...] | None
     sweep_phase: float | None
+    uptime: float | None
+    second: float
+    slurm_version: str
     recorded: Recorded
 
     def configuration(self) -> SlurmConf:
@@ -459,9 +484,10 @@ class Fields:
 
 
 def _scenario(tree: _Tree) -> Scenario:
-    recorded = ("timeline", "expected", "rejected", "queries", "cluster_events")
+    recorded = ("timeline", "expected", "rejected", "queries", "cluster_events", "noise")
     done = ("scenario", "note", "slurm_conf", "gres_conf", "sacctmgr", "jobs", "actions", "sweep_phase")
-    fields = tree.fields("a scenario", *done, *recorded)
+    how = ("slurm_version", "speed", "repeats", "uptime", "second")
+    fields = tree.fields("a scenario", *done, *how, *recorded)
     return Scenario(
         source=tree.location.file,
         name=fields.need("scenario", _Tree.text),
@@ -472,12 +498,16 @@ def _scenario(tree: _Tree) -> Scenario:
         submissions=_unlike(fields.need("jobs", _each(_submission))),
         actions=fields.get("actions", _each(_action)),
         sweep_phase=fields.get("sweep_phase", _Tree.second),
+        uptime=fields.get("uptime", _Tree.second),
+        second=fields.get("second", _Tree.second) or 0.0,
+        slurm_version=fields.get("slurm_version", _Tree.text) or "",
         recorded=Recorded(
             timeline=fields.get("timeline", _by_key(_each(_observation))),
             expected=fields.get("expected", _by_key(_outcome)),
             rejected=fields.get("rejected", _each(_rejection)),
             queries=fields.get("queries", _each(_query)),
             cluster_events=fields.get("cluster_events", _each(_at)),
+            noise=fields.get("noise", _each(_varying)) or (),
         ),
     )
 
@@ -514,9 +544,9 @@ def _command(tree: _Tree) -> Command:
         program, *words = shlex.split(text)
     except ValueError as error:
         raise tree.error(f"{text!r} is no command: {error}") from None
-    if program not in ("scontrol", "sacctmgr"):
-        raise tree.error(f"{program!r} is neither scontrol nor sacctmgr")
-    rest = [word for word in words if not word.startswith("-")]
+    if program not in ("scontrol", "sacctmgr", "scancel"):
+        raise tree.error(f"{program!r} is neither scontrol nor sacctmgr nor scancel")
+    rest = ["cancel"] * (program == "scancel") + [word for word in words if not word.startswith("-")]
     if not rest:
         raise tree.error(f"{text!r} does not say what to do")
     stated = dict(word.split("=", 1) for word in rest[1:] if "=" in word)
@@ -601,6 +631,11 @@ def _unlike(jobs: tuple[Submission, ...]) -> tuple[Submission, ...]:
             raise InputError(f"{job.location}: job {job.id} is defined already at {locations[job.id]}")
         locations[job.id] = job.location
     return jobs
+
+
+def _varying(tree: _Tree) -> Varying:
+    fields = tree.fields("an item of noise", "job", "what", "reason")
+    return Varying(*(fields.need(name, _Tree.text) for name in ("job", "what", "reason")))
 
 
 def _rejection(tree: _Tree) -> Rejection:

@@ -31,6 +31,7 @@ accounting
 metrics engine slots snapshot
 runs fairness operator
 truth
+record
 api site
 emulator testing replay
 campaign resume

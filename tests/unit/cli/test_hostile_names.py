@@ -151,6 +151,7 @@ COMMANDS: list[list[str]] = [
     ["squeue", "site", "-u", EVIL, "-t", EVIL],
     ["replay", "dump.sacct", "--slurm-conf", "good.conf"],
     ["truth", "scenario.yaml"],
+    ["record", "scenario.yaml"],
     ["resume", "run"],
     ["walltime", "evaluate", f"a{EVIL[:-6]}.swf"],
     ["optimum", "solve", "bad.swf"],

@@ -1,0 +1,308 @@
+"""The daemons of one recording: started in a folder of their own, and ended whatever happens."""
+
+from __future__ import annotations
+
+import ctypes
+import getpass
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+
+from emulator.record.conf import DATABASE_USER, LOOPBACK, Site, Written, write_slurmdbd_conf
+from slurm_sim_plugins.errors import ConfigurationError, InputError
+
+MARK = "SLURM_SIM_RECORDING"
+"""A variable in the environment of every process of a recording; its value is the folder."""
+READY = 120.0
+"""Seconds of the cluster's clock in which all nodes must be idle."""
+PATIENCE = 60.0
+"""Seconds in which a daemon must end after SIGTERM."""
+_PARENT_DEATH = 1
+_PORTS = range(21000, 60000, 150)
+_MOST_OF_A_LOG = 400
+_USUAL = re.compile(r"mpi|MPI|state file|NOTE: Trying|backup state|registration")
+"""Errors of every start in an empty folder."""
+
+
+class Root:
+    """The file system in which Slurm is installed.
+
+    Args:
+        folder: of another system (changing into it needs root), or None for this one.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder
+
+    def outside(self, path: PurePosixPath) -> Path:
+        """A path inside, as this process sees it."""
+        return Path(path) if self.folder is None else self.folder / path.relative_to("/")
+
+    def enter(self, path: PurePosixPath, bound: bool = False) -> Callable[[], None] | None:
+        """What a child process does before it runs a command; None where there is nothing to do.
+
+        Args:
+            path: its working directory.
+            bound: whether it ends with this process.
+        """
+        if self.folder is None and not bound:
+            return None
+        root = None if self.folder is None else os.fspath(self.folder)
+        libc = ctypes.CDLL(None) if bound else None
+
+        def prepare() -> None:
+            if root is not None:
+                os.chroot(root)
+                os.chdir(path)
+            if libc is not None:
+                libc.prctl(_PARENT_DEATH, signal.SIGKILL)
+
+        return prepare
+
+    def find(self, program: str) -> PurePosixPath:
+        """Where a program is.
+
+        Raises:
+            ConfigurationError: it is not installed.
+        """
+        for folder in ("/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"):
+            if os.path.lexists(self.outside(PurePosixPath(folder, program))):
+                return PurePosixPath(folder, program)
+        raise ConfigurationError(
+            f"{program} is not installed{f' under {self.folder}' if self.folder else ''}: on Debian, "
+            f"apt-get install --no-install-recommends {PACKAGES.get(program, 'slurmctld slurmd slurm-client')}"
+        )
+
+    def version(self) -> str:
+        """Of the installed Slurm, such as ``22.05.8``.
+
+        Raises:
+            ConfigurationError: it is not installed.
+        """
+        controller = self.find("slurmctld")
+        asked = subprocess.run(  # noqa: S603 - Slurm's own program
+            [str(controller), "-V"], capture_output=True, text=True, preexec_fn=self.enter(PurePosixPath("/"))
+        )
+        return asked.stdout.split()[-1] if asked.stdout.split() else "0.0"
+
+
+PACKAGES = {"faketime": "faketime libfaketime", "slurmdbd": "slurmdbd", "mariadbd": "mariadb-server"}
+
+
+def short(version: str) -> tuple[int, int]:
+    """``22.05.8`` as (22, 5)."""
+    year, month, *_ = [int(part) for part in version.split(".")[:2]] + [0, 0]
+    return year, month
+
+
+class Cluster:
+    """Running daemons.
+
+    Args:
+        root: where Slurm is installed.
+        site: where they live.
+        written: their files.
+    """
+
+    def __init__(self, root: Root, site: Site, written: Written) -> None:
+        self._root = root
+        self._site = site
+        self._written = written
+        self._folder = root.outside(site.folder)
+        self._processes: list[subprocess.Popen[bytes]] = []
+        paths = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin"
+        own = {"SLURM_CONF": f"{site.folder}/slurm.conf", "TZ": "UTC", "PATH": paths, MARK: str(site.folder)}
+        kept = {name: value for name, value in os.environ.items() if name.startswith(("LD_", "FAKETIME", "LANG"))}
+        self.environment = {**kept, **own}
+
+    def run(self, argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """Run one of Slurm's commands, and wait for it."""
+        return subprocess.run(  # noqa: S603 - arguments are checked
+            list(argv),
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            cwd=self._folder if self._root.folder is None else None,
+            preexec_fn=self._root.enter(self._site.folder),
+        )
+
+    def start(self, accounting: Sequence[Sequence[str]], before: float) -> float:
+        """Start all daemons, and wait until all nodes are idle.
+
+        Args:
+            accounting: commands that make the accounts.
+            before: seconds before a whole minute at which the controller is started.
+
+        Returns:
+            When the controller was started, in seconds since 1970.
+
+        Raises:
+            InputError: a daemon ended, or nodes are not there in time.
+        """
+        for name in ("state", "log", "devices", *(f"spool/{node}" for node in self._written.nodes)):
+            (self._folder / name).mkdir(parents=True, exist_ok=True)
+        for name, text in self._written.files.items():
+            (self._folder / name).write_text(text, encoding="utf-8")
+        if self._written.accounts:
+            self._start_accounts(accounting)
+        conf = f"{self._site.folder}/slurm.conf"
+        time.sleep((-before - time.time()) % 60)
+        self._spawn("slurmctld", "-D", "-i", "-f", conf)
+        began = time.time()
+        for node in self._written.nodes:
+            self._spawn("slurmd", "-D", "-c", "-N", node, "-f", conf, log=f"slurmd.{node}")
+        self._await(self._all_idle, f"not all of {', '.join(self._written.nodes)} became idle")
+        return began
+
+    def stop(self) -> None:
+        """End all jobs and daemons."""
+        if self._processes and self._processes[-1].poll() is None:
+            for _ in range(10):
+                ids = self.run(["squeue", "-h", "-o", "%A"]).stdout.split()
+                if not ids:
+                    break
+                self.run(["scancel", "-f", "-s", "KILL", *sorted(set(ids))])
+                self.run(["scancel", *sorted(set(ids))])
+                time.sleep(0.5)
+        for process in reversed(self._processes):
+            end(process)
+        self._processes.clear()
+
+    def _spawn(self, program: str, *words: str, log: str = "") -> None:
+        # Slurm compares argv[0] with the program's name: it is run by that name, not by what it links to.
+        with (self._folder / "log" / f"{log or program}.out").open("wb") as out:
+            self._processes.append(
+                subprocess.Popen(  # noqa: S603 - Slurm's own program
+                    [str(self._root.find(program)), *words],
+                    env=self.environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=out,
+                    start_new_session=True,
+                    cwd=self._folder if self._root.folder is None else None,
+                    preexec_fn=self._root.enter(self._site.folder, bound=True),
+                )
+            )
+
+    def _await(self, ready: Callable[[], bool], failure: str) -> None:
+        until = time.time() + READY
+        while not ready():
+            for process in self._processes:
+                if process.poll() is not None:
+                    raise InputError(f"a daemon ended at once: {self._said()}")
+            if time.time() > until:
+                raise InputError(f"{failure} within {READY:g} s: {self._said()}")
+            time.sleep(0.3)
+
+    def _all_idle(self) -> bool:
+        lines = self.run(["sinfo", "-h", "-N", "-o", "%N %T"]).stdout.splitlines()
+        return {words[0] for line in lines if len(words := line.split()) > 1 and words[1] == "idle"} >= set(
+            self._written.nodes
+        )
+
+    def _said(self) -> str:
+        """The last errors in the daemons' logs."""
+        logs = sorted((self._folder / "log").iterdir())
+        lines = [line for log in logs for line in log.read_text(errors="replace").splitlines()]
+        told = [line for line in lines if ("error" in line or "fatal" in line) and not _USUAL.search(line)]
+        return "; ".join(told[-3:])[-_MOST_OF_A_LOG:] or "its log says nothing"
+
+    def _start_accounts(self, commands: Sequence[Sequence[str]]) -> None:
+        database = self._folder / "database"
+        port = self._site.port + len(self._written.nodes) + 2
+        shutil.copytree(empty_database(self._root, self._folder.parent), database)
+        inside = self._site.folder / "database"
+        server = ["--no-defaults", f"--datadir={inside}", f"--socket={inside}/socket", f"--port={port}"]
+        server += [f"--bind-address={LOOPBACK}", f"--user={self._site.user}", "--innodb-flush-log-at-trx-commit=0"]
+        self._spawn("mariadbd", *server)
+        client = ["mariadb", "--no-defaults", f"--socket={inside}/socket"]
+        self._await(lambda: not self.run([*client, "-e", "select 1"]).returncode, "the database did not start")
+        for host in ("localhost", LOOPBACK):
+            user = f"{DATABASE_USER}@'{host}'"
+            self.run([*client, "-e", f"create user {user}; grant all on *.* to {user}"])
+        text = write_slurmdbd_conf(self._site, len(self._written.nodes), port)
+        path = self._folder / "slurmdbd.conf"
+        path.touch(mode=0o600)
+        path.write_text(text, encoding="utf-8")
+        self._spawn("slurmdbd", "-D")
+        self._await(lambda: not self.run(["sacctmgr", "-n", "show", "cluster"]).returncode, "slurmdbd did not start")
+        for command in commands:
+            done = self.run(command)
+            if done.returncode and "Nothing new added" not in done.stdout + done.stderr:
+                raise InputError(f"{' '.join(command)}: {(done.stdout + done.stderr).strip()}")
+
+
+def empty_database(root: Root, beside: Path) -> Path:
+    """A folder with a new database, made once."""
+    folder = beside / "empty-database"
+    if not (folder / "mysql").is_dir():
+        folder.mkdir(exist_ok=True)
+        inside = folder if root.folder is None else PurePosixPath("/") / folder.relative_to(root.folder)
+        words = [
+            "mariadb-install-db",
+            "--no-defaults",
+            f"--datadir={inside}",
+            f"--user={getpass.getuser()}",
+            "--skip-test-db",
+        ]
+        subprocess.run(  # noqa: S603 - the database's own program
+            words, capture_output=True, check=True, preexec_fn=root.enter(PurePosixPath("/"))
+        )
+    return folder
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a process that this one started: politely, then at once."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def sweep(folder: PurePosixPath) -> int:
+    """End what is left of a recording: processes whose environment has its mark. Returns how many there were."""
+    mark = f"{MARK}={folder}".encode()
+    ended = 0
+    for place in Path("/proc").iterdir():
+        if place.name.isdecimal() and int(place.name) != os.getpid():
+            with suppress(OSError):
+                if mark in (place / "environ").read_bytes().split(b"\0"):
+                    os.kill(int(place.name), signal.SIGKILL)
+                    ended += 1
+    return ended
+
+
+def free_ports(count: int) -> int:
+    """The first of so many ports that are free beside each other on the loopback interface.
+
+    Raises:
+        ConfigurationError: there are none.
+    """
+    places = list(_PORTS)
+    begin = os.getpid() % len(places)
+    for first in places[begin:] + places[:begin]:
+        if all(_is_free(port) for port in range(first, first + count)):
+            return first
+    raise ConfigurationError(f"there are no {count} free ports beside each other")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+        return True

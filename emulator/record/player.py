@@ -1,0 +1,286 @@
+"""Plays a scenario on daemons, under their clock, and looks what they do.
+
+Run as ``python -m emulator.record``, with a task as JSON on standard input: under ``faketime`` this
+process, the daemons, and the jobs share one clock, which is faster than the machine's.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import re
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from emulator.record.checks import argv, renumbered_arguments, sbatch_arguments
+from emulator.record.conf import Site, write_conf
+from emulator.record.daemons import Cluster, Root, free_ports, short
+from emulator.record.sights import Timeline, jobs_of
+from emulator.workload.scenario import Action, Scenario, Submission, read_scenario
+from slurm_sim_plugins.errors import SlurmSimError
+
+LOOK = 0.25
+"""Seconds between two looks."""
+LATE = 1.0
+"""A look that comes later than this says that the machine is busy with something else."""
+MINUTE = 60.0
+BEFORE = 25.0
+"""Seconds before a whole minute at which the controller is started; recordings start with a whole minute. So all
+repeats have the same phases of sweeps (30 s of uptime), of backfill's cycles, and of its plan (whole minutes)."""
+SWEEP = 30.0
+QUIET = 40.0
+"""After so many seconds without news, with nothing that runs or is to come, a recording ends."""
+HELD = 150.0
+"""The same where a job waits for a time: a requeued one is held for 121 s."""
+WORK = (
+    "use Time::HiRes qw(time sleep); my ($left, $code) = @ARGV; my $last = time;"
+    "while ($left > 0) { sleep($left < .5 ? $left : .5); my $now = time; my $step = $now - $last; $last = $now;"
+    "$left -= $step > 1.5 ? .25 : $step } exit $code"
+)
+"""Works for so many seconds, those not counted in which it is stopped (a sleep goes on meanwhile)."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be played.
+
+    Attributes:
+        scenario: the file.
+        folder: of the daemons, as they see it.
+        root: of the system in which Slurm is installed; empty for this one.
+        speed: how many seconds pass in one.
+        until: seconds after which the recording ends.
+    """
+
+    scenario: str
+    folder: str
+    root: str
+    speed: float
+    until: float
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of playing once.
+
+    Attributes:
+        version: of Slurm.
+        uptime: seconds for which the controller had run when the recording started.
+        second: the part of a second that had passed then.
+        end: the last second that was looked at.
+        jobs: rows of the submissions that were accepted, as in a scenario.
+        rejected: rows of those that were refused.
+        actions: (second, command, what it said).
+        timeline: (second, fields) by key.
+        late: the share of looks that came late.
+    """
+
+    version: str
+    uptime: float
+    second: float
+    end: float
+    jobs: list[dict[str, Any]]
+    rejected: list[dict[str, Any]]
+    actions: list[tuple[float, str, str]]
+    timeline: Mapping[str, list[tuple[float, dict[str, str]]]]
+    late: float
+
+
+def script(job: Submission, *, stops: bool) -> str:
+    """The script of a job; of the scenario only numbers come into it.
+
+    Args:
+        job: the submission.
+        stops: whether jobs may be suspended.
+    """
+    seconds, code = int(job.run or 0), int(job.exit_code or 0)
+    if job.ignores_term:
+        return f"trap '' TERM; sleep {seconds} & wait; wait; wait; exit {code}"
+    if stops:
+        return f"exec perl -e '{WORK}' {seconds} {code}"
+    return f"exec sleep {seconds}" if not code else f"sleep {seconds}; exit {code}"
+
+
+def may_suspend(scenario: Scenario) -> bool:
+    """Whether jobs of a scenario may be suspended."""
+    commands = [action.command.verb for action in scenario.actions or ()]
+    text = scenario.slurm_conf.lower() + " ".join(one.text.lower() for one in scenario.accounting or ())
+    return "suspend" in commands or "suspend" in text or "gang" in text
+
+
+def grain(slurm_conf: str) -> float:
+    """Seconds of which backfill's plan has whole multiples, at least a minute."""
+    stated = re.search(r"(?i)\bbf_resolution=([0-9]+)", slurm_conf)
+    return max(MINUTE, float(stated[1]) if stated else 0.0)
+
+
+class Player:
+    """One run of a scenario on running daemons.
+
+    Args:
+        scenario: what is to be played.
+        cluster: the daemons.
+        began: when the controller was started.
+    """
+
+    def __init__(self, scenario: Scenario, cluster: Cluster, began: float) -> None:
+        self.jobs: list[dict[str, Any]] = []
+        self.rejected: list[dict[str, Any]] = []
+        self.actions: list[tuple[float, str, str]] = []
+        self._scenario = scenario
+        self._cluster = cluster
+        self._stops = may_suspend(scenario)
+        self._ids: dict[int, int] = {}
+        self._arrays: dict[int, str] = {}
+        self._looks = self._late = 0
+        time.sleep(-time.time() % grain(scenario.slurm_conf))
+        self.zero = time.time()
+        self.timeline = Timeline(self.zero)
+
+    def now(self) -> float:
+        """Seconds from the start."""
+        return time.time() - self.zero
+
+    @property
+    def late(self) -> float:
+        """The share of looks that came late."""
+        return self._late / max(self._looks, 1)
+
+    def play(self, until: float) -> float:
+        """Do all that is to be done, look until nothing happens any more, and return the last second."""
+        todo = sorted(self._todo(), key=lambda one: one[0])
+        news, at = 0.0, 0.0
+        while at < until:
+            while todo and todo[0][0] <= self.now():
+                self._do(todo.pop(0)[1])
+                news = self.now()
+            at = self.now()
+            seen = jobs_of(self._cluster.run(["scontrol", "-o", "-d", "show", "job"]).stdout, self._arrays)
+            if self.timeline.look(at, seen):
+                news = at
+            if not todo and at - news > _patience(seen):
+                break
+            coming = min(at + LOOK, todo[0][0]) if todo else at + LOOK
+            time.sleep(max(coming - self.now(), 0.0))
+            self._looks += 1
+            self._late += self.now() - at > LATE
+        return at
+
+    def _todo(self) -> Iterator[tuple[float, Submission | Action]]:
+        yield from ((job.submit, job) for job in self._scenario.submissions if not job.made)
+        yield from ((action.at, action) for action in self._scenario.actions or ())
+
+    def _do(self, what: Submission | Action) -> None:
+        if isinstance(what, Submission):
+            self._submit(what)
+            return
+        words = argv(what.command.text, self._ids)
+        at = round(self.now(), 1)
+        done = self._cluster.run(words)
+        self.actions.append((at, " ".join(_quoted(word) for word in words), (done.stdout + done.stderr).strip()))
+
+    def _submit(self, job: Submission) -> None:
+        words = ["sbatch", "--parsable", "--output=/dev/null", f"--chdir={self._cluster.environment['HOME']}"]
+        words += [f"--uid={job.user}"] if job.user and job.user != getpass.getuser() else []
+        words += [*sbatch_arguments(job, self._ids), "--wrap", script(job, stops=self._stops)]
+        done = self._cluster.run(words)
+        at = round(self.now(), 2)
+        if done.returncode:
+            arguments = sbatch_arguments(job, self._ids)[1:]
+            row = {"name": job.name, "at": at, "sbatch": arguments, "error": done.stderr.strip()}
+            self.rejected.append(row | ({"user": job.user} if job.user else {}))
+            return
+        number = int(done.stdout.strip().partition(";")[0])
+        self._ids[job.id] = number
+        if job.options.array is not None:
+            self._arrays[number] = job.name
+        self.jobs.append(_row(job, number, at, renumbered_arguments(job, self._ids)))
+
+
+def _row(job: Submission, number: int, at: float, arguments: Sequence[str]) -> dict[str, Any]:
+    stated = {
+        "user": job.user or None,
+        "exit_code": job.exit_code,
+        "ignores_term": job.ignores_term,
+        "nodes": job.nodes,
+        "partition": job.partition or None,
+        "time_limit": job.time_limit,
+        "priority_requested": job.priority_requested,
+    }
+    row = {"name": job.name, "id": number, "submit": at, "run": job.run}
+    row |= {name: value for name, value in stated.items() if value is not None}
+    return row | ({"sbatch": list(arguments)} if arguments else {})
+
+
+def _patience(seen: Mapping[str, Mapping[str, str]]) -> float:
+    """For how long nothing must have happened before a recording ends."""
+    states = [row.get("JobState") for row in seen.values()]
+    if any(state in ("RUNNING", "COMPLETING", "SUSPENDED", "CONFIGURING", "SIGNALING") for state in states):
+        return float("inf")
+    waits = {row.get("Reason", "") for row in seen.values() if row.get("JobState") == "PENDING"}
+    if not waits:
+        return 2.0
+    return HELD if waits & {"BeginTime", "Reservation", "None"} else QUIET
+
+
+def _quoted(word: str) -> str:
+    return f"'{word}'" if " " in word else word
+
+
+def play(task: Task) -> Played:
+    """Start daemons, play a scenario once, end them.
+
+    Raises:
+        SlurmSimError: it cannot be played.
+    """
+    scenario = read_scenario(task.scenario)
+    root = Root(Path(task.root) if task.root else None)
+    version = root.version()
+    folder = PurePosixPath(task.folder)
+    site = Site(folder, 0, getpass.getuser(), socket.gethostname().partition(".")[0], short(version))
+    nodes = write_conf(scenario.slurm_conf, scenario.gres_conf, site).nodes
+    site = replace(site, port=free_ports(len(nodes) + 3))
+    written = write_conf(scenario.slurm_conf, scenario.gres_conf, site)
+    cluster = Cluster(root, site, written)
+    cluster.environment["HOME"] = "/"
+    try:
+        began = cluster.start([argv(command.text, {}) for command in scenario.accounting or ()], BEFORE)
+        player = Player(scenario, cluster, began)
+        end = player.play(task.until)
+        return Played(
+            version=version,
+            uptime=round(player.zero - began, 1),
+            second=round(player.zero % 1, 2),
+            end=round(end, 1),
+            jobs=player.jobs,
+            rejected=player.rejected,
+            actions=player.actions,
+            timeline=player.timeline.rows,
+            late=player.late,
+        )
+    finally:
+        cluster.stop()
+
+
+def _interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def main() -> int:
+    """Play the task on standard input; what came of it is printed as JSON."""
+    signal.signal(signal.SIGTERM, _interrupted)
+    task = Task(**json.load(sys.stdin))
+    try:
+        told = asdict(play(task))
+    except SlurmSimError as error:
+        told = {"error": str(error)}
+    except KeyboardInterrupt:
+        return 1
+    json.dump(told, sys.stdout)
+    return 0

@@ -1,0 +1,206 @@
+"""The door: a scenario, an installed Slurm, and the recording that comes of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from emulator.files import read_input
+from emulator.record.checks import checked, users
+from emulator.record.daemons import MARK, PACKAGES, Root, sweep
+from emulator.record.player import BEFORE, LATE, SWEEP, Task
+from emulator.record.repeats import merge
+from emulator.workload.scenario import LARGEST_FILE, LONGEST, Scenario, read_scenario
+from slurm_sim_plugins.errors import ConfigurationError, InputError
+
+BUSY = 0.02
+"""A recording is refused if more than this share of its looks came late."""
+HOUR = 3600.0
+ACCOUNTS_TAKE = 120.0
+IMPORTS_TAKE = 1.5
+"""Seconds of the machine's clock in which a process that plays is there."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a scenario is recorded.
+
+    Attributes:
+        repeats: how often it is played.
+        speed: how many seconds pass in one; None for 6 where ``faketime`` is installed, else 1.
+        root: of another system (a chroot) in which Slurm is installed, or None for this one.
+        until: seconds after which a recording ends at the latest.
+        any_load: whether a recording from a busy machine is taken.
+    """
+
+    repeats: int = 3
+    speed: float | None = None
+    root: Path | None = None
+    until: float = 3600.0
+    any_load: bool = False
+
+
+def record(path: Path, options: Options, told: Callable[[str], None]) -> dict[str, Any]:
+    """Play a scenario on an installed Slurm.
+
+    Args:
+        path: of the scenario.
+        options: how it is recorded.
+        told: is given a line about each repeat.
+
+    Returns:
+        The recording, as it stands in a file.
+
+    Raises:
+        ConfigurationError: Slurm is not installed, or cannot be run so.
+        InputError: the scenario cannot be played, or the machine was busy.
+    """
+    import yaml
+
+    scenario = read_scenario(path)
+    checked(scenario)
+    root = Root(options.root)
+    speed = _speed(options.speed, root)
+    _may_run(scenario, root)
+    source = yaml.safe_load(read_input(path, LARGEST_FILE, "no scenario is"))
+    base = root.outside(PurePosixPath("/tmp"))  # noqa: S108 - a private folder is made in it
+    with tempfile.TemporaryDirectory(prefix="slurm-sim-record-", dir=base) as private:
+        folder = Path(private)
+        folder.chmod(0o755)  # Jobs of other users start here.
+        accounts = _accounts(scenario)
+        documents, repeats = [], []
+        for number in range(1, options.repeats + 1):
+            played = _played(path.resolve(), folder / f"repeat-{number}", root, speed, options.until, accounts=accounts)
+            late = played["late"]
+            told(f"{path}: repeat {number}: {played['end']:g} s, {late:.1%} of the looks more than {LATE:g} s late")
+            if late > BUSY and not options.any_load:
+                raise InputError(
+                    f"{path}: the machine was busy: {late:.0%} of the looks at Slurm came more than {LATE:g} s late; "
+                    "wait until it is idle, take a lower --speed, or record with --any-load"
+                )
+            documents.append(document(source, played, speed))
+            (folder / f"{number}.yaml").write_text(dump(documents[-1]), encoding="utf-8")
+            repeats.append(read_scenario(folder / f"{number}.yaml"))
+    best, noise = merge(repeats)
+    kept = documents[best]
+    kept["repeats"] = options.repeats
+    if noise:
+        kept["noise"] = noise
+    return kept
+
+
+def document(source: Mapping[str, Any], played: Mapping[str, Any], speed: float) -> dict[str, Any]:
+    """A recording as it stands in a file.
+
+    Args:
+        source: the scenario as it stands in its file.
+        played: fields of :class:`emulator.record.player.Played`.
+        speed: how many seconds passed in one.
+    """
+    kept = ("scenario", "note", "slurm_conf", "gres_conf", "sacctmgr")
+    made: dict[str, Any] = {name: source[name] for name in kept if source.get(name) is not None}
+    made |= {"slurm_version": played["version"], "speed": speed}
+    made |= {"uptime": played["uptime"], "second": played["second"]}
+    made["sweep_phase"] = round(-played["uptime"] % SWEEP, 1)
+    made["jobs"] = played["jobs"]
+    made |= {"actions": [list(action) for action in played["actions"]]} if played["actions"] else {}
+    made |= {"rejected": played["rejected"]} if played["rejected"] else {}
+    made["timeline"] = {key: [list(seen) for seen in rows] for key, rows in played["timeline"].items()}
+    return made
+
+
+def dump(recording: Mapping[str, Any]) -> str:
+    """A recording as YAML."""
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    def text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
+        style = "|" if "\n" in value else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+    Dumper.add_representer(str, text)
+    return yaml.dump(dict(recording), Dumper=Dumper, sort_keys=False, default_flow_style=None, width=160)
+
+
+def _speed(wanted: float | None, root: Root) -> float:
+    if wanted == 1 or (wanted is None and shutil.which("faketime") is None):
+        return 1.0
+    if shutil.which("faketime") is None:
+        raise ConfigurationError(f"--speed {wanted:g} needs faketime: apt-get install {PACKAGES['faketime']}")
+    if root.folder is not None:
+        root.find("faketime")
+    return wanted or 6.0
+
+
+def _accounts(scenario: Scenario) -> bool:
+    return "slurmdbd" in scenario.slurm_conf.lower()
+
+
+def _may_run(scenario: Scenario, root: Root) -> None:
+    """See that daemons can do what the scenario wants on this machine."""
+    for program in ("slurmctld", "slurmd", "sbatch", "scontrol"):
+        root.find(program)
+    if _accounts(scenario):
+        root.find("slurmdbd")
+        root.find("mariadbd")
+    if os.geteuid() and (users(scenario) or root.folder is not None):
+        raise ConfigurationError("jobs of several users, and --slurm-root, need root: run it with sudo")
+    import pwd
+
+    for user in users(scenario):
+        try:
+            pwd.getpwnam(user)
+        except KeyError:
+            raise InputError(
+                f"{scenario.source}: there is no user {user!r} on this machine; take one of those in /etc/passwd"
+            ) from None
+
+
+def _played(path: Path, folder: Path, root: Root, speed: float, until: float, *, accounts: bool) -> dict[str, Any]:
+    """Play once, in a process of its own that has the daemons' clock; whatever happens, nothing is left."""
+    folder.mkdir()
+    inside = PurePosixPath(folder) if root.folder is None else "/" / PurePosixPath(folder).relative_to(root.folder)
+    # The clock is set so that the daemons are there shortly before a whole hour.
+    needed = BEFORE + (ACCOUNTS_TAKE if accounts else 0.0) + IMPORTS_TAKE * speed
+    offset = (-needed - time.time()) % HOUR
+    task = Task(str(path), str(inside), str(root.folder or ""), speed, min(until, LONGEST))
+    words = [] if speed == 1 else ["faketime", "-m", "-f", f"+{offset:.0f} x{speed:g}"]
+    player = subprocess.Popen(  # noqa: S603 - this program itself
+        [*words, sys.executable, "-m", "emulator.record"],
+        env={**os.environ, MARK: str(inside), "TZ": "UTC"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        answer, error = player.communicate(json.dumps(asdict(task)))
+    finally:
+        if player.poll() is None:
+            os.killpg(player.pid, signal.SIGTERM)
+            try:
+                player.wait(20)
+            except subprocess.TimeoutExpired:
+                os.killpg(player.pid, signal.SIGKILL)
+                player.wait()
+        sweep(inside)
+    if player.returncode or not answer:
+        raise InputError(f"{path}: could not be played: {error.strip().splitlines()[-1:] or player.returncode}")
+    played: dict[str, Any] = json.loads(answer)
+    if "error" in played:
+        raise InputError(f"{path}: could not be played: {played['error']}")
+    return played

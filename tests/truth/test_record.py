@@ -1,0 +1,52 @@
+"""A tiny scenario recorded on the Slurm that is installed here, and compared."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from emulator.cli import slurm_sim
+from emulator.workload.scenario import read_scenario
+
+pytest.importorskip("yaml")
+needs_slurm = pytest.mark.skipif(
+    not all(shutil.which(name) for name in ("slurmctld", "slurmd", "sbatch", "faketime")) or os.geteuid() != 0,
+    reason="needs slurmctld, slurmd, slurm-client and faketime, and root",
+)
+SCENARIO = """\
+scenario: tiny
+note: two jobs for one node
+slurm_conf: |
+  PriorityType=priority/basic
+  SelectType=select/cons_tres
+  SelectTypeParameters=CR_Core
+  NodeName=n1 CPUs=2 Boards=1 SocketsPerBoard=1 CoresPerSocket=2 ThreadsPerCore=1 RealMemory=1000
+  PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+jobs:
+- {name: A, id: 1, submit: 0, run: 8, sbatch: [-n2, -t1]}
+- {name: B, id: 2, submit: 5, run: 4, sbatch: [-n1, -t1]}
+"""
+
+
+@needs_slurm
+@pytest.mark.truth
+def test_a_scenario_is_recorded_and_compared(tmp_path):
+    path, out = tmp_path / "tiny.yaml", tmp_path / "out.yaml"
+    path.write_text(SCENARIO)
+    before = set(Path("/tmp").glob("slurm-sim-record-*"))
+    words = ["record", str(path), "-o", str(out), "--repeat", "1", "--speed", "10", "--any-load"]
+    done = CliRunner().invoke(slurm_sim, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert set(Path("/tmp").glob("slurm-sim-record-*")) == before
+    scenario = read_scenario(out)
+    assert scenario.slurm_version
+    seen = scenario.recorded.timeline["2"]
+    assert [one.fields["JobState"] for one in seen if "JobState" in one.fields][-1] == "COMPLETED"
+    assert any(one.fields.get("Alloc") == "n1:cpu0" for one in seen)
+    start = {
+        job: next(one.at for one in rows if one.fields.get("JobState") == "RUNNING")
+        for job, rows in scenario.recorded.timeline.items()
+    }
+    assert start["2"] - start["1"] >= 8
