@@ -83,12 +83,13 @@ class Watched:
                 self.promises.append((job, partition, time, self.controller.starts.not_reserved(job, time)))
             return carry_out(decision)
 
-        def looking(submitted: Sequence[Job] | None = None) -> None:
+        def looking(submitted: Sequence[Job] | None = None, full: bool = False) -> bool:
             self.promises.clear()
-            run(submitted)
+            whole = run(submitted, full)
             self.look_at_promises()
             if self.urgent:
                 self.look_at_realtime_jobs()
+            return whole
 
         scheduler._carry_out, scheduler.run = noting, looking  # type: ignore[method-assign]
 
