@@ -7,8 +7,8 @@ from operator import itemgetter
 
 import numpy as np
 
-from emulator.accounting.notes import Notes
 from emulator.accounting.records import JOB_COLUMNS, RUN_COLUMNS, Columns, Records
+from emulator.accounting.row_buffer import RowBuffer
 from emulator.config.slurm.hostlist import compress
 from emulator.engine.controller import Controller
 from emulator.state.job import Job
@@ -239,7 +239,7 @@ def _listed(numbers: Iterable[int]) -> str:
 def _columns(rows: Iterator[Row], names: Sequence[str], numbers: Sequence[str]) -> Columns:
     """Columns of rows, which are made one after the other: all at once would need gigabytes for a log of years."""
     kinds = {name: "flag" if name in _FLAGS else "text" if name in _TEXTS else "value" for name in names}
-    notes = Notes(kinds | {name: "number" for name in numbers if name in kinds})
+    notes = RowBuffer(kinds | {name: "number" for name in numbers if name in kinds})
     for row in rows:
         notes.add(*[row[name] for name in names])
     return notes.columns()

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from emulator.accounting.node_notes import NodeNotes
-from emulator.accounting.notes import Notes
 from emulator.accounting.records import Columns
+from emulator.accounting.row_buffer import RowBuffer
 from emulator.engine.controller import Controller
 from emulator.limits.shares import ChangedShares
 from emulator.state.job import Job
@@ -72,9 +72,9 @@ class Journal:
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
-        self._waits = Notes(_kinds(WAIT_COLUMNS))
-        self._factors = Notes(_kinds(FACTOR_COLUMNS))
-        self._shares = Notes(_kinds(SHARE_COLUMNS))
+        self._waits = RowBuffer(_kinds(WAIT_COLUMNS))
+        self._factors = RowBuffer(_kinds(FACTOR_COLUMNS))
+        self._shares = RowBuffer(_kinds(SHARE_COLUMNS))
         self._last: dict[int, Seen] = {}
         self._priced: dict[int, dict[str, tuple[Priority, list[float], str, int]]] = {}
         accounting = controller.cluster.accounting

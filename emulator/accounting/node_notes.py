@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from emulator.accounting.notes import Notes
 from emulator.accounting.records import Columns
+from emulator.accounting.row_buffer import RowBuffer
 from emulator.engine.controller import Controller
 from slurm_sim_plugins.nodes import Ints
 
@@ -25,7 +25,7 @@ class NodeNotes:
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
-        self._notes = Notes({"time": "value", "state": "text", "nodes": "text"})
+        self._notes = RowBuffer({"time": "value", "state": "text", "nodes": "text"})
         self._last: dict[str, bytes] = {}
 
     def __call__(self) -> None:
@@ -48,8 +48,8 @@ class NodeNotes:
                     nodes |= one.nodes
             if reservations or state in self._last:
                 yield state, np.flatnonzero(nodes)
-        for state in ("DOWN", "DRAIN", "UP") if cluster.told else ():
-            said = [node for node, word in cluster.told.items() if word == state]
+        for state in ("DOWN", "DRAIN", "UP") if cluster.admin_states else ():
+            said = [node for node, word in cluster.admin_states.items() if word == state]
             yield state, np.array(sorted(said), dtype=np.int64)
 
     def columns(self) -> Columns:

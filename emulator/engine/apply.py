@@ -13,7 +13,7 @@ from heapq import heappush
 from typing import Any
 
 from emulator.accounting.headwatch import HeadWatch
-from emulator.accounting.witness import Witness
+from emulator.accounting.notifier import Notifier
 from emulator.execution.handover import Handover
 from emulator.execution.overdue import Overdue
 from emulator.execution.progress import Progress
@@ -42,7 +42,7 @@ class Apply:
         progress: how long a run lasts.
         overdue: what a run that outlives its planned end is planned with.
         heap: the event heap.
-        witness: hears of every change; None if nothing listens.
+        notifier: hears of every change; None if nothing listens.
 
     Attributes:
         now: the current instant in microseconds; ``cluster_state.now`` is the same in seconds.
@@ -67,7 +67,7 @@ class Apply:
         progress: Progress,
         overdue: Overdue,
         heap: list[Event],
-        witness: Witness | None,
+        notifier: Notifier | None,
     ) -> None:
         self.now = 0
         self.free = cluster_state.total
@@ -86,11 +86,11 @@ class Apply:
         self._handover = Handover()
         self._plans: dict[int, tuple[float, float, float]] = {}
         self._heap = heap
-        self._witness = witness
-        self._submit_witness = witness.of_submissions if witness is not None else None
-        self._start_witness = witness.of_starts if witness is not None else None
-        self._end_witness = witness.of_ends if witness is not None else None
-        self._learnt = witness.of_run_times if witness is not None else None
+        self._notifier = notifier
+        self._submit_notifier = notifier.of_submissions if notifier is not None else None
+        self._start_notifier = notifier.of_starts if notifier is not None else None
+        self._end_notifier = notifier.of_ends if notifier is not None else None
+        self._learnt = notifier.of_run_times if notifier is not None else None
         self._queue = JobQueue(cluster_state)
         self._sequence = 0
         self._livelock = Livelock()
@@ -101,8 +101,8 @@ class Apply:
     def reject(self, job: Job, reason: str) -> None:
         """A submission is not taken in."""
         self.state[job.index] = REJECTED
-        if self._witness is not None:
-            self._witness.rejected(self.now, job, reason)
+        if self._notifier is not None:
+            self._notifier.rejected(self.now, job, reason)
 
     def limit(self, job: Job, seconds: float) -> None:
         """A submission goes in with another limit than the workload's."""
@@ -145,8 +145,8 @@ class Apply:
         self._cluster_state._arrived.append(job)
         if job.processors <= self.free:
             self.hopeful = True
-        if self._submit_witness is not None:
-            self._submit_witness.submitted(self.now, job)
+        if self._submit_notifier is not None:
+            self._submit_notifier.submitted(self.now, job)
 
     def reorder(self) -> None:
         """The waiting jobs' priorities were set: the queue takes their order."""
@@ -168,11 +168,11 @@ class Apply:
             _set(job, "backfilled", True)
         elif table.blocked[index] and table.could_start[index] == NEVER:
             table.could_start[index] = self.now
-        if self._start_witness is not None:
-            self._start_witness.started(self.now, Run._make(run), not was_head, reason, *told)
+        if self._start_notifier is not None:
+            self._start_notifier.started(self.now, Run._make(run), not was_head, reason, *told)
 
     def _occupy(self, job: Job, where: Any) -> tuple[Any, ...]:
-        """A run begins. Its entry, and what witnesses are told of where it is."""
+        """A run begins. Its entry, and what the event log is told of where it is."""
         delay = 0
         if self._handover.pending:
             delay = self._handover.take(job.index, job.processors, self.free - job.processors, self.now)
@@ -202,8 +202,8 @@ class Apply:
         entry = self._leave(index)
         self.state[index] = COMPLETED if kind == FINISH else TIMEOUT
         self._table.end[index] = self.now
-        if self._end_witness is not None:
-            self._end_witness.ended(self.now, entry[4], Run._make(entry), "COMPLETED" if kind == FINISH else "TIMEOUT")
+        if self._end_notifier is not None:
+            self._end_notifier.ended(self.now, entry[4], Run._make(entry), "COMPLETED" if kind == FINISH else "TIMEOUT")
         if self._learnt is not None:
             self._learnt(self.now, entry[4], self._progress.useful[index] / MICROSECONDS)
 
@@ -234,8 +234,8 @@ class Apply:
         else:
             self.state[index] = PENDING
             self._queue.add(job)
-        if self._witness is not None:
-            self._witness.requeued(self.now, run, preemptor, reason)
+        if self._notifier is not None:
+            self._notifier.requeued(self.now, run, preemptor, reason)
         if self._livelock.sent_back(index, left):
             self._expect_progress(job)
 
@@ -257,8 +257,8 @@ class Apply:
         self.state[index] = PENDING
         self.changed = True
         self._queue.add(job)
-        if self._witness is not None:
-            self._witness.returned(self.now, job)
+        if self._notifier is not None:
+            self._notifier.returned(self.now, job)
 
     def withdraw(self, job: Job) -> None:
         """A waiting job is taken out of the queue for good."""
@@ -276,13 +276,13 @@ class Apply:
             self._table.first_reserved[job.index] = time
         if last != last or self._cluster_state.now <= last:
             reserved[job.index] = time
-        if self._witness is not None:
-            self._witness.reserved(self.now, job, time, reason)
+        if self._notifier is not None:
+            self._notifier.reserved(self.now, job, time, reason)
 
     def passed(self) -> None:
         """A pass is over."""
-        if self._witness is not None:
-            self._witness.passed(self.now, self._cluster_state)
+        if self._notifier is not None:
+            self._notifier.passed(self.now, self._cluster_state)
 
     def wake(self, time: float) -> None:
         """Ask for a pass at ``time`` (seconds)."""

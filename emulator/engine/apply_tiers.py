@@ -79,8 +79,8 @@ class TieredApply(Apply):
         self._sit(stay, "swap" if where == old.where else "migration", planned)
         self.changed = True
         assert seat.stay is old, "the run was somewhere else"
-        if self._witness is not None:
-            self._witness.moved(now, job, (decision.tier, where), decision.reason)
+        if self._notifier is not None:
+            self._notifier.moved(now, job, (decision.tier, where), decision.reason)
 
     def run_of(self, job: Job) -> Run:
         """The run of a job that runs."""
@@ -119,8 +119,8 @@ class TieredApply(Apply):
         self._void(index, seat.entry, sequence)
         if seat.end is not None:
             heappush(self._heap, (seat.end, self._progress.ends_by[index], sequence, index))
-        if self._witness is not None:
-            self._witness.rated(now, stay.job, rate)
+        if self._notifier is not None:
+            self._notifier.rated(now, stay.job, rate)
 
     def _stay(self, job: Job, tier: str, where: Processors, start: float, stalled: int) -> Stay:
         """A stay that begins now, without progress before an instant."""

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from emulator.accounting.eventlog import EventLog
-from emulator.accounting.witness import Witness
+from emulator.accounting.notifier import Notifier
 from emulator.config.options import Config
 from emulator.engine.apply import Apply
 from emulator.engine.loop import NO_MORE, Loop, Progress
@@ -62,9 +62,9 @@ class Simulation:
         check_hooks(selection, selection.infos, kind, "ideal")
         heap: list[Event] = []
         execution = Execution(self.table, config.preemption, kill_at_limit=config.kill_at_limit)
-        witness = Witness(log, self._hooks) if Witness.needed(log, self._hooks) else None
+        notifier = Notifier(log, self._hooks) if Notifier.needed(log, self._hooks) else None
         self._validate = Validator(self._hooks, self._cluster_state, self.table)
-        parts = (self._cluster_state, self.table, execution, OVERDUE[config.expired], heap, witness)
+        parts = (self._cluster_state, self.table, execution, OVERDUE[config.expired], heap, notifier)
         apply = Apply(*parts)
         make_pass = SchedulingPass
         self._stays: list[PastStay] | None = None

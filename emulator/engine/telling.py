@@ -1,11 +1,11 @@
-"""What happens on a cluster with nodes, told to plugins and to the witness."""
+"""What happens on a cluster with nodes, told to plugins and to the notifier."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from emulator.accounting.eventlog import EventLog
-from emulator.accounting.witness import Witness
+from emulator.accounting.notifier import Notifier
 from emulator.config.slurm.hostlist import compress
 from emulator.scheduling.policies import Policies
 from emulator.state.cluster import Cluster
@@ -35,12 +35,12 @@ class Report(Scratch):
 
 
 class Telling:
-    """Keeps what plugins see up to date, and tells the witness, and a caller that waits for the run.
+    """Keeps what plugins see up to date, and tells the notifier, and a caller that waits for the run.
 
     Args:
         cluster: the cluster state.
         policies: jobs as plugins see them.
-        witness: None if neither an event log is written nor anybody observes.
+        notifier: None if neither an event log is written nor anything observes.
         report: is called from time to time with how many jobs are over.
         plans: whether planned starts are told; they are looked for after each pass.
     """
@@ -49,35 +49,35 @@ class Telling:
         self,
         cluster: Cluster,
         policies: Policies,
-        witness: Witness | None,
+        notifier: Notifier | None,
         report: Callable[[int], None] | None = None,
         plans: bool = False,
     ) -> None:
         self._cluster = cluster
         self._policies = policies
-        self._witness = witness
+        self._notifier = notifier
         self._report = Report(report)
         self._view = View(policies.cluster_state)
         self._over = 0
         self._preemptors: dict[int, Job] = {}
-        self._planned: dict[int, float] | None = {} if plans and witness is not None else None
+        self._planned: dict[int, float] | None = {} if plans and notifier is not None else None
 
     def rejected(self, request: JobRequest, words: str) -> None:
         """A submission was refused."""
-        if self._witness is not None:
-            self._witness.rejected(self._now, request, words)
+        if self._notifier is not None:
+            self._notifier.rejected(self._now, request, words)
         self._one_less()
 
     def arrived(self, job: Job) -> None:
         """A job waits, for the first time or again."""
         self._policies.cluster_state.moved()
-        if self._witness is not None and not job.runs:
-            self._witness.submitted(self._now, self._policies.seen_as(job))
+        if self._notifier is not None and not job.runs:
+            self._notifier.submitted(self._now, self._policies.seen_as(job))
 
     def left(self, job: Job, state: State) -> None:
         """A job is given up while it waits."""
-        if self._witness is not None:
-            self._witness.ended(self._now, self._policies.seen_as(job), None, state.value)
+        if self._notifier is not None:
+            self._notifier.ended(self._now, self._policies.seen_as(job), None, state.value)
         self._policies.over(job)
         self._one_less()
 
@@ -86,46 +86,46 @@ class Telling:
         assert job.run is not None
         allocation, machine = job.run.allocation, self._cluster.machine
         self._policies.cluster_state.begun(job, machine.cpus_of(allocation))
-        if self._witness is not None and self._witness.of_starts is not None:
+        if self._notifier is not None and self._notifier.of_starts is not None:
             nodes = job.run.partition, compress([machine.names[node] for node in allocation.nodes])
-            self._witness.started(self._now, self._run(job), job.run.backfilled, reason, nodes=nodes)
+            self._notifier.started(self._now, self._run(job), job.run.backfilled, reason, nodes=nodes)
 
     def preempted(self, job: Job, preemptor: Job, mode: str) -> None:
         """A run has to give way."""
-        if self._witness is not None:
+        if self._notifier is not None:
             self._preemptors[job.id] = preemptor
-            self._witness.preempted(self._now, job, preemptor, mode)
+            self._notifier.preempted(self._now, job, preemptor, mode)
 
     def suspended(self, job: Job, cause: str) -> None:
         """A run stands still; between time slices it keeps its CPUs, otherwise it gives them up."""
         if cause != TIME_SLICE:
             self._policies.cluster_state.suspended(job)
-        if self._witness is not None:
-            self._witness.suspended(self._now, self._run(job), cause)
+        if self._notifier is not None:
+            self._notifier.suspended(self._now, self._run(job), cause)
 
     def resumed(self, job: Job, cause: str) -> None:
         """A run goes on."""
         if cause != TIME_SLICE:
             self._policies.cluster_state.resumed(job)
-        if self._witness is not None:
+        if self._notifier is not None:
             self._preemptors.pop(job.id, None)
-            self._witness.resumed(self._now, self._run(job), cause)
+            self._notifier.resumed(self._now, self._run(job), cause)
 
     def stopped(self, job: Job, outcome: State, worked: float | None) -> None:
         """The run of a job, its last one so far, has left its nodes; ``worked`` is None if the job is requeued."""
-        witness = self._witness
-        seen = self._run(job) if witness is not None else None
+        notifier = self._notifier
+        seen = self._run(job) if notifier is not None else None
         self._policies.cluster_state.over(job)
-        if witness is not None and seen is not None:
+        if notifier is not None and seen is not None:
             preemptor = self._preemptors.pop(job.id, None)
             if worked is None:
                 reason = "" if preemptor is not None else UNASKED.get(outcome, "operator")
-                witness.requeued(self._now, seen, preemptor, reason)
+                notifier.requeued(self._now, seen, preemptor, reason)
             else:
                 ended = instant(job.runs[-1].end or 0.0)
-                witness.ended(self._now, seen.job, seen, outcome.value, ended if ended != self._now else None)
-                if witness.of_run_times is not None:
-                    witness.learnt(self._now, seen.job, worked)
+                notifier.ended(self._now, seen.job, seen, outcome.value, ended if ended != self._now else None)
+                if notifier.of_run_times is not None:
+                    notifier.learnt(self._now, seen.job, worked)
         if worked is not None:
             self._policies.over(job)
             self._one_less()
@@ -134,17 +134,17 @@ class Telling:
         """A pass is over."""
         if self._planned is not None:
             self._tell_plans(self._planned)
-        if self._witness is not None:
-            self._witness.passed(self._now, self._view)
+        if self._notifier is not None:
+            self._notifier.passed(self._now, self._view)
 
     def _tell_plans(self, told: dict[int, float]) -> None:
         """Tell planned starts that have moved."""
-        assert self._witness is not None
+        assert self._notifier is not None
         for job in self._cluster.waiting.values():
             planned = job.planned_start
             if planned is not None and not abs(planned - told.get(job.id, -MINUTE)) < MINUTE:
                 told[job.id] = planned
-                self._witness.reserved(self._now, job, planned, "")
+                self._notifier.reserved(self._now, job, planned, "")
 
     @property
     def _now(self) -> int:
@@ -164,7 +164,7 @@ class Telling:
 def telling(
     cluster: Cluster, policies: Policies, log: EventLog | None, report: Callable[[int], None] | None
 ) -> Telling:
-    """What tells of a run; there is a witness only if somebody listens to it."""
+    """What tells of a run; there is a notifier only if anything listens."""
     hooks = policies.hooks
-    witness = Witness(log, hooks) if Witness.needed(log, hooks) else None
-    return Telling(cluster, policies, witness, report, plans=log is not None)
+    notifier = Notifier(log, hooks) if Notifier.needed(log, hooks) else None
+    return Telling(cluster, policies, notifier, report, plans=log is not None)

@@ -283,7 +283,7 @@ class AssocMgr:
         return self._rows.count
 
     def open_row(self, use: Use) -> None:
-        """Have usage counted for somebody for whom it was not."""
+        """Have usage counted for a user for whom it was not."""
         if use.row < 0:
             use.row = self._rows.next()
 

@@ -37,7 +37,7 @@ class HeadSpans(NamedTuple):
 
 
 def head_spans(records: Records) -> HeadSpans:
-    """All spans in which somebody waited at the head of the queue."""
+    """All spans in which a job waited at the head of the queue."""
     rank = ranks(records)
     by_rank = np.argsort(rank)
     times, job, change = _changes(records)

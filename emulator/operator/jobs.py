@@ -68,11 +68,11 @@ def change(job: Job, options: BatchOptions, controller: Controller) -> None:
         raise InputError(f"job {job.id} does not wait: that can be changed only of a job that does")
     before, changed = job.options, make_job(replace(job.request, options=options), controller.cluster)
     _change_account(job, changed, controller)
-    job.request, job.partitions, job.wants, job.alike = (
+    job.request, job.partitions, job.wants, job.request_class = (
         changed.request,
         changed.partitions,
         changed.wants,
-        changed.alike,
+        changed.request_class,
     )
     job.time_min, job.lifted, job.entries = changed.time_min, changed.lifted, ()
     if options.begin != before.begin:

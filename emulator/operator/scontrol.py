@@ -173,7 +173,7 @@ def _set_node(node: int, state: str, controller: Controller) -> None:
         raise InputError(f"State={state}: the emulator knows DOWN, DRAIN, RESUME and IDLE")
     cluster = controller.cluster
     cluster.machine.up[node] = state in ("RESUME", "IDLE")
-    cluster.told[node] = "UP" if cluster.machine.up[node] else state
+    cluster.admin_states[node] = "UP" if cluster.machine.up[node] else state
     for job in list(cluster.running.values()) if state == "DOWN" else ():
         if job.run is not None and node in job.run.allocation.nodes:
             job.requeue_after = controller.endings.may_requeue(job)

@@ -30,7 +30,7 @@ class Compiled:
 
     def code(self, job: Job, partition: Partition) -> Code | None:
         """What a job asks of a partition as numbers; None if it is not plain."""
-        key = (job.alike, partition.name)
+        key = (job.request_class, partition.name)
         if key not in self._codes:
             self._codes[key] = encode(job.wants[partition.name], self._cluster.machine)
         return self._codes[key]

@@ -199,7 +199,7 @@ class CountedNodes:
 
     def need(self, job: Job, partition: Partition) -> int:
         """How many nodes a job takes; -1 if it is not only their number that matters to it."""
-        key = job.alike, partition.name
+        key = job.request_class, partition.name
         if len(job.partitions) > 1:
             return -1
         if key not in self._needs:

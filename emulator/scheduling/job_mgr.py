@@ -37,16 +37,18 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
     _check_list(request)
     partitions = _partitions(request, cluster)
     lifted = NOTHING if cluster.accounting is None else cluster.accounting.lifted(request, partitions[0].name)
-    alike = cluster.classes.setdefault(_alike(request.options, lifted), len(cluster.classes))
-    wants = {partition.name: _known_want(alike, request, partition, cluster, lifted) for partition in partitions}
+    request_class = cluster.classes.setdefault(_alike(request.options, lifted), len(cluster.classes))
+    wants = {
+        partition.name: _known_want(request_class, request, partition, cluster, lifted) for partition in partitions
+    }
     _check_licenses(request, cluster)
     unchecked = cluster.parameters.ignore_constraint_validation and bool(request.options.constraint)
     if unchecked:
-        _without_nodes(alike, wants, partitions, cluster)
+        _without_nodes(request_class, wants, partitions, cluster)
     soft = cluster.parameters.time_min_as_soft_limit
     time_min = _minutes(request.options.time_min) if request.options.time_min is not None else None
     partitions = sorted(partitions, key=lambda partition: -partition.tier)
-    key: tuple[int | str, ...] = (alike, *(partition.name for partition in partitions))
+    key: tuple[int | str, ...] = (request_class, *(partition.name for partition in partitions))
     shared_partitions, shared_wants = cluster.shared.setdefault(key, (partitions, wants))
     job = Job(
         request=request,
@@ -57,7 +59,7 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
         plan=Plan(time_min, time_min, time_min) if soft and time_min is not None else None,
         nice=request.options.nice,
         submitted=cluster.now,
-        alike=alike,
+        request_class=request_class,
         lifted=lifted,
     )
     _check_times(job, partitions)
@@ -65,7 +67,7 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
     _check_limits(reasons, cluster)
     # Whether there are nodes for a job that its only partition bars, Slurm does not ask.
     unchecked = unchecked or (len(reasons) == 1 and reasons[0] in REFUSALS)
-    if not unchecked and not any(_fits_empty(alike, wants[one.name], one, cluster) for one in partitions):
+    if not unchecked and not any(_fits_empty(request_class, wants[one.name], one, cluster) for one in partitions):
         memory = int(cluster.machine.memory.max(initial=0))
         too_much = all(want.memory_per_node > memory for want in wants.values())
         raise RejectedError(f"{NOT_ENOUGH_MEMORY}\n{NOT_AVAILABLE}" if too_much else NOT_AVAILABLE)
@@ -99,21 +101,21 @@ def _alike(options: BatchOptions, lifted: frozenset[str]) -> BatchOptions:
     )
 
 
-def _fits_empty(alike: int, want: Want, partition: Partition, cluster: Cluster) -> bool:
+def _fits_empty(request_class: int, want: Want, partition: Partition, cluster: Cluster) -> bool:
     """Whether a job would fit onto all nodes of a partition, the broken ones too, if they were idle."""
-    key = (alike, partition.name, b"")
+    key = (request_class, partition.name, b"")
     if key not in cluster.fits_alone:
         machine = cluster.machine
         cluster.fits_alone[key] = cluster.choose(want, machine.free(), partition.nodes) is not None
     return cluster.fits_alone[key]
 
 
-def _without_nodes(alike: int, wants: dict[str, Want], partitions: list[Partition], cluster: Cluster) -> None:
+def _without_nodes(request_class: int, wants: dict[str, Want], partitions: list[Partition], cluster: Cluster) -> None:
     """A constraint that no nodes satisfy is taken in; the job waits for ever."""
     for partition in partitions:
         want = wants[partition.name]
-        if not want.never and not _fits_empty(alike, want, partition, cluster):
-            wants[partition.name] = cluster.wants[alike, partition.name] = replace(want, never=BAD_CONSTRAINTS)
+        if not want.never and not _fits_empty(request_class, want, partition, cluster):
+            wants[partition.name] = cluster.wants[request_class, partition.name] = replace(want, never=BAD_CONSTRAINTS)
 
 
 def partition_reason(job: Job, partition: Partition) -> str | None:
@@ -193,10 +195,10 @@ def _reserved(partitions: list[Partition], request: JobRequest) -> list[Partitio
 
 
 def _known_want(
-    alike: int, request: JobRequest, partition: Partition, cluster: Cluster, lifted: frozenset[str]
+    request_class: int, request: JobRequest, partition: Partition, cluster: Cluster, lifted: frozenset[str]
 ) -> Want:
     """What a job needs in a partition: the same as all that ask for the same."""
-    key = (alike, partition.name)
+    key = (request_class, partition.name)
     if key not in cluster.wants:
         fewest = 1 if "PARTITIONMINNODES" in lifted else partition.min_nodes
         cluster.wants[key] = want_of(request, partition, cluster, fewest)

@@ -89,7 +89,7 @@ class _Pass:
         return self._cluster.order.kinds() <= self._failed and not self._cluster.parameters.partition_job_depth
 
     def _tell_those_behind(self, rank: Rank, last: Rank) -> None:
-        for job in list(self._cluster.untold.values()):
+        for job in list(self._cluster.not_yet_tried.values()):
             behind = any(rank < other <= last for other in self._cluster.order.ranks(job))
             if behind and still_waits(job, self._cluster):
                 self._behind(job)

@@ -271,7 +271,14 @@ class NodePlan(SchedulePlan):
     def _class(self, job: Job, partition: Partition) -> Hashable:
         """Equal for jobs that get the same answer about nodes."""
         user = job.request.user if self._cluster.exclusive_user else ""
-        return job.alike, partition.name, job.options.reservation, job.plan_limit, user, bool(job.options.licenses)
+        return (
+            job.request_class,
+            partition.name,
+            job.options.reservation,
+            job.plan_limit,
+            user,
+            bool(job.options.licenses),
+        )
 
     def _known(self, job: Job, partition: Partition) -> Answer | None:
         """How a job of its class was refused, unless nodes are kept for this one."""

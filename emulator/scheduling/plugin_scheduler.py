@@ -258,7 +258,7 @@ class PluginScheduler:
         self.submitted = self._fitting(submitted) if submitted is not None and self._starts_only else None
         if self.submitted is None or self.submitted:
             self._make_pass("schedule", self._hooks.schedule)
-        for job in list(self.cluster.untold.values()):
+        for job in list(self.cluster.not_yet_tried.values()):
             if job.reason == "None" and job.eligible is not None:
                 job.reason = "Priority"
         return True

@@ -134,7 +134,7 @@ class Policies:
         return job if job is not None and job.seen is seen else None
 
     def _request(self, job: ControlledJob, partition: Partition) -> Request:
-        key = (job.alike, partition.name, job.wants[partition.name].min_nodes)
+        key = (job.request_class, partition.name, job.wants[partition.name].min_nodes)
         known = self._requests.get(key)
         if known is None:
             known = self._requests[key] = request_of(job, partition)

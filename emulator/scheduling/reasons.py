@@ -42,7 +42,7 @@ def fits_alone(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) ->
     """Whether a job would fit onto these nodes if they were idle."""
     if not nodes.any():
         return False
-    key = (job.alike, partition.name, nodes.tobytes())
+    key = (job.request_class, partition.name, nodes.tobytes())
     known = cluster.fits_alone.get(key)
     if known is None:
         machine = cluster.machine

@@ -230,7 +230,7 @@ class Windows(WindowPlan):
         the next of them has come is tried from there again: there may be more nodes then.
         """
         bounds = [*self.slots.bounds, *self._controls.reservations.bounds()]
-        alike = (job.alike, partition.name, limit)
+        alike = (job.request_class, partition.name, limit)
         at = max(at, self._alike.get(alike, at))
         times = [at, *sorted({bound for bound in bounds if bound > at}), math.inf]
         future = self._future(job, partition)
@@ -248,7 +248,7 @@ class Windows(WindowPlan):
 
         That is, but for ends of runs that counted as one with later ones, and might
         be looked at by themselves now that other slots begin and end; this is passed over. And
-        unless somebody can be preempted, or is suspended, or has a node to himself.
+        unless a run can be preempted, or is suspended, or has a node to itself.
         """
         if not self._candidates(partition, job) and not self._cluster.suspended and not self._cluster.exclusive_user:
             self._alike[alike] = begin

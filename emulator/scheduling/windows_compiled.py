@@ -322,7 +322,7 @@ class CompiledWindows(Windows):
         sought: Sought = (0, "", 0.0)
         for entry in entries:
             job, partition = entry._pair  # type: ignore[attr-defined]
-            this = (job.alike, partition.name, _length(job))
+            this = (job.request_class, partition.name, _length(job))
             if group:
                 if this == sought and self._joins(job, partition):
                     group.append(entry)
@@ -349,7 +349,7 @@ class CompiledWindows(Windows):
         """Whether nothing but nodes and time decides on the job, so that it gets a slot if it does not start."""
         if len(job.partitions) > 1 or job.options.array is not None:
             return False
-        key = (job.alike, partition.name)
+        key = (job.request_class, partition.name)
         if key not in self._simple:
             coded = self._compiled.code(job, partition) is not None
             self._simple[key] = coded and not job.options.licenses and self._controls.rows.depth(job, partition) < 2
@@ -366,7 +366,7 @@ class CompiledWindows(Windows):
         job, partition = first._pair  # type: ignore[attr-defined]
         if not keep or not self._together:
             return super().place(entries, keep)
-        sought: Sought = (job.alike, partition.name, _length(job))
+        sought: Sought = (job.request_class, partition.name, _length(job))
         starts: list[float] = []
         while True:
             most = min(len(entries) - len(starts), MOST_TOGETHER)
@@ -387,7 +387,7 @@ class CompiledWindows(Windows):
     def _hole(self, job: Job, partition: Partition, limit: float) -> tuple[float, Allocation] | None:
         if self._compiled.code(job, partition) is None or not self._plain(job, partition):
             return super()._hole(job, partition, limit)
-        work, _, outcome, taken = self._place(job, partition, (job.alike, partition.name, limit), 0)
+        work, _, outcome, taken = self._place(job, partition, (job.request_class, partition.name, limit), 0)
         if work is None or outcome == NEVER:
             return None
         return float(work.clock[TIME]), self._allocation(job, partition, work, taken)

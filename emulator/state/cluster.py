@@ -47,7 +47,7 @@ class Cluster:
         waiting: waiting jobs by id.
         order: those that may be scheduled, in order.
         unsettled: waiting jobs of which it must be looked at again and again whether they may be.
-        untold: waiting jobs whose reason gives way to ``Priority``.
+        not_yet_tried: waiting jobs whose reason gives way to ``Priority``.
         running: running jobs by id, those that are ending included.
         suspended: suspended jobs by id.
         policies: the plugins.
@@ -56,7 +56,7 @@ class Cluster:
         licenses: (total, in use) by name.
         compiled: what chooses nodes in compiled code, or None.
         planned: what backfill kept for jobs in its last cycle, or None.
-        told: what operators have made of nodes: ``DOWN``, ``DRAIN`` or ``UP``.
+        admin_states: what operators have made of nodes: ``DOWN``, ``DRAIN`` or ``UP``.
         classes: a number for what jobs ask of the machine.
         wants: what jobs of a class need of a partition's nodes.
         shared: partitions of jobs of a class in their order, with what they need there.
@@ -87,7 +87,7 @@ class Cluster:
         self.waiting: dict[int, Job] = {}
         self.order = Order(self.waiting)
         self.unsettled: dict[int, Job] = {}
-        self.untold: dict[int, Job] = {}
+        self.not_yet_tried: dict[int, Job] = {}
         self.running: dict[int, Job] = {}
         self.suspended: dict[int, Job] = {}
         self.policies: Plugins
@@ -96,7 +96,7 @@ class Cluster:
         self.compiled: Kernels | None = None
         self.run_watchers: list[RunWatcher] = []
         self.planned: Slots | None = None
-        self.told: dict[int, str] = {}
+        self.admin_states: dict[int, str] = {}
         self.classes: dict[BatchOptions, int] = {}
         self.wants: dict[tuple[int, str], Want] = {}
         self.shared: dict[tuple[int | str, ...], tuple[Sequence[Partition], Mapping[str, Want]]] = {}
@@ -157,16 +157,16 @@ class Cluster:
     def enqueue(self, job: Job) -> None:
         """A job waits, from now on."""
         self.waiting[job.id] = self.unsettled[job.id] = job
-        job.untold = self.untold
+        job.not_yet_tried = self.not_yet_tried
         if job.reason in NOT_YET_TRIED:
-            self.untold[job.id] = job
+            self.not_yet_tried[job.id] = job
 
     def dequeue(self, job: Job) -> None:
         """A job waits no longer."""
         del self.waiting[job.id]
         self.unsettled.pop(job.id, None)
-        self.untold.pop(job.id, None)
-        job.untold = None
+        self.not_yet_tried.pop(job.id, None)
+        job.not_yet_tried = None
         self.order.discard(job)
 
     def look_again(self) -> None:

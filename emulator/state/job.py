@@ -39,11 +39,11 @@ class Job:
         wants: what it needs of the machine in each partition, by name.
         limit: its limit; infinite for none.
         priority: what the priority plugin, the job or an operator gave it; 0 on hold.
-        alike: a number; equal for jobs that ask for the same of the machine.
+        request_class: a number; equal for jobs that ask for the same of the machine.
         plan: with what a walltime plugin plans it, or None.
         priorities: those of a job in several partitions, by name of the partition.
         state: as ``squeue`` shows it.
-        untold: where it is to be noted while its reason is one of ``NOT_YET_TRIED``, or None.
+        not_yet_tried: where it is to be noted while its reason is one of ``NOT_YET_TRIED``, or None.
         eligible: when it became eligible, or None.
         begin: not before this.
         blocked: whether it was the first of a partition that did not fit, for which nodes are kept.
@@ -72,14 +72,14 @@ class Job:
     limit: float
     time_min: float | None
     priority: float = 0
-    alike: int = -1
+    request_class: int = -1
     plan: Plan | None = None
     priorities: Mapping[str, float] = field(default_factory=lambda: EMPTY)
     nice: int = 0
     site: int = 0
     lift: float = 0
     state: State = State.PENDING
-    untold: dict[int, Job] | None = None
+    not_yet_tried: dict[int, Job] | None = None
     _reason: str = "None"
     submitted: float = 0.0
     eligible: float | None = None
@@ -124,12 +124,12 @@ class Job:
     @reason.setter
     def reason(self, reason: str) -> None:
         self._reason = reason
-        if self.untold is None:
+        if self.not_yet_tried is None:
             return
         if reason in NOT_YET_TRIED:
-            self.untold[self.id] = self
+            self.not_yet_tried[self.id] = self
         else:
-            self.untold.pop(self.id, None)
+            self.not_yet_tried.pop(self.id, None)
 
     @property
     def options(self) -> BatchOptions:

@@ -122,7 +122,7 @@ def _kind(pair: Pair) -> tuple[str, str]:
 
 
 def _class(pair: Pair) -> tuple[int, str]:
-    return pair[1].alike if len(pair[1].partitions) == 1 else -1, pair[2].name
+    return pair[1].request_class if len(pair[1].partitions) == 1 else -1, pair[2].name
 
 
 class _Tally(Generic[Key]):

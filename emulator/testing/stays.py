@@ -37,7 +37,7 @@ def check_stays(columns: Mapping[str, NDArray[Any]], runs: RunRows, left: Instan
 
     The stays of a run follow one another from its start to its end, each on as many
     processors of the machine as the job wants, and they came about as they say. In no tier
-    is a processor anybody else's at the same time. The work of a run that was not preempted
+    is a processor that of another job at the same time. The work of a run that was not preempted
     is what was left to do.
 
     Args:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeVar
 
-from emulator.truth.history import History, Share, Standing, Stint
+from emulator.truth.history import History, ReasonSpan, Share, Stint
 from emulator.truth.recorded import Recording
 
 T = TypeVar("T")
@@ -178,12 +178,12 @@ def up_to(emulated: Sequence[Stint], recorded: Sequence[Stint], end: float) -> l
     return [run for index, run in enumerate(emulated) if run.start < end - TOLERANCE or index < len(recorded)]
 
 
-def lasts(standing: Standing) -> bool:
+def lasts(standing: ReasonSpan) -> bool:
     """Whether a reason stood long enough to count."""
     return standing.end - standing.begin >= TOLERANCE
 
 
-def covered(standing: Standing, others: Iterable[Standing]) -> bool:
+def covered(standing: ReasonSpan, others: Iterable[ReasonSpan]) -> bool:
     """Whether the same reason stands in the other history all that time, give or take the tolerance."""
     at = standing.begin
     for other in sorted(others, key=lambda one: one.begin):
@@ -203,21 +203,23 @@ def _lasting(turns: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
     return lasting
 
 
-def _cut(standing: Standing, end: float) -> Standing:
-    return Standing(standing.reason, standing.begin, min(standing.end, end))
+def _cut(standing: ReasonSpan, end: float) -> ReasonSpan:
+    return ReasonSpan(standing.reason, standing.begin, min(standing.end, end))
 
 
-def _while_waiting(reasons: Iterable[Standing], states: Sequence[tuple[float, str]]) -> list[Standing]:
+def _while_waiting(reasons: Iterable[ReasonSpan], states: Sequence[tuple[float, str]]) -> list[ReasonSpan]:
     waits = [
         (at, states[index + 1][0] if index + 1 < len(states) else float("inf"))
         for index, (at, state) in enumerate(states)
         if state == "PENDING"
     ]
-    parts = [Standing(one.reason, max(one.begin, begin), min(one.end, end)) for one in reasons for begin, end in waits]
+    parts = [
+        ReasonSpan(one.reason, max(one.begin, begin), min(one.end, end)) for one in reasons for begin, end in waits
+    ]
     return [part for part in parts if part.end > part.begin]
 
 
-def _about(standings: Sequence[Standing], others: Iterable[Standing]) -> list[Standing]:
+def _about(standings: Sequence[ReasonSpan], others: Iterable[ReasonSpan]) -> list[ReasonSpan]:
     """What stands in the other history meanwhile."""
     return [other for other in others if any(other.begin < one.end and other.end > one.begin for one in standings)]
 
@@ -289,7 +291,7 @@ def _text(value: object) -> str:
         return "unknown"
     if isinstance(value, float):
         return f"{value:g}"
-    if isinstance(value, Standing):
+    if isinstance(value, ReasonSpan):
         return f"{value.reason} {value.begin:g}-{value.end:g}"
     if isinstance(value, frozenset):
         return ",".join(sorted(value))

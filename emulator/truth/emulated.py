@@ -15,7 +15,7 @@ from emulator.state.run import Run
 from emulator.truth.commands import answer
 from emulator.truth.history import History, Share, Stint, history
 from emulator.truth.inputs import Inputs
-from emulator.truth.observer import Notes, Observer
+from emulator.truth.observer import JobObservations, Observer
 
 MODULO_OF_SWEEP = Timing().sweep_phase
 """Where a scenario does not say when the sweep falls, it does not depend on it."""
@@ -105,7 +105,7 @@ def _told(inputs: Inputs, controller: Controller, observer: Observer, answers: t
     )
 
 
-def _history(job: Job, notes: Notes, controller: Controller) -> History:
+def _history(job: Job, notes: JobObservations, controller: Controller) -> History:
     name = job.name if job.request.array is None else f"{job.name}_{job.request.task}"
     told = history(name, notes.sights)
     told.priorities = notes.priorities

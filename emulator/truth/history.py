@@ -66,7 +66,7 @@ class Stint:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ReasonSpan:
     """A reason that stood for a while.
 
     Attributes:
@@ -93,7 +93,7 @@ class History:
 
     job: str
     runs: list[Stint] = field(default_factory=list)
-    reasons: list[Standing] | None = None
+    reasons: list[ReasonSpan] | None = None
     states: list[tuple[float, str]] = field(default_factory=list)
     priorities: list[tuple[float, int]] = field(default_factory=list)
 
@@ -135,12 +135,12 @@ def _turn(run: Stint, at: float, state: str) -> None:
         run.turns.append((at, state))
 
 
-def _standings(sights: list[Sight]) -> list[Standing]:
-    standings: list[Standing] = []
+def _standings(sights: list[Sight]) -> list[ReasonSpan]:
+    standings: list[ReasonSpan] = []
     for sight in sights:
         if standings and standings[-1].reason == sight.reason:
             continue
         if standings:
-            standings[-1] = Standing(standings[-1].reason, standings[-1].begin, sight.at)
-        standings.append(Standing(sight.reason, sight.at, float("inf")))
+            standings[-1] = ReasonSpan(standings[-1].reason, standings[-1].begin, sight.at)
+        standings.append(ReasonSpan(sight.reason, sight.at, float("inf")))
     return standings

@@ -11,7 +11,7 @@ from emulator.truth.history import Sight
 
 
 @dataclass(slots=True)
-class Notes:
+class JobObservations:
     """What was seen of a job: (second, value) of each change.
 
     Attributes:
@@ -34,7 +34,7 @@ class Observer:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self.notes: dict[int, Notes] = {}
+        self.notes: dict[int, JobObservations] = {}
 
     def __call__(self) -> None:
         """Look at every job."""
@@ -42,7 +42,7 @@ class Observer:
         for job in self._cluster.jobs.values():
             notes = self.notes.get(job.id)
             if notes is None:
-                notes = self.notes[job.id] = Notes([], [], [])
+                notes = self.notes[job.id] = JobObservations([], [], [])
             state, reason = job.state.value, job.reason
             if not notes.sights or (notes.sights[-1].state, notes.sights[-1].reason) != (state, reason):
                 notes.sights.append(Sight(now, state, reason))

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from emulator.config.slurm.duration import limit_seconds
 from emulator.config.slurm.hostlist import expand
-from emulator.truth.history import History, Share, Sight, Standing, Stint, history
+from emulator.truth.history import History, ReasonSpan, Share, Sight, Stint, history
 from emulator.workload.scenario import Observation, Outcome, RecordedRun, Scenario
 
 SECOND = 1.0
@@ -159,13 +159,13 @@ def _states(outcome: Outcome, submitted: float) -> list[tuple[float, str]]:
     return states
 
 
-def _reasons(outcome: Outcome, submitted: float) -> Iterator[Standing]:
+def _reasons(outcome: Outcome, submitted: float) -> Iterator[ReasonSpan]:
     """Reasons while the job waited: each until the next one, or the next start, told in whole seconds."""
     noted = [(submitted, "None"), *(outcome.reasons or ())]
     starts = [run.start for run in outcome.runs]
     for (begin, reason), following in zip(noted, [*(at for at, _ in noted[1:]), float("inf")], strict=True):
         end = min([following, *(start for start in starts if start > begin - SECOND)])
-        yield Standing(reason, begin, max(begin, end))
+        yield ReasonSpan(reason, begin, max(begin, end))
 
 
 def _shares(text: str) -> Mapping[str, Share] | None:

@@ -15,8 +15,8 @@ MINUTE = 60.0
 DAY = 86_400.0
 
 
-class Lasting(NamedTuple):
-    """What of a priority does not change with time; jobs that ask for the same share it."""
+class RequestFactors(NamedTuple):
+    """The factors of what a job asks for, which do not change with time; jobs that ask for the same share them."""
 
     size: float
     partition: float
@@ -26,8 +26,8 @@ class Lasting(NamedTuple):
     resource_points: float
 
 
-class Standing(NamedTuple):
-    """What of a priority goes by association and QOS; jobs with the same of both share it."""
+class AccountFactors(NamedTuple):
+    """The factors of an association and a QOS; jobs with the same of both share them."""
 
     association: float
     fair_share: float
@@ -37,32 +37,32 @@ class Standing(NamedTuple):
     qos_points: float
 
 
-NO_STANDING = Standing(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+NO_ACCOUNT = AccountFactors(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 """Of a job without an account."""
 
 
-class Priced(NamedTuple):
+class JobPriority(NamedTuple):
     """A priority, and what it was worked out from; see :class:`~slurm_sim_plugins.decisions.Priority`."""
 
     number: int
     total: int
     offset: int
     age: float
-    standing: Standing
-    lasting: Lasting
+    account: AccountFactors
+    request_factors: RequestFactors
 
     @property
     def factors(self) -> Mapping[str, float]:
         """Factors without weights."""
-        standing, lasting = self.standing, self.lasting
-        shares = standing.association, standing.fair_share
-        values = (self.age, *shares, lasting.size, lasting.partition, standing.qos)
+        account, request_factors = self.account, self.request_factors
+        shares = account.association, account.fair_share
+        values = (self.age, *shares, request_factors.size, request_factors.partition, account.qos)
         return dict(zip(Multifactor.factors, values, strict=True))
 
     @property
     def resources(self) -> Mapping[str, float]:
         """Factors of the resources that have a weight."""
-        return self.lasting.resources
+        return self.request_factors.resources
 
 
 class Multifactor:
@@ -139,48 +139,48 @@ class Multifactor:
         calculates = "slurmdbd" in accounting_storage.lower()
         self.period = (calc_period or 300.0) if calculates else None
         self._age_weight = self.weights["Age"] if calculates else 0.0
-        self._lastings: dict[Request, Lasting] = {}
+        self._known_factors: dict[Request, RequestFactors] = {}
 
     @hookimpl
     def priority_set(self, view: PriorityView) -> Sequence[Any]:
         # Called for each waiting job at each period: millions of times in a log of a week.
         now, answer = view.whole(view.now), list[Any]()
-        standings: dict[tuple[Association | None, Qos | None], Standing] = {}
+        accounts: dict[tuple[Association | None, Qos | None], AccountFactors] = {}
         for job in view.to_set:
             age = self._age(job, now, view) if self._age_weight else 0.0
             whose = job.association, job.qos
-            standing = standings.get(whose)
-            if standing is None:
-                standing = standings[whose] = self._standing(*whose)
+            account = accounts.get(whose)
+            if account is None:
+                account = accounts[whose] = self._account_factors(*whose)
             requests = job.requests
             if len(requests) == 1:
-                answer.append(self._price(job, 0, requests[0], age, standing, view))
+                answer.append(self._price(job, 0, requests[0], age, account, view))
                 continue
-            answer.append([self._price(job, index, each, age, standing, view) for index, each in enumerate(requests)])
+            answer.append([self._price(job, index, each, age, account, view) for index, each in enumerate(requests)])
         return answer
 
     def _price(
-        self, job: Job, index: int, request: Request, age: float, standing: Standing, view: PriorityView
-    ) -> Priced:
+        self, job: Job, index: int, request: Request, age: float, account: AccountFactors, view: PriorityView
+    ) -> JobPriority:
         """The priority of a job in one of its partitions; the one that is known, if nothing has changed."""
         known, offset = job.answered, job.site - job.nice
-        before: Priced | None = known[index] if known else None
+        before: JobPriority | None = known[index] if known else None
         if before is None or self._relative_to_time:
-            lasting = self._lasting(job, request, view)
-        elif before.age == age and before.standing == standing and before.offset == offset:
+            request_factors = self._request_factors(job, request, view)
+        elif before.age == age and before.account == account and before.offset == offset:
             return before
         else:
-            lasting = before.lasting
+            request_factors = before.request_factors
         # In the order of the names: on that depends what floats add up to.
-        points = self._age_weight * age + standing.association_points + standing.share_points
-        points = points + lasting.size_points + lasting.partition_points + standing.qos_points
-        total = int(points + lasting.resource_points)
+        points = self._age_weight * age + account.association_points + account.share_points
+        points = points + request_factors.size_points + request_factors.partition_points + account.qos_points
+        total = int(points + request_factors.resource_points)
         number = max(1, total + offset)
         if self.never_falls and before is not None:
             number = max(number, before.number)
         elif self.never_falls and request.partition is not None and len(job.requests) == 1:
             number = max(number, int(job.priority))  # Of a task of an array: it has the number of the first.
-        return Priced(number, total, offset, age, standing, lasting)
+        return JobPriority(number, total, offset, age, account, request_factors)
 
     # Factors
 
@@ -191,21 +191,21 @@ class Multifactor:
             return 0.0
         return waited / self.max_age if waited < self.max_age else 1.0
 
-    def _standing(self, association: Association | None, qos: Qos | None) -> Standing:
+    def _account_factors(self, association: Association | None, qos: Qos | None) -> AccountFactors:
         if association is None:
-            return NO_STANDING
+            return NO_ACCOUNT
         weights = self.weights
         assoc = self._normalised("ASSOC", association)
         share = association.fair_share if weights["Fairshare"] else 0.0
         of_qos = 0.0 if qos is None else self._normalised("QOS", qos)
         points = weights["Assoc"] * assoc, weights["Fairshare"] * share, weights["QOS"] * of_qos
-        return Standing(assoc, share, of_qos, *points)
+        return AccountFactors(assoc, share, of_qos, *points)
 
     def _normalised(self, kind: str, of: Association | Qos) -> float:
         return float(of.priority if kind in self._raw else of.norm_priority)
 
-    def _lasting(self, job: Job, request: Request, view: PriorityView) -> Lasting:
-        known = None if self._relative_to_time else self._lastings.get(request)
+    def _request_factors(self, job: Job, request: Request, view: PriorityView) -> RequestFactors:
+        known = None if self._relative_to_time else self._known_factors.get(request)
         if known is not None:
             return known
         size = self._size(job, request, view) if self.weights["JobSize"] else 0.0
@@ -213,7 +213,7 @@ class Multifactor:
         resources = self._resources(request, view)
         bill = sum(self.tres_weights[name] * share for name, share in resources.items())
         points = self.weights["JobSize"] * size, self.weights["Partition"] * partition
-        found = self._lastings[request] = Lasting(size, partition, *points, resources, bill)
+        found = self._known_factors[request] = RequestFactors(size, partition, *points, resources, bill)
         return found
 
     def _size(self, job: Job, request: Request, view: PriorityView) -> float:

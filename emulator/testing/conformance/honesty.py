@@ -51,7 +51,7 @@ def only_by_answers(subject: Subject) -> None:
     if info.type == "sched":
         raise DoesNotApply("None from a scheduler starts no job")
     if info.type == "select" and info.hooks:
-        raise DoesNotApply("None from it is no block for anybody")
+        raise DoesNotApply("None from it means no block for any job")
     answering = [hook for hook in info.hooks if hook not in vars(ObserverSpec)]
     silent = subject.replaced(_silent(info.factory, answering))
     for policy in subject.policies():

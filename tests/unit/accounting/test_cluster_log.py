@@ -237,7 +237,7 @@ def test_nothing_listens_where_nothing_is_asked_for() -> None:
     from emulator.engine.controller import Controller
 
     conf = parse_slurm_conf(CONF.format(mode="OFF"))
-    assert Controller(conf, []).telling._witness is None
+    assert Controller(conf, []).telling._notifier is None
     simulated = simulate([request(1, 0, 5, "-n1 -t1")], conf)
     assert simulated.records.jobs["state"].tolist() == ["COMPLETED"]
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.accounting.journal import Journal
-from emulator.accounting.notes import TOGETHER, Notes
+from emulator.accounting.row_buffer import TOGETHER, RowBuffer
 from emulator.config.sacctmgr import parse_accounts
 from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
@@ -90,7 +90,7 @@ def test_shares_as_noted_are_those_that_there_are(conf, drawn, commands):
 
 @pytest.mark.parametrize("count", [0, 1, TOGETHER, TOGETHER + 1])
 def test_notes_are_the_rows_that_were_added(count):
-    notes = Notes({"number": "number", "value": "value", "text": "text"})
+    notes = RowBuffer({"number": "number", "value": "value", "text": "text"})
     for number in range(count):
         notes.add(number, None if number % 2 else number / 2, f"t{number % 3}")
     columns = notes.columns()

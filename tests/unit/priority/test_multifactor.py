@@ -7,17 +7,17 @@ from types import SimpleNamespace
 import pytest
 
 from slurm_sim_plugins import ConfigurationError, Request
-from slurm_sim_plugins.priority.multifactor import Multifactor, Priced
+from slurm_sim_plugins.priority.multifactor import JobPriority, Multifactor
 from slurm_sim_plugins.testing import association, call, cluster, job, partition, qos
 from tests.builders.jobs import run, times
 
 DAY = 86_400.0
 
 
-def priced(plugin: Multifactor, **facts: object) -> Priced:
+def priced(plugin: Multifactor, **facts: object) -> JobPriority:
     """A job of 8 of 32 processors that has waited for a day."""
     (answer,) = call(plugin, "priority_set", cluster(32, now=DAY).waiting(job(8, submit=0, **facts)))  # type: ignore[arg-type]
-    assert isinstance(answer, Priced)
+    assert isinstance(answer, JobPriority)
     return answer
 
 

@@ -18,7 +18,7 @@ TOGETHER = 4096
 """So many rows are held as they are at most."""
 
 
-class Notes:
+class RowBuffer:
     """Rows of a table.
 
     Args:

@@ -27,7 +27,7 @@ class Known(Protocol):
         """Its id."""
 
 
-class Witness:
+class Notifier:
     """Is told of every change, on any machine, after it was made; instants are in microseconds.
 
     Args:
@@ -35,7 +35,7 @@ class Witness:
         hooks: the observers' hooks among them.
 
     Attributes:
-        of_submissions, of_starts, of_ends: the witness itself, or None if nothing wants to
+        of_submissions, of_starts, of_ends: the notifier itself, or None if nothing wants to
             know of them.
         of_run_times: :meth:`learnt`, or None if no plugin learns.
     """
@@ -51,7 +51,7 @@ class Witness:
 
     @staticmethod
     def needed(log: EventLog | None, hooks: Hooks) -> bool:
-        """Whether anybody listens at all."""
+        """Whether anything listens at all."""
         return log is not None or any(getattr(hooks, name) is not None for name in HEARD)
 
     def rejected(self, now: int, job: Known, reason: str) -> None:
