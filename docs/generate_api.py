@@ -34,6 +34,7 @@ GROUPS = {
     "Decisions": "Decision Start Reserve MakeRoom Preempt Move Wake Reject Priority Plan",
     "Errors": "SlurmSimError ConfigurationError InputError OutputError PluginError",
     "Marking a hook": "hookimpl",
+    "The version": "API",
 }
 """Sections for the names of ``slurm_sim_plugins``."""
 OTHERS = ("slurm_sim_plugins.testing", "emulator", "emulator.testing")
@@ -64,6 +65,8 @@ def _entry(thing: Any, name: str) -> str:
         return "\n\n".join([f"### {name}", *_text(thing), *_inherited(thing), *_members(thing)])
     if inspect.isfunction(thing):
         return "\n\n".join([f"### {name}", _code(name, thing), *_text(thing)])
+    if isinstance(thing, int):
+        return f"### {name}\n\n{thing}; a plugin whose class says `api` is refused where it is another one."
     if isinstance(thing, Mapping):
         return f"### {name}\n\nA mapping with {', '.join(f'`{key}`' for key in thing)}."
     words = [str(getattr(part, "__name__", part)) for part in get_args(thing)]

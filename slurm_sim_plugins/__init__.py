@@ -5,7 +5,7 @@ from slurm_sim_plugins.blocks import Blocks
 from slurm_sim_plugins.cluster import Association, Partition, Qos, Request
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Move, Plan, Preempt, Priority, Reserve, Start, Wake
 from slurm_sim_plugins.errors import ConfigurationError, InputError, OutputError, PluginError, SlurmSimError
-from slurm_sim_plugins.hookspecs import hookimpl
+from slurm_sim_plugins.hookspecs import API, hookimpl
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.plan import Answer, Entry, Hole, Place, SchedulePlan, WindowPlan
 from slurm_sim_plugins.profile import Profile, earliest_start
@@ -30,6 +30,7 @@ from slurm_sim_plugins.views import (
 __getattr__ = names(__name__, Places="BlockState", Situation="ClusterState")
 
 __all__ = [
+    "API",
     "Answer",
     "Association",
     "BackfillView",

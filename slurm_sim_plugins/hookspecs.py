@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     )
 
 PROJECT = "slurm_sim_plugins"
+API = 1
+"""The version of what a plugin sees and may answer; raised when a plugin would have to change."""
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
 

@@ -33,7 +33,7 @@ import pluggy
 
 from slurm_sim_plugins import renamed
 from slurm_sim_plugins.errors import ConfigurationError, PluginError, SlurmSimError, meant
-from slurm_sim_plugins.hookspecs import CHAINS, DEFAULTS, PROJECT, SLOTS, SPECS, hooks_of
+from slurm_sim_plugins.hookspecs import API, CHAINS, DEFAULTS, PROJECT, SLOTS, SPECS, hooks_of
 
 BUNDLED = "bundled"
 NO_PLUGIN = re.compile(r"_.*|test_.*|.*_test\.py|conftest\.py")
@@ -471,8 +471,15 @@ def check_hooks(info: PluginInfo) -> None:
     """Refuse hooks that would never be called: without a mark, misspelt, of another type, or with wrong arguments.
 
     Raises:
-        PluginError: naming the hook, file and line.
+        PluginError: naming the hook, file and line; or the plugin is of another API.
     """
+    wanted = getattr(info.factory, "api", API)
+    if wanted != API:
+        raise PluginError(
+            f"it is written for API {wanted!r}, and this is API {API}; see the changelog for what has changed",
+            plugin=info.name,
+            where=_line_of(info.factory),
+        )
     allowed = hooks_of(info.type)
     all_hooks = [name for kind in SPECS for name in hooks_of(kind)]
     for name, item in inspect.getmembers(info.factory):

@@ -114,6 +114,7 @@ def test_heavy_libraries_are_imported_where_they_are_used(path):
 
 def test_public_names_are_pinned():
     assert set(slurm_sim_plugins.__all__) == {
+        "API",
         "Answer",
         "Association",
         "Entry",

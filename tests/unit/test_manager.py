@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 import pluggy
 import pytest
 
-from slurm_sim_plugins import ConfigurationError, PluginError, hookimpl
+from slurm_sim_plugins import API, ConfigurationError, PluginError, hookimpl
 from slurm_sim_plugins.hookspecs import DEFAULTS, SLOTS, hooks_of
 from slurm_sim_plugins.manager import Catalogue, PluginInfo, bundled_names, discover, names_in, select, slots_for
 
@@ -326,6 +326,14 @@ def test_it_does_not_matter_in_which_order_packages_are_installed(installed: lis
         installed.reverse()
     with pytest.raises(ConfigurationError, match="'priority/mine': installed: first and installed: second"):
         discover()
+
+
+def test_a_plugin_of_another_api_is_refused(tmp_path: Path) -> None:
+    hook = "    @hookimpl\n    def priority_set(self, view):\n        return None\n"
+    plugin = f"{HEAD}class Mine:\n    name = 'priority/mine'\n    api = {{}}\n{hook}"
+    found(plugin_file(tmp_path, body=plugin.format(API)))
+    error = broken(plugin.format(API + 1), tmp_path)
+    assert f"it is written for API {API + 1}, and this is API {API}; see the changelog" in str(error)
 
 
 # Two of one name
