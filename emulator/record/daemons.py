@@ -31,6 +31,14 @@ _USUAL = re.compile(r"mpi|MPI|state file|NOTE: Trying|backup state|registration"
 """Errors of every start in an empty folder."""
 
 
+_LIBC = ctypes.CDLL(None)
+
+
+def end_with_parent(number: signal.Signals) -> None:
+    """Have this process get a signal when the one that started it is gone."""
+    _LIBC.prctl(_PARENT_DEATH, number)
+
+
 class Root:
     """The file system in which Slurm is installed.
 
@@ -55,14 +63,13 @@ class Root:
         if self.folder is None and not bound:
             return None
         root = None if self.folder is None else os.fspath(self.folder)
-        libc = ctypes.CDLL(None) if bound else None
 
         def prepare() -> None:
             if root is not None:
                 os.chroot(root)
                 os.chdir(path)
-            if libc is not None:
-                libc.prctl(_PARENT_DEATH, signal.SIGKILL)
+            if bound:
+                end_with_parent(signal.SIGKILL)
 
         return prepare
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import getpass
 import json
 import re
+import shutil
 import signal
 import socket
 import sys
@@ -20,7 +21,7 @@ from typing import Any
 
 from emulator.record.checks import argv, renumbered_arguments, sbatch_arguments
 from emulator.record.conf import Site, write_conf
-from emulator.record.daemons import Cluster, Root, free_ports, short
+from emulator.record.daemons import Cluster, Root, end_with_parent, free_ports, short
 from emulator.record.sights import Timeline, jobs_of
 from emulator.workload.scenario import Action, Scenario, Submission, read_scenario
 from slurm_sim_plugins.errors import SlurmSimError
@@ -152,6 +153,11 @@ class Player:
         """The share of looks that came late."""
         return self._late / max(self._looks, 1)
 
+    def seen(self) -> dict[str, list[tuple[float, dict[str, str]]]]:
+        """The timeline; without jobs that Slurm made of submissions that it then refused."""
+        numbers = {str(row["id"]) for row in self.jobs}
+        return {key: rows for key, rows in self.timeline.rows.items() if key in numbers or not key.isdecimal()}
+
     def play(self, until: float) -> float:
         """Do all that is to be done, look until nothing happens any more, and return the last second."""
         todo = sorted(self._todo(), key=lambda one: one[0])
@@ -261,11 +267,12 @@ def play(task: Task) -> Played:
             jobs=player.jobs,
             rejected=player.rejected,
             actions=player.actions,
-            timeline=player.timeline.rows,
+            timeline=player.seen(),
             late=player.late,
         )
     finally:
         cluster.stop()
+        shutil.rmtree(root.outside(folder), ignore_errors=True)
 
 
 def _interrupted(*_: object) -> None:
@@ -275,6 +282,7 @@ def _interrupted(*_: object) -> None:
 def main() -> int:
     """Play the task on standard input; what came of it is printed as JSON."""
     signal.signal(signal.SIGTERM, _interrupted)
+    end_with_parent(signal.SIGTERM)
     task = Task(**json.load(sys.stdin))
     try:
         told = asdict(play(task))

@@ -10,8 +10,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -65,6 +65,11 @@ def record(path: Path, options: Options, told: Callable[[str], None]) -> dict[st
         ConfigurationError: Slurm is not installed, or cannot be run so.
         InputError: the scenario cannot be played, or the machine was busy.
     """
+    return merged(list(repeats(path, options, told)))
+
+
+def repeats(path: Path, options: Options, told: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+    """The recording of each repeat, as :func:`record` makes one of them."""
     import yaml
 
     scenario = read_scenario(path)
@@ -77,10 +82,9 @@ def record(path: Path, options: Options, told: Callable[[str], None]) -> dict[st
     with tempfile.TemporaryDirectory(prefix="slurm-sim-record-", dir=base) as private:
         folder = Path(private)
         folder.chmod(0o755)  # Jobs of other users start here.
-        accounts = _accounts(scenario)
-        documents, repeats = [], []
         for number in range(1, options.repeats + 1):
-            played = _played(path.resolve(), folder / f"repeat-{number}", root, speed, options.until, accounts=accounts)
+            task = Task(str(path.resolve()), "", str(root.folder or ""), speed, min(options.until, LONGEST))
+            played = _played(task, folder / f"repeat-{number}", root, accounts=_accounts(scenario))
             late = played["late"]
             told(f"{path}: repeat {number}: {played['end']:g} s, {late:.1%} of the looks more than {LATE:g} s late")
             if late > BUSY and not options.any_load:
@@ -88,15 +92,17 @@ def record(path: Path, options: Options, told: Callable[[str], None]) -> dict[st
                     f"{path}: the machine was busy: {late:.0%} of the looks at Slurm came more than {LATE:g} s late; "
                     "wait until it is idle, take a lower --speed, or record with --any-load"
                 )
-            documents.append(document(source, played, speed))
-            (folder / f"{number}.yaml").write_text(dump(documents[-1]), encoding="utf-8")
-            repeats.append(read_scenario(folder / f"{number}.yaml"))
-    best, noise = merge(repeats)
-    kept = documents[best]
-    kept["repeats"] = options.repeats
-    if noise:
-        kept["noise"] = noise
-    return kept
+            yield document(source, played, speed)
+
+
+def merged(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The recording that is most like the others, with what differs in them as its noise."""
+    with tempfile.TemporaryDirectory() as private:
+        paths = [Path(private) / f"{number}.yaml" for number in range(len(documents))]
+        for path, each in zip(paths, documents, strict=True):
+            path.write_text(dump(each), encoding="utf-8")
+        best, noise = merge([read_scenario(path) for path in paths])
+    return documents[best] | {"repeats": len(documents)} | ({"noise": noise} if noise else {})
 
 
 def document(source: Mapping[str, Any], played: Mapping[str, Any], speed: float) -> dict[str, Any]:
@@ -169,14 +175,14 @@ def _may_run(scenario: Scenario, root: Root) -> None:
             ) from None
 
 
-def _played(path: Path, folder: Path, root: Root, speed: float, until: float, *, accounts: bool) -> dict[str, Any]:
+def _played(task: Task, folder: Path, root: Root, *, accounts: bool) -> dict[str, Any]:
     """Play once, in a process of its own that has the daemons' clock; whatever happens, nothing is left."""
     folder.mkdir()
     inside = PurePosixPath(folder) if root.folder is None else "/" / PurePosixPath(folder).relative_to(root.folder)
+    path, speed, task = task.scenario, task.speed, replace(task, folder=str(inside))
     # The clock is set so that the daemons are there shortly before a whole hour.
     needed = BEFORE + (ACCOUNTS_TAKE if accounts else 0.0) + IMPORTS_TAKE * speed
     offset = (-needed - time.time()) % HOUR
-    task = Task(str(path), str(inside), str(root.folder or ""), speed, min(until, LONGEST))
     words = [] if speed == 1 else ["faketime", "-m", "-f", f"+{offset:.0f} x{speed:g}"]
     player = subprocess.Popen(  # noqa: S603 - this program itself
         [*words, sys.executable, "-m", "emulator.record"],

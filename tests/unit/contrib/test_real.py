@@ -1,0 +1,67 @@
+"""Random scenarios for a real Slurm: they can be played, and shrink to what differs."""
+
+import pytest
+
+from contrib.differential.real import Found, shrunk, smaller
+from contrib.differential.scenarios import scenario_of
+from emulator.record.checks import checked
+from emulator.record.record import dump
+from emulator.truth import judge
+from emulator.workload.scenario import read_scenario
+
+pytest.importorskip("yaml")
+
+
+@pytest.mark.parametrize("seed", range(1, 13))
+def test_what_is_drawn_can_be_played_and_emulated(tmp_path, seed):
+    path = tmp_path / "s.yaml"
+    path.write_text(dump(scenario_of(seed)))
+    scenario = read_scenario(path)
+    checked(scenario)
+    assert judge(scenario).pairs == ()  # Nothing was recorded.
+    assert scenario_of(seed) == scenario_of(seed)
+    assert scenario_of(seed) != scenario_of(seed + 1)
+
+
+def test_a_scenario_shrinks_to_the_jobs_and_words_that_matter():
+    document = {"scenario": "s", "slurm_conf": "A=1\nB=2\nNodeName=n1\n"}
+    words = {3: ["-n1", "--exclusive"], 4: ["-n1", "-dafterok:2"]}
+    document["jobs"] = [
+        {"id": number, "submit": number, "sbatch": words.get(number, ["-n2"])} for number in range(1, 9)
+    ]
+    document["actions"] = [[1, "scontrol hold 5"], [2, "scontrol hold 3"]]
+    tried = []
+
+    def differs(less):
+        tried.append(less)
+        numbers = {job["id"] for job in less["jobs"]}
+        assert all(int(word[-1]) in numbers for job in less["jobs"] for word in job["sbatch"] if word.startswith("-d"))
+        assert all(int(text[-1]) in numbers for _, text in less.get("actions", ()))
+        return any("--exclusive" in job["sbatch"] for job in less["jobs"]) and "B=2" in less["slurm_conf"]
+
+    small = shrunk(document, differs, 100)
+    assert small["jobs"] == [{"id": 3, "submit": 3, "sbatch": ["--exclusive"]}]
+    assert small["slurm_conf"] == "B=2\nNodeName=n1\n"
+    assert "actions" not in small
+    assert len(tried) < 100
+
+
+def test_nothing_smaller_lacks_nodes():
+    document = {"slurm_conf": "A=1\nNodeName=n1\n", "jobs": [{"id": 1, "submit": 0, "sbatch": []}]}
+    assert all("NodeName=n1" in less["slurm_conf"] for less in smaller(document))
+
+
+def test_the_first_divergence_is_named(tmp_path):
+    path = tmp_path / "s.yaml"
+    conf = "NodeName=n[1-2] CPUs=1\nPartitionName=p Nodes=ALL Default=YES\n"
+    document = {"scenario": "s", "note": "", "slurm_conf": conf, "uptime": 25.0}
+    jobs = [{"name": f"J{n}", "id": n, "submit": 10.0 * n, "run": 5, "sbatch": ["-t1"]} for n in (1, 2)]
+    document |= {"jobs": jobs, "timeline": {}}
+    for number, start in ((1, 10.5), (2, 26.0)):
+        rows = [[10.0 * number, {"JobState": "PENDING"}], [start, {"JobState": "RUNNING", "NodeList": "n2"}]]
+        document["timeline"][str(number)] = [*rows, [start + 5.4, {"JobState": "COMPLETED"}]]
+    path.write_text(dump(document))
+    found = Found.of(judge(read_scenario(path)))
+    assert found.first == "J1 nodes: n2 | n1"
+    assert found.schedule == ["J1", "J2"]
+    assert found.causes["nodes"] == 2
