@@ -199,6 +199,7 @@ class Want:
         whole: whether it takes whole idle nodes.
         memory_per_node, memory_per_unit: mebibytes; both 0 where memory is not managed.
         all_memory: whether it takes all memory of its nodes.
+        all_gres: whether it takes all generic resources of its nodes.
         gres: of each kind on each node; a kind without type takes any.
         gres_total: of each kind in all.
         required: nodes that it must have, as a mask, or None.
@@ -221,6 +222,7 @@ class Want:
     memory_per_node: int = 0
     memory_per_unit: int = 0
     all_memory: bool = False
+    all_gres: bool = False
     gres: tuple[tuple[str, str, int], ...] = ()
     gres_total: tuple[tuple[str, str, int], ...] = ()
     required: Mask | None = None

@@ -68,6 +68,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     if options.tasks is not None and options.tasks < nodes:
         nodes = options.tasks if options.max_nodes != options.min_nodes else nodes
     target = max(nodes, min(most or nodes, max(tasks, nodes)))
+    alone = options.exclusive or partition.oversubscribe == "EXCLUSIVE"
     demand = _demand(request, partition)
     per_task = max(1, math.ceil(demand.cpus_per_task / threads))
     apart = parameters.one_task_per_core and options.tasks_per_core is None
@@ -85,10 +86,11 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         per_task=per_task,
         choices=_choices(request, cluster),
         per_node=_per_node(request, demand, threads),
-        whole=cluster.nodes_for.whole_nodes or options.exclusive or partition.oversubscribe == "EXCLUSIVE",
+        whole=cluster.nodes_for.whole_nodes or alone,
         memory_per_node=math.ceil(demand.on_node) if parameters.memory else 0,
         memory_per_unit=_memory_per_unit(demand, units, threads) if parameters.memory else 0,
         all_memory=demand.whole_memory and parameters.memory,
+        all_gres=alone,
         gres=_counts(options.gres),
         gres_total=_counts(options.gpus),
         required=known_nodes(options.node_list, cluster) if options.node_list else None,

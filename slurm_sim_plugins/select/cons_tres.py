@@ -79,14 +79,14 @@ def _pick(want: Want, machine: Machine, capacity: Ints, choice: Choice) -> dict[
 
     Without that a set of small nodes could be preferred to the one node that is large enough.
     """
-    picked = _Picker(want, machine.weight, capacity, choice).pick()
+    picked = _Picker(want, machine, capacity, choice).pick()
     if picked is not None or want.most_nodes is None or want.required is not None:
         return picked
     for level in np.unique(capacity[capacity > 0]).tolist():
         capacity = np.where(capacity > level, capacity, 0)
         if np.count_nonzero(capacity) < want.min_nodes:
             return None
-        picked = _Picker(want, machine.weight, capacity, choice).pick()
+        picked = _Picker(want, machine, capacity, choice).pick()
         if picked is not None:
             return picked
     return None
@@ -108,17 +108,16 @@ def _rooms(want: Want, machine: Machine, free: Free, capacity: Ints) -> Iterator
 
 
 def _deal(want: Want, capacity: Ints, picked: dict[int, int]) -> dict[int, int]:
-    """Units by node: whole tasks, node after node, but one at least on each (observation C4).
+    """Units by node: whole tasks, one after the other onto each node in turn that has room (observation C4).
 
     Tasks that find no room are put onto the first nodes, whose tails they then take.
     """
-    tasks, nodes = -(-want.units // want.per_task), list(picked)
-    dealt = {}
-    for index, node in enumerate(nodes):
-        others = len(nodes) - index - 1
-        dealt[node] = max(1, min(picked[node] // want.per_task, tasks - others))
-        tasks -= dealt[node]
-    units = {node: count * want.per_task for node, count in dealt.items()}
+    tasks, nodes = -(-want.units // want.per_task) - len(picked), sorted(picked)
+    units = dict.fromkeys(nodes, want.per_task)
+    while tasks > 0 and (roomy := [node for node in nodes if picked[node] - units[node] >= want.per_task]):
+        for node in roomy[:tasks]:
+            units[node] += want.per_task
+        tasks -= len(roomy)
     for node in nodes:
         if tasks <= 0:
             break
@@ -126,19 +125,7 @@ def _deal(want: Want, capacity: Ints, picked: dict[int, int]) -> dict[int, int]:
         if tail > 0:
             units[node] += tail
             tasks -= 1
-    _spread(want, capacity, units)
     return units
-
-
-def _spread(want: Want, capacity: Ints, units: dict[int, int]) -> None:
-    """Where more nodes are welcome than needed, take tasks of the first node to further ones (observation C4)."""
-    others = [node for node in np.flatnonzero(capacity > 0).tolist() if node not in units]
-    while len(units) < want.target_nodes and others:
-        giving = next((node for node, count in units.items() if count > want.per_task), None)
-        if giving is None:
-            return
-        units[giving] -= want.per_task
-        units[others.pop(0)] = want.per_task
 
 
 def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
@@ -173,11 +160,12 @@ def _gres_free(free: Free, name: str, kind: str, nodes: int) -> Ints:
 class _Picker:
     """Picks nodes."""
 
-    def __init__(self, want: Want, weight: Ints, capacity: Ints, choice: Choice) -> None:
+    def __init__(self, want: Want, machine: Machine, capacity: Ints, choice: Choice) -> None:
         self._want = want
-        self._weight = weight
+        self._machine = machine
         self._capacity = capacity
         self._nodes = want.least_nodes
+        self._target = max(want.least_nodes, want.target_nodes)
         self._missing = want.units
         self._taken: dict[int, int] = {}
         self._counts = choice.counts
@@ -193,7 +181,8 @@ class _Picker:
             self._take_some(mask, count, left)
         order = self._by_load if want.least_loaded else self._by_sets
         order(left)
-        return self._taken if self._done() and self._counts_met() else None
+        enough = self._missing <= 0 and len(self._taken) >= self._nodes
+        return self._taken if enough and self._counts_met() else None
 
     def _take_some(self, mask: Mask, count: int, left: Ints) -> None:
         """Take ``count`` nodes of a feature, out of the tightest sets that suffice."""
@@ -211,7 +200,8 @@ class _Picker:
         return all(sum(mask[node] for node in self._taken) >= count for mask, count in self._counts)
 
     def _done(self) -> bool:
-        return self._missing <= 0 and len(self._taken) >= self._nodes
+        """Whether there is enough, on as many nodes as are welcome."""
+        return self._missing <= 0 and len(self._taken) >= self._target
 
     def _full(self) -> bool:
         return self._want.most_nodes is not None and len(self._taken) >= self._want.most_nodes
@@ -224,8 +214,10 @@ class _Picker:
         self._missing -= self._taken[node]
 
     def _by_load(self, left: Ints) -> None:
-        nodes, left = np.flatnonzero(left > 0), np.minimum(left, self._want.per_node)
-        for node in nodes[np.lexsort((nodes, -left[nodes], self._weight[nodes]))].tolist():
+        """Take the nodes first of which the largest share is free."""
+        nodes = np.flatnonzero(left > 0)
+        share = left[nodes] / self._machine.units[nodes]
+        for node in nodes[np.lexsort((nodes, -share, self._machine.weight[nodes]))].tolist():
             if self._done() or self._full():
                 return
             self._take(node)
@@ -235,8 +227,9 @@ class _Picker:
         if self._want.last_first and self._missing <= 1 and len(nodes):
             self._take(int(nodes[-1]))
             return
-        for weight in np.unique(self._weight[nodes]).tolist():
-            sets = _consecutive(np.flatnonzero((left > 0) & (self._weight == weight)), left > 0)
+        weights = self._machine.weight
+        for weight in np.unique(weights[nodes]).tolist():
+            sets = _consecutive(np.flatnonzero((left > 0) & (weights == weight)), left > 0)
             while sets and not self._done() and not self._full():
                 best = min(range(len(sets)), key=lambda index: self._rank(sets[index], left))
                 self._take_from(sets.pop(best), left)
@@ -257,7 +250,7 @@ class _Picker:
         return 1 if members[-1] + 1 < len(required) and required[members[-1] + 1] else 2
 
     def _take_from(self, members: Ints, left: Ints) -> None:
-        if self._nodes - len(self._taken) <= 1 and self._beside_required(members) == 2:
+        if self._target - len(self._taken) <= 1 and self._beside_required(members) == 2:
             enough = [node for node in members.tolist() if left[node] >= self._missing]
             if enough and 0 < self._missing <= self._want.per_node:
                 self._take(min(enough, key=lambda node: (int(left[node]), node)))
@@ -288,10 +281,29 @@ def allocate(want: Want, machine: Machine, free: Free, taken: Ints, units: Ints)
     order = np.argsort(taken)
     taken, units = taken[order], units[order]
     nodes: list[int] = machine.numbers[taken].tolist()
+    had = machine.units[taken] if want.whole else units
     if want.all_memory:
         memory = machine.memory[taken]
+    elif want.memory_per_node:
+        memory = np.full_like(units, want.memory_per_node)
     else:
-        memory = np.full_like(units, want.memory_per_node) if want.memory_per_node else want.memory_per_unit * units
+        memory = np.minimum(want.memory_per_unit * had, machine.memory[taken])
+    gres = _gres_given(want, machine, free, nodes)
+    if gres is None:
+        return None
+    if want.pool:
+        gres["", want.pool] = had.tolist()
+    return Allocation(
+        tuple(nodes),
+        compact(had.tolist()),
+        compact(memory.tolist()),
+        {kind: compact(counts) for kind, counts in gres.items()} or NO_GRES,
+        want.whole,
+    )
+
+
+def _gres_given(want: Want, machine: Machine, free: Free, nodes: list[int]) -> dict[Gres, list[int]] | None:
+    """How many of each kind a job gets on the nodes that it takes; None if they lack some."""
     gres: dict[Gres, list[int]] = {}
     for name, kind, count in want.gres:
         for index, node in enumerate(nodes):
@@ -307,16 +319,11 @@ def allocate(want: Want, machine: Machine, free: Free, taken: Ints, units: Ints)
                 missing -= share
         if missing > 0:
             return None
-    had: list[int] = (machine.units[taken] if want.whole else units).tolist()
-    if want.pool:
-        gres["", want.pool] = had
-    return Allocation(
-        tuple(nodes),
-        compact(had),
-        compact(memory.tolist()),
-        {kind: compact(counts) for kind, counts in gres.items()} or NO_GRES,
-        want.whole,
-    )
+    if want.all_gres:
+        return {
+            kind: counts[nodes].tolist() for kind, counts in machine.gres.items() if kind[0] and counts[nodes].any()
+        }
+    return gres
 
 
 def _give(

@@ -71,6 +71,37 @@ def test_least_loaded_nodes_first_where_that_is_asked_for() -> None:
     assert given_to(cluster(partition="LLN=YES"), "-n1", free=(5, 8, 8, 0)) == {"n2": 1}
 
 
+def test_the_least_loaded_node_is_the_one_of_which_the_largest_share_is_free() -> None:
+    nodes = "\n".join(f"NodeName=n{number} CPUs={cores}" for number, cores in enumerate((4, 8, 4, 8), 1))
+    lln = cluster(nodes, select="CR_CPU,CR_LLN")
+    for free, expected in (((2, 6, 4, 8), "n3"), ((2, 6, 1, 8), "n4"), ((2, 6, 1, 5), "n2")):
+        assert given_to(lln, "-n1", free=free) == {expected: 1}
+
+
+def test_nodes_that_are_welcome_and_not_needed_are_the_light_ones() -> None:
+    nodes = "\n".join(
+        f"NodeName=n{number} {EIGHT_CORES} Weight={weight}" for number, weight in enumerate((9, 1, 9, 5), 1)
+    )
+    assert given_to(cluster(nodes), "-N1-2", "-n2") == {"n2": 1, "n4": 1}
+    assert given_to(cluster(nodes), "-N2-4", "-n16") == {"n1": 1, "n2": 7, "n3": 1, "n4": 7}
+
+
+def test_a_job_alone_on_its_nodes_has_all_their_memory_and_generic_resources() -> None:
+    nodes = f"NodeName=n[1-4] {EIGHT_CORES} RealMemory=9000 Gres=gpu:a:2"
+    of = cluster(nodes, select="CR_Core_Memory", partition="DefMemPerCPU=1000")
+
+    def had(*words: str) -> tuple[tuple[int, ...], dict[tuple[str, str], tuple[int, ...]]]:
+        job = make_job(JobRequest(1, 0, 1, parse_sbatch(words)), of)
+        found = best_fit(job.wants["p"], of.machine, of.free, of.partitions["p"].nodes)
+        assert found is not None
+        return found.memory, dict(found.gres)
+
+    assert had("-n1") == ((1000,), {})
+    assert had("-n1", "--exclusive") == ((8000,), {("gpu", "a"): (2,)})
+    assert had("-n1", "--exclusive", "--mem-per-cpu=1100") == ((8800,), {("gpu", "a"): (2,)})
+    assert had("-n1", "--exclusive", "--mem=500") == ((500,), {("gpu", "a"): (2,)})
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -79,6 +110,7 @@ def test_least_loaded_nodes_first_where_that_is_asked_for() -> None:
         (["-N4", "-n6"], [3, 1, 1, 1]),
         (["-N1-3", "-n10"], [7, 2, 1]),
         (["-N2-4", "-n3"], [1, 1, 1]),
+        (["-N2-4", "-n9"], [6, 1, 1, 1]),
         (["-n4", "-c3"], [8, 3]),
         (["-n3", "-c5"], [8, 5]),
         (["--exclusive", "-n1"], [8]),
