@@ -24,14 +24,14 @@ class Allocation:
     """What a job has of the machine.
 
     Attributes:
-        nodes: indices, ascending.
+        nodes: indices, ascending; a range where they are many and follow one another, as they mostly do.
         units: cores (or CPUs, where threads do not count) on each.
         memory: mebibytes on each.
         gres: count of each kind, on each.
         whole: whether it has the nodes for itself.
     """
 
-    nodes: tuple[int, ...]
+    nodes: Sequence[int]
     units: tuple[int, ...]
     memory: tuple[int, ...]
     gres: Mapping[Gres, tuple[int, ...]] = field(default_factory=lambda: NO_GRES)
@@ -40,19 +40,30 @@ class Allocation:
     def mask(self, count: int) -> Mask:
         """Its nodes among ``count``."""
         mask = np.zeros(count, dtype=bool)
-        mask[list(self.nodes)] = True
+        mask[self.where] = True
         return mask
 
+    @property
+    def where(self) -> slice | Ints:
+        """Its nodes, as an index into a column of all nodes."""
+        nodes = self.nodes
+        return slice(nodes.start, nodes.stop) if isinstance(nodes, range) else np.array(nodes, dtype=np.intp)
 
-def compact(values: Sequence[int]) -> tuple[int, ...]:
-    """Numbers as a tuple: if all are equal, one that allocations share, for a log of months has millions of them."""
-    first = values[0] if values else 0
-    return _equal(first, len(values)) if values.count(first) == len(values) else tuple(values)
+
+def neighbours(nodes: Sequence[int]) -> Sequence[int]:
+    """Nodes, ascending, in few bytes, for a log of months has millions of them in allocations."""
+    many = len(nodes)
+    return range(nodes[0], nodes[0] + many) if many > FEW and nodes[-1] - nodes[0] == many - 1 else tuple(nodes)
 
 
-@lru_cache(maxsize=512)
-def _equal(value: int, count: int) -> tuple[int, ...]:
-    return (value,) * count
+FEW = 8
+"""So many take no more room as a tuple."""
+
+
+@lru_cache(maxsize=4096)
+def shared(values: tuple[int, ...]) -> tuple[int, ...]:
+    """The same numbers, which allocations share: most jobs are not the first to have them."""
+    return values
 
 
 @dataclass(eq=False)
@@ -105,7 +116,7 @@ class Machine:
         """How many CPUs an allocation has."""
         if self._one_thread:
             return sum(allocation.units)
-        return int((self.threads[list(allocation.nodes)] * list(allocation.units)).sum())
+        return int((self.threads[allocation.where] * list(allocation.units)).sum())
 
     def mask_of(self, names: Sequence[str]) -> Mask:
         """Which nodes are named."""
@@ -159,7 +170,7 @@ class Free:
         self._change(allocation, 1)
 
     def _change(self, allocation: Allocation, sign: int) -> None:
-        nodes = np.array(allocation.nodes, dtype=np.intp)
+        nodes = allocation.where
         if not self.shared:
             self.units[nodes] += sign * np.array(allocation.units, dtype=np.int64)
         if any(allocation.memory):

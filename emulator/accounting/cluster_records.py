@@ -217,7 +217,7 @@ def _worked(run: Run) -> float:
 def _place(run: Run, controller: Controller) -> Row:
     """Where a run was, and with what."""
     allocation, machine = run.allocation, controller.cluster.machine
-    cpus = (machine.threads[list(allocation.nodes)] * allocation.units).tolist()
+    cpus = (machine.threads[allocation.where] * allocation.units).tolist()
     kinds = sorted((kind, counts) for kind, counts in allocation.gres.items() if kind[0])
     gres = (f"{':'.join(filter(None, kind))}={_listed(counts)}" for kind, counts in kinds)
     ends = [(begin, run.end if to is None and run.end is not None else to) for begin, to in run.suspensions]

@@ -70,7 +70,7 @@ class Stints(Part):
         job.left -= self.cluster.now - job.work_since
         if self.cluster.accounting is not None:
             self.cluster.accounting.halted(job)
-        job.run.suspensions.append([self.cluster.now, None])
+        job.run.suspensions = [*job.run.suspensions, [self.cluster.now, None]]
         job.state = State.SUSPENDED
         job.sequence += 1
         self.telling.suspended(job, cause)
@@ -93,8 +93,8 @@ class Stints(Part):
         """Suspended jobs go on when all that they have is free again."""
         for job in sorted(self.cluster.suspended.values(), key=lambda job: job.id):
             assert job.run is not None
-            nodes, units = list(job.run.allocation.nodes), job.run.allocation.units
-            if not job.suspended_by_operator and bool((self.cluster.free.units[nodes] >= list(units)).all()):
+            has = job.run.allocation
+            if not job.suspended_by_operator and bool((self.cluster.free.units[has.where] >= list(has.units)).all()):
                 self.resume(job, "preemption")
 
     def take_turns(self) -> None:

@@ -73,7 +73,7 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
         raise RejectedError(f"{NOT_ENOUGH_MEMORY}\n{NOT_AVAILABLE}" if too_much else NOT_AVAILABLE)
     if request.options.held:
         job.held_by = "JobHeldUser"
-    job.begin = cluster.now + (request.options.begin or 0.0)
+    job.begin = cluster.now + request.options.begin if request.options.begin else cluster.now
     if request.options.deadline is not None:
         job.deadline = cluster.now + request.options.deadline
     return job

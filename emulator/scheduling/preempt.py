@@ -139,10 +139,10 @@ def _reordered(order: list[Job], removed: list[Job], usable: Mask, cluster: Clus
 
 def _shared(job: Job, nodes: Mask) -> int:
     assert job.run is not None
-    return int(nodes[list(job.run.allocation.nodes)].sum())
+    return int(nodes[job.run.allocation.where].sum())
 
 
 def overlaps(job: Job, nodes: Mask) -> bool:
     """Whether a job runs on some of these nodes."""
     assert job.run is not None
-    return bool(nodes[list(job.run.allocation.nodes)].any())
+    return bool(nodes[job.run.allocation.where].any())

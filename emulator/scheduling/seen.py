@@ -325,7 +325,7 @@ class ClusterPreemptView(PreemptView):
     def shares_nodes(self, run: Run) -> bool:
         """Whether a run has nodes of the preemptor's partition."""
         allocation = run.job._of.run.allocation  # type: ignore[attr-defined]
-        return bool(self.partition._of.nodes[list(allocation.nodes)].any())
+        return bool(self.partition._of.nodes[allocation.where].any())
 
     def outranked(self, pinned: bool = False) -> list[Run]:
         """The runs of jobs that the preemptor outranks, lowest first."""

@@ -256,6 +256,8 @@ class _Later:
             return ["b", base64.b64encode(item).decode()]
         if isinstance(item, frozenset):
             return ["f", sorted((self.value(each, where) for each in item), key=repr)]
+        if isinstance(item, range):
+            return ["r", item.start, item.stop, item.step]
         return item
 
 
@@ -282,6 +284,12 @@ class _Reader:
         if letter == "t":
             values = [self.value(each) for each in rest[0]]
             return tuple.__new__(self._tuple(rest[1]), values) if rest[1:] else tuple(values)
+        if letter == "c":
+            return self._classes.find(rest[0])
+        return UNSET if letter == "u" else self._atom(letter, rest)
+
+    def _atom(self, letter: str, rest: list[Any]) -> Any:
+        """A value that holds no objects."""
         if letter == "f":
             return frozenset(self.value(each) for each in rest[0])
         if letter == "e":
@@ -290,10 +298,8 @@ class _Reader:
             return np.frombuffer(base64.b64decode(rest[1]), _dtype(rest[0]))[0]
         if letter == "b":
             return base64.b64decode(rest[0])
-        if letter == "c":
-            return self._classes.find(rest[0])
-        if letter == "u":
-            return UNSET
+        if letter == "r":
+            return range(*rest)
         raise ValueError(f"{letter!r} is no kind of value")
 
     def view(self, content: Any) -> Any:

@@ -104,7 +104,7 @@ def kind_of(item: Any, classes: Classes) -> Kind:
 
 def _kind_of_class(kind: type, classes: Classes) -> Kind:
     """Which kind all objects of a class are of."""
-    if kind in ATOMS or issubclass(kind, Enum | np.generic | bytes | frozenset):
+    if kind in ATOMS or issubclass(kind, Enum | np.generic | bytes | frozenset | range):
         return "atom"
     if issubclass(kind, tuple):
         return "tuple" if kind is tuple or hasattr(kind, "_fields") else "fixed"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 from slurm_sim_plugins.nodes import Allocation
@@ -54,7 +55,7 @@ class Run:
     priority: float = 0.0
     end: float | None = None
     outcome: State | None = None
-    suspensions: list[list[float | None]] = field(default_factory=list)
+    suspensions: Sequence[list[float | None]] = ()
     stopped: float | None = None
     work: float | None = None
     checkpoints: int = 0

@@ -25,7 +25,8 @@ from slurm_sim_plugins.nodes import (
     Mask,
     NodeView,
     Want,
-    compact,
+    neighbours,
+    shared,
 )
 
 
@@ -294,10 +295,10 @@ def allocate(want: Want, machine: Machine, free: Free, taken: Ints, units: Ints)
     if want.pool:
         gres["", want.pool] = had.tolist()
     return Allocation(
-        tuple(nodes),
-        compact(had.tolist()),
-        compact(memory.tolist()),
-        {kind: compact(counts) for kind, counts in gres.items()} or NO_GRES,
+        neighbours(nodes),
+        shared(tuple(had.tolist())),
+        shared(tuple(memory.tolist())),
+        {kind: shared(tuple(counts)) for kind, counts in gres.items()} or NO_GRES,
         want.whole,
     )
 

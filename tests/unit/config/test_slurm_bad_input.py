@@ -12,7 +12,7 @@ from emulator.cli import slurm_sim
 from emulator.state.job import EMPTY
 from emulator.workload.events import read_events
 from slurm_sim_plugins import InputError
-from slurm_sim_plugins.nodes import compact
+from slurm_sim_plugins.nodes import neighbours, shared
 
 CONF = """\
 PriorityType=priority/basic
@@ -96,7 +96,11 @@ def test_a_submission_at_no_second_is_named(tmp_path: Path, dt: str, work: str) 
 
 
 def test_equal_counts_are_kept_once() -> None:
-    assert compact([4, 4, 4]) is compact([4, 4, 4])
-    assert compact([4, 4, 1]) == (4, 4, 1)
-    assert compact([]) == ()
+    first, second = (tuple([4] * 12) for _ in range(2))
+    assert first is not second
+    assert shared(first) is shared(second)
+    assert neighbours([*range(3, 300)]) == range(3, 300)
+    assert neighbours([*range(3, 300), 301]) == (*range(3, 300), 301)
+    assert neighbours([1]) == (1,)
+    assert neighbours([]) == ()
     assert not EMPTY
