@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .clusters import Draws, Kind, kinds_of
+from .clusters import Draws, Kind
 
 USERS = {"daemon": "red", "bin": "red", "mail": "blue", "games": "blue"}
 """Users of every machine, and their accounts."""
@@ -25,10 +25,7 @@ class Scene:
 
     def __init__(self, draws: Draws) -> None:
         self.draws = draws
-        self.kinds = [kind for kind in kinds_of(draws) if kind.names]
-        for kind in self.kinds:
-            kind.names = kind.names[:3]
-            kind.line = kind.line.replace(f"[1-{kind.line.split('[1-')[1].split(']')[0]}]", f"[1-{len(kind.names)}]", 1)
+        self.kinds = self._kinds()
         self.accounts = draws.often(0.25)
         self.memory = draws.often(0.5)
         self.preempt = draws.one("none", "none", "none", "partition_prio", "partition_prio", "qos")
@@ -38,6 +35,24 @@ class Scene:
         self.partitions: dict[str, list[Kind]] = {}
         self.licensed = draws.often(0.15)
         self.reserved = draws.often(0.12)
+
+    def _kinds(self) -> list[Kind]:
+        """Nodes of one or two kinds; mostly with as many threads a core on all."""
+        draws, kinds = self.draws, []
+        threads, typed = draws.one(1, 1, 2), draws.often(0.3)
+        for letter in "ab"[: draws.one(1, 1, 2)]:
+            sockets, cores, count = draws.one(1, 1, 2), draws.one(1, 2, 4), draws.randint(1, 3)
+            own = threads if draws.often(0.9) else draws.one(1, 2)
+            cpus, features = sockets * cores * own, draws.some(0.3, "x", "y", "z")
+            memory, gpus = cpus * draws.one(500, 1000, 2000), draws.one(1, 2, 4) if draws.often(0.3) else 0
+            words = [f"NodeName={letter}[1-{count}] CPUs={cpus} Sockets={sockets} CoresPerSocket={cores}"]
+            words += [f"ThreadsPerCore={own} RealMemory={memory}"]
+            words += [f"Feature={','.join(features)}"] if features else []
+            words += draws.stated(0.3, Weight=(1, 2, 10))
+            words += [f"Gres=gpu:{'v:' if typed else ''}{gpus}"] if gpus else []
+            names = [f"{letter}{number}" for number in range(1, count + 1)]
+            kinds.append(Kind(names, cpus, memory, features, gpus, " ".join(words)))
+        return kinds
 
     def scenario(self, name: str) -> dict[str, Any]:
         """The whole document."""
@@ -146,7 +161,8 @@ class Scene:
                 draws.one(f"--mem={kind.memory // draws.one(1, 2, 4)}", f"--mem-per-cpu={each // draws.one(1, 2)}")
             ]
         if kind.gpus and draws.often(0.35):
-            words += [draws.one(f"--gres=gpu:{draws.randint(1, kind.gpus)}", "--gpus=1")]
+            spread = any(word.startswith("-N") for word in words)
+            words += ["--gpus=1" if not spread and draws.often(0.3) else f"--gres=gpu:{draws.randint(1, kind.gpus)}"]
         if kind.features and draws.often(0.2):
             words += [f"-C{draws.one(*kind.features)}"]
         words += draws.some(0.04, "--exclusive", "--oversubscribe", "--no-requeue", "--hold")

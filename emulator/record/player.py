@@ -35,10 +35,13 @@ BEFORE = 25.0
 """Seconds before a whole minute at which the controller is started; recordings start with a whole minute. So all
 repeats have the same phases of sweeps (30 s of uptime), of backfill's cycles, and of its plan (whole minutes)."""
 SWEEP = 30.0
+FOR_EVER = {"JobHeldUser", "JobHeldAdmin", "DependencyNeverSatisfied"}
+FOR_EVER |= {"PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit", "BadConstraints"}
+"""Reasons that do not go by themselves."""
 QUIET = 40.0
-"""After so many seconds without news, with nothing that runs or is to come, a recording ends."""
+"""After so many seconds without news, where nothing runs or is to come and jobs wait for ever, a recording ends."""
 HELD = 150.0
-"""The same where a job waits for a time: a requeued one is held for 121 s."""
+"""The same where a job waits for something: a requeued one is held for 121 s."""
 WORK = (
     "use Time::HiRes qw(time sleep); my ($left, $code) = @ARGV; my $last = time;"
     "while ($left > 0) { sleep($left < .5 ? $left : .5); my $now = time; my $step = $now - $last; $last = $now;"
@@ -232,7 +235,7 @@ def _patience(seen: Mapping[str, Mapping[str, str]]) -> float:
     waits = {row.get("Reason", "") for row in seen.values() if row.get("JobState") == "PENDING"}
     if not waits:
         return 2.0
-    return HELD if waits & {"BeginTime", "Reservation", "None"} else QUIET
+    return QUIET if all(one in FOR_EVER or one.startswith(("Assoc", "QOS")) for one in waits) else HELD
 
 
 def _quoted(word: str) -> str:
