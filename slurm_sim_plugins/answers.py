@@ -1,7 +1,7 @@
 """What a plugin may answer: the rules that an emulator and a unit test hold it to.
 
 Each function takes an answer and gives it back in the form in which it is used, or
-refuses it. Who is to blame, and when, is for the caller to add.
+refuses it. Which plugin is to blame, and when, is for the caller to add.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ Find = Callable[[Job, int | None], int | None]
 
 
 class BlockState:
-    """Which blocks are in use, and by whom; follows the cluster state and cannot be changed.
+    """Which blocks are in use, and by which runs; follows the cluster state and cannot be changed.
 
     Args:
         cluster_state: to which they belong.
@@ -29,7 +29,7 @@ class BlockState:
         blocks: of the machine.
 
     What begins with an underscore is for the owner of the cluster_state: block and run of each
-    job that runs, what is free if that is known, and whom to ask for a block.
+    job that runs, what is free if that is known, and what to ask for a block.
     """
 
     __slots__ = ("_all", "_by_size", "_cluster_state", "_entries", "_find", "_free", "_of", "blocks")

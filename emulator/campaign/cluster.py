@@ -4,7 +4,7 @@ Dask (the extra ``dask``) knows how to hand out tasks, and how to do again what 
 worker was at; nothing of that is done here. Workers need the same version of the emulator,
 and see traces and plugin files under the same paths: each checks that before a run.
 
-Who can connect to a Dask scheduler can run code in its workers. Name one that you trust, on a
+Anyone who can connect to a Dask scheduler can run code in its workers. Name one that you trust, on a
 network that you trust.
 """
 

@@ -5,7 +5,7 @@
     [campaign]
     repetitions = 10                        # seeds 0 to 9
     metrics = ["mean_wait", "mbs"]          # what results shows first
-    baseline = "EASY"                       # whom the others are compared with
+    baseline = "EASY"                       # what the others are compared with
 
     [workloads.KTH]
     trace = "KTH-SP2-1996-2.1-cln.swf.gz"   # in the folder of this file, or in those of --traces

@@ -135,7 +135,7 @@ def status(folder: Path, as_json: bool) -> None:
 @campaign.command()
 @click.argument("folder", type=FOLDER)
 @click.option("--metrics", metavar="KEY,KEY...", help="What to show.  [default: what the campaign file names]")
-@click.option("--baseline", metavar="POLICY", help="Whom to compare with.  [default: what the campaign file names]")
+@click.option("--baseline", metavar="POLICY", help="What to compare with.  [default: what the campaign file names]")
 @click.option(
     "--confidence",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),

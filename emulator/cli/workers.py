@@ -1,4 +1,4 @@
-"""Who makes many runs: options, and the workers that they name."""
+"""Options that name workers for many runs, and those workers."""
 
 from __future__ import annotations
 

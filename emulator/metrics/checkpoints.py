@@ -1,4 +1,4 @@
-"""What checkpoints and preemption cost, and whom: the equations of the paper on real-time jobs on Mira.
+"""What checkpoints and preemption cost, and which jobs: the equations of the paper on real-time jobs on Mira.
 
 Source: section 4.2, equations 1 to 20. Worked out from the run records and the options of
 preemption; checkpoints that were written count, as they were.

@@ -110,7 +110,7 @@ class _Walk:
         """Rank those below one account, or below several that are tied.
 
         Args:
-            siblings: who is there.
+            siblings: those there are.
             tied: whether the first of them has the rank of the user before.
         """
         # Of equals users come first, and accounts are taken together.

@@ -55,7 +55,7 @@ def call(
         hook: its name, such as ``"priority_set"``. A scheduler's pass is played with
             :func:`~slurm_sim_plugins.testing.play`.
         situation: what the hook is shown: a description, or the scene that was made of one.
-        job: whom it is about, by id, or a job that is yet to come, as
+        job: which it is about, by id, or a job that is yet to come, as
             ``job(4, limit=60)``. For ``preempt_candidates`` the head of the queue if it is
             not said, and so for ``select_nodes``; else the first new_job, or the first job that waits or runs.
         jobs: those in question, in their order: ``to_set`` (the new jobs if not said, or
@@ -177,7 +177,7 @@ class _Question:
         self.state = state
 
     def job(self, scene: Scene) -> Job:
-        """Whom the call is about."""
+        """The job that the call is about."""
         if self._job is not None:
             return _find(scene, self._job)
         known: list[Job] = [*scene.new_jobs, *scene.view.queue, *(run.job for run in scene.view.running)]
@@ -190,7 +190,7 @@ class _Question:
         return self._job if isinstance(self._job, Submission) else scene.submission_of(self.job(scene))
 
     def preemptor(self, scene: Scene) -> Job:
-        """For whom room is to be made."""
+        """The job for which room is to be made."""
         job = _find(scene, self._job) if self._job is not None else scene.view.head
         if job is None:
             raise ConfigurationError("no job waits in this situation; room is made for a job that waits")
