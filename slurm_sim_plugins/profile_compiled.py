@@ -39,7 +39,7 @@ class CompiledProfile(Profile):
 
     def __init__(self, now: float, free: int, running: Iterable[RunEntry]) -> None:
         super().__init__(now, free, running)
-        # The lists of the pure Python profile give way to arrays.
+        # Arrays replace the lists of the pure Python profile.
         self._marks = _reals(self._times)
         self._levels = _wholes(self._free)
         del self._times, self._free

@@ -45,7 +45,7 @@ class EventLog:
     run ends, too. There are three further events:
 
     ========  ==========================================================
-    preempt   its run has to give way to ``preemptor``, as ``mode`` says
+    preempt   its run is preempted for ``preemptor``, as ``mode`` says
     suspend   its run stands still; ``cause`` is preemption or operator
     resume    its run goes on; ``cause`` as before
     ========  ==========================================================

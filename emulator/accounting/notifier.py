@@ -91,7 +91,7 @@ class Notifier:
             self._log.rate(now, job.id, rate)
 
     def preempted(self, now: int, job: Known, preemptor: Known, mode: str) -> None:
-        """A run has to give way, at once or when its grace time is over."""
+        """A run is preempted, at once or when its grace time is over."""
         if self._log is not None:
             self._log.note(now, "preempt", {"job": job.id, "preemptor": preemptor.id, "mode": mode})
 

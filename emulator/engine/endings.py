@@ -1,4 +1,4 @@
-"""Runs end: their work is done, they exceed a limit, give way or are killed; what is requeued waits again."""
+"""Runs end: their work is done, they exceed a limit, are preempted or killed; what is requeued waits again."""
 
 from __future__ import annotations
 

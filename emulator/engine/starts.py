@@ -68,7 +68,7 @@ class Starts(Part):
         self.reservations.refresh()
 
     def preempt(self, job: Job, preemptor: Job) -> None:
-        """Make a running job give way, as its partition or the cluster says."""
+        """Preempt a running job, as its partition or the cluster says."""
         mode = preempt_mode(job, self.cluster)
         if mode == "OFF":
             # A scheduler may preempt what no job outranks.

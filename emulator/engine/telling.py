@@ -91,7 +91,7 @@ class Telling:
             self._notifier.started(self._now, self._run(job), job.run.backfilled, reason, nodes=nodes)
 
     def preempted(self, job: Job, preemptor: Job, mode: str) -> None:
-        """A run has to give way."""
+        """A run is preempted."""
         if self._notifier is not None:
             self._preemptors[job.id] = preemptor
             self._notifier.preempted(self._now, job, preemptor, mode)

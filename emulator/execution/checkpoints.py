@@ -47,7 +47,7 @@ class Saving:
         return round(self.mode.span(0, self.left, self.resumed)) / MICROSECONDS
 
     def kept(self, elapsed: int) -> int:
-        """What survives of the work if it gives way after ``elapsed``."""
+        """What survives of the work if it is preempted after ``elapsed``."""
         return min(self.left, round(self.mode.kept(0, self.left, elapsed, self.resumed)))
 
     def done(self, elapsed: int) -> int:

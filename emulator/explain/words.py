@@ -101,13 +101,13 @@ def waits_for(event: Event) -> str:
 
 
 def preempted(event: Event) -> str:
-    """It has to give way."""
-    return f"has to give way to job {event['preemptor']} ({printable(event['mode'])})"
+    """It is preempted."""
+    return f"is preempted for job {event['preemptor']} ({printable(event['mode'])})"
 
 
 def gives_way(event: Event) -> str:
-    """Another one has to give way to it."""
-    return f"job {event['job']} has to give way to it ({printable(event['mode'])})"
+    """Another one is preempted for it."""
+    return f"job {event['job']} is preempted for it ({printable(event['mode'])})"
 
 
 def suspended(event: Event) -> str:

@@ -38,7 +38,7 @@ class Controls(Protocol):
         """
 
     def preempt(self, job: Job, preemptor: Job) -> None:
-        """Make a running job give way."""
+        """Preempt a running job."""
 
     def not_reserved(self, job: Job, at: float | None = None, length: float | None = None) -> Mask:
         """Nodes that no reservation keeps from a job from ``at`` (now) on, for ``length`` seconds (its limit)."""

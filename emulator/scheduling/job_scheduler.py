@@ -177,7 +177,7 @@ class _Pass:
         return True
 
     def _start_at_once(self, job: Job, partition: Partition, allowed: Mask) -> bool:
-        """A suspended victim gives way at once."""
+        """A suspended victim is preempted at once."""
         found = self._cluster.select(job, partition, allowed)
         if found is None:
             return False

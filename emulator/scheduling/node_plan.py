@@ -229,7 +229,7 @@ class NodePlan(SchedulePlan):
                 promise.free.take(job.run.allocation)
 
     def preempted(self, kept: Mapping[int, Mask]) -> None:
-        """Jobs gave way: what was refused may fit now, runs end at other times, and nodes are kept."""
+        """Jobs were preempted: what was refused may fit now, runs end at other times, and nodes are kept."""
         self._kept = kept
         self._refused.clear()
         self._ends = self._licenses = self.last_place = None

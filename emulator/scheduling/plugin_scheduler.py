@@ -470,7 +470,7 @@ class PluginScheduler:
         for victim in chosen:
             self._controls.preempt(victim, job)
         if where is None:
-            # Some that leave these nodes gave way for others.
+            # Some that leave these nodes are preempted for others.
             leaving = [other for other in self.cluster.running.values() if other.vacating and overlaps(other, nodes)]
             self._rooms[job.id] = Room(job, nodes, leaving, self._hook)
         self._gave_way()

@@ -49,7 +49,7 @@ class Windows(WindowPlan):
 
     Attributes:
         slots: what is kept for jobs.
-        last_place: the last place at which an entry can start now; None once something has started or given way.
+        last_place: the last place at which an entry can start now; None once something has started or was preempted.
     """
 
     def __init__(self, cluster: Cluster, controls: Controls, habits: Habits) -> None:

@@ -47,7 +47,7 @@ class Cluster:
         waiting: waiting jobs by id.
         order: those that may be scheduled, in order.
         unsettled: waiting jobs of which it must be looked at again and again whether they may be.
-        not_yet_tried: waiting jobs whose reason gives way to ``Priority``.
+        not_yet_tried: waiting jobs whose reason ``Priority`` replaces.
         running: running jobs by id, those that are ending included.
         suspended: suspended jobs by id.
         policies: the plugins.

@@ -21,7 +21,7 @@ EMPTY: Mapping[str, Never] = {}
 RESOURCES = "Resources"
 RESERVED_FOR_HIGHER = "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions"
 NOT_YET_TRIED = frozenset({"None", RESOURCES, RESERVED_FOR_HIGHER})
-"""What gives way to ``Priority`` where the queue is not followed as far as the job."""
+"""What ``Priority`` replaces where the queue is not followed as far as the job."""
 
 
 NOTHING: frozenset[str] = frozenset()
@@ -172,7 +172,7 @@ class Job:
 
     @property
     def writes(self) -> bool:
-        """Whether it writes a checkpoint, for it gives way."""
+        """Whether it writes a checkpoint, for it is preempted."""
         return self.state is State.COMPLETING and self.run is not None and self.run.end is None
 
     @property

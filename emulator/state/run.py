@@ -41,7 +41,7 @@ class Run:
         end: when it ended, or None.
         outcome: the state that it ended with.
         suspensions: (from, to) of each; ``to`` is None while it lasts.
-        stopped: when it stopped to work, for it gives way, or None.
+        stopped: when it stopped to work, for it is preempted, or None.
         work: what it did that was not lost; None if it does not save, or is not over.
         checkpoints: how many it completed.
     """

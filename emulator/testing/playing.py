@@ -43,7 +43,7 @@ class Played:
         after: the situation after the pass; time has not moved.
         started: ids of the jobs that were started, in that order; on a cluster with nodes also those that
             Slurm's main loop started before the backfill of a scheduler that has no loop but that.
-        preempted: ids of the jobs that had to give way, in that order.
+        preempted: ids of the jobs that were preempted, in that order.
         refused: ids of the jobs for which room was asked in vain; under Slurm's clock it is there later.
     """
 

@@ -68,8 +68,8 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
         picked = _pick(want, machine, room, choice)
         if picked is None:
             continue
-        dealt = np.array(list(_deal(want, room, picked).items()), dtype=np.int64)
-        found = allocate(want, machine, free, dealt[:, 0], dealt[:, 1])
+        tasks_on = np.array(list(_distribute(want, room, picked).items()), dtype=np.int64)
+        found = allocate(want, machine, free, tasks_on[:, 0], tasks_on[:, 1])
         if found is not None:
             return found
     return None
@@ -108,7 +108,7 @@ def _rooms(want: Want, machine: Machine, free: Free, capacity: Ints) -> Iterator
         yield room
 
 
-def _deal(want: Want, capacity: Ints, picked: dict[int, int]) -> dict[int, int]:
+def _distribute(want: Want, capacity: Ints, picked: dict[int, int]) -> dict[int, int]:
     """Units by node: whole tasks, one after the other onto each node in turn that has room (observation C4).
 
     Tasks that find no room are put onto the first nodes, whose tails they then take.

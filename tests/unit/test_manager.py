@@ -668,6 +668,7 @@ def test_blame_falls_on_nobody_who_had_no_part_in_it() -> None:
     assert selection.blame("priority_set", kept) is kept
 
 
+@pytest.mark.slow
 def test_pluggy_knows_every_hook() -> None:
     assert isinstance(selecting().manager, pluggy.PluginManager)
     assert all(hasattr(selecting().manager.hook, hook) for kind in SLOTS.values() for hook in hooks_of(kind))

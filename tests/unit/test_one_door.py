@@ -189,6 +189,7 @@ def test_jobs_that_never_end_are_told_after_the_table(tmp_path: Path) -> None:
     assert "none: nothing can happen any more; unfinished: " in str(shown.exception)
 
 
+@pytest.mark.slow
 def test_what_a_campaign_did_not_look_at_is_no_number(tmp_path: Path) -> None:
     site(tmp_path)
     (tmp_path / "c.toml").write_text(

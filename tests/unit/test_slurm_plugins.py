@@ -64,6 +64,7 @@ def whole_machine(count: int, seed: int) -> list[JobRequest]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("period", [0.0, 400.0])
 def test_a_priority_plugin_with_a_period_is_asked_again(period: float) -> None:
     asked: list[tuple[float, dict[int, float]]] = []
@@ -100,6 +101,7 @@ def test_a_priority_plugin_with_a_period_is_asked_again(period: float) -> None:
     assert sorted(start, key=start.__getitem__) != sorted(start)
 
 
+@pytest.mark.slow
 def test_wfp_orders_the_queue_by_its_score() -> None:
     submissions = whole_machine(25, 8)
     found = simulate(submissions, one_partition(), slots={"PriorityType": "priority/wfp"})

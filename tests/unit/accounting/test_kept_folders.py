@@ -361,6 +361,7 @@ def test_wherever_a_run_is_killed_its_folder_holds_one_run_or_says_that_it_does_
     assert sorted(set(found), key=found.index) == ["before", "not whole", "after"] and len(found) > 30
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("begun", ["aside", "in place"])
 def test_wherever_going_on_is_killed_it_goes_on_again(trace: Path, tmp_path: Path, begun: str) -> None:

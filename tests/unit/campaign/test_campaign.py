@@ -140,6 +140,7 @@ def dying(records: Records) -> dict[str, float]:
     os._exit(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_defect_in_one_run_is_not_the_others_affair(trace: Path, processes: int) -> None:
     one, other = specs(trace)[:2]
@@ -187,6 +188,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_script_may_measure_with_a_function_of_its_own(trace: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(SCRIPT)
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}

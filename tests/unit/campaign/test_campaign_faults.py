@@ -136,6 +136,7 @@ def test_workers_killed_in_mid_run_cost_nothing_but_time(study: Path, tmp_path: 
     assert data(tmp_path / "killed") == data(tmp_path / "whole")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_full_disk_is_told_and_what_was_kept_stays(study: Path, tmp_path: Path) -> None:
     make(study, tmp_path / "whole")
@@ -158,6 +159,7 @@ def test_a_full_disk_is_told_and_what_was_kept_stays(study: Path, tmp_path: Path
     assert data(out) == data(tmp_path / "whole") and whole(survey(out))
 
 
+@pytest.mark.slow
 def test_whichever_write_fails_a_resume_gives_the_same(
     study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,6 +182,7 @@ def test_whichever_write_fails_a_resume_gives_the_same(
     assert data(out) == data(tmp_path / "whole") and whole(survey(out))
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_told_and_made_again_whichever_it_is(study: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     make(study, out)
@@ -205,6 +208,7 @@ def test_a_damaged_file_is_told_and_made_again_whichever_it_is(study: Path, tmp_
     assert data(out) == before and whole(survey(out))
 
 
+@pytest.mark.slow
 def test_a_plugin_that_changed_is_another_run_and_the_old_ones_do_not_count(study: Path, tmp_path: Path) -> None:
     plugin, out = tmp_path / "mine.py", tmp_path / "out"
     study.write_text(STUDY + 'mine = ["sched/fcfs", "priority/mine"]\n')
@@ -245,6 +249,7 @@ def test_a_worker_with_another_plugin_or_trace_makes_no_run_under_a_wrong_name(s
     assert str(Promised(spec, stated(spec)).result()) != str(before)
 
 
+@pytest.mark.slow
 def test_two_campaigns_never_write_into_one_folder(study: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     make(study, out)
@@ -255,6 +260,7 @@ def test_two_campaigns_never_write_into_one_folder(study: Path, tmp_path: Path) 
     make(study, out)
 
 
+@pytest.mark.slow
 def test_a_mark_that_a_power_cut_left_empty_is_written_again_but_never_beside_other_files(
     study: Path, tmp_path: Path
 ) -> None:
@@ -280,6 +286,7 @@ def test_a_folder_of_something_else_is_left_alone(study: Path, tmp_path: Path) -
     assert [file.name for file in out.iterdir()] == ["chapter.tex"]
 
 
+@pytest.mark.slow
 def test_only_files_of_the_campaign_are_replaced_or_removed(study: Path, tmp_path: Path) -> None:
     out, outside = tmp_path / "out", tmp_path / "outside"
     make(study, out)
@@ -344,6 +351,7 @@ def test_a_manifest_names_no_files_elsewhere(study: Path, tmp_path: Path) -> Non
     assert survey(out).count("damaged") == 1
 
 
+@pytest.mark.slow
 def test_a_failed_run_is_told_and_tried_again(study: Path, tmp_path: Path) -> None:
     out, plugin = tmp_path / "study", tmp_path / "mine.py"
     plugin.write_text(PLUGIN.format(what="nothing", sign="1 / 0 * "))
@@ -359,6 +367,7 @@ def test_a_failed_run_is_told_and_tried_again(study: Path, tmp_path: Path) -> No
     assert survey(out).count("done") == 24
 
 
+@pytest.mark.slow
 def test_a_folder_never_decides_what_code_is_run(study: Path, tmp_path: Path) -> None:
     sign, plugin = tmp_path / "sign", tmp_path / "mine.py"
     plugin.write_text(f"__import__('pathlib').Path({str(sign)!r}).touch()\n" + PLUGIN.format(what="size", sign=""))
@@ -372,6 +381,7 @@ def test_a_folder_never_decides_what_code_is_run(study: Path, tmp_path: Path) ->
     assert not sign.exists()
 
 
+@pytest.mark.slow
 def test_resume_goes_on_with_the_file_that_the_campaign_was_begun_with(study: Path, tmp_path: Path) -> None:
     assert CliRunner().invoke(slurm_sim, ["campaign", "run", str(study), "--processes", "1"]).exit_code == 0
     out = tmp_path / "study"

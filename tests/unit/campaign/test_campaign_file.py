@@ -125,6 +125,7 @@ def test_real_time_jobs_are_drawn_with_the_seed_unless_that_is_stated(folder: Pa
     assert {(each["realtime"], each["realtime_seed"]) for each in drawn} == {(10, 0), (10, 1)}
 
 
+@pytest.mark.slow
 def test_a_trace_is_parsed_once_not_once_a_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[str] = []
     monkeypatch.setattr("emulator.workload.read.read_trace", lambda path, **_: parsed.append(path) or read_swf(path))
@@ -142,6 +143,7 @@ def test_generated_jobs_are_those_of_the_model(folder: Path) -> None:
         assert (getattr(made, column) == getattr(alone, column)).all()
 
 
+@pytest.mark.slow
 def test_identities_stay_where_nothing_changed_and_do_not_depend_on_places(folder: Path) -> None:
     before = {each.name: identity(each) for each in runs_of(folder)}
     (folder / "elsewhere" / "logs").mkdir(parents=True)
@@ -185,6 +187,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("old", "new", "words"), WRONG, ids=[each[2] for each in WRONG])
 def test_what_cannot_be_is_told_before_any_run(folder: Path, old: str, new: str, words: str) -> None:
     assert old in STUDY

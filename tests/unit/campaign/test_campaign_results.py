@@ -149,6 +149,7 @@ def command(*words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_frame_has_each_run_as_it_was_measured(folder: Path) -> None:
     table = frame(folder)
     assert len(table) == 12 and list(table["workload.load"].unique()) == [0.6, 0.9]
@@ -212,6 +213,7 @@ def test_results_go_into_files(folder: Path, tmp_path: Path) -> None:
     assert {file.name for file in plots.iterdir()} == names
 
 
+@pytest.mark.slow
 def test_pictures_show_means_and_intervals() -> None:
     table = runs({(f"m load={load}", p): [load, 2 * load, 6 * load] for load in (1.0, 2.0) for p in ("a", "b x=1")})
     table["workload.load"] = [float(name.partition("=")[2]) for name in table["workload"]]

@@ -52,6 +52,7 @@ def test_one_that_cannot_be_loaded_is_named(monkeypatch: pytest.MonkeyPatch, val
         invoke(monkeypatch, value, "hello")
 
 
+@pytest.mark.slow
 def test_other_commands_do_not_load_it() -> None:
     code = "import sys; from emulator.cli import slurm_sim; slurm_sim(['plugins'], standalone_mode=False)"
     check = "assert not [name for name in sys.modules if name.startswith('slurm_sim_studies')]"

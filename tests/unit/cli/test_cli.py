@@ -166,6 +166,7 @@ def test_the_installed_command_leaves_with_the_codes_that_it_promises(tmp_path: 
         assert bool(done.stdout) is (code == 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_leaves_its_folder(tmp_path: Path, how: signal.Signals) -> None:
     (tmp_path / "spinning.py").write_text(SPINNING)
@@ -229,6 +230,7 @@ def test_a_reader_who_leaves_is_no_error(words: list[str]) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
 @pytest.mark.parametrize("words", [["--help"], ["plugins"]])
 def test_standard_output_that_is_full_is_told(words: list[str]) -> None:
@@ -939,6 +941,7 @@ def test_a_policy_is_parsed() -> None:
         parse_policy("")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "magic"), [("x.png", b"\x89PNG\r\n"), ("x.svg", b"<?xml")])
 def test_demo(cli: Cli, file: str, magic: bytes) -> None:
     code, out, _ = cli("demo", "--jobs", 50, "--picture", file)

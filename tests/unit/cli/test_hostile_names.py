@@ -160,6 +160,7 @@ COMMANDS: list[list[str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(map(printable, words))[:60])
 def test_no_command_lets_a_name_steer_the_terminal(
     place: Path, words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

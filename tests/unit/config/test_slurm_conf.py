@@ -429,6 +429,7 @@ def test_what_is_no_generic_resource_is_refused(word):
         gres_count(word)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -646,6 +647,7 @@ MARKS = st.sampled_from([" ", "\n", "\n", "\\\n", "#", '"', "[", ",", "=", "\nIn
 TEXTS = st.lists(PAIRS | MARKS | st.text(max_size=4), max_size=25).map("".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(TEXTS, TEXTS, TEXTS)
 def test_any_text_is_read_or_refused(text, gres, topology):

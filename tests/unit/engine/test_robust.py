@@ -875,6 +875,7 @@ def test_nothing_is_written_when_an_option_cannot_be(tmp_path: Path) -> None:
 # Determinism
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["sched/fcfs", "sched/easy", "sched/conservative"])
 def test_two_runs_give_the_same_bytes(tmp_path: Path, policy: str) -> None:
     draw = np.random.default_rng(5)

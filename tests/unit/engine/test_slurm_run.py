@@ -109,6 +109,7 @@ def test_a_line_that_is_no_submission_is_told(tmp_path: Path, line: str, words: 
         read_events(file)
 
 
+@pytest.mark.slow
 def test_the_command_runs_a_site(tmp_path: Path) -> None:
     (tmp_path / "slurm.conf").write_text(CONF)
     (tmp_path / "jobs.events").write_text(

@@ -222,6 +222,7 @@ def test_in_ideal_timing_too(tmp_path) -> None:
     assert read_run(tmp_path).about["run"]["status"] == "failed"
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_in_which_jobs_get_further() -> None:
     result = each_second([(1, 0, 4, 3000, 3100), (2, 1, 4, 3000, 3100)], "SUSPEND")
     assert result.records.jobs["state"].tolist() == ["COMPLETED"] * 2

@@ -210,6 +210,7 @@ def test_who_goes_on_where_nobody_saves_reads_and_loses_no_more() -> None:
     assert job(made).runs[2].end - job(made).runs[2].start == pytest.approx(20 + 400 + EPILOG)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [JIT, EVERY_100, Preemption(mode="CHECKPOINT", checkpoint="share", cost=2)])
 @given(
     drawn=st.lists(

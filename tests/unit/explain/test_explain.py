@@ -146,6 +146,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 NAMES = ["easy", "pv", "conservative", "checkpoint", "tiers"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_schedule_is_the_same_and_the_log_only_says_more(name: str, runs: dict[str, Path]) -> None:
     explained, plain = runs[name], runs[f"{name}-plain"]
@@ -259,6 +260,7 @@ def longest(folder: Path) -> Story:
     return max((tell(run, job) for job in run.records.jobs["job_id"].tolist()), key=lambda story: len(story.steps))
 
 
+@pytest.mark.slow
 def test_the_command(runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     story = longest(runs["pv"])
     job = story.job["job_id"]

@@ -44,6 +44,7 @@ jobs_of_some = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(jobs_of_some)
 @settings(max_examples=25, deadline=None)
 def test_the_sum_of_usage_equals_the_cpu_seconds_of_the_runs(drawn):
@@ -59,6 +60,7 @@ def test_the_sum_of_usage_equals_the_cpu_seconds_of_the_runs(drawn):
     assert abs(books.usage.remaining).max() < 1e-6
 
 
+@pytest.mark.slow
 @given(jobs_of_some)
 @settings(max_examples=20, deadline=None)
 def test_past_usage_decays_as_if_each_run_were_followed_alone(drawn):

@@ -206,6 +206,7 @@ def slow_unhindered(records: Records) -> dict[int, float]:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(rows=jobs(), policy=st.sampled_from([{"scheduler": "sched/easy"}, {"scheduler": "sched/fcfs"}, PV]))
 def test_spans_and_unhindered_starts_are_those_of_slow_loops(rows: list[JobRow], policy: dict[str, Any]) -> None:
@@ -217,6 +218,7 @@ def test_spans_and_unhindered_starts_are_those_of_slow_loops(rows: list[JobRow],
     assert {id: time for id, time in zip(ids, found.tolist(), strict=True) if time == time} == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(rows=jobs())
 def test_at_the_head_is_whoever_is_blocked(rows: list[JobRow]) -> None:
@@ -228,6 +230,7 @@ def test_at_the_head_is_whoever_is_blocked(rows: list[JobRow]) -> None:
     assert not (fairness.blocked_after_end(records) & ~records.jobs["blocked"]).any()
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(rows=jobs())
 def test_without_backfilling_nobody_is_overtaken(rows: list[JobRow]) -> None:

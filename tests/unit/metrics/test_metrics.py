@@ -316,6 +316,7 @@ def quotient(part: float, whole: float) -> Fraction | None:
     return Fraction(part) / Fraction(whole) if whole else None
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(schedules(), st.sampled_from([0.0, 1.0, 10.0]))
 def test_job_metrics_agree_with_a_loop(records: Records, threshold: float) -> None:
@@ -337,6 +338,7 @@ def test_job_metrics_agree_with_a_loop(records: Records, threshold: float) -> No
     same(summary["mean_slowdown"], quotient(sum(slowdowns), len(slowdowns)))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(schedules())
 def test_machine_metrics_agree_with_a_loop(records: Records) -> None:

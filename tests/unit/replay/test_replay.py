@@ -140,6 +140,7 @@ EVENTS = "".join(
 )
 
 
+@pytest.mark.slow
 def test_the_dump_of_an_emulated_run_replays_to_the_same_starts(tmp_path: Path) -> None:
     (tmp_path / "slurm.conf").write_text(CONF)
     (tmp_path / "jobs.events").write_text(EVENTS)

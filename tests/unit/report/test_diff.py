@@ -106,6 +106,7 @@ def test_the_table_writes_dates_where_both_know_them() -> None:
 start_of_a_job = st.none() | st.integers(0, 6)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(st.dictionaries(st.integers(0, 9), start_of_a_job), st.dictionaries(st.integers(0, 9), start_of_a_job))
 def test_differences_agree_with_a_loop(first: Starts, second: Starts) -> None:

@@ -215,6 +215,7 @@ def runs_on_lanes(draw: st.DrawFn) -> list[tuple[float, float, int]]:
     return [(float(start), float(start + length), size) for start, length, size in sorted(rows)]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(runs_on_lanes())
 def test_runs_at_one_time_never_share_a_lane(rows: list[tuple[float, float, int]]) -> None:
@@ -259,6 +260,7 @@ def strange() -> dict[str, Records]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", strange())
 def test_strange_runs_have_plots_and_a_page(name: str) -> None:
     text = page(run_of(strange()[name]))
@@ -288,6 +290,7 @@ def test_the_users_own_settings_neither_matter_nor_change() -> None:
         assert matplotlib.rcParams["font.size"] == 20
 
 
+@pytest.mark.slow
 def test_plots_do_not_load_pyplot() -> None:
     code = (
         "from emulator.report import plots; from tests.builders.records import A10; import sys;"
@@ -306,6 +309,7 @@ def test_long_runs_are_averaged_and_keep_their_area() -> None:
     assert "mean over each" in figure.axes[0].get_title(loc="left")
 
 
+@pytest.mark.slow
 def test_too_many_jobs_have_no_gantt_chart() -> None:
     assert plots.gantt(many(30), most=29) is None
     assert plots.gantt(many(30), most=30) is not None
@@ -433,6 +437,7 @@ def hostile_run() -> Any:
     return run_of(records, about)
 
 
+@pytest.mark.slow
 def test_hostile_names_are_text() -> None:
     text = hostile_page()
     reader = read(text)
@@ -464,6 +469,7 @@ def test_hostile_names_are_text() -> None:
     assert not [name for name, _ in reader.attributes if name.startswith("on")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [hostile_page, usual_page])
 def test_the_page_needs_nothing_from_elsewhere(make: Any) -> None:
     text = make()
@@ -518,6 +524,7 @@ def test_the_longest_wait_stands_first() -> None:
     assert re.findall(r"<td>(.*?)</td>", rows[1])[0] == longest
 
 
+@pytest.mark.slow
 def test_a_run_without_waits_or_facts_has_a_page() -> None:
     text = read(page(run_of(records_of({1: (0, 1, 5)}, {1: [(0, 5)]}, 1), {"run": {"label": "x"}}))).text
     assert "No job that ended had to wait." in text
@@ -548,6 +555,7 @@ def test_a_run_folder_gives_the_same_page_each_time(tmp_path: Path) -> None:
     assert other.stdout.strip() == hashlib.sha256(one).hexdigest()
 
 
+@pytest.mark.slow
 def test_a_page_that_cannot_be_written_is_an_output_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot be written"):

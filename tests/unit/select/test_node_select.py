@@ -226,6 +226,7 @@ def test_a_constraint_that_cannot_be_is_refused(constraint: str) -> None:
         choices(constraint, FEATURES)
 
 
+@pytest.mark.slow
 @given(
     free=st.lists(st.integers(0, 8), min_size=4, max_size=4),
     tasks=st.integers(1, 40),

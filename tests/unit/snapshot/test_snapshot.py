@@ -101,6 +101,7 @@ def make(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", POLICIES)
 def test_whenever_a_run_is_interrupted_it_goes_on_to_the_same_bytes(trace: Path, tmp_path: Path, name: str) -> None:
     config = POLICIES[name]
@@ -567,6 +568,7 @@ def test_more_jobs_between_snapshots_than_there_are_make_none(trace: Path, tmp_p
     assert files(out) == files(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (Path(__file__).parents[3] / "docs" / "snapshots.md").read_text(encoding="utf-8")
     lines = page.partition("<!-- command: snapshots -->\n```sh\n")[2].partition("```")[0].splitlines()

@@ -325,6 +325,7 @@ def test_evaluate_as_json_and_csv_has_all_schemes(cli: Cli) -> None:
     assert rows[1] == ",".join(map(str, first.values()))
 
 
+@pytest.mark.slow
 def test_evaluate_draws_what_the_grid_has(cli: Cli) -> None:
     cli("evaluate", "log.swf", "--plots", "few", "--keys", "user", "--windows", "1m", "--thresholds", "0.5")
     pictures = sorted(Path("few").iterdir())
@@ -336,6 +337,7 @@ def test_evaluate_draws_what_the_grid_has(cli: Cli) -> None:
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
 
 
+@pytest.mark.slow
 def test_the_papers_figures() -> None:
     log = read_log(workload([60.0] * 50, group=[1] * 50))
     figures = all_figures(evaluate(log), distributions(log, Grid()))

@@ -54,6 +54,7 @@ def test_a_generated_workload_is_the_same_after_writing_and_reading(tmp_path: Pa
     assert read_swf(tmp_path / "again.swf").facts["cpu_use"].tolist() == made.facts["cpu_use"].tolist()
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(st.integers(1, 10**9), st.sampled_from([1, 10**6]), st.integers(1, 10**6)), min_size=1, max_size=30

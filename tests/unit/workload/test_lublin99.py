@@ -526,6 +526,7 @@ def test_bad_parameters_are_refused(changes: dict[str, float], words: str) -> No
 # Invariants over arguments.
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(
     jobs=st.integers(1, 300),
@@ -560,6 +561,7 @@ def test_invariants(jobs: int, machine: int, kind: Any, users: int | None, estim
     assert set(workload.facts.get("queue", [0])) <= {0, 1}
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(
     jobs=st.integers(2, 300),

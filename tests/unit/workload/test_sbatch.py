@@ -122,6 +122,7 @@ def test_what_cannot_be_understood_is_named(line, why):
         parse_sbatch(shlex.split(line))
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(sorted(OPTIONS)).map("--{}".format) | st.text(max_size=6), max_size=6))
 def test_any_arguments_are_understood_or_refused(arguments):
     try:
