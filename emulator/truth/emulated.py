@@ -109,8 +109,10 @@ def _history(job: Job, notes: JobObservations, controller: Controller) -> Histor
     name = job.name if job.request.array is None else f"{job.name}_{job.request.task}"
     told = history(name, notes.sights)
     told.priorities = notes.priorities
-    for stint, run in zip(told.runs, job.runs, strict=True):
-        _describe(stint, run, controller)
+    runs = {run.start: run for run in job.runs}
+    for stint in told.runs:
+        if stint.start in runs:
+            _describe(stint, runs[stint.start], controller)
     return told
 
 

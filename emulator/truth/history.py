@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+RAN = ("COMPLETED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED")
+"""States that only a run leads to, be it one that began and ended unseen."""
 SAME_AS_RUNNING = ("SIGNALING", "CONFIGURING")
 """States that Slurm shows for a moment of a run."""
 
@@ -112,7 +114,11 @@ def history(job: str, sights: Iterable[Sight]) -> History:
         state = "RUNNING" if sight.state in SAME_AS_RUNNING else sight.state
         if told.states and told.state == state:
             continue
+        waited = told.state in ("PENDING", "COMPLETING")
         told.states.append((sight.at, state))
+        if current is None and waited and state in RAN:
+            current = Stint(sight.at)
+            told.runs.append(current)
         if state in ("RUNNING", "SUSPENDED"):
             if current is None:
                 current = Stint(sight.at)

@@ -12,6 +12,7 @@ import pytest
 import emulator.cli
 from emulator.truth import Known, judge, read_known
 from emulator.truth.inputs import inputs_of
+from emulator.truth.recorded import recording_of
 from emulator.workload.scenario import Recorded, Scenario, read_scenario
 from slurm_sim_plugins.errors import InputError
 
@@ -305,6 +306,20 @@ def test_one_that_cannot_be_run_does_not_hide_the_others(tmp_path, monkeypatch, 
     assert code == 1
     assert "1 of 1 agree" in out
     assert "cannot be run" in out
+
+
+def test_a_run_that_began_and_ended_between_two_looks_is_one(tmp_path):
+    text = CONF + """\
+jobs: [{name: A, id: 1, submit: 0.1, run: 0, nodes: 1, time_limit: '1'}]
+timeline:
+  '1':
+  - [0.2, {JobState: PENDING, TimeLimit: '00:01:00'}]
+  - [1.2, {JobState: COMPLETED}]
+"""
+    (run,) = recording_of(scenario(tmp_path, text)).jobs["1"].runs
+    assert (run.start, run.end, run.outcome) == (1.2, 1.2, "COMPLETED")
+    assert not differences(tmp_path, text)
+    assert ("A", "start") in differences(tmp_path, text.replace("[1.2,", "[9.2,"))
 
 
 def test_a_command_that_the_emulator_refuses_is_told(tmp_path):
