@@ -11,9 +11,10 @@ from emulator.state.job import Job
 from slurm_sim_plugins.nodes import Allocation, Free, Gres, Ints
 
 FIRST_WINDOW = 30.0
-"""Seconds: runs that end within it of one another count as ended together while a start is sought.
+"""Seconds: runs that end in a window count as ended together while a start is sought.
 
-It doubles, or grows by ``bf_window_linear``."""
+Windows end so long after the first multiple of it that follows the first end of a run, and then twice, four times,
+... as long after it; or each is ``bf_window_linear`` longer than the one before."""
 
 
 class Future:
@@ -45,7 +46,7 @@ class Future:
         self._known: dict[float, tuple[list[tuple[float, Free]], Iterator[tuple[float, Free]]]] = {}
 
     def from_(self, begin: float) -> Iterator[tuple[float, Free]]:
-        """(time, what is free then): first at ``begin`` itself, then as runs end in windows that grow."""
+        """(time, what is free then): first at ``begin`` itself, then window by window as runs end."""
         if begin not in self._known:
             self._known[begin] = ([], self._work_out(begin))
         known, rest = self._known[begin]
@@ -70,13 +71,18 @@ class Future:
         if self._spare.count:
             base = self._spare.added(base, self._spare.count)
             yield begin, self._released.added(base, index)
-        window, more = FIRST_WINDOW, self._linear
         while index < count:
-            until = self._ends[index] + window
+            until = self._window_end(self._ends[index])
             while index < count and self._ends[index] <= until:
                 index += 1
             yield max(self._ends[index - 1], begin), self._released.added(base, index)
-            window += more or window
+
+    def _window_end(self, end: float) -> float:
+        """When the window ends in which a run ends."""
+        aligned, window = (self._ends[0] // FIRST_WINDOW + 1) * FIRST_WINDOW, FIRST_WINDOW
+        while end > aligned + window:
+            window += self._linear or window
+        return aligned + window
 
 
 class Releases:

@@ -51,8 +51,8 @@ COUNT, USED, MARKS = range(3)
 """Sizes of slots: how many, how many nodes they have, how many marks."""
 RUNS, ENTERED, LEFT, KNOWN = range(4)
 """How far a search has come: runs that have ended, slots that have begun, that have ended, that are known to it."""
-TRIED, TIME, WINDOW = range(3)
-"""Its clock: the time that is tried, the time of what is free, and the window of runs that end."""
+TRIED, TIME = range(2)
+"""Its clock: the time that is tried, and the time of what is free."""
 NOW, HORIZON, GRAIN, MOST_MARKS, LENGTH = range(5)
 """What is asked of it: now, up to when nodes are kept, in which steps, how many marks there may be, and how long the
 nodes are wanted."""
@@ -272,7 +272,7 @@ class Searches(Scratch):
         kept, room, capacity = (np.empty(size, dtype=np.int64) for _ in range(3))
         far, counts = np.zeros(4, dtype=np.int64), np.zeros(3, dtype=np.int64)
         state = np.zeros_like(self._state)
-        return Work(state, kept, room, capacity, counts, self._sets, self._taken, far, np.zeros(3), self._starts)
+        return Work(state, kept, room, capacity, counts, self._sets, self._taken, far, np.zeros(2), self._starts)
 
 
 class CompiledWindows(Windows):
@@ -646,7 +646,6 @@ def _move(request: Request, machine: Machine, runs: Runs, slots: Columns, work: 
             upto += 1
         _give(request, machine, runs, upto, work, live)
     work.clock[TRIED] = work.clock[TIME] = begin
-    work.clock[WINDOW] = FIRST_WINDOW
 
 
 @compiled
@@ -720,7 +719,7 @@ def _within(request: Request, machine: Machine, runs: Runs, work: Work, later: f
     clock, far, ends = work.clock, work.far, runs.ends
     found = _fit(request, machine, work)
     while not found and far[RUNS] < len(ends):
-        until, upto = ends[far[RUNS]] + clock[WINDOW], far[RUNS]
+        until, upto = _window_end(ends[0], ends[far[RUNS]]), far[RUNS]
         while upto < len(ends) and ends[upto] <= until:
             upto += 1
         time = max(ends[upto - 1], clock[TRIED])
@@ -728,9 +727,17 @@ def _within(request: Request, machine: Machine, runs: Runs, work: Work, later: f
             return 0
         _give(request, machine, runs, upto, work, True)
         clock[TIME] = time
-        clock[WINDOW] *= 2
         found = _fit(request, machine, work)
     return found
+
+
+@compiled
+def _window_end(first: float, end: float) -> float:
+    """When the window ends in which a run ends; the first of all ends at ``first``."""
+    aligned, window = (first // FIRST_WINDOW + 1) * FIRST_WINDOW, FIRST_WINDOW
+    while end > aligned + window:
+        window *= 2
+    return aligned + window
 
 
 @compiled

@@ -309,13 +309,16 @@ def test_one_that_cannot_be_run_does_not_hide_the_others(tmp_path, monkeypatch, 
 
 
 def test_a_run_that_began_and_ended_between_two_looks_is_one(tmp_path):
-    text = CONF + """\
+    text = (
+        CONF
+        + """\
 jobs: [{name: A, id: 1, submit: 0.1, run: 0, nodes: 1, time_limit: '1'}]
 timeline:
   '1':
   - [0.2, {JobState: PENDING, TimeLimit: '00:01:00'}]
   - [1.2, {JobState: COMPLETED}]
 """
+    )
     (run,) = recording_of(scenario(tmp_path, text)).jobs["1"].runs
     assert (run.start, run.end, run.outcome) == (1.2, 1.2, "COMPLETED")
     assert not differences(tmp_path, text)

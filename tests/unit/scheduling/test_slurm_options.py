@@ -190,10 +190,10 @@ def test_a_second_attempt_keeps_the_order_of_victims_only_if_it_is_to(order):
 
 
 def test_windows_of_ends_grow_as_they_are_to():
-    jobs = (*((0.0, 900.0, f"-n1 -t{minutes}") for minutes in (1, 2, 3, 4)), (2.0, 9.0, "-n2 -t1"))
+    """They begin at a multiple of 30 s after the first end, at 61.5: the third one goes from 210 to 330."""
+    jobs = (*((0.0, 900.0, f"-n1 -t{minutes}") for minutes in (1, 4, 5, 9)), (2.0, 9.0, "-n2 -t1"))
     doubled, linear = after(*jobs, until=25)[4], after(*jobs, options=",bf_window_linear=1", until=25)[4]
-    assert linear.planned_start == pytest.approx(120, abs=3)
-    assert doubled.planned_start == pytest.approx(180, abs=3)
+    assert (doubled.planned_start, linear.planned_start) == (301.5, 241.5)
 
 
 LICENSED = (
