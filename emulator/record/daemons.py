@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from emulator.record.conf import DATABASE_USER, LOOPBACK, Site, Written, write_slurmdbd_conf
@@ -25,6 +26,7 @@ READY = 120.0
 PATIENCE = 60.0
 """Seconds in which a daemon must end after SIGTERM."""
 _PARENT_DEATH = 1
+_IN_CHARGE = re.compile(r"\[([0-9T:.-]+)\] Running as primary controller")
 _PORTS = range(21000, 60000, 150)
 _MOST_OF_A_LOG = 400
 _USUAL = re.compile(r"mpi|MPI|state file|NOTE: Trying|backup state|registration")
@@ -150,7 +152,7 @@ class Cluster:
             before: seconds before a whole minute at which the controller is started.
 
         Returns:
-            When the controller was started, in seconds since 1970.
+            When the controller took charge, in seconds since 1970.
 
         Raises:
             InputError: a daemon ended, or nodes are not there in time.
@@ -164,11 +166,10 @@ class Cluster:
         conf = f"{self._site.folder}/slurm.conf"
         time.sleep((-before - time.time()) % 60)
         self._spawn("slurmctld", "-D", "-i", "-f", conf)
-        began = time.time()
         for node in self._written.nodes:
             self._spawn("slurmd", "-D", "-c", "-N", node, "-f", conf, log=f"slurmd.{node}")
         self._await(self._all_idle, f"not all of {', '.join(self._written.nodes)} became idle")
-        return began
+        return self._began()
 
     def stop(self) -> None:
         """End all jobs and daemons."""
@@ -209,6 +210,14 @@ class Cluster:
             if time.time() > until:
                 raise InputError(f"{failure} within {READY:g} s: {self._said()}")
             time.sleep(0.3)
+
+    def _began(self) -> float:
+        """When the controller took charge, by its own log: from then its threads count."""
+        log = (self._folder / "log" / "slurmctld.log").read_text(errors="replace")
+        found = _IN_CHARGE.search(log)
+        if found is None:
+            raise InputError("the controller's log does not say when it took charge")
+        return datetime.fromisoformat(found[1]).replace(tzinfo=UTC).timestamp()
 
     def _all_idle(self) -> bool:
         lines = self.run(["sinfo", "-h", "-N", "-o", "%N %T"]).stdout.splitlines()

@@ -122,4 +122,5 @@ class Timeline:
             stated = instant(row.get("StartTime", ""), self._zero)
         elif was in BEGUN and state not in BEGUN and state != "PENDING":
             stated = instant(row.get("EndTime", ""), self._zero)
-        return at if stated is None else min(max(at, stated), stated + 1.0)
+        # A requeued job has the end of its next run already.
+        return at if stated is None or stated > at else min(at, stated + 1.0)

@@ -35,6 +35,13 @@ def test_times_are_taken_from_slurm_where_a_look_came_late():
     ]
 
 
+def test_an_end_that_is_to_come_is_not_taken():
+    timeline = Timeline(zero=100.0)
+    for at, state in ((2.0, "RUNNING"), (9.0, "COMPLETING")):
+        timeline.look(at, jobs_of(LINE.replace("RUNNING", state), {}))
+    assert [at for at, _ in timeline.rows["7"]] == [2.0, 9.0]
+
+
 def test_a_second_run_notes_its_nodes_again():
     timeline = Timeline(zero=0.0)
     for at, state in ((1.0, "RUNNING"), (2.0, "PENDING"), (3.0, "RUNNING")):
