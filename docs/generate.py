@@ -121,8 +121,8 @@ headings, widths, justification, truncation and notation of times are Slurm's; o
 | `--time-format` | `standard` | as `SLURM_TIME_FORMAT`: `standard`, or as for strftime (`%s`: Unix seconds) |
 | `--json` | no | all that is known, with the names of Slurm's JSON where it has some |
 
-What the emulator has not is shown as Slurm shows what is not set. COMPLETING is not shown: a run is over when its
-work is. Idle nodes are `planned` if backfill keeps them for jobs that wait, `reserved` or in `maint` while a
+What the emulator does not model is shown as Slurm shows a value that is not set. COMPLETING is not shown: a run is over
+when its work is. Idle nodes are `planned` if backfill keeps them for jobs that wait, `reserved` or in `maint` while a
 reservation holds; `mix-` and `alloc$` are as in Slurm. What operators make of nodes is shown, too.
 Planned starts are known to the minute. `sshare` shows shares as of the last `PriorityCalcPeriod`; the run's
 folder has them from its beginning to the end of the last period. Jobs of equal rank come in the order of their ids.
