@@ -30,6 +30,7 @@ from emulator.workload.submissions import Submissions
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
 CONF = """
+EnforcePartLimits=ALL
 ClusterName=small
 SchedulerType=sched/backfill
 SchedulerParameters=bf_interval=10
