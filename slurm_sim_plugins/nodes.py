@@ -213,6 +213,8 @@ class Want:
         all_gres: whether it takes all generic resources of its nodes.
         gres: of each kind on each node; a kind without type takes any.
         gres_total: of each kind in all.
+        gres_per_task: of each kind for each task.
+        contiguous: whether the nodes must be neighbours.
         required: nodes that it must have, as a mask, or None.
         choices: ways to satisfy its constraint.
         least_loaded: whether nodes with the most free units go first.
@@ -236,6 +238,8 @@ class Want:
     all_gres: bool = False
     gres: tuple[tuple[str, str, int], ...] = ()
     gres_total: tuple[tuple[str, str, int], ...] = ()
+    gres_per_task: tuple[tuple[str, str, int], ...] = ()
+    contiguous: bool = False
     required: Mask | None = None
     least_loaded: bool = False
     last_first: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from itertools import count
 
@@ -15,6 +16,9 @@ from emulator.state.job import Job
 from emulator.state.run import State
 from emulator.workload.request import UNLIMITED, JobRequest, RejectedError
 from emulator.workload.sbatch import Dependency
+from emulator.workload.sbatch_unused import not_emulated
+
+log = logging.getLogger(__name__)
 
 
 class Arrivals(Part):
@@ -37,6 +41,8 @@ class Arrivals(Part):
         self._ids = {request.id for request in requests}
         partitions = [partition.seen for partition in self.cluster.partitions.values()]
         self._chain = SubmitChain(self.policies.hooks, self.policies.cluster_state, partitions)
+        for sentence in not_emulated(requests):
+            log.warning(sentence)
         self.rejected: list[tuple[JobRequest, str]] = []
         self.delays: dict[int, set[float]] = {}
 

@@ -15,7 +15,8 @@ from emulator.operator import jobs
 from emulator.state.job import Job
 from emulator.state.reservation import Reservation
 from emulator.state.run import State
-from emulator.workload.sbatch import BatchOptions, Change, after_now, with_option
+from emulator.workload.clock_time import after_now
+from emulator.workload.sbatch import BatchOptions, Change, with_option
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import Mask
 

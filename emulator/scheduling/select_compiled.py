@@ -109,7 +109,7 @@ def encode(want: Want, machine: Machine) -> Code | None:
     others = want.required is not None or want.least_loaded or want.gres_total or len(want.gres) > 1
     if others or len(want.choices) != 1 or want.choices[0].counts or want.target_nodes > want.min_nodes:
         return None
-    if want.pool or len(machine.gres) > MOST_KINDS:
+    if want.pool or want.gres_per_task or want.contiguous or len(machine.gres) > MOST_KINDS:
         return None
     name, kind, count = want.gres[0] if want.gres else ("", "", 0)
     kinds = sum(1 << index for index, (other, of) in enumerate(machine.gres) if other == name and kind in ("", of))

@@ -8,7 +8,6 @@ from typing import Any
 
 from emulator.hooks import FAILURES, Hooks
 from emulator.workload.request import JobRequest, RejectedError
-from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.cluster import Partition
 from slurm_sim_plugins.submission import CHANGE, Reject, Submission, SubmitView
@@ -81,9 +80,4 @@ def submission_of(request: JobRequest) -> Submission:
     """A submission to a cluster, as plugins see it."""
     options = request.options
     stated = {name: getattr(options, name) for name in CHANGE}
-    return Submission(request.id, request.submit, request.user, _gpus(options), **stated)
-
-
-def _gpus(options: BatchOptions) -> int:
-    on_each = sum(each.count for each in options.gres if each.name == GPU)
-    return sum(each.count for each in options.gpus) or on_each * (options.min_nodes or 1)
+    return Submission(request.id, request.submit, request.user, options.gpus_on(options.min_nodes or 1), **stated)

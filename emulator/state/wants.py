@@ -16,6 +16,7 @@ from emulator.state.cluster import Cluster
 from emulator.state.features import choices
 from emulator.state.partition import Partition
 from emulator.workload.request import JobRequest, RejectedError
+from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import FAR, Choice, Mask, Want
 
@@ -67,9 +68,9 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     tasks = options.tasks_on(nodes)
     if options.tasks is not None and options.tasks < nodes:
         nodes = options.tasks if options.max_nodes != options.min_nodes else nodes
-    target = max(nodes, min(most or nodes, max(tasks, nodes)))
+    target = max(nodes, min(most or (tasks if options.spread else nodes), max(tasks, nodes)))
     alone = options.exclusive or partition.oversubscribe == "EXCLUSIVE"
-    demand = _demand(request, partition)
+    demand = _demand(request, partition, nodes)
     per_task = max(1, math.ceil(demand.cpus_per_task / threads))
     apart = parameters.one_task_per_core and options.tasks_per_core is None
     units = tasks * per_task if apart else math.ceil(tasks * demand.cpus_per_task / threads)
@@ -85,14 +86,16 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         units=units,
         per_task=per_task,
         choices=_choices(request, cluster),
-        per_node=_per_node(request, demand, threads),
+        per_node=_per_node(request, partition, cluster, demand, threads),
         whole=cluster.nodes_for.whole_nodes or alone,
         memory_per_node=math.ceil(demand.on_node) if parameters.memory else 0,
         memory_per_unit=_memory_per_unit(demand, units, threads) if parameters.memory else 0,
         all_memory=demand.whole_memory and parameters.memory,
         all_gres=alone,
         gres=_counts(options.gres),
-        gres_total=_counts(options.gpus),
+        gres_total=() if options.gpus_per_task else _counts(options.gpus),
+        gres_per_task=_counts(options.gpus_per_task),
+        contiguous=options.contiguous,
         required=known_nodes(options.node_list, cluster) if options.node_list else None,
         least_loaded=partition.least_loaded,
         last_first=parameters.pack_serial_at_end,
@@ -119,15 +122,15 @@ def _threads(request: JobRequest, partition: Partition, cluster: Cluster) -> int
     return int(machine.cores[first] if request.one_thread else machine.threads[first])
 
 
-def _demand(request: JobRequest, partition: Partition) -> _Demand:
+def _demand(request: JobRequest, partition: Partition, nodes: int) -> _Demand:
     options = request.options
     demand = _Demand(request.cpus_per_task)
     on_node = sum(one.count for one in options.gres if one.name == GPU)
-    in_all = sum(one.count for one in options.gpus)
-    if options.cpus_per_task is None and partition.default_cpus_per_gpu:
-        demand.cpus_on_node = on_node * partition.default_cpus_per_gpu
-        demand.cpus_in_all = in_all * partition.default_cpus_per_gpu
-    per_gpu = partition.default_memory_per_gpu
+    in_all = 0 if on_node else options.gpus_on(nodes)
+    cpus = options.cpus_per_gpu or (partition.default_cpus_per_gpu if options.cpus_per_task is None else 0)
+    demand.cpus_on_node = max(on_node * (cpus or 0), options.min_cpus or 0)
+    demand.cpus_in_all = in_all * (cpus or 0)
+    per_gpu = options.memory_per_gpu or partition.default_memory_per_gpu
     if options.memory_per_node is not None:
         demand.on_node, demand.whole_memory = float(options.memory_per_node), options.memory_per_node == 0
     elif options.memory_per_cpu:
@@ -166,22 +169,46 @@ def _counts(gres: tuple[GresCount, ...]) -> tuple[tuple[str, str, int], ...]:
     return tuple((one.name, one.type, one.count) for one in gres)
 
 
-def _per_node(request: JobRequest, demand: _Demand, threads: int) -> int:
-    if request.options.tasks_per_node is None:
+def _per_node(request: JobRequest, partition: Partition, cluster: Cluster, demand: _Demand, threads: int) -> int:
+    options, bounds = request.options, []
+    if options.tasks_per_node is not None:
+        bounds.append(options.tasks_per_node)
+    if options.tasks_per_socket is not None and partition.nodes.any():
+        # As for threads, the partition's first node stands for all.
+        bounds.append(options.tasks_per_socket * cluster.conf.nodes[int(np.argmax(partition.nodes))].sockets)
+    if not bounds:
         return FAR
-    return math.ceil(max(request.options.tasks_per_node * demand.cpus_per_task, demand.cpus_on_node) / threads)
+    return math.ceil(max(min(bounds) * demand.cpus_per_task, demand.cpus_on_node) / threads)
 
 
 def _choices(request: JobRequest, cluster: Cluster) -> tuple[Choice, ...]:
-    unknown = cluster.parameters.ignore_constraint_validation
+    """Ways to satisfy its constraint; those with what it would rather have go first."""
+    options, unknown = request.options, cluster.parameters.ignore_constraint_validation
     try:
-        found = choices(request.options.constraint, cluster.machine.features, unknown=unknown)
+        found = choices(options.constraint, cluster.machine.features, unknown=unknown)
+        preferred = choices(options.prefer, cluster.machine.features, unknown=True) if options.prefer else []
     except InputError as error:
         raise RejectedError(str(error)) from error
-    if not request.options.exclude:
-        return tuple(found)
-    allowed = ~known_nodes(request.options.exclude, cluster)
-    return tuple(Choice(choice.mask & allowed, choice.counts) for choice in found)
+    found = [
+        Choice(one.mask & other.mask, (*one.counts, *other.counts)) for other in preferred for one in found
+    ] + found
+    allowed = _shaped(options, cluster)
+    if options.exclude:
+        allowed &= ~known_nodes(options.exclude, cluster)
+    return tuple(found) if allowed.all() else tuple(Choice(one.mask & allowed, one.counts) for one in found)
+
+
+def _shaped(options: BatchOptions, cluster: Cluster) -> Mask:
+    """Nodes with as many sockets, cores and threads as it asks for."""
+    nodes, least = (
+        cluster.conf.nodes,
+        (options.sockets or 0, options.cores_per_socket or 0, options.threads_per_core or 0),
+    )
+    allowed = np.ones(len(nodes), dtype=bool)
+    if any(least):
+        shapes = [(node.sockets, node.cores_per_socket, node.threads_per_core) for node in nodes]
+        allowed &= (np.array(shapes) >= np.array(least)).all(axis=1)
+    return allowed
 
 
 def known_nodes(names: tuple[str, ...], cluster: Cluster) -> Mask:

@@ -80,7 +80,7 @@ def _request(number: int, line: str) -> JobRequest:
         else:
             arguments.append(word)
     submit = seconds_of("-dt", stated.get("-dt", "nothing"))
-    return JobRequest(number, submit, run if run >= 0 else FOREVER, parse_sbatch(arguments), user)
+    return JobRequest(number, submit, run if run >= 0 else FOREVER, parse_sbatch(arguments, submit), user)
 
 
 def _id(text: str) -> int:

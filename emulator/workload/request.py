@@ -63,7 +63,8 @@ class JobRequest:
     @property
     def one_thread(self) -> bool:
         """Whether no two tasks may share a core."""
-        return self.options.tasks_per_core == 1 or self.options.hint == "nomultithread"
+        options = self.options
+        return options.tasks_per_core == 1 or options.hint == "nomultithread" or options.threads_per_core == 1
 
     def tasks(self, free_ids: Iterator[int]) -> list[JobRequest]:
         """The tasks of an array, or the job itself.

@@ -16,17 +16,16 @@ from emulator.config.slurm import duration
 from emulator.config.slurm.hostlist import expand
 from emulator.config.slurm.model import GresCount
 from emulator.config.slurm.nodes import gres_count
+from emulator.workload.clock_time import seconds_after
+from emulator.workload.sbatch_unused import NOT_EMULATED, WITHOUT_EFFECT
 from slurm_sim_plugins.errors import meant
 
 MOST_TASKS = 4_000_001
 """Slurm's own bound on the tasks of an array (slurm.conf, ``MaxArraySize``)."""
 
+GPU = "gpu"
 _NODES = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _RANGE = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7})(?::([0-9]{1,7}))?)?")
-_AFTER_NOW = re.compile(
-    r"now(?:\+([0-9]{1,12})(s|second|seconds|minute|minutes|hour|hours|day|days|week|weeks)?)?", re.I
-)
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _OTHER_JOB = re.compile(r"([0-9]{1,10})(?:\+([0-9]{1,9}))?")
 _CONDITIONS = ("after", "afterany", "afterburstbuffer", "aftercorr", "afternotok", "afterok")
 
@@ -80,8 +79,19 @@ class BatchOptions:
         share: whether it would share resources.
         memory_per_node: mebibytes; 0 is all of a node's.
         memory_per_cpu: mebibytes.
+        memory_per_gpu: mebibytes.
         gres: generic resources on each node.
         gpus: GPUs in all.
+        gpus_per_task: GPUs of each task.
+        tasks_per_gpu: tasks for each GPU.
+        cpus_per_gpu: CPUs for each GPU.
+        tasks_per_socket: most tasks on a socket.
+        min_cpus: CPUs on each node, at least.
+        sockets, cores_per_socket, threads_per_core: what a node must have at least.
+        overcommit: whether one task on each node is counted, however many there are.
+        contiguous: whether its nodes must be neighbours.
+        spread: whether it wants as many nodes as it has tasks.
+        prefer: features that it would rather have, as ``constraint``.
         constraint: an expression of features.
         node_list: nodes that it must have.
         exclude: nodes that it must not have.
@@ -100,6 +110,7 @@ class BatchOptions:
         reservation: the reservation to run in.
         licenses: (name, count).
         array: its tasks, if it is an array.
+        not_emulated: names of other options that would decide something (:mod:`emulator.workload.sbatch_unused`).
     """
 
     name: str = ""
@@ -118,8 +129,21 @@ class BatchOptions:
     share: bool = False
     memory_per_node: int | None = None
     memory_per_cpu: int | None = None
+    memory_per_gpu: int | None = None
     gres: tuple[GresCount, ...] = ()
     gpus: tuple[GresCount, ...] = ()
+    gpus_per_task: tuple[GresCount, ...] = ()
+    tasks_per_gpu: int | None = None
+    cpus_per_gpu: int | None = None
+    tasks_per_socket: int | None = None
+    min_cpus: int | None = None
+    sockets: int | None = None
+    cores_per_socket: int | None = None
+    threads_per_core: int | None = None
+    overcommit: bool = False
+    contiguous: bool = False
+    spread: bool = False
+    prefer: str = ""
     constraint: str = ""
     node_list: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -137,16 +161,36 @@ class BatchOptions:
     reservation: str = ""
     licenses: tuple[tuple[str, int], ...] = ()
     array: TaskArray | None = None
+    not_emulated: tuple[str, ...] = ()
 
     def tasks_on(self, nodes: int) -> int:
-        """Tasks in all on so many nodes: as many as it asks for, else ``tasks_per_node`` or one on each."""
-        return self.tasks if self.tasks is not None else nodes * (self.tasks_per_node or 1)
+        """Tasks in all on so many nodes: as asked for, or as its GPUs need, else ``tasks_per_node`` or one on each."""
+        if self.overcommit:
+            return nodes
+        if self.tasks is not None:
+            return self.tasks
+        if self.tasks_per_gpu is not None:
+            return max(self._stated_gpus(nodes) * self.tasks_per_gpu, 1)
+        if self.gpus_per_task and self.gpus:
+            return max(_sum(self.gpus) // _sum(self.gpus_per_task), 1)
+        return nodes * (self.tasks_per_node or 1)
+
+    def gpus_on(self, nodes: int) -> int:
+        """GPUs in all on so many nodes."""
+        return self._stated_gpus(nodes) or self.tasks_on(nodes) * _sum(self.gpus_per_task)
+
+    def _stated_gpus(self, nodes: int) -> int:
+        return _sum(self.gpus) or nodes * _sum(self.gres, GPU)
 
     @property
     def cpus(self) -> int:
         """CPUs that it asks for in all, at least one on each of the fewest nodes."""
         nodes = self.min_nodes or 1
         return max(self.tasks_on(nodes), nodes) * (self.cpus_per_task or 1)
+
+
+def _sum(gres: Sequence[GresCount], kind: str = "") -> int:
+    return sum(one.count for one in gres if kind in ("", one.name))
 
 
 Change = Callable[[BatchOptions, str], BatchOptions]
@@ -167,50 +211,58 @@ class _Option:
     value: str = "needed"
 
 
-def parse_sbatch(arguments: Sequence[str]) -> BatchOptions:
+def parse_sbatch(arguments: Sequence[str], submitted: float = 0.0, *, script: bool = False) -> BatchOptions:
     """Understand arguments of ``sbatch``; of an option that comes twice the last counts.
 
     Args:
         arguments: as a shell would give them, without a script.
+        submitted: when, in seconds since 1970, for times of day (``--begin``, ``--deadline``).
+        script: whether they are those of a script, in which words that are no options are passed over.
 
     Raises:
         ValueError: an unknown option, or a value that cannot be understood; the message names it.
     """
     options = BatchOptions()
-    for name, value in _pairs(arguments):
-        options = with_option(options, name, value)
+    # GPUs of a socket are those of a node once its sockets are known.
+    for name, value in sorted(_pairs(arguments, script), key=lambda pair: pair[0] == "gpus-per-socket"):
+        options = with_option(options, name, value, submitted)
     return options
 
 
-def with_option(options: BatchOptions, name: str, value: str) -> BatchOptions:
+def with_option(options: BatchOptions, name: str, value: str, submitted: float = 0.0) -> BatchOptions:
     """Options with one more.
 
     Args:
         options: those that there are.
         name: of another, without the hyphens.
         value: of it.
+        submitted: as for :func:`parse_sbatch`.
 
     Raises:
         ValueError: an unknown option, or a value that cannot be understood; the message names it.
     """
     option = _known(name)
     try:
+        if name in ("begin", "deadline"):
+            return replace(options, **{name: seconds_after(value, submitted)})  # type: ignore[arg-type]
         return option.change(options, value)
     except ValueError as error:
         raise ValueError(f"--{name}: {error}") from None
 
 
-def _pairs(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _pairs(arguments: Sequence[str], script: bool) -> Iterator[tuple[str, str]]:
     """Option names and values, however they are written."""
     rest = list(reversed(arguments))
     while rest:
         argument = rest.pop()
         if argument.startswith("--"):
             name, equals, value = argument[2:].partition("=")
-            option = _known(name)
+            option = _known(name := _whole_name(name))
         elif argument.startswith("-") and len(argument) > 1:
             name, value = _LETTERS.get(argument[1], ""), argument[2:].removeprefix("=")
             option, equals = _known(name or argument[:2]), value
+        elif script:
+            continue
         else:
             raise ValueError(f"{argument!r} is no option of sbatch")
         if option.value == "none" and equals:
@@ -226,6 +278,12 @@ def _known(name: str) -> _Option:
     if name not in OPTIONS:
         raise ValueError(f"{name!r} is no option of sbatch that is known here{meant(name, OPTIONS)}")
     return OPTIONS[name]
+
+
+def _whole_name(name: str) -> str:
+    """The only option that begins so, as for ``sbatch``; else the name itself."""
+    begun = [each for each in OPTIONS if each.startswith(name)] if len(name) > 1 else []
+    return begun[0] if name not in OPTIONS and len(begun) == 1 else name
 
 
 def _put(name: str, read: Callable[[str], object]) -> Change:
@@ -297,15 +355,6 @@ def _licenses(text: str) -> tuple[tuple[str, int], ...]:
     return tuple(licenses)
 
 
-def after_now(text: str) -> float:
-    """``now+1hour`` as seconds; a time of day is not understood, for a simulation has none."""
-    found = _AFTER_NOW.fullmatch(text)
-    if found is None:
-        raise ValueError(f"{text!r} is not written as now, now+SECONDS or now+NUMBERunit (minutes, hours, days, weeks)")
-    number, unit = found.groups()
-    return float(int(number or 0) * _SECONDS[(unit or "s")[0].lower()])
-
-
 def _array(text: str) -> TaskArray:
     ranges, percent, limit = text.partition("%")
     indices: set[int] = set()
@@ -330,6 +379,9 @@ def _dependency(options: BatchOptions, text: str) -> BatchOptions:
 
 def _conditions(text: str) -> Iterator[Dependency]:
     kind, *jobs = text.split(":")
+    if _OTHER_JOB.fullmatch(kind):
+        # The oldest form is job ids alone.
+        kind, jobs = "afterany", [kind, *jobs]
     if kind == "singleton" and not jobs:
         yield Dependency(kind)
         return
@@ -353,6 +405,49 @@ def _exclusive(options: BatchOptions, text: str) -> BatchOptions:
     return replace(options, exclusive=not text, exclusive_to=text)
 
 
+def _gpus_on_node(options: BatchOptions, text: str) -> BatchOptions:
+    """GPUs of each node are generic resources of it, as those of ``--gres``."""
+    others = tuple(one for one in options.gres if one.name != GPU)
+    return replace(options, gres=(*others, *_gpus(text)))
+
+
+def _gpus_on_socket(options: BatchOptions, text: str) -> BatchOptions:
+    counts = [f"{one.type}:{one.count * (options.sockets or 1)}".lstrip(":") for one in _gpus(text)]
+    return _gpus_on_node(options, ",".join(counts))
+
+
+def _geometry(options: BatchOptions, text: str) -> BatchOptions:
+    """``--extra-node-info``: sockets[:cores[:threads]], each a number or ``*``."""
+    names = ("sockets", "cores_per_socket", "threads_per_core")
+    words = text.split(":")
+    if len(words) > len(names):
+        raise ValueError(f"{text!r} is not written as sockets[:cores[:threads]]")
+    return replace(
+        options, **{name: None if word == "*" else _positive(word) for name, word in zip(names, words, strict=False)}
+    )  # type: ignore[arg-type]
+
+
+def _tres_per_task(options: BatchOptions, text: str) -> BatchOptions:
+    """``cpu=4,gres/gpu:a100=1``: CPUs and GPUs of each task; other resources are named as not emulated."""
+    for word in _names(text):
+        name, _, value = word.rpartition("=") if "=" in word else word.rpartition(":")
+        if name == "cpu":
+            options = replace(options, cpus_per_task=_positive(value))
+        elif name.removeprefix("gres/").removeprefix("gres:").split(":")[0] == GPU:
+            kind = name.partition(f"{GPU}:")[2]
+            options = replace(options, gpus_per_task=_gpus(f"{kind}:{value}".lstrip(":")))
+        else:
+            options = _in_vain("tres-per-task")(options, value)
+    return options
+
+
+def _in_vain(name: str) -> Change:
+    def note(options: BatchOptions, _: str) -> BatchOptions:
+        return replace(options, not_emulated=tuple(dict.fromkeys((*options.not_emulated, name))))
+
+    return note
+
+
 def _yes_or_no(text: str) -> bool:
     if text not in ("yes", "no"):
         raise ValueError(f"{text!r} is neither yes nor no")
@@ -362,14 +457,21 @@ def _yes_or_no(text: str) -> bool:
 OPTIONS: Mapping[str, _Option] = {
     "account": _Option(_put("account", _some), "A"),
     "array": _Option(_put("array", _array), "a"),
-    "begin": _Option(_put("begin", after_now), "b"),
+    "begin": _Option(_keep(), "b"),
     "constraint": _Option(_put("constraint", _some), "C"),
+    "contiguous": _Option(_keep(contiguous=True), value="none"),
+    "cores-per-socket": _Option(_put("cores_per_socket", _positive)),
+    "cpus-per-gpu": _Option(_put("cpus_per_gpu", _positive)),
     "cpus-per-task": _Option(_put("cpus_per_task", _positive), "c"),
-    "deadline": _Option(_put("deadline", after_now)),
+    "deadline": _Option(_keep()),
     "dependency": _Option(_dependency, "d"),
-    "exclude": _Option(_put("exclude", _hosts), "x"),
+    "exclude": _Option(_put("exclude", lambda text: _hosts(text) if text else ()), "x"),
     "exclusive": _Option(_exclusive, value="optional"),
+    "extra-node-info": _Option(_geometry, "B"),
     "gpus": _Option(_put("gpus", _gpus), "G"),
+    "gpus-per-node": _Option(_gpus_on_node),
+    "gpus-per-socket": _Option(_gpus_on_socket),
+    "gpus-per-task": _Option(_put("gpus_per_task", _gpus)),
     "gres": _Option(_put("gres", _gres)),
     "hint": _Option(_put("hint", _some)),
     "hold": _Option(_keep(held=True), "H", value="none"),
@@ -378,22 +480,35 @@ OPTIONS: Mapping[str, _Option] = {
     "licenses": _Option(_put("licenses", _licenses), "L"),
     "mem": _Option(_put("memory_per_node", duration.megabytes)),
     "mem-per-cpu": _Option(_put("memory_per_cpu", duration.megabytes)),
+    "mem-per-gpu": _Option(_put("memory_per_gpu", duration.megabytes)),
+    "mincpus": _Option(_put("min_cpus", _positive)),
     "nice": _Option(lambda options, value: replace(options, nice=_whole(value) if value else 100), value="optional"),
     "no-requeue": _Option(_keep(requeue=False), value="none"),
     "nodelist": _Option(_put("node_list", _hosts), "w"),
     "nodes": _Option(_nodes, "N"),
     "ntasks": _Option(_put("tasks", _positive), "n"),
     "ntasks-per-core": _Option(_put("tasks_per_core", _positive)),
+    "ntasks-per-gpu": _Option(_put("tasks_per_gpu", _positive)),
     "ntasks-per-node": _Option(_put("tasks_per_node", _positive)),
+    "ntasks-per-socket": _Option(_put("tasks_per_socket", _positive)),
+    "overcommit": _Option(_keep(overcommit=True), "O", value="none"),
     "oversubscribe": _Option(_keep(share=True), "s", value="none"),
     "partition": _Option(_put("partitions", _names), "p"),
+    "prefer": _Option(_put("prefer", _some)),
     "priority": _Option(_put("priority", _count)),
     "qos": _Option(_put("qos", _some), "q"),
     "requeue": _Option(_keep(requeue=True), value="none"),
     "reservation": _Option(_put("reservation", _some)),
     "time": _Option(_put("time_limit", _time_limit), "t"),
+    "sockets-per-node": _Option(_put("sockets", _positive)),
+    "spread-job": _Option(_keep(spread=True), value="none"),
+    "threads-per-core": _Option(_put("threads_per_core", _positive)),
     "time-min": _Option(_put("time_min", duration.limit_seconds)),
+    "tasks-per-node": _Option(_put("tasks_per_node", _positive)),
+    "tres-per-task": _Option(_tres_per_task),
+    **{name: _Option(_keep(), letter, value) for name, (letter, value) in WITHOUT_EFFECT.items()},
+    **{name: _Option(_in_vain(name), letter, value) for name, (letter, value, _) in NOT_EMULATED.items()},
 }
-"""The options that are understood, by their long names."""
+"""The options that are taken, by their long names."""
 
 _LETTERS = {option.letter: name for name, option in OPTIONS.items() if option.letter}

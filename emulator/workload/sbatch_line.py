@@ -24,6 +24,14 @@ NUMBERS = {
     "ntasks-per-core": "tasks_per_core",
     "mem": "memory_per_node",
     "mem-per-cpu": "memory_per_cpu",
+    "mem-per-gpu": "memory_per_gpu",
+    "ntasks-per-gpu": "tasks_per_gpu",
+    "ntasks-per-socket": "tasks_per_socket",
+    "cpus-per-gpu": "cpus_per_gpu",
+    "mincpus": "min_cpus",
+    "sockets-per-node": "sockets",
+    "cores-per-socket": "cores_per_socket",
+    "threads-per-core": "threads_per_core",
     "priority": "priority",
 }
 """Options with a number, and the names that they are kept under."""
@@ -33,6 +41,7 @@ WORDS = {
     "qos": "qos",
     "hint": "hint",
     "constraint": "constraint",
+    "prefer": "prefer",
     "reservation": "reservation",
 }
 """The same for text."""
@@ -82,7 +91,9 @@ def _resources(options: BatchOptions) -> Iterator[tuple[str, str]]:
     if options.gres:
         yield "gres", _counts(options.gres)
     if options.gpus:
-        yield "gpus", ",".join(f"{gpus.type}:{gpus.count}" if gpus.type else f"{gpus.count}" for gpus in options.gpus)
+        yield "gpus", _gpus(options.gpus)
+    if options.gpus_per_task:
+        yield "gpus-per-task", _gpus(options.gpus_per_task)
     if options.licenses:
         yield "licenses", ",".join(f"{name}:{count}" for name, count in options.licenses)
     if options.node_list:
@@ -103,6 +114,11 @@ def _times(options: BatchOptions) -> Iterator[tuple[str, str]]:
 def _flags(options: BatchOptions) -> Iterator[tuple[str, str | None]]:
     if options.exclusive or options.exclusive_to:
         yield "exclusive", options.exclusive_to or None
+    for name in ("overcommit", "contiguous"):
+        if getattr(options, name):
+            yield name, None
+    if options.spread:
+        yield "spread-job", None
     if options.share:
         yield "oversubscribe", None
     if options.held:
@@ -113,6 +129,10 @@ def _flags(options: BatchOptions) -> Iterator[tuple[str, str | None]]:
         yield ("requeue" if options.requeue else "no-requeue"), None
     if options.kill_on_invalid_dependency is not None:
         yield "kill-on-invalid-dep", "yes" if options.kill_on_invalid_dependency else "no"
+
+
+def _gpus(gpus: Sequence[GresCount]) -> str:
+    return ",".join(f"{one.type}:{one.count}" if one.type else f"{one.count}" for one in gpus)
 
 
 def _counts(gres: Sequence[GresCount]) -> str:

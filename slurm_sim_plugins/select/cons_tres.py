@@ -149,6 +149,8 @@ def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
         for name, kind, _ in want.gres_total:
             has_any |= _gres_free(free, name, kind, len(machine)) > 0
         capacity = np.where(has_any, capacity, 0)
+    for name, kind, count in want.gres_per_task:
+        capacity = np.minimum(capacity, _gres_free(free, name, kind, len(machine)) // count * want.per_task)
     # A node that does not hold one task is of no use.
     return np.where(capacity >= want.per_task, np.maximum(capacity, 0), 0)
 
@@ -233,13 +235,19 @@ class _Picker:
             sets = _consecutive(np.flatnonzero((left > 0) & (weights == weight)), left > 0)
             while sets and not self._done() and not self._full():
                 best = min(range(len(sets)), key=lambda index: self._rank(sets[index], left))
+                if self._want.contiguous and not self._suffices(sets[best], left):
+                    return
                 self._take_from(sets.pop(best), left)
 
     def _rank(self, members: Ints, left: Ints) -> tuple[int, int, int]:
         """Sets with required nodes first, then the tightest that suffices, then the largest."""
         total = int(left[members].sum())
-        suffices = total >= self._missing and len(members) >= self._nodes - len(self._taken)
+        suffices = self._suffices(members, left)
         return (self._beside_required(members), total - 2**40 if suffices else -total, int(members[0]))
+
+    def _suffices(self, members: Ints, left: Ints) -> bool:
+        """Whether a set has all that is missing."""
+        return int(left[members].sum()) >= self._missing and len(members) >= self._nodes - len(self._taken)
 
     def _beside_required(self, members: Ints) -> int:
         """0 for the nodes right after a required one, 1 for those right before, 2 for others."""
@@ -289,7 +297,7 @@ def allocate(want: Want, machine: Machine, free: Free, taken: Ints, units: Ints)
         memory = np.full_like(units, want.memory_per_node)
     else:
         memory = np.minimum(want.memory_per_unit * had, machine.memory[taken])
-    gres = _gres_given(want, machine, free, nodes)
+    gres = _gres_given(want, machine, free, nodes, [-(-int(count) // want.per_task) for count in units])
     if gres is None:
         return None
     if want.pool:
@@ -303,13 +311,15 @@ def allocate(want: Want, machine: Machine, free: Free, taken: Ints, units: Ints)
     )
 
 
-def _gres_given(want: Want, machine: Machine, free: Free, nodes: list[int]) -> dict[Gres, list[int]] | None:
-    """How many of each kind a job gets on the nodes that it takes; None if they lack some."""
+def _gres_given(
+    want: Want, machine: Machine, free: Free, nodes: list[int], tasks: list[int]
+) -> dict[Gres, list[int]] | None:
+    """How many of each kind a job gets on nodes that have so many of its tasks; None if they lack some."""
     gres: dict[Gres, list[int]] = {}
-    for name, kind, count in want.gres:
-        for index, node in enumerate(nodes):
-            if not _give(gres, free, name, kind, node, index, len(nodes), count):
-                return None
+    for index, node in enumerate(nodes):
+        wanted = [*want.gres, *((name, kind, count * tasks[index]) for name, kind, count in want.gres_per_task)]
+        if not all(_give(gres, free, name, kind, node, index, len(nodes), count) for name, kind, count in wanted):
+            return None
     for name, kind, count in want.gres_total:
         missing = count
         for index, node in enumerate(nodes):

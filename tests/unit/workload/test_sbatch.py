@@ -99,7 +99,7 @@ def test_arguments_become_typed_values(line, expected):
         ("--mem=much", "--mem: 'much' is no size"),
         ("--exclusive=all", "--exclusive: 'all' is none of user, mcs, topo"),
         ("--nice=5x", "--nice: '5x' is no whole number"),
-        ("--begin=16:00", "--begin: '16:00' is not written as now"),
+        ("--begin=16:61", "--begin: '16:61' is no time"),
         ("-w 'n[1'", "--nodelist: 'n[1' is no host list"),
         ("-w ''", "--nodelist: the value is empty"),
         ("-pa,,b", "--partition: 'a,,b' has an empty name in it"),

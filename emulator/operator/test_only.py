@@ -1,0 +1,76 @@
+"""``sbatch --test-only`` on an idle cluster: would a job be taken, and what would it get?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from emulator.config.sacctmgr.database import Accounts
+from emulator.config.slurm import SlurmConf
+from emulator.config.slurm.hostlist import compress
+from emulator.engine.controller import Controller
+from emulator.workload.job_script import sbatch_words
+from emulator.workload.request import JobRequest
+from emulator.workload.sbatch import parse_sbatch
+from emulator.workload.sbatch_unused import HET, not_emulated
+
+LONG = 3600.0
+"""Seconds that the idle cluster is given; a job that has not started by then waits for more than room."""
+UNTIMED = {"begin": None, "deadline": None, "held": False, "dependencies": (), "array": None}
+"""What says when a job may start: it is left out."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What becomes of a job on an idle cluster.
+
+    Attributes:
+        nodes: that it gets, as a host list; empty if it does not start.
+        cpus: CPUs in all.
+        memory: mebibytes in all; 0 where memory is not managed.
+        gres: count of each generic resource in all, by name, with its type if it has one.
+        reason: why it is refused, or waits, in Slurm's words; empty if it starts.
+        notes: what it asks for in vain, and why.
+    """
+
+    nodes: str = ""
+    cpus: int = 0
+    memory: int = 0
+    gres: tuple[tuple[str, int], ...] = ()
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def judge(script: str, conf: SlurmConf, accounts: Accounts | None = None, user: str = "") -> Verdict:
+    """What Slurm makes of a job script.
+
+    Args:
+        script: its text.
+        conf: the cluster.
+        accounts: associations and qualities of service, or None.
+        user: that submits it.
+
+    Raises:
+        ValueError: an option that ``sbatch`` has not, or a value that cannot be understood.
+    """
+    words, more = sbatch_words(script)
+    options = parse_sbatch(words, script=True)
+    if more:
+        options = replace(options, not_emulated=(*options.not_emulated, HET))
+    request = JobRequest(1, 0.0, LONG, options, user)
+    notes = tuple(not_emulated([request]))
+    controller = Controller(conf, [replace(request, options=replace(options, **UNTIMED))], accounts=accounts)  # type: ignore[arg-type]
+    controller.run(until=LONG / 2)
+    if controller.rejected:
+        return Verdict(reason=controller.rejected[0][1], notes=notes)
+    job = controller.cluster.jobs[1]
+    if job.run is None:
+        return Verdict(reason=job.reason, notes=notes)
+    machine, given = controller.cluster.machine, job.run.allocation
+    gres = {":".join(filter(None, kind)): sum(counts) for kind, counts in given.gres.items() if kind[0]}
+    return Verdict(
+        nodes=compress([machine.names[node] for node in given.nodes]),
+        cpus=machine.cpus_of(given),
+        memory=sum(given.memory),
+        gres=tuple(sorted(gres.items())),
+        notes=notes,
+    )

@@ -1,0 +1,64 @@
+"""Job scripts: the ``#SBATCH`` lines before the first command (sbatch, "batch script").
+
+A script is data: it is read and never run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+DIRECTIVE = "#SBATCH"
+COMPONENTS = ("hetjob", "packjob")
+
+
+def sbatch_words(script: str) -> tuple[list[str], bool]:
+    """Arguments of ``sbatch`` that a script has, and whether it goes on with further components.
+
+    Raises:
+        ValueError: a quote that does not end; the message names the line.
+    """
+    words: list[str] = []
+    for number, line in enumerate(script.splitlines(), 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            break
+        if not line.startswith(DIRECTIVE) or line[len(DIRECTIVE) :][:1] not in ("", " ", "\t"):
+            continue
+        try:
+            found = list(_words(line[len(DIRECTIVE) :]))
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from None
+        if found[:1] and found[0] in COMPONENTS:
+            return words, True
+        words += found
+    return words, False
+
+
+def _words(text: str) -> Iterator[str]:
+    """Words of a directive; a word that begins with # begins a comment, as in ``-N 2 # nodes``."""
+    rest = text.strip()
+    while rest and not rest.startswith("#"):
+        word, rest = _word(rest)
+        yield word
+        rest = rest.lstrip()
+
+
+def _word(text: str) -> tuple[str, str]:
+    """The first word, without its quotes and backslashes, and what follows."""
+    word, quote, index = [], "", 0
+    while index < len(text):
+        mark = text[index]
+        if mark == quote:
+            quote = ""
+        elif not quote and mark in "\"'":
+            quote = mark
+        elif mark == "\\" and quote != "'" and index + 1 < len(text):
+            index += 1
+            word.append(text[index])
+        elif mark.isspace() and not quote:
+            break
+        else:
+            word.append(mark)
+        index += 1
+    if quote:
+        raise ValueError(f"{text[:40]!r} has a quote that does not end")
+    return "".join(word), text[index:]

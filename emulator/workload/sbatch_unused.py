@@ -1,0 +1,81 @@
+"""Options of ``sbatch`` that a job script may have and that decide nothing here.
+
+Some change no schedule: where output goes, how tasks are bound, what mail is sent. They are
+taken in silence, for a job script is to be read as it stands. Others do change a schedule and
+are not emulated: what asks for them is named once, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from emulator.workload.request import JobRequest
+
+NEEDED, NONE, OPTIONAL = "needed", "none", "optional"
+
+WITHOUT_EFFECT: Mapping[str, tuple[str, str]] = {
+    **dict.fromkeys(
+        (
+            *("acctg-freq", "bcast", "comment", "container", "container-id", "cpu-freq", "cpu-bind", "delay-boot"),
+            *("environment", "export-file", "gid", "gpu-bind", "gpu-freq", "gres-flags", "mail-type", "mail-user"),
+            *("mcs-label", "mem-bind", "network", "ntasks-per-board", "oom-kill-step", "open-mode", "power"),
+            *("profile", "resv-ports", "signal", "tres-bind", "uid", "umask", "wait-all-nodes", "wckey", "wrap"),
+        ),
+        ("", NEEDED),
+    ),
+    **dict.fromkeys(("ignore-pbs", "parsable", "reboot", "stepmgr", "test-only", "usage", "use-min-nodes"), ("", NONE)),
+    **dict.fromkeys(("export", "get-user-env", "propagate", "x11"), ("", OPTIONAL)),
+    "chdir": ("D", NEEDED),
+    "core-spec": ("S", NEEDED),
+    "distribution": ("m", NEEDED),
+    "error": ("e", NEEDED),
+    "input": ("i", NEEDED),
+    "no-kill": ("k", OPTIONAL),
+    "output": ("o", NEEDED),
+    "quiet": ("Q", NONE),
+    "thread-spec": ("", NEEDED),
+    "verbose": ("v", NONE),
+    "wait": ("W", NONE),
+}
+"""Short form, and whether a value comes. With AllowSpecResourcesUsage=NO, the default, no cores are specialized."""
+
+HET = "het-group"
+"""What stands for the further components of a heterogeneous job."""
+TOPOLOGY = "topology.conf is not read"
+ONE_CLUSTER = "there is one cluster"
+NOT_EMULATED: Mapping[str, tuple[str, str, str]] = {
+    "bb": ("", NEEDED, "burst buffers are not emulated"),
+    "bbf": ("", NEEDED, "burst buffers are not emulated"),
+    "batch": ("", NEEDED, "the batch script runs on the first node"),
+    "cluster-constraint": ("", NEEDED, ONE_CLUSTER),
+    "cluster": ("", NEEDED, ONE_CLUSTER),
+    "clusters": ("M", NEEDED, ONE_CLUSTER),
+    "consolidate-segments": ("", NONE, TOPOLOGY),
+    "extra": ("", NEEDED, "nodes have no Extra text"),
+    "nodefile": ("F", NEEDED, "no other file is read: name the nodes with --nodelist"),
+    "segment": ("", NEEDED, TOPOLOGY),
+    "spread-segments": ("", NONE, TOPOLOGY),
+    "switches": ("", NEEDED, TOPOLOGY),
+    "tmp": ("", NEEDED, "disks of nodes are not counted"),
+}
+"""Short form, whether a value comes, and why it is not emulated."""
+
+
+def not_emulated(requests: Iterable[JobRequest]) -> list[str]:
+    """What jobs ask for in vain, a sentence an option, in the order of the options' names."""
+    found: dict[str, list[int]] = {}
+    for request in requests:
+        for name in request.options.not_emulated:
+            found.setdefault(name, []).append(request.id)
+    return [
+        f"--{name} of {len(jobs)} jobs (first: job {jobs[0]}) has no effect: {_reason(name)}"
+        for name, jobs in sorted(found.items())
+    ]
+
+
+def _reason(name: str) -> str:
+    if name == HET:
+        return "of a heterogeneous job the first component is emulated"
+    return NOT_EMULATED[name][2] if name in NOT_EMULATED else "it is no resource of a task that is emulated"

@@ -1,0 +1,132 @@
+"""Job scripts as they stand: what is read of them, and what a cluster makes of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from emulator.cli import slurm_sim
+from emulator.config.slurm import parse_slurm_conf
+from emulator.operator.test_only import Verdict, judge
+from emulator.workload.job_script import sbatch_words
+from emulator.workload.sbatch import OPTIONS, parse_sbatch
+
+CONF = """
+ClusterName=c
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+GresTypes=gpu
+NodeName=a[1-2] Sockets=2 CoresPerSocket=8 RealMemory=64000 Feature=big
+NodeName=g[1-3] Sockets=2 CoresPerSocket=8 RealMemory=64000 Gres=gpu:v100:4 Feature=fast
+PartitionName=p Nodes=ALL Default=YES MaxTime=1-0 DefMemPerCPU=1000
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("#!/bin/bash\n#SBATCH -N 2\n\n# note\n#SBATCH --mem=4G\nsrun x\n#SBATCH -n 9\n", ["-N", "2", "--mem=4G"]),
+        ("#SBATCH -n 4 # don't split\n#SBATCH\t-c2\n", ["-n", "4", "-c2"]),
+        ("#SBATCH -J \"a b\" -A 'c d'\n#SBATCH -o x#y\n", ["-J", "a b", "-A", "c d", "-o", "x#y"]),
+        ("##SBATCH -n 4\n# SBATCH -n 4\n#SBATCHES -n 4\n#sbatch -n 4\n#PBS -l x\n", []),
+        ("#SBATCH --mem=2G\\\\ # all\n", ["--mem=2G\\"]),
+    ],
+)
+def test_directives_before_the_first_command_count(script: str, words: list[str]) -> None:
+    assert sbatch_words(script) == (words, False)
+
+
+def test_a_quote_that_does_not_end_names_its_line() -> None:
+    with pytest.raises(ValueError, match=r"line 2: .*quote"):
+        sbatch_words("#!/bin/sh\n#SBATCH -J 'x\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "verdict"),
+    [
+        ("--gpus-per-node=2 -N2 --mem=1G", Verdict("g[1-2]", 2, 2048, (("gpu:v100", 4),))),
+        ("--gpus-per-task=1 -n5 --mem=1G", Verdict("g[1-2]", 5, 2048, (("gpu:v100", 5),))),
+        ("--gpus=4 --cpus-per-gpu=4 --mem-per-gpu=1000", Verdict("g1", 16, 4000, (("gpu:v100", 4),))),
+        ("--gpus=2 --ntasks-per-gpu=3", Verdict("g1", 6, 6000, (("gpu:v100", 2),))),
+        ("--tres-per-task=cpu=2,gres/gpu:v100=1 -n3", Verdict("g1", 6, 6000, (("gpu:v100", 3),))),
+        ("--gpus-per-socket=1 --sockets-per-node=2", Verdict("g1", 1, 1000, (("gpu:v100", 2),))),
+        ("-n8 --ntasks-per-socket=2", Verdict("a[1-2]", 8, 8000)),
+        ("--mincpus=10", Verdict("a1", 10, 10000)),
+        ("-O -n40", Verdict("a1", 1, 1000)),
+        ("--prefer=fast", Verdict("g1", 1, 1000)),
+        ("-C big --prefer=fast", Verdict("a1", 1, 1000)),
+        ("--threads-per-core=2", Verdict(reason="Requested node configuration is not available")),
+        ("-n3 --spread-job", Verdict("a[1-2],g1", 3, 3000)),
+        ("-N3 --contiguous -wa2", Verdict("a2,g[1-2]", 3, 3000)),
+        ("-t 2-0", Verdict(reason="PartitionTimeLimit")),
+        (
+            "--switches=1@10:00",
+            Verdict(
+                "a1", 1, 1000, notes=("--switches of 1 jobs (first: job 1) has no effect: topology.conf is not read",)
+            ),
+        ),
+    ],
+)
+def test_a_job_gets_what_it_asks_for(words: str, verdict: Verdict) -> None:
+    assert judge(f"#!/bin/sh\n#SBATCH {words}\n", parse_slurm_conf(CONF)) == verdict
+
+
+def test_a_heterogeneous_job_is_named() -> None:
+    verdict = judge("#SBATCH -n2\n#SBATCH hetjob\n#SBATCH -n400\n", parse_slurm_conf(CONF))
+    assert (verdict.nodes, verdict.cpus) == ("a1", 2)
+    assert "first component" in verdict.notes[0]
+
+
+def test_the_command_judges_each_script(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text(CONF)
+    (tmp_path / "good.sh").write_text("#!/bin/sh\n#SBATCH -n2 --mail-type=END --out=x\nsrun x\n")
+    (tmp_path / "bad.sh").write_text("#!/bin/sh\n#SBATCH --nodse=2\n")
+    words = [
+        "sbatch",
+        str(tmp_path / "good.sh"),
+        str(tmp_path / "bad.sh"),
+        "--slurm-conf",
+        str(tmp_path / "slurm.conf"),
+    ]
+    told = CliRunner().invoke(slurm_sim, words)
+    assert told.exit_code == 3
+    assert "good.sh: starts on a1 with 2 CPUs, 2000 MB" in told.output
+    assert (
+        "bad.sh: does not start: sbatch: 'nodse' is no option of sbatch that is known here (did you mean 'nodes'"
+        in (told.output)
+    )
+
+
+ASIDE = {
+    *("batch", "bcast", "consolidate-segments", "container-id", "cpu-bind", "environment", "extra", "network"),
+    *("ntasks-per-board", "oom-kill-step", "prefer", "resv-ports", "segment", "spread-segments", "stepmgr"),
+    *("tres-bind", "tres-per-task", "umask", "usage", "x11"),
+}
+"""Options of newer versions, or of srun."""
+
+
+@pytest.mark.truth
+@pytest.mark.skipif(shutil.which("sbatch") is None, reason="there is no Slurm here")
+def test_a_real_sbatch_knows_the_same_options(tmp_path: Path) -> None:
+    conf = tmp_path / "slurm.conf"
+    conf.write_text("ClusterName=c\nSlurmctldHost=localhost\nSlurmctldPort=1\nMessageTimeout=1\nNodeName=n\n")
+    unknown = set()
+    for name, option in OPTIONS.items():
+        value = "=1" if option.value == "needed" else ""
+        words = ["sbatch", "--test-only", f"--{name}{value}", "--wrap", "true"]
+        done = subprocess.run(
+            words, capture_output=True, text=True, timeout=30, env={**os.environ, "SLURM_CONF": str(conf)}
+        )
+        if "unrecognized option" in done.stderr:
+            unknown.add(name)
+    assert unknown <= ASIDE
+
+
+@pytest.mark.parametrize("name", ["err", "out", "cluster", "dep", "job"])
+def test_a_name_may_be_cut_short(name: str) -> None:
+    parse_sbatch([f"--{name}=singleton"])
