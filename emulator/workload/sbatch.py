@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from emulator.config.slurm import duration
 from emulator.config.slurm.hostlist import expand
@@ -422,9 +423,9 @@ def _geometry(options: BatchOptions, text: str) -> BatchOptions:
     words = text.split(":")
     if len(words) > len(names):
         raise ValueError(f"{text!r} is not written as sockets[:cores[:threads]]")
-    return replace(
-        options, **{name: None if word == "*" else _positive(word) for name, word in zip(names, words, strict=False)}
-    )  # type: ignore[arg-type]
+    read = [None if word == "*" else _positive(word) for word in words]
+    shape: dict[str, Any] = dict(zip(names, read, strict=False))
+    return replace(options, **shape)
 
 
 def _tres_per_task(options: BatchOptions, text: str) -> BatchOptions:

@@ -152,6 +152,7 @@ COMMANDS: list[list[str]] = [
     ["replay", "dump.sacct", "--slurm-conf", "good.conf"],
     ["truth", "scenario.yaml"],
     ["record", "scenario.yaml"],
+    ["sbatch", "scenario.yaml", "--slurm-conf", "slurm.conf"],
     ["resume", "run"],
     ["walltime", "evaluate", f"a{EVIL[:-6]}.swf"],
     ["optimum", "solve", "bad.swf"],
