@@ -41,7 +41,7 @@ class _Pass:
         self._tried: Counter[str] = Counter()
         self._arrays: dict[tuple[int, str, str], Job] = {}
         self._started = 0
-        self._licenses: set[str] = set()
+        self._stopped = False
 
     def run(self, full: bool) -> bool:
         parameters, pairs = self._cluster.parameters, self._cluster.order.pairs()
@@ -58,7 +58,7 @@ class _Pass:
                 self._try(job, partition)
             if job.request.array is not None and job.state is State.PENDING:
                 self._arrays[job.request.array, partition.name, job.options.reservation] = job
-            if parameters.sched_max_job_start and self._started_enough(job):
+            if self._stopped or (parameters.sched_max_job_start and self._started_enough(job)):
                 break
             if self._nobody_more():
                 self._tell_those_behind(rank, pairs[min(place + left, len(pairs) - 1)][0])
@@ -110,8 +110,10 @@ class _Pass:
         cluster = self._cluster
         if self._at_limit(job, partition):
             return
-        if job.options.licenses and self._lacks_licenses(job):
+        if job.options.licenses and not cluster.licenses_free(job):
             job.reason = "Licenses"
+            # What is behind it is left to backfill, which plans licences (observation L1).
+            self._stopped = cluster.parameters.bf_licenses
             self._reclaim(job, partition)
             return
         usable = cluster.usable(job, partition) & self._controls.not_reserved(job)
@@ -152,15 +154,6 @@ class _Pass:
         usable = cluster.usable(job, partition) & self._controls.not_reserved(job) & ~self._kept
         for victim in license_victims(job, partition, usable, cluster):
             self._controls.preempt(victim, job)
-
-    def _lacks_licenses(self, job: Job) -> bool:
-        """Whether licences are in use, or if they are planned, kept for a job before this one (observation L1)."""
-        names = {name for name, _ in job.options.licenses}
-        if self._cluster.licenses_free(job) and self._licenses.isdisjoint(names):
-            return False
-        if self._cluster.parameters.bf_licenses:
-            self._licenses |= names
-        return True
 
     def _over_limit(self, job: Job, partition: Partition, found: Allocation | None) -> bool:
         """Whether what a job would have is beyond a limit; also where it would not fit anyway."""
