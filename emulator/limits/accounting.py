@@ -15,10 +15,10 @@ from emulator.config.slurm.model import SlurmConf
 from emulator.limits import acct_policy
 from emulator.limits.acct_policy import Account
 from emulator.limits.asked import LimitedCluster, LimitedJob
-from emulator.limits.assoc_mgr import AssocMgr, Quality, Share, resources_of
+from emulator.limits.assoc_mgr import AssocMgr, Quality, Share, Use, resources_of
 from emulator.limits.limit_reasons import FADING, REASONS
 from emulator.limits.resets import next_reset
-from emulator.limits.tres import Tres, Vector
+from emulator.limits.tres import NODE, Tres, Vector
 from emulator.limits.usage import Usage
 from emulator.state.partition import Partition
 from emulator.state.run import YEAR, State
@@ -268,8 +268,20 @@ class Accounting:
             amounts = self._wanted(job, partition)
         else:
             amounts = self.tres.allocated(job.options, allocation, partition, self._cluster.machine)
+        if account.tests_nodes:
+            self._count_nodes(account, () if allocation is None else allocation.nodes)
         safe = "SAFE" in self.enforces
         return acct_policy.with_nodes(account, amounts, min(job.limit, YEAR), self.usage, safe)
+
+    def _count_nodes(self, account: Account, taken: Sequence[int]) -> None:
+        """Count the nodes that jobs have, each once, and none that is about to be taken: those count for the new job."""
+        nodes: dict[Use, set[int]] = {use: set(taken) for use in account.uses()}
+        for job in (*self._cluster.running.values(), *self._cluster.suspended.values()):
+            if job.account is not None and job.run is not None:
+                for use in nodes.keys() & set(job.account.uses()):
+                    nodes[use].update(job.run.allocation.nodes)
+        for use, had in nodes.items():
+            use.tres[NODE] = float(len(had) - len(taken))
 
     def binds(self, job: LimitedJob) -> bool:
         """Whether limits have to be looked at before a job starts, or have kept it from starting."""

@@ -44,6 +44,7 @@ class Account:
         narrowed: limits of ``line`` that hold, where they are not all of them, or None.
         safe_factor: by which minutes count that it will use (``UsageFactorSafe``).
         tests_jobs, tests_resources: whether there are limits for :func:`before_nodes`, for :func:`with_nodes`.
+        tests_nodes: whether there are limits on the nodes of several jobs together.
         tests_ageing: whether there are limits for :func:`may_age`.
         ages: whether it counts among those that age.
         least_priority: with less nothing is kept for it.
@@ -67,6 +68,7 @@ class Account:
         "share",
         "tests_ageing",
         "tests_jobs",
+        "tests_nodes",
         "tests_resources",
         "user",
         "version",
@@ -104,6 +106,8 @@ class Account:
         bounds = [*(own for _, own in self.own), *(bounds for _, bounds in self.limits())]
         self.tests_jobs = any(_any(one, _OF_JOBS) for one in bounds)
         self.tests_resources = any(_any(one, _OF_RESOURCES) for one in bounds)
+        together = [limit for one in bounds for limit in (*one.grp_tres, *one.max_tres_user, *one.max_tres_account)]
+        self.tests_nodes = any(index == NODE for index, _ in together)
         self.tests_ageing = any(_any(one, _OF_AGEING) for one in bounds)
         self.least_priority = next((one.least_priority for one in bounds if one.least_priority is not None), 0.0)
 

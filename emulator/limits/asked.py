@@ -55,6 +55,10 @@ class LimitedCluster(Protocol):
         """Running jobs by id."""
 
     @property
+    def suspended(self) -> Mapping[int, LimitedJob]:
+        """Suspended jobs by id."""
+
+    @property
     def waiting(self) -> Mapping[int, LimitedJob]:
         """Waiting jobs by id."""
 

@@ -168,3 +168,15 @@ def test_relative_limits_are_percentages_of_the_cluster_or_of_a_partition():
     made = controller([job(1, 0, 50, "-n4"), job(2, 1, 50, "-n4"), job(3, 2, 9, "-n1 --qos=q")], books, conf)
     assert starts(made)[2] >= 50
     assert [request.id for request, _ in made.rejected] == [3]
+
+
+@pytest.mark.parametrize(
+    ("limit", "least"),
+    [("modify account a set GrpTRES=node=1", ""), ("", "GrpTRES=node=1"), ("", "MaxTRESPU=node=1")],
+)
+def test_a_node_counts_once_however_many_jobs_are_on_it(limit, least):
+    books = (with_qos(least) if least else BOOKS) + limit + "\n"
+    words = "-t9 --qos=q" if least else "-t9"
+    requests = [job(number, number, 100, f"-N1 -n{tasks} {words}") for number, tasks in enumerate((1, 1, 4), 1)]
+    begun = starts(controller(requests, books))
+    assert begun[2] < 10 and begun[3] > 100
