@@ -274,7 +274,7 @@ class Accounting:
         return acct_policy.with_nodes(account, amounts, min(job.limit, YEAR), self.usage, safe)
 
     def _count_nodes(self, account: Account, taken: Sequence[int]) -> None:
-        """Count the nodes that jobs have, each once, and none that is about to be taken: those count for the new job."""
+        """Count the nodes that jobs have, each once; those of them that are about to be taken count for the new job."""
         nodes: dict[Use, set[int]] = {use: set(taken) for use in account.uses()}
         for job in (*self._cluster.running.values(), *self._cluster.suspended.values()):
             if job.account is not None and job.run is not None:
