@@ -90,7 +90,7 @@ def write_conf(slurm_conf: str, gres_conf: str | None, site: Site) -> Written:
             given[key.lower()] = (key, value)
     accounts = "slurmdbd" in given.get("accountingstoragetype", ("", ""))[1]
     names = tuple(name for name, _ in nodes if name.upper() != "DEFAULT")
-    ports = {name: site.port + 1 + place for place, name in enumerate(names)}
+    ports = {name: site.port + 1 + index for index, name in enumerate(names)}
     own = _own(site, _database_port(site, len(names)) if accounts else None)
     for name, value in _defaults(site).items():
         given.setdefault(name.lower(), (name, value))

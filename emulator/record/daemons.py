@@ -291,11 +291,11 @@ def sweep(folder: PurePosixPath) -> int:
     """End what is left of a recording: processes whose environment has its mark. Returns how many there were."""
     mark = f"{MARK}={folder}".encode()
     ended = 0
-    for place in Path("/proc").iterdir():
-        if place.name.isdecimal() and int(place.name) != os.getpid():
+    for process in Path("/proc").iterdir():
+        if process.name.isdecimal() and int(process.name) != os.getpid():
             with suppress(OSError):
-                if mark in (place / "environ").read_bytes().split(b"\0"):
-                    os.kill(int(place.name), signal.SIGKILL)
+                if mark in (process / "environ").read_bytes().split(b"\0"):
+                    os.kill(int(process.name), signal.SIGKILL)
                     ended += 1
     return ended
 
@@ -306,9 +306,9 @@ def free_ports(count: int) -> int:
     Raises:
         ConfigurationError: there are none.
     """
-    places = list(_PORTS)
-    begin = os.getpid() % len(places)
-    for first in places[begin:] + places[:begin]:
+    ports = list(_PORTS)
+    begin = os.getpid() % len(ports)
+    for first in ports[begin:] + ports[:begin]:
         if all(_is_free(port) for port in range(first, first + count)):
             return first
     raise ConfigurationError(f"there are no {count} free ports beside each other")

@@ -16,10 +16,10 @@ def merge(repeats: Sequence[Scenario]) -> tuple[int, list[dict[str, str]]]:
         repeats: recordings of one scenario.
 
     Returns:
-        Its place, and rows of ``job``, ``what`` and ``reason`` of each item that differs in another one.
+        Its index, and rows of ``job``, ``what`` and ``reason`` of each item that differs in another one.
     """
     found = [[each for other in repeats if other is not one for each in differences(one, other)] for one in repeats]
-    best = min(range(len(repeats)), key=lambda place: len(found[place]))
+    best = min(range(len(repeats)), key=lambda index: len(found[index]))
     noise = {(each.job, each.what): f"{each.recorded}; in another repeat {each.emulated}" for each in found[best]}
     return best, [{"job": job, "what": what, "reason": noise[job, what]} for job, what in sorted(noise)]
 

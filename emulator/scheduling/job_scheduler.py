@@ -46,7 +46,7 @@ class _Pass:
     def run(self, full: bool) -> bool:
         parameters, pairs = self._cluster.parameters, self._cluster.order.pairs()
         left = len(pairs) if full else parameters.default_queue_depth + 1
-        for place, (rank, job, partition) in enumerate(pairs):
+        for index, (rank, job, partition) in enumerate(pairs):
             if not self._takes(job, partition):
                 continue
             if not left:
@@ -61,7 +61,7 @@ class _Pass:
             if self._stopped or (parameters.sched_max_job_start and self._started_enough(job)):
                 break
             if self._nobody_more():
-                self._tell_those_behind(rank, pairs[min(place + left, len(pairs) - 1)][0])
+                self._tell_those_behind(rank, pairs[min(index + left, len(pairs) - 1)][0])
                 break
         return True
 

@@ -6,7 +6,7 @@ All objects that a new simulation reaches are numbered, always in the same order
 snapshot says what each of them holds, and which objects came later; it refers to
 functions and to other things that never change by their numbers.
 
-To read a snapshot back fills the objects of a new simulation in place. No code of their
+To read a snapshot back fills the objects of a new simulation. No code of their
 classes is run, nothing is imported, and only objects of the classes of
 :class:`~emulator.snapshot.kinds.Classes` are made; so a snapshot may come from anywhere.
 

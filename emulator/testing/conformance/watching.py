@@ -19,7 +19,7 @@ SITUATION_FIELDS = ("now", "free", "head", "changed")
 
 @around_every_hook
 class Watcher:
-    """Compares the situation before and after each hook, and a view's own attributes.
+    """Compares the cluster state before and after each hook, and a view's own attributes.
 
     Attributes:
         changes: (hook, what was changed), in order; a scheduler's decisions are carried
@@ -58,14 +58,14 @@ class Watcher:
 def _snapshot(view: ClusterState | View | None, jobs: tuple[Job, ...]) -> Snapshot:
     """All that can be seen."""
     seen: Snapshot = {}
-    situation = view if isinstance(view, ClusterState) else view._cluster_state if view is not None else None
-    if situation is not None:
-        seen |= {f"view.{name}": getattr(situation, name) for name in SITUATION_FIELDS}
-        seen["view.queue"] = situation._waiting.copy()
-        seen["view.running"] = situation._runs.copy()
-        seen["view.new_jobs"] = situation._arrived.copy()
-        seen |= {job: _FIELDS_OF_JOB(job) for job in situation._waiting}
-        seen |= {entry[4]: _FIELDS_OF_JOB(entry[4]) for entry in situation._runs}
+    cluster_state = view if isinstance(view, ClusterState) else view._cluster_state if view is not None else None
+    if cluster_state is not None:
+        seen |= {f"view.{name}": getattr(cluster_state, name) for name in SITUATION_FIELDS}
+        seen["view.queue"] = cluster_state._waiting.copy()
+        seen["view.running"] = cluster_state._runs.copy()
+        seen["view.new_jobs"] = cluster_state._arrived.copy()
+        seen |= {job: _FIELDS_OF_JOB(job) for job in cluster_state._waiting}
+        seen |= {entry[4]: _FIELDS_OF_JOB(entry[4]) for entry in cluster_state._runs}
     if isinstance(view, View):
         own = [name for name in type(view).__slots__ if name != "_cluster_state"]
         seen |= {f"view.{name}": _copied(getattr(view, name)) for name in own}
