@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
+from statistics import median
 from typing import Any
 
 from emulator.files import read_input
@@ -25,7 +26,10 @@ from slurm_sim_plugins.errors import ConfigurationError, InputError
 
 BUSY = 0.02
 """A recording is refused if more than this share of its looks came late."""
+LONGEST_FOLDER = 50
+"""Characters; the path of a socket has 107, of which a name of a node and a step need the rest."""
 HOUR = 3600.0
+NORMAL = ("PENDING", "RUNNING", "COMPLETING")
 ACCOUNTS_TAKE = 120.0
 IMPORTS_TAKE = 1.5
 """Seconds of the machine's clock in which a process that plays is there."""
@@ -78,10 +82,12 @@ def repeats(path: Path, options: Options, told: Callable[[str], None]) -> Iterat
     speed = _speed(options.speed, root)
     _may_run(scenario, root)
     source = yaml.safe_load(read_input(path, LARGEST_FILE, "no scenario is"))
-    base = root.outside(PurePosixPath("/tmp"))  # noqa: S108 - a private folder is made in it
+    base = None if root.folder is None else root.folder / "tmp"
     with tempfile.TemporaryDirectory(prefix="slurm-sim-record-", dir=base) as private:
         folder = Path(private)
         folder.chmod(0o755)  # Jobs of other users start here.
+        if len(private) > LONGEST_FOLDER:
+            raise ConfigurationError(f"{private} is too long for the daemons' sockets: set TMPDIR to a shorter one")
         for number in range(1, options.repeats + 1):
             task = Task(str(path.resolve()), "", str(root.folder or ""), speed, min(options.until, LONGEST))
             played = _played(task, folder / f"repeat-{number}", root, accounts=_accounts(scenario))
@@ -118,11 +124,34 @@ def document(source: Mapping[str, Any], played: Mapping[str, Any], speed: float)
     made |= {"slurm_version": played["version"], "speed": speed}
     made |= {"uptime": played["uptime"], "second": played["second"]}
     made["sweep_phase"] = round(-played["uptime"] % SWEEP, 1)
+    overhead = launch_time(played["jobs"], played["timeline"])
+    made |= {} if overhead is None else {"overhead": overhead}
     made["jobs"] = played["jobs"]
     made |= {"actions": [list(action) for action in played["actions"]]} if played["actions"] else {}
     made |= {"rejected": played["rejected"]} if played["rejected"] else {}
     made["timeline"] = {key: [list(seen) for seen in rows] for key, rows in played["timeline"].items()}
     return made
+
+
+def launch_time(jobs: Sequence[Mapping[str, Any]], timeline: Mapping[str, Sequence[Any]]) -> float | None:
+    """By how many seconds runs outlasted their work, in the median: it differs from machine to machine, and with load.
+
+    Args:
+        jobs: rows of the recording, with their work.
+        timeline: (second, fields) by key.
+
+    Returns:
+        None where no job ran once to its end.
+    """
+    works = {str(row[key]): row["run"] for row in jobs for key in ("id", "name")}
+    found = []
+    for key, rows in timeline.items():
+        states = [(at, fields["JobState"]) for at, fields in rows if "JobState" in fields]
+        names = [state for _, state in states]
+        work = works.get(key, works.get(key.rpartition("_")[0]))
+        if work is not None and names in (["PENDING", "RUNNING", "COMPLETED"], [*NORMAL, "COMPLETED"]):
+            found.append(states[2][0] - states[1][0] - work)
+    return round(max(median(found), 0.0), 2) if found else None
 
 
 def dump(recording: Mapping[str, Any]) -> str:

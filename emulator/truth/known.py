@@ -101,6 +101,7 @@ class Clock:
         second: the part of a second that had passed then; usage and ages are counted in whole seconds.
         time_slice: seconds by which slices of gang scheduling end before multiples of their length; None for any.
         backfill: seconds for which backfill's thread had run when the recording began; None where that is not known.
+        overhead: seconds by which runs outlasted their work; None where that is not known.
         reason: what shows it in the recording.
     """
 
@@ -110,6 +111,7 @@ class Clock:
     second: float = 0.0
     time_slice: float | None = None
     backfill: float | None = None
+    overhead: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +163,8 @@ class Known:
         noise = (Noise(scenario.name, one.what, one.reason, one.job) for one in scenario.recorded.noise)
         clocks = self.clocks
         if scenario.uptime is not None and self.clock_of(scenario.name) is None:
-            seen = Clock(scenario.name, RECORDED, scenario.uptime, scenario.second, backfill=scenario.uptime)
-            clocks = (*clocks, seen)
+            measured = {"backfill": scenario.uptime, "overhead": scenario.overhead}
+            clocks = (*clocks, Clock(scenario.name, RECORDED, scenario.uptime, scenario.second, **measured))
         return replace(self, noise=(*self.noise, *noise), clocks=clocks)
 
     def clock_of(self, scenario: str) -> Clock | None:

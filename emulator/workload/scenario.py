@@ -285,6 +285,7 @@ class Scenario:
         sweep_phase: when the sweep over time limits falls, in seconds modulo its period; None where it does not matter.
         uptime: seconds for which the controller had run when the recording started; None where that is not known.
         second: the part of a second that had passed then.
+        overhead: seconds by which runs outlasted their work on the machine; None where that is not known.
         slurm_version: of the Slurm that was recorded; empty where that was not noted.
         recorded: what came of it.
     """
@@ -300,6 +301,7 @@ class Scenario:
     sweep_phase: float | None
     uptime: float | None
     second: float
+    overhead: float | None
     slurm_version: str
     recorded: Recorded
 
@@ -486,7 +488,7 @@ class Fields:
 def _scenario(tree: _Tree) -> Scenario:
     recorded = ("timeline", "expected", "rejected", "queries", "cluster_events", "noise")
     done = ("scenario", "note", "slurm_conf", "gres_conf", "sacctmgr", "jobs", "actions", "sweep_phase")
-    how = ("slurm_version", "speed", "repeats", "uptime", "second")
+    how = ("slurm_version", "speed", "repeats", "uptime", "second", "overhead")
     fields = tree.fields("a scenario", *done, *how, *recorded)
     return Scenario(
         source=tree.location.file,
@@ -500,6 +502,7 @@ def _scenario(tree: _Tree) -> Scenario:
         sweep_phase=fields.get("sweep_phase", _Tree.second),
         uptime=fields.get("uptime", _Tree.second),
         second=fields.get("second", _Tree.second) or 0.0,
+        overhead=fields.get("overhead", _Tree.second),
         slurm_version=fields.get("slurm_version", _Tree.text) or "",
         recorded=Recorded(
             timeline=fields.get("timeline", _by_key(_each(_observation))),

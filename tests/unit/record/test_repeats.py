@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.record.record import dump
+from emulator.record.record import dump, launch_time
 from emulator.record.repeats import merge
 from emulator.truth import judge
 from emulator.workload.scenario import read_scenario
@@ -47,3 +47,15 @@ def test_noise_of_a_recording_is_excused_and_all_else_compared(tmp_path):
     verdict = judge(read_scenario(path))
     assert {one.what for one in verdict.differences} == {"end"}
     assert {one.what for one, _ in verdict.excused} >= {"start", "gone"}
+
+
+def test_by_how_much_runs_outlast_their_work_is_measured(tmp_path):
+    def rows(start, end, *more):
+        states = [(0.0, "PENDING"), (start, "RUNNING"), (end, "COMPLETED"), *more]
+        return [(at, {"JobState": state}) for at, state in states]
+
+    jobs = [{"name": "A", "id": 1, "run": 10}, {"name": "R", "id": 2, "run": 5}, {"name": "B", "id": 4, "run": 7}]
+    timeline = {"1": rows(1.0, 11.5), "R_0": rows(2.0, 7.7), "R_1": rows(8.0, 13.9)}
+    timeline["4"] = [(0.0, {"JobState": "PENDING"}), (3.0, {"JobState": "RUNNING"}), (4.0, {"JobState": "CANCELLED"})]
+    assert launch_time(jobs, timeline) == 0.7
+    assert launch_time(jobs, {"4": timeline["4"]}) is None
