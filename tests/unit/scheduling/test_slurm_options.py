@@ -334,6 +334,17 @@ def test_an_array_of_which_a_task_waits_counts_once():
         assert [job.runs[0].start for job in found if job.runs] == [1.5, start]
 
 
+def test_builtin_predicts_so_many_starts_after_each_interval():
+    jobs = ((0, 200, "-N2 -n4 -t9"), (3, 10, "-n1 -t1"), (4, 10, "-n1 -t1"))
+
+    def predicted(until, options=""):
+        return [job.planned_start for job in after(*jobs, scheduler="builtin", until=until, options=options)[1:]]
+
+    assert predicted(8) == [None, None]
+    assert predicted(9) == [541.5, 601.5]
+    assert predicted(9, ",bf_max_job_test=1") == [541.5, None]
+
+
 def test_a_cycle_of_backfill_tests_so_many_jobs():
     jobs = ((0, 200, "-N1 -n2 -t5"), (1, 60, "-N2 -n4 -t5"), (2, 20, "-n1 -t1"), (2, 20, "-n1 -t1"))
     all_, bounded = after(*jobs), after(*jobs, options=",bf_max_job_test=2")
