@@ -202,13 +202,13 @@ class Policies:
     def set_priorities(self, jobs: Sequence[ControlledJob], new: bool = False) -> bool:
         """Give jobs the numbers that the priority plugin answers; whether any has another than before.
 
-        If it answers none, those that have no number yet (``new``) get the next lower one: first come, first
-        served (observation Q8).
+        If it answers none, those that have no number yet (``new``) get the next lower one, less their nice value:
+        first come, first served (observation Q8; recorded: the next job does not go by the nice value of the last).
         """
         answer = None if self._hooks.priority_set is None else self._numbered(jobs)
         if answer is None:
             for job in jobs if new else ():
-                job.priority = self._next
+                job.priority = max(self._next - job.nice, 1)
                 self._next -= 1
             return new
         before = [job.priority for job in jobs]

@@ -65,6 +65,8 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     threads = _threads(request, partition, cluster)
     nodes = options.min_nodes or max(1, len(options.node_list) if options.tasks is None else 1)
     most = options.max_nodes if options.max_nodes is not None else options.min_nodes
+    if options.gpus and sum(one.count for one in options.gpus) < (options.min_nodes or 1):
+        raise RejectedError("Invalid generic resource (gres) specification")
     tasks = options.tasks_on(nodes)
     if options.tasks is not None and options.tasks < nodes:
         nodes = options.tasks if options.max_nodes != options.min_nodes else nodes
@@ -199,7 +201,7 @@ def _choices(request: JobRequest, cluster: Cluster) -> tuple[Choice, ...]:
 
 
 def _shaped(options: BatchOptions, cluster: Cluster) -> Mask:
-    """Nodes with as many sockets, cores and threads as it asks for."""
+    """Nodes with as many sockets, cores and threads as it asks for, and as much memory."""
     nodes, least = (
         cluster.conf.nodes,
         (options.sockets or 0, options.cores_per_socket or 0, options.threads_per_core or 0),
@@ -208,7 +210,9 @@ def _shaped(options: BatchOptions, cluster: Cluster) -> Mask:
     if any(least):
         shapes = [(node.sockets, node.cores_per_socket, node.threads_per_core) for node in nodes]
         allowed &= (np.array(shapes) >= np.array(least)).all(axis=1)
-    return allowed
+    # Where memory is not given out, a node must have what is asked for all the same.
+    stated = options.memory_per_node or options.memory_per_cpu
+    return allowed & (cluster.machine.memory >= stated) if stated else allowed
 
 
 def known_nodes(names: tuple[str, ...], cluster: Cluster) -> Mask:

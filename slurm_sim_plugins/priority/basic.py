@@ -8,8 +8,8 @@ from typing import ClassVar
 class Basic:
     """First come, first served: the default, for which no hook is called.
 
-    A job's number is 4294901759 less one for each earlier job, and stays what it is
-    when the job is requeued. Past usage neither is tracked nor decays.
+    A job's number is 4294901759 less one for each earlier job and less its nice value, and stays
+    what it is when the job is requeued. Past usage neither is tracked nor decays.
 
     Source: recorded from Slurm 22.05 (observation Q8).
     """

@@ -358,3 +358,11 @@ def test_a_run_does_not_end_before_backfill_has_looked_at_a_job_behind_one_that_
     never, late = after(*jobs, options=",bf_interval=600", actions=down, until=float("inf"))
     assert not never.runs
     assert late.runs[0].start > 60
+
+
+def test_basic_priorities_are_lower_by_the_nice_value():
+    """Recorded from Slurm 22.05: the next job does not go by the nice value of the last."""
+    controller = simulated((0, 9, "-n4"), (1, 9, "-n4"), (1, 9, "-n4 --nice=100"), (2, 9, "-n4 --nice=-2"))
+    first, *others = (controller.cluster.jobs[number] for number in range(1, 5))
+    assert [job.priority - first.priority for job in others] == [-1, -102, -1]
+    assert [job.id for job in sorted(others, key=lambda job: job.runs[0].start)] == [2, 4, 3]

@@ -56,6 +56,7 @@ def test_a_quote_that_does_not_end_names_its_line() -> None:
         ("--tres-per-task=cpu=2,gres/gpu:v100=1 -n3", Verdict("g1", 6, 6000, (("gpu:v100", 3),))),
         ("--gpus-per-socket=1 --sockets-per-node=2", Verdict("g1", 1, 1000, (("gpu:v100", 2),))),
         ("-n8 --ntasks-per-socket=2", Verdict("a[1-2]", 8, 8000)),
+        ("-N2 --gpus=1", Verdict(reason="Invalid generic resource (gres) specification")),
         ("--mincpus=10", Verdict("a1", 10, 10000)),
         ("-O -n40", Verdict("a1", 1, 1000)),
         ("--prefer=fast", Verdict("g1", 1, 1000)),
@@ -74,6 +75,17 @@ def test_a_quote_that_does_not_end_names_its_line() -> None:
 )
 def test_a_job_gets_what_it_asks_for(words: str, verdict: Verdict) -> None:
     assert judge(f"#!/bin/sh\n#SBATCH {words}\n", parse_slurm_conf(CONF)) == verdict
+
+
+def test_memory_that_is_not_given_out_chooses_nodes() -> None:
+    """Recorded from Slurm 22.05: a node with less is passed over."""
+    conf = parse_slurm_conf(
+        CONF.replace("CR_Core_Memory", "CR_Core").replace(
+            "a[1-2] Sockets=2 CoresPerSocket=8 RealMemory=64", "a[1-2] Sockets=2 CoresPerSocket=8 RealMemory=2"
+        )
+    )
+    assert judge("#SBATCH --mem=16000\n", conf).nodes == "g1"
+    assert judge("#SBATCH --mem=2000\n", conf).nodes == "a1"
 
 
 def test_a_heterogeneous_job_is_named() -> None:
