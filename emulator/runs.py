@@ -228,4 +228,7 @@ class ClusterRun:
         write_run(folder, records, about)
 
     def close(self) -> None:
-        """Nothing is to be let go of by hand."""
+        """Let go of the jobs. The parts refer to each other, and would wait for Python's collector of cycles."""
+        cluster = self._controller.cluster
+        for jobs in (cluster.jobs, cluster.tasks, cluster.named):
+            jobs.clear()
