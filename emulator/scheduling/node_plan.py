@@ -103,6 +103,8 @@ class NodePlan(SchedulePlan):
     def heads(self) -> Iterator[Entry]:
         """The queue, each partition up to the first entry that was promised a start, or barred."""
         for entry in self._entries():
+            if len(self._closed) == len(self._cluster.partitions):
+                return
             if entry.partition not in self._closed:
                 yield entry
 
