@@ -7,7 +7,7 @@ from emulator.scheduling.select_compiled import Code, Selector, encode
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.partition import Partition
-from slurm_sim_plugins.nodes import Allocation, Free, Mask
+from slurm_sim_plugins.nodes import Allocation, Free, Mask, Want
 
 
 class Compiled:
@@ -40,3 +40,10 @@ class Compiled:
         code = self.code(job, partition)
         assert code is not None
         return self.selector.select(job.wants[partition.name], code, free, usable)
+
+    def choose(self, want: Want, free: Free, usable: Mask) -> Allocation | None:
+        """As :meth:`Cluster.choose`, which it asks if the request is not plain."""
+        code = encode(want, self._cluster.machine)
+        if code is None:
+            return self._cluster.choose(want, free, usable)
+        return self.selector.select(want, code, free, usable)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 
 from emulator.state.cluster import Cluster
 from emulator.state.job import NOTHING, Job
@@ -79,6 +80,7 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
     return job
 
 
+@lru_cache(maxsize=4096)
 def _alike(options: BatchOptions, lifted: frozenset[str]) -> BatchOptions:
     """What of some options decides on which nodes a job fits."""
     return replace(
@@ -106,7 +108,8 @@ def _fits_empty(request_class: int, want: Want, partition: Partition, cluster: C
     key = (request_class, partition.name, b"")
     if key not in cluster.fits_alone:
         machine = cluster.machine
-        cluster.fits_alone[key] = cluster.choose(want, machine.free(), partition.nodes) is not None
+        choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
+        cluster.fits_alone[key] = choose(want, machine.free(), partition.nodes) is not None
     return cluster.fits_alone[key]
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from emulator.state.job import Job
 from emulator.state.partition import Partition
-from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask
+from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask, Want
 
 
 class Plugins(Protocol):
@@ -65,3 +65,6 @@ class Kernels(Protocol):
 
     def select(self, job: Job, partition: Partition, usable: Mask, free: Free) -> Allocation | None:
         """The nodes for a plain job out of what is free, or None if it does not fit."""
+
+    def choose(self, want: Want, free: Free, usable: Mask) -> Allocation | None:
+        """The nodes for what a job needs, plain or not, or None if it does not fit."""
