@@ -38,9 +38,10 @@ def refresh(job: Job, cluster: Cluster, reservations: Reservations) -> None:
         job.eligible = job.eligible if reason == "JobArrayTaskLimit" else None
         return
     if job.eligible is None:
-        job.eligible = cluster.now
+        # The pass that finds it out may come later.
+        job.eligible = job.begin if job.reason == "BeginTime" else cluster.now
         if job.accrue is None and (cluster.accounting is None or cluster.accounting.ages(job)):
-            job.accrue = cluster.now
+            job.accrue = job.eligible
     bounds = [partition_reason(job, partition) for partition in job.partitions]
     if bounds[0] is not None and all(bounds):
         job.reason = bounds[0]
