@@ -18,7 +18,7 @@ from typing import Any
 
 from emulator.files import read_input
 from emulator.record.checks import checked, users
-from emulator.record.daemons import MARK, PACKAGES, Root, sweep
+from emulator.record.daemons import MARK, PACKAGES, Root, end_with_parent, sweep
 from emulator.record.player import BEFORE, LATE, SWEEP, Task
 from emulator.record.repeats import merge
 from emulator.workload.scenario import LARGEST_FILE, LONGEST, Scenario, read_scenario
@@ -221,6 +221,7 @@ def _played(task: Task, folder: Path, root: Root, *, accounts: bool) -> dict[str
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: end_with_parent(signal.SIGTERM),
     )
     try:
         answer, error = player.communicate(json.dumps(asdict(task)))
