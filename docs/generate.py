@@ -17,6 +17,7 @@ from emulator.accounting.records import JOB_COLUMNS, RUN_COLUMNS
 from emulator.config.sacctmgr.words import ASSOCIATION, FLAGS, QOS
 from emulator.config.slurm.parameters import PARAMETERS
 from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
+from emulator.config.slurm.versions import KEY_CHANGES, NEWEST, NOTES, OLDEST, VERSIONS, all_rules
 from emulator.config.slurm.vocabulary import Status, Vocabulary, Word
 from emulator.hooktable import COMBINATIONS, HOOKS
 from emulator.metrics.catalogue import FURTHER, METRICS
@@ -196,8 +197,8 @@ From Python: `emulator.config.slurm.read_slurm_conf(path)` gives nodes, partitio
   `days-hours:minutes:seconds`, or `UNLIMITED`. `MaxTime` and `DefaultTime` are rounded up to whole minutes, as in
   Slurm. Memory is a whole number of mebibytes, or one with a suffix K, M, G, T or P.
 * CPUs that fit neither sockets, nor cores, nor threads of a node are corrected as in Slurm, with a notice.
-* The defaults of `PriorityType` and `SelectType` depend on Slurm's version. Where they are not stated, those of
-  the newest are taken, and a notice says so.
+* The defaults of `PriorityType` and `SelectType` depend on [Slurm's version](slurm-versions.md): a notice says so
+  where they are not stated.
 * `PreemptMode=CHECKPOINT` is the emulator's [extension](slurm.md#checkpoints): today's Slurm has no such mode.
 * Nothing in these files is run, and no program that they name.
 """
@@ -358,12 +359,49 @@ def _rows(columns: dict[str, str]) -> str:
     )
 
 
+VERSIONS_PAGE = """# Versions of Slurm
+
+```
+slurm-sim run jobs.events --slurm-conf slurm.conf --slurm-version 24.11
+slurm-sim replay march.sacct --slurm-conf slurm.conf --slurm-version 22.05
+slurm-sim truth FOLDER                         # each recording under the version that it says
+```
+
+The emulator has the rules of Slurm {versions}; without `--slurm-version` those of {newest}, or those of the recording.
+`run.toml` says which (`simulation.slurm_version`). From Python it is `simulate(..., slurm_version="24.11")`, in an
+experiment file or a campaign `slurm_version` in `[simulation]`. A recording says it by its key `slurm_version`, or by
+a note that begins with `Slurm 24.11.5`; one that does neither is of {oldest}.
+
+A difference is a rule here if it repeats in recordings. What is not listed was recorded alike, or was not recorded: of
+{newest} there are some 80 scenarios without accounts.
+
+## Rules
+
+"""
+
+
+def slurm_versions() -> str:
+    """In what versions differ."""
+    parts = [VERSIONS_PAGE.format(versions=", ".join(VERSIONS), newest=NEWEST, oldest=OLDEST)]
+    for rule in all_rules():
+        shown = ", ".join(f"`{one}`" for one in rule.recordings)
+        parts.append(f"### {rule.name}\n\nFrom {rule.since} on: {rule.says}.\n\nBefore: {rule.before}.\n\n")
+        parts.append(f"Source: {rule.source}. Recordings: {shown}.\n\n")
+    parts.append(f"## Keys of slurm.conf\n\nBy Slurm's own [lists of changes]({NOTES.format(NEWEST)}).\n\n")
+    parts.append("| key | from | what | |\n|---|---|---|---|\n")
+    for change in KEY_CHANGES:
+        was = f"; before: `{change.was}`" if change.was else ""
+        parts.append(f"| `{change.key}` | {change.since} | {change.kind} | {change.says}{was} |\n")
+    return "".join(parts)
+
+
 PAGES = {
     "api.md": api,
     "hooks.md": hooks,
     "records.md": records,
     "metrics.md": metrics,
     "slurm-conf.md": slurm_conf,
+    "slurm-versions.md": slurm_versions,
     "accounts.md": accounts,
     "views.md": views,
 }

@@ -111,7 +111,8 @@ def simulate(
         accounts: of a cluster: associations and qualities of service; None for none.
         actions: of a cluster: operators' commands, (second, function of the controller).
         timing: of Slurm's clock: what real daemons take their time for.
-        options: fields of :class:`Config` that differ from ``config``, such as ``clock="ideal"``, and slots by the
+        options: fields of :class:`Config` that differ from ``config``, such as ``clock="ideal"`` or
+            ``slurm_version="24.11"``, and slots by the
             type of their plugins: ``scheduler="sched/easy"``, ``priority=``, ``backfill=``,
             ``preempt=``, ``select=``, ``walltime=``, ``execution=``. On a cluster they replace those of
             what its file says.
@@ -279,6 +280,8 @@ def _counted(config: Config, machine: Any, of_clusters: Mapping[str, object]) ->
     for name, given in of_clusters.items():
         if given:
             raise ConfigurationError(f"{name}: goes with a slurm.conf as the machine")
+    if config.slurm_version is not None and config.clock != "slurm":
+        raise ConfigurationError('slurm_version: goes with a slurm.conf as the machine, or with clock="slurm"')
     if machine is None:
         return config
     if config.processors not in (None, machine):

@@ -138,6 +138,7 @@ class ClusterRun:
         if not conf.nodes:
             raise ConfigurationError(f"{conf.source}: there is no NodeName line, so there is no machine; add one")
         self.config = config.on_cluster()
+        conf = conf if config.slurm_version is None else conf.under(config.slurm_version)
         self._submissions = submissions
         self._accounts, self._actions, self._timing = accounts, actions, timing
         self._file = conf

@@ -218,7 +218,9 @@ class Want:
         required: nodes that it must have, as a mask, or None.
         choices: ways to satisfy its constraint.
         least_loaded: whether nodes with the most free units go first.
+        in_turn: whether tasks are distributed in turn up to all that the nodes have free.
         last_first: whether the last nodes go first, for a single unit.
+        first_node: whether one node is enough, and the first with room for all is taken.
         cpus_per_task: CPUs of one task.
         pool: the partition whose jobs may have only so many units of a node together, or empty.
         never: why it can never start in the partition, or empty.
@@ -242,7 +244,9 @@ class Want:
     contiguous: bool = False
     required: Mask | None = None
     least_loaded: bool = False
+    in_turn: bool = False
     last_first: bool = False
+    first_node: bool = False
     cpus_per_task: int = 1
     pool: str = ""
     never: str = ""

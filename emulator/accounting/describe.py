@@ -120,7 +120,7 @@ def describe_cluster(
             "cluster": conf.parameters.text("ClusterName"),
         }
         | ({"epoch": records.epoch} if records.epoch is not None else {}),
-        "simulation": {"timing": config.clock}
+        "simulation": {"timing": config.clock, "slurm_version": conf.version}
         | ({"passes": config.passes} if config.clock == "ideal" else {})
         | {"kill_at_limit": True, "seed": config.seed},
         **_saved(controller),

@@ -94,6 +94,7 @@ def cluster_config_of(run: FinishedRun, conf: SlurmConf) -> Config:
             slots=slots,
             plugin_options=options,
             clock=how["timing"],
+            slurm_version=how["slurm_version"],
             passes=how.get("passes", "batch"),
             seed=how["seed"],
             preemption=preemption,

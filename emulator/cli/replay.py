@@ -25,6 +25,7 @@ from emulator.cli import shared
     show_default=True,
     help="slurm: the ticks and delays of Slurm's daemons; ideal: decisions take no time.",
 )
+@shared.version_option
 @click.option("--zone", help="Of times in the dump that state none, such as Europe/Paris.  [default: UTC]")
 @click.option("--delimiter", default="|", show_default=True, help="Between the columns of the dump.")
 @click.option(
@@ -73,6 +74,7 @@ def replay(
     slurm_conf: Path,
     accounts: tuple[Path, ...],
     clock: str,
+    slurm_version: str | None,
     zone: str | None,
     delimiter: str,
     malformed: str,
@@ -102,7 +104,9 @@ def replay(
     for sentence in told:
         shared.echo(sentence, err=True)
     books = read_accounts(*accounts) if accounts else None
-    result = emulate(log, conf, Options(cancelled, elsewhere), out, accounts=books, clock=clock)
+    result = emulate(
+        log, conf, Options(cancelled, elsewhere), out, accounts=books, clock=clock, slurm_version=slurm_version
+    )
     found = compare(log, result.records, tolerance, warm_up)
     if as_json:
         about = {"log": log.name, "records": log.read, "steps": log.steps, "unusable": len(log.unusable)}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from emulator.config.slurm.versions import VERSIONS
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.manager import WORDS
 
@@ -61,6 +62,12 @@ def options(*decorators: Callable[[Command], Command]) -> Callable[[Command], Co
     return decorate
 
 
+version_option = click.option(
+    "--slurm-version",
+    type=click.Choice(VERSIONS),
+    help="The version of Slurm whose rules hold on the cluster of a slurm.conf.  "
+    "[default: that of a recording, else the newest]",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 progress_option = click.option(
     "--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]"

@@ -30,6 +30,7 @@ cluster_options = shared.options(
         help="ideal: decisions take no time; slurm: the ticks and delays of Slurm's daemons.  "
         "[default: ideal, with --slurm-conf slurm]",
     ),
+    shared.version_option,
     click.option(
         "--accounts",
         type=shared.PATH,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -20,8 +21,9 @@ DIFFERS = 1
     type=shared.PATH,
     help="A list of what is noise in the recordings, and of what they leave out (TOML).",
 )
+@shared.version_option
 @shared.json_option
-def truth(paths: tuple[Path, ...], known_file: Path | None, as_json: bool) -> None:
+def truth(paths: tuple[Path, ...], known_file: Path | None, slurm_version: str | None, as_json: bool) -> None:
     """Run recorded scenarios through the emulator, and show both timelines side by side.
 
     A scenario is a YAML file with a configuration, submissions, and what a real Slurm made of them. Exit code 1 if
@@ -31,7 +33,7 @@ def truth(paths: tuple[Path, ...], known_file: Path | None, as_json: bool) -> No
     from emulator.truth import Known, judge, read_known
     from emulator.truth.verdict import why_not_compared
     from emulator.workload.scenario import read_scenario
-    from slurm_sim_plugins.errors import InputError
+    from slurm_sim_plugins.errors import ConfigurationError, InputError
 
     known = read_known(known_file) if known_file is not None else Known()
     verdicts, skipped, failed = [], [], []
@@ -39,6 +41,7 @@ def truth(paths: tuple[Path, ...], known_file: Path | None, as_json: bool) -> No
     for file in files:
         try:
             scenario = read_scenario(file)
+            scenario = replace(scenario, slurm_version=slurm_version or scenario.slurm_version)
         except InputError as error:
             if len(files) == 1:
                 raise
@@ -50,7 +53,7 @@ def truth(paths: tuple[Path, ...], known_file: Path | None, as_json: bool) -> No
             continue
         try:
             verdicts.append(judge(scenario, known, search=True))
-        except InputError as error:
+        except (ConfigurationError, InputError) as error:
             failed.append((scenario.name, f"cannot be run: {error}"))
     agree = not failed and all(verdict.agrees for verdict in verdicts)
     skipped += failed

@@ -57,6 +57,7 @@ READING = {
 SIMULATION = {
     "processors": int,
     "clock": str,
+    "slurm_version": str,
     "passes": str,
     "kill_at_limit": bool,
     "expired": str,

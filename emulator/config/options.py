@@ -8,6 +8,7 @@ from numbers import Integral
 from typing import Any, Literal, get_args
 
 from emulator.config.preemption import Preemption
+from emulator.config.slurm.versions import emulated_version
 from slurm_sim_plugins.errors import ConfigurationError
 
 Passes = Literal["batch", "event"]
@@ -43,6 +44,8 @@ class Config:
         clock: ``ideal``: decisions take no time, as the papers assume; ``slurm``, on the cluster of a ``slurm.conf``:
             the ticks and delays of Slurm's daemons. None takes that of the machine: Slurm's where there is a
             ``slurm.conf``, else ideal.
+        slurm_version: on the cluster of a ``slurm.conf``: ``22.05``, ``24.11`` or ``26.05``, whose rules hold. None
+            takes that of the recording, where the workload is one, else the newest.
         passes: ``batch`` or ``event``: what happens at one instant, see
             :mod:`emulator.engine.loop`. The default is what most papers imply.
         kill_at_limit: whether a job that reaches its limit is killed, as Slurm does.
@@ -65,6 +68,7 @@ class Config:
     slots: Mapping[str, str] = field(default_factory=dict)
     plugin_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     clock: Clock | None = None
+    slurm_version: str | None = None
     passes: Passes = "batch"
     kill_at_limit: bool = True
     expired: Expired = "limit"
@@ -77,6 +81,8 @@ class Config:
     def __post_init__(self) -> None:
         if self.clock is not None:
             self._one_of("clock", get_args(Clock))
+        if self.slurm_version is not None:
+            emulated_version(self.slurm_version)
         self._one_of("passes", get_args(Passes))
         self._one_of("expired", get_args(Expired))
         if not isinstance(self.seed, Integral) or isinstance(self.seed, bool) or self.seed < 0:

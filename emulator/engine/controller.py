@@ -65,6 +65,7 @@ class Controller(Part):
         passes: under the ideal clock: ``batch``, as said; ``event``: a pass follows each submission and each end.
         log: the event log, or None.
         report: is called from time to time with how many jobs are over; or None.
+        slurm_version: whose rules hold, such as ``24.11``; None for that of the configuration.
 
     Attributes:
         passes, arrivals, stints, endings, starts: the other parts.
@@ -87,7 +88,9 @@ class Controller(Part):
         passes: Literal["batch", "event"] = "batch",
         log: EventLog | None = None,
         report: Callable[[int], None] | None = None,
+        slurm_version: str | None = None,
     ) -> None:
+        conf = conf if slurm_version is None else conf.under(slurm_version)
         ideal, alone = clock == "ideal", passes == "event"
         parameters = without_delays(parameters_of(conf)) if ideal else parameters_of(conf)
         timing = timing or (NO_DELAYS if ideal else Timing())

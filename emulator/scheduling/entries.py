@@ -63,8 +63,15 @@ def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
         reason = reason_of_nodes(job, job.partitions[0], cluster, unreserved, cluster.no_nodes())
         if reason != RESOURCES:
             return reason
-    eligible = (other for other in cluster.waiting.values() if other.eligible is not None)
-    return "Priority" if any(other.priority > job.priority for other in eligible) else "None"
+    ahead = (other for other in cluster.waiting.values() if other.eligible is not None)
+    ahead = (other for other in ahead if other.priority > job.priority)
+    if cluster.parameters.rules.PRIORITY_WHERE_NODES_OVERLAP:
+        ahead = (other for other in ahead if _share_nodes(other.partitions[0], job.partitions[0]))
+    return "None" if next(ahead, None) is None else "Priority"
+
+
+def _share_nodes(one: Partition, other: Partition) -> bool:
+    return one is other or bool((one.nodes & other.nodes).any())
 
 
 OBSTACLES = (

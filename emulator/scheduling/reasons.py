@@ -31,10 +31,12 @@ def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved
     wanted = job.wants[partition.name].required
     if wanted is None and not reserved and not job.options.exclude:
         return RESERVED_FOR_HIGHER
+    healthy = cluster.parameters.rules.HEALTHY_NODES_ARE_AVAILABLE
+    unavailable = ~cluster.machine.up if healthy else ~cluster.machine.up | kept
     if wanted is None:
         choices = job.wants[partition.name].choices
         wanted = partition.nodes & np.logical_or.reduce([choice.mask for choice in choices])
-    away = np.flatnonzero(wanted & (~cluster.machine.up | kept))
+    away = np.flatnonzero(wanted & unavailable)
     return UNAVAILABLE + compress([cluster.machine.names[node] for node in away]) if len(away) else MAY_BE_RESERVED
 
 

@@ -83,6 +83,7 @@ class Code(NamedTuple):
     gres: int
     gres_kinds: int
     last_first: int
+    first_node: int
     big: int
     many_big: int
     highest: int
@@ -129,6 +130,7 @@ def encode(want: Want, machine: Machine) -> Code | None:
         gres=count,
         gres_kinds=kinds,
         last_first=int(want.last_first),
+        first_node=int(want.first_node),
         big=max(want.units - others_give, 1),
         many_big=-(-want.units // highest),
         highest=highest,
@@ -291,12 +293,28 @@ def _pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, 
                 taken[0, 0], taken[1, 0] = node, _share(code, capacity[node], 0, missing)
                 return 1 if _done(code, 1, missing - taken[1, 0]) else 0
         return 0
+    if code.first_node:
+        first = _first_node(code, machine, capacity)
+        if first >= 0:
+            taken[0, 0], taken[1, 0] = first, _share(code, capacity[first], 0, missing)
+            return 1
     for level in weights:
         if _done(code, found, missing) or found >= code.most_nodes:
             break
         many = _sets(capacity, sets) if len(weights) == 1 else _sets_of(level, capacity, machine, sets)
         found, missing = _from_sets(code, capacity, sets, many, taken, found, missing)
     return found if _done(code, found, missing) else 0
+
+
+@compiled
+def _first_node(code: Code, machine: Ints, capacity: Ints) -> int:
+    """The first of the nodes of least weight that have room for all, or -1."""
+    best = -1
+    for node in range(len(capacity)):
+        lighter = best < 0 or machine[MACHINE_WEIGHT, node] < machine[MACHINE_WEIGHT, best]
+        if lighter and capacity[node] >= code.units and code.units <= code.per_node:
+            best = node
+    return best
 
 
 @compiled_with_arrays

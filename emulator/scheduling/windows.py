@@ -21,8 +21,12 @@ from emulator.state.cluster import Cluster
 from emulator.state.job import RESOURCES, Job
 from emulator.state.kept import Slots
 from emulator.state.partition import Partition
+from emulator.state.run import YEAR
 from slurm_sim_plugins.nodes import Allocation, Mask
 from slurm_sim_plugins.plan import Answer, Entry, Hole, Place, WindowPlan
+
+MINUTE = 60.0
+"""Seconds; limits are whole minutes."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +161,23 @@ class Windows(WindowPlan):
         return Hole(start, now or place, now is not None)
 
     def _place_of(self, entry: Entry, allocation: Allocation, victims: Sequence[Job] = (), row: int = 0) -> Place:
-        return Place(self, entry, allocation, entry.shortest, row, victims)
+        return Place(self, entry, allocation, self._limit(entry, allocation), row, victims)
+
+    def _limit(self, entry: Entry, allocation: Allocation) -> float:
+        """For how long a job may run that starts now on these nodes."""
+        job, _ = entry._pair  # type: ignore[attr-defined]
+        if job.time_min is None or not self._cluster.parameters.rules.TIME_MIN_GROWS:
+            return entry.shortest
+        now, nodes = self._cluster.now, list(allocation.nodes)
+        limit = min(job.limit, YEAR)
+        kept = [self.slots.first_begin(now, nodes), *(at for at in self._controls.reservations.bounds() if at > now)]
+        for at in sorted(kept):
+            if at - now < limit and (
+                at == kept[0] or not self._controls.not_reserved(job, now, at - now + 1)[nodes].all()
+            ):
+                limit = (at - now) // MINUTE * MINUTE
+                break
+        return float(max(job.time_min, limit))
 
     def _at_limit(self, job: Job) -> bool:
         """Whether a limit keeps a job from starting whatever nodes there are."""

@@ -141,6 +141,15 @@ class CompiledSlots(Slots):
         those = [slot for slot in self._overlapping(begin, end) if not wanted.isdisjoint(self._members(slot).tolist())]
         return min((float(self.times[END, slot]) for slot in those), default=None)
 
+    def first_begin(self, after: float, nodes: Sequence[int]) -> float:
+        """When the first slot begins from then on that keeps one of these nodes; infinite for none."""
+        wanted = set(nodes)
+        slots = range(self._reservations, int(self.sizes[COUNT]))
+        begins = (
+            float(self.times[BEGIN, slot]) for slot in slots if not wanted.isdisjoint(self._members(slot).tolist())
+        )
+        return min((begin for begin in begins if begin >= after), default=float("inf"))
+
     def _overlapping(self, begin: float, end: float) -> list[int]:
         begins, ends = self.times[:, self._reservations : self.sizes[COUNT]]
         return (self._reservations + np.flatnonzero((begins < end) & (ends > begin))).tolist()

@@ -57,6 +57,12 @@ class Slots:
         those = those[self._masks[np.ix_(those, np.asarray(nodes, dtype=np.intp))].any(axis=1)]
         return float(self._times[1, those].min()) if len(those) else None
 
+    def first_begin(self, after: float, nodes: Sequence[int]) -> float:
+        """When the first slot begins from then on that keeps one of these nodes; infinite for none."""
+        masks = self._masks[: self._count][:, np.asarray(nodes, dtype=np.intp)].any(axis=1)
+        begins = self._times[0, : self._count][masks]
+        return float(begins[begins >= after].min(initial=np.inf))
+
     def _between(self, begin: float, end: float) -> NDArray[np.intp]:
         begins, ends = self._times[:, : self._count]
         return np.flatnonzero((begins < end) & (ends > begin))

@@ -81,6 +81,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     on_node = math.ceil(demand.cpus_on_node / threads)
     if units < nodes * on_node:
         units, per_task = nodes * on_node, on_node
+    one_node = most == 1 or (most is None and tasks == 1 and nodes == 1)
     return Want(
         min_nodes=nodes,
         most_nodes=most,
@@ -100,7 +101,9 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         contiguous=options.contiguous,
         required=known_nodes(options.node_list, cluster) if options.node_list else None,
         least_loaded=partition.least_loaded,
+        in_turn=partition.least_loaded and parameters.rules.LEAST_LOADED_IN_TURN,
         last_first=parameters.pack_serial_at_end,
+        first_node=one_node and not partition.least_loaded and parameters.rules.FIRST_NODE_FOR_ONE,
         cpus_per_task=demand.cpus_per_task,
         pool=partition.name if partition.name in cluster.machine.pools else "",
         never=_never(tasks * demand.cpus_per_task, nodes, partition, cluster)

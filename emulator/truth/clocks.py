@@ -2,7 +2,8 @@
 
 Usage and ages are counted in whole seconds, and worked out once in each ``PriorityCalcPeriod``
 from the controller's start on. Neither is recorded, and figures of ``sshare`` and ``sprio``
-depend on both. So clocks are tried: first coarsely, then more finely about the best.
+depend on both. So clocks are tried: first coarsely, then more finely about the best. When the sweep over time
+limits falls is tried likewise.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeVar
 
+from emulator.engine.ticks import SWEEP
 from emulator.scheduling.policies import calculation_period
 from emulator.truth.known import Clock
 from emulator.workload.scenario import Scenario
@@ -51,6 +53,16 @@ def best_clock(name: str, first: V, judge: Callable[[Clock], V]) -> V:
         near = [(max(uptime + step / 4, 0.0), part) for step in range(-3, 4) for part in FINE]
         best, _ = _best(name, best, judge, near)
     return best
+
+
+def best_sweep(name: str, first: V, judge: Callable[[Clock], V]) -> V:
+    """The verdict with the fewest differences, of those with a sweep over time limits at each second."""
+    verdicts = [first]
+    for second in range(int(SWEEP)):
+        if not verdicts[-1].differences:
+            break
+        verdicts.append(judge(Clock(name, REASON, sweep=second + 0.5)))
+    return min(verdicts, key=lambda verdict: len(verdict.differences))
 
 
 def _best(

@@ -15,6 +15,7 @@ from emulator.engine.controller import Controller
 from emulator.limits.shares import ShareRow, share_rows, tres_text
 from emulator.state.job import Job
 from emulator.state.run import State
+from emulator.truth.observer import shown_priority
 from slurm_sim_plugins.decisions import Priority
 
 HIGHEST = 2.0**32
@@ -122,7 +123,7 @@ FIELDS: Mapping[str, tuple[str, Field]] = {
         "PARTITION",
         lambda job, _: _partition(job),
     ),
-    "%Q": ("PRIORITY", lambda job, _: str(_priority(job))),
+    "%Q": ("PRIORITY", lambda job, _: str(shown_priority(job))),
     "%t": ("ST", lambda job, _: _SHORT_STATES[job.state]),
     "%r": ("REASON", lambda job, _: job.reason.replace("_", " ")),
     "%C": ("CPUS", lambda job, _: str(_cpus(job))),
@@ -131,11 +132,6 @@ FIELDS: Mapping[str, tuple[str, Field]] = {
     "%D": ("NODES", lambda job, controller: str(_nodes(job, controller))),
 }
 """Fields of ``squeue --format`` that are known here."""
-
-
-def _priority(job: Job) -> int:
-    """Of a job in several partitions that of the one that was tried last (observation P3 of partitions)."""
-    return int(min(job.priorities.values()) if len(job.priorities) > 1 else job.priority)
 
 
 def _partition(job: Job) -> str:

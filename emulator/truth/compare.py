@@ -7,7 +7,7 @@ and was looked at five times a second. What counts is in ``docs/truth.md``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TypeVar
 
@@ -153,6 +153,8 @@ class _Jobs:
             return
         if self._waiting_only:
             emulated = _while_waiting(emulated, self._emulated.states)
+        if self._pair.either:
+            recorded, emulated = (_without_outcome(spans) for spans in (recorded, emulated))
         emulated = [_cut(one, self._end) for one in emulated if one.begin < self._end]
         recorded = [_cut(one, self._end) for one in recorded if one.begin < self._end]
         missing = [one for one in recorded if lasts(one) and not covered(one, emulated)]
@@ -205,6 +207,11 @@ def _lasting(turns: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
 
 def _cut(standing: ReasonSpan, end: float) -> ReasonSpan:
     return ReasonSpan(standing.reason, standing.begin, min(standing.end, end))
+
+
+def _without_outcome(reasons: Iterable[ReasonSpan]) -> list[ReasonSpan]:
+    """Reasons, but for that of a run which may have ended as COMPLETED or as TIMEOUT."""
+    return [replace(one, reason="None") if one.reason == "TimeLimit" else one for one in reasons]
 
 
 def _while_waiting(reasons: Iterable[ReasonSpan], states: Sequence[tuple[float, str]]) -> list[ReasonSpan]:

@@ -77,6 +77,7 @@ def timing_of(inputs: Inputs) -> Timing:
         uptime=timing.uptime if clock.uptime is None else clock.uptime,
         backfill_phase=timing.backfill_phase if clock.backfill is None else _backfill_phase(inputs, clock.backfill),
         job_overhead=timing.job_overhead if clock.overhead is None else clock.overhead,
+        sweep_phase=phase if clock.sweep is None else clock.sweep,
         second_phase=clock.second,
         slice_phase=timing.slice_phase if clock.time_slice is None else clock.time_slice,
     )

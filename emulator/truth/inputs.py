@@ -17,6 +17,8 @@ from emulator.workload.request import JobRequest
 from emulator.workload.scenario import Scenario, Submission
 from slurm_sim_plugins.errors import InputError
 
+NOT_GIVEN = "No valid entity in update command"
+"""What ``scontrol`` says of a command that it does not hand on."""
 DEFAULT_USER = "root"
 """Who submits where a scenario does not say."""
 
@@ -57,7 +59,8 @@ def inputs_of(scenario: Scenario, known: Known) -> Inputs:
         InputError: it is not said how long a job works.
     """
     supplied = [(action.at, action.command) for action in known.actions_of(scenario.name)]
-    done = [(action.at, action.command.text) for action in scenario.actions or ()]
+    given = [action for action in scenario.actions or () if not (action.output or "").startswith(NOT_GIVEN)]
+    done = [(action.at, action.command.text) for action in given]
     jobs = [*_jobs(scenario, known), *_refused(scenario)]
     conf = scenario.configuration()
     commands = [command.text for command in scenario.accounting or ()]

@@ -100,6 +100,7 @@ class Clock:
             ``PriorityCalcPeriod`` counts.
         second: the part of a second that had passed then; usage and ages are counted in whole seconds.
         time_slice: seconds by which slices of gang scheduling end before multiples of their length; None for any.
+        sweep: when the sweep over time limits falls, in seconds modulo its period; None for what the recording says.
         backfill: seconds for which backfill's thread had run when the recording began; None where that is not known.
         overhead: seconds by which runs outlasted their work; None where that is not known.
         reason: what shows it in the recording.
@@ -112,6 +113,7 @@ class Clock:
     time_slice: float | None = None
     backfill: float | None = None
     overhead: float | None = None
+    sweep: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,8 +49,16 @@ class Observer:
             planned = expected_start(job, now)
             if not notes.planned or notes.planned[-1][1] != planned:
                 notes.planned.append((now, planned))
-            if not notes.priorities or notes.priorities[-1][1] != job.priority:
-                notes.priorities.append((now, int(job.priority)))
+            priority = shown_priority(job) if notes.priorities else int(job.priority)
+            if not notes.priorities or notes.priorities[-1][1] != priority:
+                notes.priorities.append((now, priority))
+
+
+def shown_priority(job: Job) -> int:
+    """Of a job in several partitions that of the one that was tried last (observation P3 of partitions)."""
+    if len(job.priorities) < 2:
+        return int(job.priority)
+    return int(min(job.priorities.values()) if job.run is None else job.number_in(job.run.partition))
 
 
 def expected_start(job: Job, now: float) -> float | None:

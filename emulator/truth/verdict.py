@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from emulator.truth.clocks import best_clock, clock_matters
+from emulator.truth.clocks import best_clock, best_sweep, clock_matters
 from emulator.truth.compare import TOLERANCE, Difference, Pair, compare
 from emulator.truth.emulated import Emulation, emulate
 from emulator.truth.inputs import inputs_of
-from emulator.truth.known import RECORDED, Known, Noise
+from emulator.truth.known import RECORDED, Clock, Known, Noise
 from emulator.truth.queries import asked, disagreements
 from emulator.truth.recorded import Recording, is_job_id, recording_of
 from emulator.truth.starts import differences_of_starts
@@ -65,9 +65,15 @@ def judge(scenario: Scenario, known: Known | None = None, *, search: bool = Fals
     """
     known = (known or Known()).beside(scenario)
     verdict = _judge(scenario, known)
-    if not search or verdict.agrees or known.clock_of(scenario.name) is not None or not clock_matters(scenario):
+    if not search or verdict.agrees or known.clock_of(scenario.name) is not None:
         return verdict
-    return best_clock(scenario.name, verdict, lambda clock: _judge(scenario, replace(known, clocks=(clock,))))
+
+    def under(clock: Clock) -> Verdict:
+        return _judge(scenario, replace(known, clocks=(clock,)))
+
+    if scenario.sweep_phase is None:
+        verdict = best_sweep(scenario.name, verdict, under)
+    return best_clock(scenario.name, verdict, under) if clock_matters(scenario) else verdict
 
 
 def _judge(scenario: Scenario, known: Known) -> Verdict:
@@ -98,6 +104,7 @@ def _supplied(scenario: Scenario, known: Known) -> Iterator[str]:
     clock = known.clock_of(scenario.name)
     if clock is not None and clock.reason != RECORDED:
         said = [f"started {clock.uptime:g} s before"] if clock.uptime is not None else []
+        said += [f"its sweeps {clock.sweep:g} s after multiples of 30 s"] if clock.sweep is not None else []
         said += [f"its seconds {clock.second:g} s before"] if clock.second else []
         said += [f"time slices {clock.time_slice:g} s before"] if clock.time_slice is not None else []
         yield f"the controller {', '.join(said)}: {clock.reason}"

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,6 +38,7 @@ from emulator.config.slurm import SlurmConf, parse_slurm_conf
 from emulator.config.slurm.duration import limit_seconds
 from emulator.config.slurm.hostlist import expand
 from emulator.config.slurm.location import Location
+from emulator.config.slurm.versions import NEWEST, OLDEST
 from emulator.files import read_input
 from emulator.kinds import SCENARIO, reads
 from emulator.workload.sbatch import BatchOptions, parse_sbatch
@@ -55,6 +57,8 @@ LARGEST_NUMBER = 1 << 40
 """No id, priority or length of a job is as large."""
 LONGEST = 7 * 86_400.0
 """Seconds; no recording is longer."""
+_SLURM = re.compile(r"Slurm (\d\d\.\d\d[.\d]*\d)\b")
+"""How a note begins that says the version."""
 INFO = "INFO {"
 """How a note begins whose rest is what ``squeue`` knew of a job, as JSON."""
 
@@ -286,7 +290,7 @@ class Scenario:
         uptime: seconds for which the controller had run when the recording started; None where that is not known.
         second: the part of a second that had passed then.
         overhead: seconds by which runs outlasted their work on the machine; None where that is not known.
-        slurm_version: of the Slurm that was recorded; empty where that was not noted.
+        slurm_version: of the Slurm that was recorded, such as ``24.11.5``.
         recorded: what came of it.
     """
 
@@ -310,8 +314,10 @@ class Scenario:
 
         Raises:
             InputError: something in it is wrong; lines are those of the text.
+            ConfigurationError: the version is not emulated.
         """
-        return parse_slurm_conf(self.slurm_conf, f"{self.source}: slurm_conf", gres=self.gres_conf)
+        conf = parse_slurm_conf(self.slurm_conf, f"{self.source}: slurm_conf", gres=self.gres_conf)
+        return conf.under(self.slurm_version)
 
 
 @reads(SCENARIO)
@@ -490,10 +496,14 @@ def _scenario(tree: _Tree) -> Scenario:
     done = ("scenario", "note", "slurm_conf", "gres_conf", "sacctmgr", "jobs", "actions", "sweep_phase")
     how = ("slurm_version", "speed", "repeats", "uptime", "second", "overhead")
     fields = tree.fields("a scenario", *done, *how, *recorded)
+    name, note = fields.need("scenario", _Tree.text), fields.need("note", _Tree.text)
+    said = _SLURM.match(note)
+    # Those that do not say it are older than the key.
+    version = said[1] if said else OLDEST if any(name in fields for name in recorded) else NEWEST
     return Scenario(
         source=tree.location.file,
-        name=fields.need("scenario", _Tree.text),
-        note=fields.need("note", _Tree.text),
+        name=name,
+        note=note,
         slurm_conf=fields.need("slurm_conf", _Tree.text),
         gres_conf=fields.get("gres_conf", _Tree.text),
         accounting=fields.get("sacctmgr", _each(_command)),
@@ -503,7 +513,7 @@ def _scenario(tree: _Tree) -> Scenario:
         uptime=fields.get("uptime", _Tree.second),
         second=fields.get("second", _Tree.second) or 0.0,
         overhead=fields.get("overhead", _Tree.second),
-        slurm_version=fields.get("slurm_version", _Tree.text) or "",
+        slurm_version=fields.get("slurm_version", _Tree.text) or version,
         recorded=Recorded(
             timeline=fields.get("timeline", _by_key(_each(_observation))),
             expected=fields.get("expected", _by_key(_outcome)),

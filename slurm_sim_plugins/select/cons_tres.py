@@ -68,6 +68,8 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
         picked = _pick(want, machine, room, choice)
         if picked is None:
             continue
+        if want.in_turn:
+            picked = {node: min(int(room[node]), want.per_node) for node in picked}
         tasks_on = np.array(list(_distribute(want, room, picked).items()), dtype=np.int64)
         found = allocate(want, machine, free, tasks_on[:, 0], tasks_on[:, 1])
         if found is not None:
@@ -231,6 +233,11 @@ class _Picker:
             self._take(int(nodes[-1]))
             return
         weights = self._machine.weight
+        if self._want.first_node and not self._taken:
+            enough = nodes[left[nodes] >= self._missing]
+            if len(enough):
+                self._take(int(enough[np.argmin(weights[enough])]))
+                return
         for weight in np.unique(weights[nodes]).tolist():
             sets = _consecutive(np.flatnonzero((left > 0) & (weights == weight)), left > 0)
             while sets and not self._done() and not self._full():

@@ -337,6 +337,7 @@ scenario: small
 note: two jobs of an account that may have one CPU
 slurm_conf: |
   AccountingStorageEnforce=limits
+  PriorityType=priority/multifactor
   AccountingStorageType=accounting_storage/slurmdbd
   PriorityDecayHalfLife=0
   PriorityCalcPeriod=1

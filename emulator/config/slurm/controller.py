@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.settings import Settings
+from emulator.config.slurm.versions import Rules
 from slurm_sim_plugins.errors import ConfigurationError
 
 DEFAULT_EXPIRE = 120.0
@@ -48,7 +49,7 @@ NO_DELAYS = Timing(submit_lag=0.0, end_lag=0.0, job_overhead=0.0, uptime=0.0)
 
 @dataclass(frozen=True)
 class Parameters:
-    """Parameters by what they govern; seconds, counts, flags. Names as in ``slurm.conf``."""
+    """Parameters by what they govern; seconds, counts, flags. Names as in ``slurm.conf``; and the version's rules."""
 
     bf_min_prio_reserve: int
     bf_min_age_reserve: float
@@ -93,6 +94,7 @@ class Parameters:
     def_cpu_per_gpu: int
     max_mem_per_cpu: float | None
     max_mem_per_node: float | None
+    rules: Rules
 
     @property
     def has_thresholds(self) -> bool:
@@ -163,6 +165,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         def_cpu_per_gpu=stated.count("DefCpuPerGPU"),
         max_mem_per_cpu=stated.amount("MaxMemPerCPU"),
         max_mem_per_node=stated.amount("MaxMemPerNode"),
+        rules=conf.rules,
     )
 
 

@@ -7,11 +7,12 @@ keep what was stated, with file and line, those of ``DEFAULT`` lines included.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from emulator.config.slurm.location import Notice
 from emulator.config.slurm.settings import Setting, Settings
+from emulator.config.slurm.versions import NEWEST, Rules, defaults_of, emulated_version, rules_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +240,7 @@ class SlurmConf:
         entries: everything that was stated, in the order of reading: files one after the
             other, with the kind of line (empty for parameters) and the setting.
         notices: what the author of the files should know, in the order of reading.
+        version: of the Slurm that runs on it.
     """
 
     source: str
@@ -251,6 +253,22 @@ class SlurmConf:
     topology: tuple[Switch, ...]
     entries: tuple[tuple[str, Setting], ...]
     notices: tuple[Notice, ...]
+    version: str = NEWEST
+
+    def under(self, version: str) -> SlurmConf:
+        """The same under a version of Slurm, such as ``24.11`` or ``24.11.5``.
+
+        Raises:
+            ConfigurationError: it is not emulated.
+        """
+        version = emulated_version(version)
+        parameters = replace(self.parameters, defaults=defaults_of(version))
+        return replace(self, version=version, parameters=parameters)
+
+    @property
+    def rules(self) -> Rules:
+        """What holds under its version."""
+        return rules_of(self.version)
 
     @cached_property
     def node(self) -> Mapping[str, Node]:

@@ -19,6 +19,7 @@ from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
 from emulator.config.slurm.roster import Roster
 from emulator.config.slurm.settings import Setting, Settings, latest, read_pairs
 from emulator.config.slurm.topology import read_topology
+from emulator.config.slurm.versions import KEY_CHANGES, OLDEST, defaults_of
 from emulator.config.slurm.vocabulary import Vocabulary
 from emulator.kinds import SLURM_CONF, reads
 
@@ -27,8 +28,6 @@ BESIDE = {"gres.conf": GRES, "topology.conf": TOPOLOGY}
 """Files that are read too if they lie beside the main one."""
 UNREAD = ("topology.yaml", "resources.yaml")
 """Files that Slurm would read and this reader does not."""
-CHANGED_DEFAULTS = ("PriorityType", "SelectType")
-"""Parameters whose default is not the same in all versions of Slurm."""
 
 _RECORD_KEYS = {key.lower(): key for key in LINES}
 
@@ -160,8 +159,8 @@ class _Reader:
         )
 
     def _notice_defaults(self, parameters: Settings) -> None:
-        for name in CHANGED_DEFAULTS:
+        for name in defaults_of(OLDEST):
             if name not in parameters:
-                default = parameters.text(name)
-                text = f"{name} is not stated, and its default depends on Slurm's version: {default} is taken"
-                self._findings.notice(Location(self._source, 1), text)
+                default, change = parameters.text(name), next(one for one in KEY_CHANGES if one.key == name)
+                which = f"{default} from {change.since} on, {change.was} before"
+                self._findings.notice(Location(self._source, 1), f"{name} is not stated, and its default is {which}")

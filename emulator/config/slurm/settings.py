@@ -38,10 +38,12 @@ class Settings(Mapping[str, Setting]):
     Attributes:
         vocabulary: all names that there are.
         stated: what was stated; of two values of one name, the last.
+        defaults: those that are not the vocabulary's, as they would be written.
     """
 
     vocabulary: Vocabulary
     stated: Mapping[str, Setting] = field(default_factory=dict)
+    defaults: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Setting:
         return self.stated[name]
@@ -104,7 +106,8 @@ class Settings(Mapping[str, Setting]):
         if name in self.stated:
             return self.stated[name].value
         word = find(self.vocabulary, name)
-        return word.parse(word.default) if word.default else None
+        default = self.defaults.get(word.name, word.default)
+        return word.parse(default) if default else None
 
 
 def _other_kind(name: str, value: Value) -> TypeError:

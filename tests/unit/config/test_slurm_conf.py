@@ -287,9 +287,10 @@ def test_an_option_that_slurm_passes_over_is_a_notice():
 
 def test_defaults_that_depend_on_the_version_are_noticed():
     assert [str(notice) for notice in parse_slurm_conf("KillWait=5").notices] == [
-        "slurm.conf:1: PriorityType is not stated, and its default depends on Slurm's version: priority/multifactor is "
-        "taken",
-        "slurm.conf:1: SelectType is not stated, and its default depends on Slurm's version: select/cons_tres is taken",
+        "slurm.conf:1: PriorityType is not stated, and its default is priority/multifactor from 23.11 on, "
+        "priority/basic before",
+        "slurm.conf:1: SelectType is not stated, and its default is select/cons_tres from 23.11 on, "
+        "select/linear before",
     ]
 
 

@@ -25,7 +25,7 @@ def cluster(nodes: str = f"NodeName=n[1-4] {EIGHT_CORES}", select: str = "CR_Cor
     conf = parse_slurm_conf(
         f"SelectType=select/cons_tres\nSelectTypeParameters={select}\nPriorityType=priority/basic\nGresTypes=gpu\n"
         f"{nodes}\nPartitionName=p Nodes=ALL Default=YES {partition}\n"
-    )
+    ).under("22.05")
     return Cluster(conf, parameters_of(conf))
 
 

@@ -1,0 +1,175 @@
+"""Versions of Slurm, and in what the emulated ones differ.
+
+A rule says what a version does otherwise than the one before: code asks ``rules.NAME``. It is here
+because recordings of the versions show it, and Slurm's own documentation makes sense of it. A change of
+a key says which words of a ``slurm.conf`` came, went, or got another default. ``docs/slurm-versions.md``
+lists both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Any
+
+from slurm_sim_plugins.errors import ConfigurationError
+
+VERSIONS = ("22.05", "24.11", "26.05")
+"""What is emulated, oldest first. As texts they are in their order."""
+OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]
+NOTES = "https://github.com/SchedMD/slurm/blob/master/CHANGELOG/slurm-{}.md"
+"""Where Slurm's changes of a version are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """In what versions differ.
+
+    Attributes:
+        name: under which code asks for it.
+        since: the first version in which it holds.
+        says: what holds.
+        before: what held before.
+        source: what Slurm's documentation says of it.
+        recordings: what shows it.
+    """
+
+    name: str
+    since: str
+    says: str
+    before: str
+    source: str
+    recordings: tuple[str, ...]
+
+
+def _rule(since: str, says: str, before: str, source: str, *recordings: str) -> Any:
+    return field(metadata={"rule": Rule("", since, says, before, source, recordings)})
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of a version: whether each of them holds."""
+
+    FIRST_NODE_FOR_ONE: bool = _rule(
+        "26.05",
+        "a job of one node gets the first node that has room for it, by weight and then in the order of the file",
+        "it gets a node of the tightest set of neighbours that suffices, and there the one with least to spare",
+        "release notes of 26.05: an optimized single-node path through the scheduling logic",
+        *("26.05/d4_deps", "26.05/g_a12_bestfit", "26.05/g_h6_busy_nodes", "26.05/g_h6_busy_nodes_off"),
+    )
+    LEAST_LOADED_IN_TURN: bool = _rule(
+        "26.05",
+        "on the least loaded nodes (CR_LLN, LLN) tasks are dealt in turn up to all that is free",
+        "the first of the nodes gives all that it has, and the last what is missing",
+        "not named in the release notes; both recordings of 26.05 show it, those of 24.11 do not",
+        *("26.05/g_a1_pack_lln", "26.05/first/g_a1_pack_lln"),
+    )
+    TIME_MIN_GROWS: bool = _rule(
+        "25.05",
+        "a job with --time-min that backfill starts keeps as much of its limit as the plan leaves, in whole minutes",
+        "its limit is the least that it would do with, even on an empty cluster",
+        "25.05.3: backfill changed the specified --time of a job and incorrectly reset it to --time-min",
+        "26.05/d2_timemin",
+    )
+    HEALTHY_NODES_ARE_AVAILABLE: bool = _rule(
+        "24.11",
+        "a job that waits for nodes which are up and kept for others shows May_be_reserved_for_other_job",
+        "it shows UnavailableNodes with their names, as if they were down",
+        "24.11.2: healthy nodes are not reported as UnavailableNodes in job reason codes",
+        *("24.11/g_b3_nodelists", "24.11/g_j2_res_maint_ignore", "26.05/g_b3_nodelists"),
+    )
+    PRIORITY_WHERE_NODES_OVERLAP: bool = _rule(
+        "24.11",
+        "a new job shows the reason Priority only if a job before it waits for some of the nodes of its partition",
+        "it does so if any job before it waits",
+        "24.11.0: alter scheduling of jobs at submission time",
+        *("24.11/g_h5_depth_base", "24.11/first/g_h5_depth_base", "26.05/first/g_h5_depth_base"),
+    )
+
+
+def all_rules() -> Iterator[Rule]:
+    """All rules, in the order of the table."""
+    for item in fields(Rules):
+        stated: Rule = item.metadata["rule"]
+        yield Rule(item.name, stated.since, stated.says, stated.before, stated.source, stated.recordings)
+
+
+@cache
+def rules_of(version: str) -> Rules:
+    """The rules of a version."""
+    return Rules(**{rule.name: rule.since <= version for rule in all_rules()})
+
+
+@dataclass(frozen=True, slots=True)
+class KeyChange:
+    """What became of a key of ``slurm.conf``.
+
+    Attributes:
+        key: its name; of an option ``PARAMETER.option``.
+        since: the first version in which it is so.
+        kind: ``new``, ``removed``, ``default`` or ``meaning``.
+        says: what is so.
+        was: of a default, what it was before.
+        value: which words of the value are concerned, upper case; empty for any value.
+    """
+
+    key: str
+    since: str
+    kind: str
+    says: str
+    was: str = ""
+    value: str = ""
+
+
+def _new(since: str, *keys: str) -> tuple[KeyChange, ...]:
+    return tuple(KeyChange(key, since, "new", "Slurm knows it from this version on") for key in keys)
+
+
+def _options(since: str, *names: str) -> tuple[KeyChange, ...]:
+    return _new(since, *(f"SchedulerParameters.{name}" for name in names))
+
+
+KEY_CHANGES: tuple[KeyChange, ...] = (
+    KeyChange("PriorityType", "23.11", "default", "priority/multifactor where it is not stated", "priority/basic"),
+    KeyChange("SelectType", "23.11", "default", "select/cons_tres where it is not stated", "select/linear"),
+    KeyChange("SelectType", "23.11", "removed", "select/cons_res: say select/cons_tres", value="SELECT/CONS_RES"),
+    KeyChange("AllowAccounts", "23.02", "meaning", "accounts below those that are named are meant, too"),
+    KeyChange("DenyAccounts", "23.02", "meaning", "accounts below those that are named are meant, too"),
+    *_new("23.02", "MaxBatchRequeue", "MaxCPUsPerSocket", "PowerDownOnIdle", "PreemptParameters.reclaim_licenses"),
+    *_options("23.02", "defer_batch"),
+    *_options("23.11", "extra_constraints", "time_min_as_soft_limit", "max_submit_line_size"),
+    *_new("24.05", "ExclusiveTopo"),
+    *_options("24.11", "bf_allow_magnetic_slot", "bf_topopt_enable", "bf_topopt_iterations"),
+    *_options("24.11", "ignore_constraint_validation"),
+    KeyChange("SchedulerParameters.partition_job_depth", "24.11", "meaning", "the first jobs are not skipped any more"),
+    KeyChange("PreemptMode", "24.11", "meaning", "GANG is for the whole cluster, not for a partition", value="GANG"),
+    KeyChange("PreemptMode", "25.05", "new", "PRIORITY: only a higher priority preempts", value="PRIORITY"),
+    KeyChange(
+        "PriorityFlags", "25.05", "new", "MAX_TRES_GRES bills generic resources beside it", value="MAX_TRES_GRES"
+    ),
+    *_options("25.11", "requeue_delay"),
+    KeyChange("PreemptExemptTime", "26.05", "meaning", "holds with PreemptMode=SUSPEND,GANG and partition_prio, too"),
+    KeyChange("ExclusiveUser", "26.05", "meaning", "Exclusive=USER is the new name"),
+    KeyChange("ExclusiveTopo", "26.05", "meaning", "implies OverSubscribe=EXCLUSIVE; Exclusive=TOPO is the new name"),
+    *_new("26.05", "Exclusive"),
+)
+"""By Slurm's lists of changes (:data:`NOTES`), of what concerns scheduling."""
+
+
+@cache
+def defaults_of(version: str) -> Mapping[str, str]:
+    """Defaults of a version that are not those of the newest."""
+    return {one.key: one.was for one in KEY_CHANGES if one.kind == "default" and one.since > version}
+
+
+def emulated_version(text: str) -> str:
+    """The emulated version of a text such as ``24.11`` or ``24.11.5``.
+
+    Raises:
+        ConfigurationError: it is none of :data:`VERSIONS`.
+    """
+    version = ".".join(text.split(".")[:2])
+    if version not in VERSIONS:
+        raise ConfigurationError(f"Slurm {text} is not emulated; choose a slurm_version of {', '.join(VERSIONS)}")
+    return version
