@@ -304,7 +304,9 @@ def allocate(want: Want, machine: Machine, free: Free, taken: Ints, units: Ints)
         memory = np.full_like(units, want.memory_per_node)
     else:
         memory = np.minimum(want.memory_per_unit * had, machine.memory[taken])
-    gres = _gres_given(want, machine, free, nodes, [-(-int(count) // want.per_task) for count in units])
+    # Most jobs want none, and may have thousands of nodes.
+    wanted = want.gres or want.gres_per_task or want.gres_total or want.all_gres
+    gres = _gres_given(want, machine, free, nodes, (-(-units // want.per_task)).tolist()) if wanted else {}
     if gres is None:
         return None
     if want.pool:
