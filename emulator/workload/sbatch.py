@@ -403,7 +403,8 @@ def _time_limit(text: str) -> float:
 def _exclusive(options: BatchOptions, text: str) -> BatchOptions:
     if text not in ("", "user", "mcs", "topo"):
         raise ValueError(f"{text!r} is none of user, mcs, topo")
-    return replace(options, exclusive=not text, exclusive_to=text)
+    # Of --exclusive and --oversubscribe the last counts (recorded).
+    return replace(options, exclusive=not text, exclusive_to=text, share=False)
 
 
 def _gpus_on_node(options: BatchOptions, text: str) -> BatchOptions:
@@ -493,7 +494,7 @@ OPTIONS: Mapping[str, _Option] = {
     "ntasks-per-node": _Option(_put("tasks_per_node", _positive)),
     "ntasks-per-socket": _Option(_put("tasks_per_socket", _positive)),
     "overcommit": _Option(_keep(overcommit=True), "O", value="none"),
-    "oversubscribe": _Option(_keep(share=True), "s", value="none"),
+    "oversubscribe": _Option(_keep(share=True, exclusive=False, exclusive_to=""), "s", value="none"),
     "partition": _Option(_put("partitions", _names), "p"),
     "prefer": _Option(_put("prefer", _some)),
     "priority": _Option(_put("priority", _count)),

@@ -251,7 +251,7 @@ def test_what_jobs_alike_have_in_common_is_tried_once_with_the_same_result(seed:
     ]
     conf = parse_slurm_conf(CONF.replace("bf_interval=10", "bf_interval=10,bf_resolution=1"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("emulator.scheduling.future.FIRST_WINDOW", 0.0)  # each end of a run is looked at
+        patch.setattr("emulator.scheduling.future.FIRST_WINDOW", 0.001)  # each end of a run is looked at
         shared = simulate(submissions, conf, compiled=False).records.jobs
         patch.setattr("emulator.scheduling.windows.Windows._note", lambda *_: None)
         alone = simulate(submissions, conf, compiled=False).records.jobs
