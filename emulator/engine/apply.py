@@ -172,7 +172,7 @@ class Apply:
             self._start_notifier.started(self.now, Run._make(run), not was_head, reason, *told)
 
     def _occupy(self, job: Job, where: Any) -> tuple[Any, ...]:
-        """A run begins. Its entry, and what the event log is told of where it is."""
+        """Begin a run; returns its entry, and the location that the event log writes."""
         delay = 0
         if self._handover.pending:
             delay = self._handover.take(job.index, job.processors, self.free - job.processors, self.now)

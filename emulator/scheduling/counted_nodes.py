@@ -215,7 +215,15 @@ class CountedNodes:
     def _need(self, job: Job, partition: Partition) -> int:
         cluster, options = self._cluster, job.options
         want, nodes = job.wants[partition.name], partition.nodes
-        if options.licenses or options.reservation or want.required is not None or want.gres or want.gres_total:
+        if (
+            options.licenses
+            or options.reservation
+            or want.required is not None
+            or want.contiguous
+            or want.gres
+            or want.gres_total
+            or want.gres_per_task
+        ):
             return -1
         if len(want.choices) != 1 or want.choices[0].counts or not bool(want.choices[0].mask[nodes].all()):
             return -1

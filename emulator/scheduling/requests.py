@@ -45,7 +45,8 @@ def tres_amounts(job: Job, partition: Partition) -> dict[str, float]:
         "MEM": _memory(job, partition),
         "NODE": float(want.min_nodes),
     }
-    for gres, per in ((want.gres, want.min_nodes), (want.gres_total, 1)):
+    tasks = -(-want.units // want.per_task)
+    for gres, per in ((want.gres, want.min_nodes), (want.gres_total, 1), (want.gres_per_task, tasks)):
         for name, kind, count in gres:
             for called in _called((name, kind)):
                 wanted[called] = wanted.get(called, 0.0) + count * per

@@ -20,31 +20,30 @@ WITHOUT_EFFECT: Mapping[str, tuple[str, str]] = {
         (
             *("acctg-freq", "bcast", "comment", "container", "container-id", "cpu-freq", "cpu-bind", "delay-boot"),
             *("environment", "export-file", "gid", "gpu-bind", "gpu-freq", "gres-flags", "mail-type", "mail-user"),
-            *("mcs-label", "mem-bind", "network", "ntasks-per-board", "oom-kill-step", "open-mode", "power"),
+            *("mem-bind", "network", "oom-kill-step", "open-mode", "power"),
             *("profile", "resv-ports", "signal", "tres-bind", "uid", "umask", "wait-all-nodes", "wckey", "wrap"),
         ),
         ("", NEEDED),
     ),
-    **dict.fromkeys(("ignore-pbs", "parsable", "reboot", "stepmgr", "test-only", "usage", "use-min-nodes"), ("", NONE)),
+    **dict.fromkeys(("ignore-pbs", "parsable", "reboot", "stepmgr", "test-only", "usage"), ("", NONE)),
     **dict.fromkeys(("export", "get-user-env", "propagate", "x11"), ("", OPTIONAL)),
     "chdir": ("D", NEEDED),
-    "core-spec": ("S", NEEDED),
     "distribution": ("m", NEEDED),
     "error": ("e", NEEDED),
     "input": ("i", NEEDED),
     "no-kill": ("k", OPTIONAL),
     "output": ("o", NEEDED),
     "quiet": ("Q", NONE),
-    "thread-spec": ("", NEEDED),
     "verbose": ("v", NONE),
     "wait": ("W", NONE),
 }
-"""Short form, and whether a value comes. With AllowSpecResourcesUsage=NO, the default, no cores are specialized."""
+"""Short form, and whether a value comes."""
 
 HET = "het-group"
 """What stands for the further components of a heterogeneous job."""
 TOPOLOGY = "topology.conf is not read"
 ONE_CLUSTER = "there is one cluster"
+SPECIALIZED = "no cores are specialized for a job, as with AllowSpecResourcesUsage=NO, the default"
 NOT_EMULATED: Mapping[str, tuple[str, str, str]] = {
     "bb": ("", NEEDED, "burst buffers are not emulated"),
     "bbf": ("", NEEDED, "burst buffers are not emulated"),
@@ -53,12 +52,17 @@ NOT_EMULATED: Mapping[str, tuple[str, str, str]] = {
     "cluster": ("", NEEDED, ONE_CLUSTER),
     "clusters": ("M", NEEDED, ONE_CLUSTER),
     "consolidate-segments": ("", NONE, TOPOLOGY),
+    "core-spec": ("S", NEEDED, SPECIALIZED),
     "extra": ("", NEEDED, "nodes have no Extra text"),
+    "mcs-label": ("", NEEDED, "MCS labels are not emulated"),
     "nodefile": ("F", NEEDED, "no other file is read: name the nodes with --nodelist"),
+    "ntasks-per-board": ("", NEEDED, "boards are not emulated"),
     "segment": ("", NEEDED, TOPOLOGY),
     "spread-segments": ("", NONE, TOPOLOGY),
     "switches": ("", NEEDED, TOPOLOGY),
+    "thread-spec": ("", NEEDED, SPECIALIZED),
     "tmp": ("", NEEDED, "disks of nodes are not counted"),
+    "use-min-nodes": ("", NONE, "of a range of nodes as many as possible are taken"),
 }
 """Short form, whether a value comes, and why it is not emulated."""
 

@@ -592,7 +592,7 @@ def _submission(tree: _Tree) -> Submission:
         submit=fields.need("submit", _Tree.second),
         run=fields.get("run", _Tree.whole),
         arguments=arguments,
-        options=BatchOptions() if made else _options(fields, arguments or ()),
+        options=BatchOptions() if made else _options(fields, arguments or (), fields.need("submit", _Tree.second)),
         made=made,
         user=fields.get("user", _Tree.text) or "",
         exit_code=fields.get("exit_code", _Tree.whole),
@@ -609,9 +609,9 @@ def _submission(tree: _Tree) -> Submission:
     return replace(job, options=_with_stated(job, fields))
 
 
-def _options(fields: Fields, arguments: Sequence[str]) -> BatchOptions:
+def _options(fields: Fields, arguments: Sequence[str], submit: float) -> BatchOptions:
     try:
-        return parse_sbatch(arguments)
+        return parse_sbatch(arguments, submit)
     except ValueError as error:
         raise fields.error(str(error)) from None
 

@@ -35,6 +35,15 @@ FURTHER = (
     "licenses",
     "array",
     "time_min",
+    "tasks_per_socket",
+    "min_cpus",
+    "sockets",
+    "cores_per_socket",
+    "threads_per_core",
+    "contiguous",
+    "spread",
+    "prefer",
+    "not_emulated",
 )
 """What is taken from a line of submission because no column has it."""
 NOTHING = BatchOptions()
@@ -233,8 +242,10 @@ def _options_of(words: Sequence[str]) -> tuple[list[str], bool]:
             if "=" not in word and word not in TAKES_NOTHING and (word.startswith("--") or len(word) == 2) and rest:
                 rest.pop()
             continue
-        taken.append(word)
         apart = "=" not in word if word.startswith("--") else len(word) == 2
-        if option.value == "needed" and apart and rest:
-            taken.append(rest.pop())
+        words_of = [word, rest.pop()] if option.value == "needed" and apart and rest else [word]
+        if name in ("begin", "deadline") and "now" not in words_of[-1].lower():
+            whole = False  # A time of day says nothing without the zone of the site.
+            continue
+        taken += words_of
     return taken, whole

@@ -12,8 +12,10 @@ from click.testing import CliRunner
 
 from emulator.cli import slurm_sim
 from emulator.config.slurm import parse_slurm_conf
+from emulator.engine.controller import Controller
 from emulator.operator.test_only import Verdict, judge
 from emulator.workload.job_script import sbatch_words
+from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import OPTIONS, parse_sbatch
 
 CONF = """
@@ -88,6 +90,17 @@ def test_memory_that_is_not_given_out_chooses_nodes() -> None:
     )
     assert judge("#SBATCH --mem=16000\n", conf).nodes == "g1"
     assert judge("#SBATCH --mem=2000\n", conf).nodes == "a1"
+
+
+@pytest.mark.parametrize("scheduler", ["sched/easy", "sched/conservative"])
+def test_gpus_of_tasks_and_neighbours_are_not_counted(scheduler: str) -> None:
+    """Counts of nodes know neither: two jobs that want all GPUs do not run together."""
+    conf = parse_slurm_conf(CONF + f"SchedulerType={scheduler}\n")
+    options = parse_sbatch(["--gpus-per-task=1", "-n12", "-t5"])
+    controller = Controller(conf, [JobRequest(number, 0.0, 60.0, options, "me") for number in (1, 2)], clock="ideal")
+    controller.run(until=1000.0)
+    starts = [controller.cluster.jobs[number].runs[0].start for number in (1, 2)]
+    assert starts[1] - starts[0] == 60.0
 
 
 def test_a_heterogeneous_job_is_named() -> None:
