@@ -10,21 +10,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from emulator.api import Result, simulate
+    from emulator.api import simulate
     from emulator.config.options import Config
+    from emulator.result import Result, compare, load
     from emulator.workload.swf import read_swf, write_swf
     from emulator.workload.workload import Workload
 
-__all__ = ["Config", "Result", "Workload", "read_swf", "simulate", "write_swf"]
+__all__ = ["Config", "Result", "Workload", "compare", "load", "read_swf", "simulate", "write_swf"]
 
 _HOMES = {
     "Config": "emulator.config.options",
-    "Result": "emulator.api",
+    "Result": "emulator.result",
     "Workload": "emulator.workload.workload",
+    "compare": "emulator.result",
+    "load": "emulator.result",
     "read_swf": "emulator.workload.swf",
     "simulate": "emulator.api",
     "write_swf": "emulator.workload.swf",
 }
+
+
+def __dir__() -> list[str]:
+    """The public names, for completion, though they are not imported yet."""
+    return sorted({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> Any:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import gc
-import html
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from emulator.config.options import SLOT_OPTIONS, Config, resolve_slots
 from emulator.files import open_beside, replace_by
 from emulator.hooks import FAILURES
 from emulator.hookwatch import watching
+from emulator.result import Result
 from emulator.runs import ClusterRun, CountedRun, processors_of
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import ConfigurationError, PluginError, StandstillError, meant
@@ -26,8 +26,6 @@ from slurm_sim_plugins.manager import Catalogue, PluginInfo, Selection, discover
 from slurm_sim_plugins.views import View
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from emulator.accounting.explainer import Explainer
     from emulator.config.sacctmgr.database import Accounts
     from emulator.config.slurm.controller import Timing
@@ -36,46 +34,6 @@ if TYPE_CHECKING:
     from emulator.snapshot.keeper import Keeper
     from emulator.workload.request import JobRequest
     from emulator.workload.submissions import Submissions
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a simulation gave.
-
-    Attributes:
-        records: job and run records, as columns.
-        about: options, versions, hashes: the content of ``run.toml``.
-        plugins: the plugins' instances by name, with whatever they gathered.
-    """
-
-    records: Records
-    about: Mapping[str, Any]
-    plugins: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def jobs(self) -> pd.DataFrame:
-        """One row a job; the columns are described in :mod:`emulator.accounting.records`."""
-        return self.records.jobs_frame()
-
-    @property
-    def runs(self) -> pd.DataFrame:
-        """One row a run of a job."""
-        return self.records.runs_frame()
-
-    def __repr__(self) -> str:
-        """What was run, on what, and a few metrics: short, however many jobs there are."""
-        from emulator.report.brief import brief
-
-        return f"Result({brief(self.records, self.about, self.metrics())})"
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(repr(self))}</pre>"
-
-    def metrics(self, **options: float) -> dict[str, float | int]:
-        """The metrics; ``threshold`` and ``warm_up`` as in :func:`emulator.metrics.summary.summarise`."""
-        from emulator.metrics.summary import summarise
-
-        return summarise(self.records, **options)
 
 
 def simulate(
@@ -152,7 +110,8 @@ def simulate(
         aside = stack.enter_context(written_aside(folder, kept)) if folder is not None else None
         log = stack.enter_context(event_log(Path(events) if events is not None else None, aside, keeper))
         stack.enter_context(collector_at_rest())
-        return _carry_out(engine, log, aside, report, keeper)
+        result = _carry_out(engine, log, aside, report, keeper)
+    return result if folder is None else replace(result, folder=folder)
 
 
 def _carry_out(

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from emulator.cli import shared
-
-if TYPE_CHECKING:
-    from emulator.explain.story import Step, Story
 
 SHOWN = 40
 """Steps that are shown if not all are asked for: the first and the last ones."""
@@ -42,31 +38,5 @@ def explain(folder: Path, job: int, everything: bool, as_json: bool) -> None:
             {"job": dict(story.job), "explained": story.explained, "reasons": story.reasons, "steps": steps}
         )
         return
-    for line in told(story, run.records.epoch, len(story.steps) if everything else SHOWN):
+    for line in story.lines(len(story.steps) if everything else SHOWN):
         shared.echo(line)
-
-
-def told(story: Story, epoch: int | None, most: int) -> list[str]:
-    """A story as lines: the time, the time since the submission, what happened."""
-    steps = story.steps
-    left_out = len(steps) - most
-    shown: list[Step | None] = list(steps)
-    if left_out > 0:
-        shown = [*steps[: most // 2], None, *steps[len(steps) - (most - most // 2) :]]
-    rows = [_row(step, story, epoch, left_out) for step in shown]
-    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    lines = [f"job {story.job['job_id']}"]
-    lines += [f"  {time.rjust(widths[0])}  {since.rjust(widths[1])}  {text}" for time, since, text in rows]
-    if not story.explained:
-        lacks = "Who decided" if story.reasons else "Why it waited and who decided"
-        lines.append(f"{lacks} is not known: the run was made without --explain.")
-    return lines
-
-
-def _row(step: Step | None, story: Story, epoch: int | None, left_out: int) -> tuple[str, str, str]:
-    from emulator.report.numbers import duration_text, instant_text
-
-    if step is None:
-        return "...", "", f"{left_out} more steps; --all shows them"
-    since = step.time - story.job["submit"]
-    return instant_text(step.time, epoch), f"+{duration_text(since)}", step.text

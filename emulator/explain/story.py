@@ -15,7 +15,7 @@ from emulator.accounting.records import read_columns
 from emulator.accounting.runfolder import EVENTS, WAITS, FinishedRun
 from emulator.explain import words
 from emulator.explain.window import Log
-from emulator.report.numbers import instant_text
+from emulator.report.numbers import duration_text, instant_text, printable
 from slurm_sim_plugins.errors import InputError
 
 What = Literal[
@@ -57,7 +57,7 @@ class Step:
     event: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Story:
     """What became of a job, and why.
 
@@ -66,12 +66,41 @@ class Story:
         steps: in the order of happening.
         explained: whether the run was made with ``explain``; else who decided is not known.
         reasons: whether it is known why it waited.
+        epoch: unix time of second 0; None shows seconds.
     """
 
     job: Mapping[str, Any]
     steps: list[Step]
     explained: bool
     reasons: bool
+    epoch: int | None = None
+
+    def __repr__(self) -> str:
+        """All of it as text, for an interpreter or a notebook."""
+        return "\n".join(self.lines())
+
+    def lines(self, most: int | None = None) -> list[str]:
+        """As text: of each step the time, the time since the submission, and what happened.
+
+        Args:
+            most: steps to show, the first and the last ones; by default all.
+        """
+        steps = self.steps
+        left_out = 0 if most is None else max(len(steps) - most, 0)
+        rows = [(instant_text(each.time, self.epoch), self._since(each), printable(each.text)) for each in steps]
+        if most is not None and left_out:
+            first = most // 2
+            rows[first : first + left_out] = [("...", "", f"{left_out} more steps; --all shows them")]
+        widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+        lines = [f"job {self.job['job_id']}"]
+        lines += [f"  {time.rjust(widths[0])}  {since.rjust(widths[1])}  {text}" for time, since, text in rows]
+        if not self.explained:
+            lacks = "Who decided" if self.reasons else "Why it waited and who decided"
+            lines.append(f"{lacks} is not known: the run was made without --explain.")
+        return lines
+
+    def _since(self, step: Step) -> str:
+        return f"+{duration_text(step.time - self.job['submit'])}"
 
 
 def tell(run: FinishedRun, job: int) -> Story:
@@ -101,7 +130,7 @@ def tell(run: FinishedRun, job: int) -> Story:
             break
     if not teller.steps:
         raise InputError(f"{run.folder / EVENTS}: says nothing of job {job}; make the run again")
-    return Story(row, teller.steps, teller.explained, teller.explained or run.on_cluster)
+    return Story(row, teller.steps, teller.explained, teller.explained or run.on_cluster, run.records.epoch)
 
 
 def _waits(run: FinishedRun, job: int) -> Iterator[Event]:

@@ -45,23 +45,28 @@ class JobDiff:
 
 
 def diff_runs(a: FinishedRun, b: FinishedRun, limit: int | None = None) -> list[JobDiff]:
+    """As :func:`diff_records`, of runs that were left in folders."""
+    return diff_records(a.records, b.records, limit)
+
+
+def diff_records(a: Records, b: Records, limit: int | None = None) -> list[JobDiff]:
     """The jobs whose (last) start differs, and those that only one run has.
 
     Args:
-        a: the first run.
-        b: the second run.
+        a: records of the first run.
+        b: records of the second run.
         limit: at most so many; by default all.
 
     Returns:
         In the order of the earlier of the two starts, then of the id; a job that starts in
         neither run but is in one only comes last.
     """
-    ids, in_first, in_second = _aligned(a.records, b.records)
-    first, second = _starts(a.records, in_first), _starts(b.records, in_second)
+    ids, in_first, in_second = _aligned(a, b)
+    first, second = _starts(a, in_first), _starts(b, in_second)
     alike = (first == second) | (np.isnan(first) & np.isnan(second))
     differ = np.flatnonzero(~alike | (in_first < 0) | (in_second < 0))
     order = differ[np.lexsort((ids[differ], np.fmin(first, second)[differ]))][:limit]
-    processors = np.where(in_first >= 0, _processors(a.records, in_first), _processors(b.records, in_second))
+    processors = np.where(in_first >= 0, _processors(a, in_first), _processors(b, in_second))
     only = np.where(in_second < 0, "first", np.where(in_first < 0, "second", ""))
     rows = zip(*(values[order].tolist() for values in (ids, processors, first, second, only)), strict=True)
     return [
@@ -77,14 +82,26 @@ def diff_table(diffs: Sequence[JobDiff], a: FinishedRun, b: FinishedRun) -> Tabl
         a: the first run.
         b: the second run.
     """
+    epoch = a.records.epoch if a.records.epoch == b.records.epoch else None
+    return starts_table(diffs, _labels(a, b), epoch, "\n".join(_notes(a, b)))
+
+
+def starts_table(diffs: Sequence[JobDiff], labels: Sequence[str], epoch: int | None, note: str = "") -> Table:
+    """The starts of jobs in two runs as a table for the terminal.
+
+    Args:
+        diffs: as from :func:`diff_records`.
+        labels: of the first run and of the second.
+        epoch: unix time of second 0; None shows seconds.
+        note: stands under it.
+    """
     from rich.text import Text
 
-    epoch = a.records.epoch if a.records.epoch == b.records.epoch else None
     unit = "s" if epoch is None else "UTC"
-    grid = empty(note="\n".join(_notes(a, b)))
+    grid = empty(note=note)
     grid.add_column("job", justify="right", no_wrap=True)
     grid.add_column("processors", justify="right", no_wrap=True)
-    for label in _labels(a, b):
+    for label in labels:
         grid.add_column(Text(f"start ({unit}) in {label}"), justify="right", overflow="fold")
     grid.add_column("later by", justify="right", no_wrap=True)
     for each in diffs:

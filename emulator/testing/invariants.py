@@ -29,7 +29,7 @@ from emulator.testing.tables import (
 
 if TYPE_CHECKING:
     from emulator.accounting.records import Records
-    from emulator.api import Result
+    from emulator.result import Result
     from emulator.workload.workload import Workload
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emulator.accounting.runfolder import EVENTS
-from emulator.api import Result, simulate
+from emulator.api import simulate
+from emulator.result import Result
 from emulator.testing.capacity import check_nodes
 from emulator.testing.invariants import check_invariants
 from emulator.workload.workload import Workload

@@ -42,11 +42,13 @@ def test_the_scheduler_in_the_readme_is_the_bundled_one():
     assert block(README, f"excerpt: {path}") in (ROOT / path).read_text(encoding="utf-8")
 
 
-def test_the_python_example_in_the_readme_runs(capsys):
+def test_the_python_example_in_the_readme_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
     example = re.search(r"or from Python:\n\n```python\n(.*?)```", README, re.DOTALL)
     assert example
     exec(compile(example.group(1), "README.md", "exec"), {})
     assert "backfilled" in capsys.readouterr().out
+    assert Path("use.png").stat().st_size > 1000
 
 
 def test_the_plugin_in_the_readme_changes_the_schedule(tmp_path, monkeypatch):

@@ -32,7 +32,7 @@ metrics engine slots snapshot
 runs fairness operator
 truth
 record
-api site
+result api site
 emulator testing replay
 campaign resume
 walltime
@@ -47,7 +47,8 @@ UPWARD = {
     ("state", "limits"),  # a job has an account, whose limits ask of partitions and runs
     ("scheduling", "engine"),  # a pass has its decisions applied
     ("accounting", "engine"),  # records are made of a controller
-    ("api", "report"),  # a result is shown as a table
+    ("result", "report"),  # a result is shown as tables and pictures
+    ("result", "explain"),  # and tells the story of a job
 }
 """Arrows that run back up; there may only be fewer."""
 

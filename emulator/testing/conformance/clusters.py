@@ -13,7 +13,7 @@ from emulator.testing.conformance.subject import Subject
 from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from emulator.api import Result
+    from emulator.result import Result
 
 CONF = """
 ClusterName=checked

@@ -10,9 +10,9 @@ from typing import Any
 from emulator.accounting.describe import describe
 from emulator.accounting.eventlog import EventLog
 from emulator.accounting.records import collect
-from emulator.api import Result
 from emulator.config.options import Config
 from emulator.engine.simulation import Simulation
+from emulator.result import Result
 from emulator.testing.conformance.report import DoesNotApply
 from emulator.testing.conformance.workloads import Case
 from emulator.testing.invariants import check_invariants

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 import sys
 
 import numpy as np
@@ -25,7 +26,10 @@ def test_what_is_shown_is_short_and_says_what_was_run(jobs: int, monkeypatch: py
     given = workload(jobs)
     result = simulate(given, processors=4, scheduler="sched/easy")
     with np.printoptions(threshold=sys.maxsize):
-        shown, html, others = repr(result), result._repr_html_(), repr(given) + repr(result.records)
+        shown, others = repr(result), repr(given) + repr(result.records)
+        html, *picture = result._repr_html_().split("<img ")
+    assert len(picture) == (jobs > 0)
+    assert all(len(each) < 60_000 for each in picture)
     assert max(len(shown), len(html), len(others)) < 500
     for part in ("sched/easy on seed", f"{jobs:,} jobs, {jobs:,} runs", "4 processors", "mean wait", "utilisation"):
         assert part in shown
@@ -49,7 +53,8 @@ def test_jobs_that_never_ran_are_no_numbers() -> None:
 )
 def test_a_name_from_outside_is_short_and_does_nothing(name: str) -> None:
     result = simulate(workload(3, name), processors=4)
-    html = result._repr_html_()
+    html, picture = result._repr_html_().split("<img ")
+    assert set(picture) <= set(string.ascii_letters + string.digits + ' "=:;,+/>')
     assert len(repr(result)) + len(repr(workload(3, name))) < 1000
     assert len(html) < 1000
     assert "<script" not in html
