@@ -461,7 +461,7 @@ def _least_sufficient(capacity: Ints, first: int, behind: int, missing: int) -> 
     return best
 
 
-@compiled
+@compiled_with_arrays
 def deal(code: Code, capacity: Ints, found: int, taken: Ints) -> None:
     """Put whole tasks onto the nodes that were taken, one at least onto each (observation C4).
 
@@ -473,7 +473,9 @@ def deal(code: Code, capacity: Ints, found: int, taken: Ints) -> None:
         dealt = max(1, min(taken[1, index] // code.per_task, tasks - others))
         tasks -= dealt
         taken[1, index] = dealt * code.per_task
-    for index in range(found):
+    if tasks <= 0:
+        return
+    for index in np.argsort(taken[0, :found]):
         tail = min(capacity[taken[0, index]], code.per_node) - taken[1, index]
         if tasks > 0 and tail > 0:
             taken[1, index] += tail

@@ -6,16 +6,18 @@ import importlib.util
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
 from emulator.operator.scontrol import scontrol
 from emulator.scheduling.job_mgr import make_job
+from emulator.scheduling.select_compiled import Selector, encode
 from emulator.state.cluster import Cluster
 from emulator.state.order import Order
 from emulator.workload.request import RejectedError
+from slurm_sim_plugins.nodes import Choice, Machine, Want
 from slurm_sim_plugins.select.cons_tres import best_fit
 from tests.builders.random_clusters import COMMANDS, configuration, submission
 
@@ -73,6 +75,40 @@ def test_compiled_selection_takes_the_same_nodes(seed: int) -> None:
         if compiled.code(job, partition) is not None:
             plain = best_fit(job.wants[partition.name], cluster.machine, cluster.free, partition.nodes)
             assert compiled.select(job, partition, partition.nodes, cluster.free) == plain
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 2**32))
+@example(124)  # tasks that find no room are put onto the first node, not onto the one that was taken first
+def test_compiled_selection_deals_tasks_of_several_units_alike(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    size, per_task, nodes = (int(draws.integers(1, most)) for most in (9, 5, 4))
+    units, ones = draws.integers(1, 9, size), np.ones(size, dtype=np.int64)
+    names = [f"n{number}" for number in range(size)]
+    weights, features = draws.integers(1, 4, size), [frozenset[str]()] * size
+    machine = Machine(names, units, ones * 1000, units, ones, ones, weights, ones > 0, features)
+    free = machine.free()
+    free.units[:], free.memory[:] = draws.integers(0, units + 1), draws.integers(0, 1001, size)
+    free.jobs[:] = free.units < units
+    most = None if draws.random() < 0.5 else int(draws.integers(nodes, 6))
+    want = Want(
+        min_nodes=nodes,
+        most_nodes=most,
+        target_nodes=nodes,
+        units=int(draws.integers(nodes * per_task, nodes * per_task + 20)),
+        per_task=per_task,
+        choices=(Choice(ones > 0, ()),),
+        per_node=int(draws.choice([per_task, 2 * per_task, 5, 2**40])),
+        whole=bool(draws.random() < 0.2),
+        memory_per_node=int(draws.choice([0, 0, 300])),
+        memory_per_unit=int(draws.choice([0, 0, 100])),
+        last_first=bool(draws.random() < 0.1),
+        first_node=nodes == 1 == most,
+    )
+    usable = draws.random(size) < 0.9
+    code = encode(want, machine)
+    assert code is not None
+    assert Selector(machine).select(want, code, free, usable) == best_fit(want, machine, free, usable)
 
 
 def take_some(cluster: Cluster, draws: np.random.Generator) -> None:
