@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from emulator.testing.tables import Instants, RunRows, require
 
 if TYPE_CHECKING:
-    from emulator.api import Result
+    from emulator.result import Result
 
 
 class Uses(NamedTuple):

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from emulator.config.sacctmgr import parse_accounts
+from emulator.config.sacctmgr.database import Accounts
 from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
 from emulator.operator.scontrol import scontrol
 from emulator.scheduling.plugin_scheduler import PluginScheduler
 from emulator.scheduling.policies import plugins_of
+from emulator.state.cluster import Cluster
 from emulator.state.job import Job
+from emulator.state.run import State
+from emulator.workload.request import JobRequest
 from slurm_sim_plugins.decisions import Reserve
 from slurm_sim_plugins.nodes import Free, Machine, Mask, Want
 from slurm_sim_plugins.select.cons_tres import best_fit
@@ -27,6 +34,12 @@ SOME = {"jobs": "partition=some"}
 PREEMPT = {"sched/venture": "preempt/shadow_load", "sched/realtime": "preempt/realtime"}
 ORDERS = [command for command in COMMANDS if "suspend" not in command and "resume" not in command]
 """An operator may resume a job on nodes that others have by then; that is left out."""
+ENFORCE = """
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageEnforce=limits,qos
+"""
+LIMIT = re.compile("Assoc|QOS")
+"""Reasons of jobs that a limit keeps waiting."""
 
 
 def fits(want: Want, machine: Machine, free: Free, usable: Mask) -> bool:
@@ -46,13 +59,70 @@ def fits(want: Want, machine: Machine, free: Free, usable: Mask) -> bool:
     return bool(units[:most].sum() >= want.units and np.count_nonzero(units[:most]) >= want.min_nodes)
 
 
+class Limits:
+    """Limits of accounts, users and a quality of service, and what they leave at an instant, counted by hand."""
+
+    def __init__(self, draws: np.random.Generator) -> None:
+        self._draws = draws
+        self.cpus, self.of_a_user = int(draws.integers(6, 20)), int(draws.integers(5, 12))
+        self.jobs, self.of_b, self.minutes = (int(draws.integers(2, most)) for most in (7, 5, 200))
+        self.bound = 0
+
+    def accounts(self) -> Accounts:
+        """The tree, in which ``b`` is below ``a``, and ``cheap``."""
+        return parse_accounts(
+            f"add qos cheap MaxJobsPerUser=1 MaxTRESPerUser=cpu={self.of_a_user}\n"
+            f"add account a GrpTRES=cpu={self.cpus} GrpTRESRunMins=cpu={self.minutes * 20}\n"
+            f"add account b parent=a GrpJobs={self.of_b}\n"
+            f"add user me account=a MaxJobs={self.jobs} qos=normal,cheap defaultqos=normal\n"
+            "add user cy account=b qos=normal,cheap defaultqos=normal\n"
+        )
+
+    def charged(self, request: JobRequest) -> JobRequest:
+        """A submission of one of the users, now and then under ``cheap``."""
+        qos = str(self._draws.choice(["", "", "cheap"]))
+        user = str(self._draws.choice(["me", "cy"]))
+        return replace(request, user=user, options=replace(request.options, qos=qos))
+
+    def look(self, cluster: Cluster) -> None:
+        """No limit is exceeded; what a job has does not count any more while it completes."""
+        cpus: Counter[str] = Counter()
+        jobs: Counter[str] = Counter()
+        minutes = 0.0
+        for job in cluster.running.values():
+            if job.state is State.COMPLETING:
+                continue
+            assert job.run is not None
+            given = job.run.allocation
+            own = sum(
+                units * int(cluster.machine.threads[at]) for at, units in zip(given.nodes, given.units, strict=True)
+            )
+            cheap = job.options.qos == "cheap"
+            names = [job.request.user, f"{job.request.user} {'cheap' if cheap else 'normal'}"]
+            cpus.update(dict.fromkeys([*names, "all"], own))
+            jobs.update(names)
+            minutes += own * max(job.run.start + job.run.limit - cluster.now, 0.0) / 60
+        assert cpus["all"] <= self.cpus
+        assert minutes <= self.minutes * 20 + EPSILON
+        assert jobs["cy"] <= self.of_b
+        assert jobs["me normal"] <= self.jobs
+        for user in ("me", "cy"):
+            assert jobs[f"{user} cheap"] <= 1
+            assert cpus[f"{user} cheap"] <= self.of_a_user
+        self.bound += any(LIMIT.match(job.reason) for job in cluster.waiting.values())
+
+
 class Watched:
-    """A run of which each instant is looked at by plain means."""
+    """A run of which each instant is looked at by plain means; every second one has accounts with limits."""
 
     def __init__(self, seed: int, scheduler: str, clock: str, compiled: bool, jobs: int = 30) -> None:
         draws = np.random.default_rng(seed)
-        conf = parse_slurm_conf(configuration(draws))
+        text = configuration(draws)
         requests = [submission(number, draws) for number in range(1, jobs + 1)]
+        self.limits = Limits(np.random.default_rng([seed, 1])) if seed % 2 else None
+        if self.limits is not None:
+            text, requests = text + ENFORCE, [self.limits.charged(request) for request in requests]
+        conf = parse_slurm_conf(text)
         actions = [
             (float(draws.integers(50, 900)), lambda controller, command=str(command): scontrol(command, controller))
             for command in draws.choice(ORDERS, size=int(draws.choice([0, 0, 3, 6])))
@@ -68,7 +138,10 @@ class Watched:
         }
         options = options if scheduler == "sched/realtime" else {}
         selection = plugins_of(conf, slots, options=options)
-        self.controller = Controller(conf, requests, actions, selection=selection, compiled=compiled, clock=clock)
+        accounts = self.limits.accounts() if self.limits is not None else None
+        self.controller = Controller(
+            conf, requests, actions, selection=selection, compiled=compiled, clock=clock, accounts=accounts
+        )
         self.promises: list[tuple[Job, str, float, Mask]] = []
         self.checked = self.urgently_waited = 0
         self._listen(self.controller.scheduler)
@@ -133,6 +206,8 @@ class Watched:
         assert (used.table[[0, 1]] >= 0).all()
         assert all((counts >= 0).all() for counts in used.gres.values())
         assert all(count <= cluster.licenses[name][0] for name, count in licenses.items())
+        if self.limits is not None:
+            self.limits.look(cluster)
 
     def run(self) -> list[tuple[object, ...]]:
         self.controller.run(until=SOON, observe=self.look)
@@ -157,6 +232,7 @@ def test_no_promise_is_broken_and_nothing_is_given_out_twice(scheduler: str, clo
 @pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**32))
+@example(24307132)  # nodes of two weights with one and two threads a core, tasks of two CPUs
 def test_compiled_selection_gives_the_same_schedule(seed: int) -> None:
     plain, compiled = (Watched(seed, "sched/easy", "slurm", compiled).run() for compiled in (False, True))
     assert plain == compiled
@@ -167,6 +243,7 @@ def test_promises_are_looked_at() -> None:
     for one in watched:
         one.run()
     assert sum(one.checked for one in watched) > 20
+    assert sum(one.limits.bound for one in watched if one.limits is not None) > 20
 
 
 @pytest.mark.slow
