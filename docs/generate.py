@@ -375,6 +375,18 @@ a note that begins with `Slurm 24.11.5`; one that does neither is of {oldest}.
 A difference is a rule here if it repeats in recordings. What is not listed was recorded alike, or was not recorded: of
 {newest} there are some 80 scenarios without accounts.
 
+## Before an upgrade
+
+```
+slurm-sim upgrade-check slurm.conf --from 22.05 --to 26.05
+slurm-sim upgrade-check slurm.conf --from 22.05 --to 26.05 --log march.sacct --zone Europe/Paris --accounts dump.cfg
+```
+
+The first says which keys of the file, and which defaults that it relies on, change between the two versions, with
+their lines; and which of the rules below begin to hold, with the partitions that they concern. Versions between the
+emulated ones may be named, too. With `--log` the submissions of a [dump of sacct](site-logs.md) are run under both
+versions, which must be emulated then, and the jobs that start at another time are listed (`--limit`, `--json`).
+
 ## Rules
 
 """

@@ -52,7 +52,7 @@ class Site:
         add_accounts(accounts, self.account_commands, "accounts.commands")
         return accounts
 
-    def told(self) -> dict[str, Any]:
+    def described(self) -> dict[str, Any]:
         """What :func:`read_site_again` needs beside the trace, as data."""
         return {
             "slurm_conf": str(self.slurm_conf.absolute()) if self.slurm_conf is not None else None,
@@ -98,22 +98,24 @@ def read_site(
     return Site(conf, submissions, actions, slurm_conf, tuple(account_files), tuple(account_commands), scenario)
 
 
-def read_site_again(trace: Path, reading: Mapping[str, Any], told: Mapping[str, Any]) -> Site:
+def read_site_again(trace: Path, reading: Mapping[str, Any], described: Mapping[str, Any]) -> Site:
     """Read a site as it was read before.
 
     Args:
         trace: the trace.
         reading: options of reading a log.
-        told: what :meth:`Site.told` said.
+        described: what :meth:`Site.described` said.
 
     Raises:
         ConfigurationError: as :func:`read_site`.
         InputError: as :func:`read_site`.
         KeyError, TypeError, ValueError: it did not say this.
     """
-    conf = Path(told["slurm_conf"]) if told["slurm_conf"] is not None else None
-    actions = [(float(at), TimedCommand(float(at), str(text), str(location))) for at, text, location in told["actions"]]
-    site = read_site(trace, conf, reading, list(map(Path, told["account_files"])), told["account_commands"])
+    conf = Path(described["slurm_conf"]) if described["slurm_conf"] is not None else None
+    actions = [
+        (float(at), TimedCommand(float(at), str(text), str(location))) for at, text, location in described["actions"]
+    ]
+    site = read_site(trace, conf, reading, list(map(Path, described["account_files"])), described["account_commands"])
     return replace(site, actions=actions)
 
 

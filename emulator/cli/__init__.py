@@ -32,6 +32,7 @@ from emulator.cli import (
     shared,
     trace,
     truth,
+    upgrade,
     views,
     walltime,
 )
@@ -98,6 +99,7 @@ for command in (
     truth.truth,
     record.record,
     replay.replay,
+    upgrade.upgrade_check,
     sbatch.sbatch,
     views.squeue,
     views.sinfo,

@@ -12,12 +12,7 @@ from emulator.cli import shared
 @click.command()
 @click.argument("dump", type=shared.PATH)
 @click.option("--slurm-conf", required=True, type=shared.PATH, help="The slurm.conf of the cluster, or another.")
-@click.option(
-    "--accounts",
-    type=shared.PATH,
-    multiple=True,
-    help="Accounts, QOS and limits: a sacctmgr dump, or a script of sacctmgr.",
-)
+@shared.log_options
 @click.option(
     "--clock",
     type=click.Choice(["ideal", "slurm"]),
@@ -26,30 +21,6 @@ from emulator.cli import shared
     help="slurm: the ticks and delays of Slurm's daemons; ideal: decisions take no time.",
 )
 @shared.version_option
-@click.option("--zone", help="Of times in the dump that state none, such as Europe/Paris.  [default: UTC]")
-@click.option("--delimiter", default="|", show_default=True, help="Between the columns of the dump.")
-@click.option(
-    "--malformed",
-    type=click.Choice(["error", "drop"]),
-    default="error",
-    show_default=True,
-    help="What to do about a line that cannot be used: end there, or leave it out and name it.",
-)
-@click.option(
-    "--cancelled",
-    type=click.Choice(["cancel", "drop"]),
-    default="cancel",
-    show_default=True,
-    help="What to do about a job that was cancelled while it waited: cancel it at the same second, or leave it out.",
-)
-@click.option(
-    "--elsewhere",
-    type=click.Choice(["reject", "default"]),
-    default="reject",
-    show_default=True,
-    help="What to do about a job in a partition that the cluster has not: reject it as Slurm does, or send it to the "
-    "default partition.",
-)
 @click.option(
     "--tolerance",
     type=click.FloatRange(min=0),
@@ -100,12 +71,12 @@ def replay(
 
     conf = read_slurm_conf(slurm_conf)
     log = read_site_log(dump, zone=zone, malformed=malformed, separator=delimiter)
-    told = [*(f"{notice}" for notice in conf.notices), *log.told()]
-    for sentence in told:
+    notices = [*(f"{notice}" for notice in conf.notices), *log.notices()]
+    for sentence in notices:
         shared.echo(sentence, err=True)
-    books = read_accounts(*accounts) if accounts else None
+    tree = read_accounts(*accounts) if accounts else None
     result = emulate(
-        log, conf, Options(cancelled, elsewhere), out, accounts=books, clock=clock, slurm_version=slurm_version
+        log, conf, Options(cancelled, elsewhere), out, accounts=tree, clock=clock, slurm_version=slurm_version
     )
     found = compare(log, result.records, tolerance, warm_up)
     if as_json:

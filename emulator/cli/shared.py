@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from emulator.accounting.records import Records
-    from emulator.api import Result
     from emulator.config.experiment import Experiment
+    from emulator.result import Result
     from emulator.workload.workload import Workload
     from slurm_sim_plugins.manager import Catalogue
 
@@ -137,6 +137,41 @@ machine_options = options(
         help="Call hooks directly, or through pluggy; the schedule is the same.  [default: resolved]",
     ),
 )
+
+log_options = options(
+    click.option(
+        "--accounts",
+        type=PATH,
+        multiple=True,
+        help="Accounts, QOS and limits: a sacctmgr dump, or a script of sacctmgr.",
+    ),
+    click.option("--zone", help="Of times in the dump that state none, such as Europe/Paris.  [default: UTC]"),
+    click.option("--delimiter", default="|", show_default=True, help="Between the columns of the dump."),
+    click.option(
+        "--malformed",
+        type=click.Choice(["error", "drop"]),
+        default="error",
+        show_default=True,
+        help="What to do about a line that cannot be used: end there, or leave it out and name it.",
+    ),
+    click.option(
+        "--cancelled",
+        type=click.Choice(["cancel", "drop"]),
+        default="cancel",
+        show_default=True,
+        help="What to do about a job that was cancelled while it waited: cancel it at the same second, or leave it "
+        "out.",
+    ),
+    click.option(
+        "--elsewhere",
+        type=click.Choice(["reject", "default"]),
+        default="reject",
+        show_default=True,
+        help="What to do about a job in a partition that the cluster has not: reject it as Slurm does, or send it to "
+        "the default partition.",
+    ),
+)
+"""How a dump of a site is read and run again."""
 
 plugin_files = options(
     click.option(

@@ -89,7 +89,7 @@ class Unusable:
     last: int
     why: str
 
-    def told(self, file: str) -> str:
+    def text(self, file: str) -> str:
         """As a message."""
         lines = f"{self.first}" if self.first == self.last else f"{self.first}-{self.last}"
         return f"{file}:{lines}: {self.why}"
@@ -129,8 +129,8 @@ class SiteLog:
         """The submissions: all that is needed to run the jobs, but for when some are taken back."""
         return [job.request for job in self.jobs]
 
-    def told(self) -> Iterator[str]:
+    def notices(self) -> Iterator[str]:
         """What was left out or read otherwise, one sentence each."""
-        yield from (unusable.told(self.file) for unusable in self.unusable)
+        yield from (unusable.text(self.file) for unusable in self.unusable)
         for note in self.changed:
             yield f"{note.first}: {note.count:,} {note.reason}"

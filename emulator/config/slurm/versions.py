@@ -111,7 +111,8 @@ class KeyChange:
         kind: ``new``, ``removed``, ``default`` or ``meaning``.
         says: what is so.
         was: of a default, what it was before.
-        value: which words of the value are concerned, upper case; empty for any value.
+        value: which word of the value is concerned, upper case; empty for any value.
+        line: on which kind of line, such as ``PartitionName``; empty for any.
     """
 
     key: str
@@ -120,6 +121,7 @@ class KeyChange:
     says: str
     was: str = ""
     value: str = ""
+    line: str = ""
 
 
 def _new(since: str, *keys: str) -> tuple[KeyChange, ...]:
@@ -143,7 +145,11 @@ KEY_CHANGES: tuple[KeyChange, ...] = (
     *_options("24.11", "bf_allow_magnetic_slot", "bf_topopt_enable", "bf_topopt_iterations"),
     *_options("24.11", "ignore_constraint_validation"),
     KeyChange("SchedulerParameters.partition_job_depth", "24.11", "meaning", "the first jobs are not skipped any more"),
-    KeyChange("PreemptMode", "24.11", "meaning", "GANG is for the whole cluster, not for a partition", value="GANG"),
+    KeyChange(
+        *("PreemptMode", "24.11", "meaning", "GANG is for the whole cluster, not for a partition"),
+        value="GANG",
+        line="PartitionName",
+    ),
     KeyChange("PreemptMode", "25.05", "new", "PRIORITY: only a higher priority preempts", value="PRIORITY"),
     KeyChange(
         "PriorityFlags", "25.05", "new", "MAX_TRES_GRES bills generic resources beside it", value="MAX_TRES_GRES"
@@ -155,6 +161,9 @@ KEY_CHANGES: tuple[KeyChange, ...] = (
     *_new("26.05", "Exclusive"),
 )
 """By Slurm's lists of changes (:data:`NOTES`), of what concerns scheduling."""
+
+RELEASES = tuple(sorted({*VERSIONS, *(change.since for change in KEY_CHANGES)}))
+"""Versions between the emulated ones, too."""
 
 
 @cache

@@ -150,6 +150,8 @@ COMMANDS: list[list[str]] = [
     ["squeue", "site", "-o", "%i %j %u %all"],
     ["squeue", "site", "-u", EVIL, "-t", EVIL],
     ["replay", "dump.sacct", "--slurm-conf", "good.conf"],
+    ["upgrade-check", "good.conf", "--from", "22.05", "--log", "dump.sacct"],
+    ["upgrade-check", "slurm.conf", "--from", "22.05"],
     ["truth", "scenario.yaml"],
     ["record", "scenario.yaml"],
     ["sbatch", "scenario.yaml", "--slurm-conf", "slurm.conf"],

@@ -1,0 +1,133 @@
+"""What a newer version of Slurm makes of a ``slurm.conf``: keys that changed, rules that concern it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from emulator.config.slurm.location import Location
+from emulator.config.slurm.model import SlurmConf
+from emulator.config.slurm.settings import Setting
+from emulator.config.slurm.versions import KEY_CHANGES, KeyChange, Rule, all_rules
+from slurm_sim_plugins.errors import ConfigurationError
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedKey:
+    """A key whose meaning is another after the upgrade.
+
+    Attributes:
+        change: what became of the key.
+        locations: where the file states it; none where its default counts.
+    """
+
+    change: KeyChange
+    locations: tuple[Location, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRule:
+    """A rule that begins to hold with the upgrade.
+
+    Attributes:
+        rule: what it says.
+        concerns: what of the file it concerns; empty if nothing.
+    """
+
+    rule: Rule
+    concerns: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What an upgrade changes for a configuration.
+
+    Attributes:
+        old: the version before.
+        new: the version after.
+        keys: what is stated and changes, and defaults that count and change; in the order of versions.
+        rules: all rules that begin to hold.
+    """
+
+    old: str
+    new: str
+    keys: tuple[ChangedKey, ...]
+    rules: tuple[ChangedRule, ...]
+
+
+def changes(conf: SlurmConf, old: str, new: str) -> Changes:
+    """What an upgrade changes for a configuration.
+
+    Args:
+        conf: the configuration.
+        old: the version before, one of :data:`emulator.config.slurm.versions.RELEASES`.
+        new: the version after.
+
+    Raises:
+        ConfigurationError: ``new`` is not newer.
+    """
+    if not old < new:
+        raise ConfigurationError(f"from Slurm {old} to {new} is no upgrade: name the older version first")
+    keys = (_changed(conf, change) for change in sorted(KEY_CHANGES, key=_since) if old < change.since <= new)
+    rules = (ChangedRule(rule, CONCERNS[rule.name](conf)) for rule in all_rules() if old < rule.since <= new)
+    return Changes(old, new, tuple(key for key in keys if key is not None), tuple(rules))
+
+
+def _since(change: KeyChange) -> str:
+    return change.since
+
+
+def _changed(conf: SlurmConf, change: KeyChange) -> ChangedKey | None:
+    """The change, where it concerns the file: a default if the key is not stated, all else if it is."""
+    stated = tuple(setting.location for kind, setting in conf.entries if _is_meant(kind, setting, change))
+    return ChangedKey(change, stated) if bool(stated) != (change.kind == "default") else None
+
+
+def _is_meant(kind: str, setting: Setting, change: KeyChange) -> bool:
+    name = f"{setting.part_of}.{setting.word.name}" if setting.part_of else setting.name
+    words = setting.text.upper().split(",")
+    return name == change.key and change.line in ("", kind) and (not change.value or change.value in words)
+
+
+def _partitions(names: list[str]) -> str:
+    return f"partition{'s' if len(names) > 1 else ''} {', '.join(names)}" if names else ""
+
+
+def _least_loaded(conf: SlurmConf) -> list[str]:
+    """Names of the partitions whose least loaded nodes are taken first."""
+    everywhere = any(word.upper() == "CR_LLN" for word in conf.parameters.words("SelectTypeParameters"))
+    return [partition.name for partition in conf.partitions if partition.lln or everywhere]
+
+
+def _first_node(conf: SlurmConf) -> str:
+    others = _least_loaded(conf)
+    return _partitions([partition.name for partition in conf.partitions if partition.name not in others])
+
+
+def _in_turn(conf: SlurmConf) -> str:
+    return _partitions(_least_loaded(conf))
+
+
+def _time_min(conf: SlurmConf) -> str:
+    backfills = conf.parameters.text("SchedulerType") == "sched/backfill"
+    return "jobs with --time-min that backfill starts" if backfills else ""
+
+
+def _reasons(conf: SlurmConf) -> str:
+    return "reasons of waiting jobs as squeue shows them, no start"
+
+
+def _apart(conf: SlurmConf) -> str:
+    nodes = {partition.name: frozenset(partition.nodes) for partition in conf.partitions}
+    apart = [name for name, own in nodes.items() if any(own.isdisjoint(other) for other in nodes.values())]
+    return f"{_partitions(apart)}: reasons of new jobs, no start" if apart else ""
+
+
+CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
+    "FIRST_NODE_FOR_ONE": _first_node,
+    "LEAST_LOADED_IN_TURN": _in_turn,
+    "TIME_MIN_GROWS": _time_min,
+    "HEALTHY_NODES_ARE_AVAILABLE": _reasons,
+    "PRIORITY_WHERE_NODES_OVERLAP": _apart,
+}
+"""Of each rule what of a configuration it concerns."""

@@ -1,0 +1,132 @@
+"""``slurm-sim upgrade-check``: what a newer Slurm makes of a slurm.conf, and of a log."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from emulator.cli import slurm_sim
+from emulator.config.slurm import parse_slurm_conf
+from emulator.config.slurm.upgrade import CONCERNS, changes
+from emulator.config.slurm.versions import all_rules
+from slurm_sim_plugins.errors import ConfigurationError
+
+CONF = """\
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerParameters=bf_interval=10,partition_job_depth=5
+NodeName=n1 CPUs=4
+NodeName=n2 CPUs=4
+PartitionName=p Nodes=ALL Default=YES AllowAccounts=a
+PartitionName=q Nodes=n1 LLN=YES PreemptMode=GANG,SUSPEND
+PartitionName=r Nodes=n2
+"""
+COLUMNS = "JobID|User|Partition|State|Submit|Eligible|Start|End|Elapsed|Timelimit|NCPUS|NNodes|ReqCPUS|ReqNodes"
+
+
+def dump(*cpus: int) -> str:
+    """Jobs of a node that were submitted every 10 s, started at once, and ran for 10 minutes."""
+    rows = [COLUMNS]
+    for number, count in enumerate(cpus, 1):
+        submit, start, end = (
+            f"2021-03-01T00:{minute:02}:{10 * number + late:02}" for minute, late in ((0, 0), (0, 1), (10, 1))
+        )
+        rows.append(f"{number}|u|p|COMPLETED|{submit}|{submit}|{start}|{end}|00:10:00|00:20:00|{count}|1|{count}|1")
+    return "\n".join(rows) + "\n"
+
+
+def keys(text: str, old: str, new: str) -> list[tuple[str, list[int]]]:
+    found = changes(parse_slurm_conf(text), old, new)
+    return [(one.change.key, [location.line for location in one.locations]) for one in found.keys]
+
+
+def test_keys_that_are_stated_and_defaults_that_are_not() -> None:
+    assert keys(CONF, "22.05", "26.05") == [
+        ("AllowAccounts", [6]),
+        ("PriorityType", []),
+        ("SchedulerParameters.partition_job_depth", [3]),
+        ("PreemptMode", [7]),
+    ]
+    assert keys(CONF, "23.02", "23.11") == [("PriorityType", [])]
+    assert keys(CONF + "PriorityType=priority/basic\n", "23.02", "23.11") == []
+    assert keys(CONF + "PreemptMode=GANG,SUSPEND\nPreemptType=preempt/partition_prio\n", "24.05", "24.11") == keys(
+        CONF, "24.05", "24.11"
+    )
+
+
+def test_rules_say_what_of_the_file_they_concern() -> None:
+    found = changes(parse_slurm_conf(CONF), "22.05", "26.05")
+    assert {one.rule.name: one.concerns for one in found.rules} == {
+        "FIRST_NODE_FOR_ONE": "partitions p, r",
+        "LEAST_LOADED_IN_TURN": "partition q",
+        "TIME_MIN_GROWS": "jobs with --time-min that backfill starts",
+        "HEALTHY_NODES_ARE_AVAILABLE": "reasons of waiting jobs as squeue shows them, no start",
+        "PRIORITY_WHERE_NODES_OVERLAP": "partitions q, r: reasons of new jobs, no start",
+    }
+    assert [one.rule.name for one in changes(parse_slurm_conf(CONF), "22.05", "24.11").rules] == [
+        "HEALTHY_NODES_ARE_AVAILABLE",
+        "PRIORITY_WHERE_NODES_OVERLAP",
+    ]
+    plain = "SchedulerType=sched/builtin\nNodeName=n CPUs=1\nPartitionName=p Nodes=ALL\n"
+    without = {one.rule.name for one in changes(parse_slurm_conf(plain), "22.05", "26.05").rules if not one.concerns}
+    assert without == {"LEAST_LOADED_IN_TURN", "TIME_MIN_GROWS", "PRIORITY_WHERE_NODES_OVERLAP"}
+
+
+def test_each_rule_says_what_it_concerns() -> None:
+    assert list(CONCERNS) == [rule.name for rule in all_rules()]
+
+
+def test_an_older_version_is_no_upgrade() -> None:
+    with pytest.raises(ConfigurationError, match=r"from Slurm 24\.11 to 24\.11 is no upgrade"):
+        changes(parse_slurm_conf(CONF), "24.11", "24.11")
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    (tmp_path / "slurm.conf").write_text(CONF.replace(" AllowAccounts=a", ""))
+    (tmp_path / "dump").write_text(dump(2, 3, 1, 2))
+    return tmp_path
+
+
+def check(site: Path, *arguments: str) -> Result:
+    return CliRunner(env={"COLUMNS": "160"}).invoke(slurm_sim, ["upgrade-check", str(site / "slurm.conf"), *arguments])
+
+
+def test_tables_name_lines(site: Path) -> None:
+    shown = " ".join(check(site, "--from", "22.05").output.split())
+    assert "slurm.conf:3" in shown
+    assert "not stated" in shown
+    assert "before: priority/basic" in shown
+
+
+def test_a_log_is_run_under_both(site: Path) -> None:
+    told = json.loads(check(site, "--from", "22.05", "--log", str(site / "dump"), "--json").stdout)
+    # The third job takes what the second left in 22.05, and what the first left in 26.05: then the fourth waits.
+    (moved,) = told["jobs"].pop("first")
+    assert told["jobs"] == {"compared": 4, "differ": 1}
+    assert (moved["job_id"], moved["second"] - moved["first"] > 500) == (4, True)
+    shown = check(site, "--from", "22.05", "--log", str(site / "dump")).stdout
+    assert "1 of 4 jobs start at another time; shown are 1." in shown
+    same = check(site, "--from", "22.05", "--to", "24.11", "--log", str(site / "dump")).stdout
+    assert "0 of 4 jobs start at another time" in same
+
+
+def test_a_log_is_run_under_emulated_versions_only(site: Path) -> None:
+    result = check(site, "--from", "23.02", "--log", str(site / "dump"))
+    assert "Slurm 23.02 is not emulated" in str(result.exception)
+    assert check(site, "--from", "20.02").exit_code == 2
+
+
+@pytest.mark.parametrize("option", [["--zone", "UTC"], ["--accounts", "tree.cfg"], ["--limit", "3"]], ids=" ".join)
+def test_what_is_said_of_a_log_needs_one(site: Path, option: list[str]) -> None:
+    result = check(site, "--from", "22.05", *option)
+    assert result.exit_code == 2
+    assert f"{option[0]} is about a log; give one with --log" in result.output
+
+
+def test_notices_of_the_file_are_told(site: Path) -> None:
+    (site / "topology.yaml").write_text("[]")
+    assert "topology.yaml:1: is not read" in check(site, "--from", "22.05").stderr
