@@ -65,13 +65,16 @@ class Written:
     accounts: bool
 
 
-def write_conf(slurm_conf: str, gres_conf: str | None, site: Site) -> Written:
+def write_conf(
+    slurm_conf: str, gres_conf: str | None, site: Site, topology: Mapping[str, str | None] | None = None
+) -> Written:
     """The files that daemons need to play a scenario.
 
     Args:
         slurm_conf: the scenario's.
         gres_conf: the scenario's, or None.
         site: where the daemons live.
+        topology: the scenario's files of that, by name; None for one that it has not.
 
     Raises:
         InputError: a line that names a file or a program, or a node that has no name.
@@ -79,9 +82,7 @@ def write_conf(slurm_conf: str, gres_conf: str | None, site: Site) -> Written:
     given: dict[str, tuple[str, str]] = {}
     nodes: list[tuple[str, str]] = []
     rest: list[str] = []
-    for key, line, value in _lines(slurm_conf):
-        if key.lower() in PROGRAMS or UNSAFE.search(value):
-            raise InputError(f"slurm_conf: {line!r} names a file or a program; a recording takes neither: remove it")
+    for key, line, value in _safe_lines("slurm_conf", slurm_conf):
         if key.lower() == "nodename":
             nodes += _nodes(line, value)
         elif key.lower() in OF_NODES:
@@ -106,6 +107,11 @@ def write_conf(slurm_conf: str, gres_conf: str | None, site: Site) -> Written:
     if devices:
         files["gres.conf"] = "\n".join(devices) + "\n"
         files |= {f"devices/{name}": "" for line in devices for name in _device_names(line)}
+    for name, text in (topology or {}).items():
+        if text is not None:
+            # What is in YAML includes no other files.
+            lines = [line for _, line, _ in _safe_lines(name, text)] if name.endswith(".conf") else text.splitlines()
+            files[name] = "\n".join(lines) + "\n"
     return Written(files, names, accounts)
 
 
@@ -144,6 +150,14 @@ def _lines(text: str) -> Iterator[tuple[str, str, str]]:
             key, _, value = words.partition(" ")
         if words:
             yield key.strip(), words, value.strip()
+
+
+def _safe_lines(name: str, text: str) -> Iterator[tuple[str, str, str]]:
+    """The same; none of them names a file or a program."""
+    for key, line, value in _lines(text):
+        if key.lower() in PROGRAMS or UNSAFE.search(value):
+            raise InputError(f"{name}: {line!r} names a file or a program; a recording takes neither: remove it")
+        yield key, line, value
 
 
 def _nodes(line: str, value: str) -> Iterator[tuple[str, str]]:

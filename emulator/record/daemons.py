@@ -229,8 +229,8 @@ class Cluster:
         """The last errors in the daemons' logs."""
         logs = sorted((self._folder / "log").iterdir())
         lines = [line for log in logs for line in log.read_text(errors="replace").splitlines()]
-        told = [line for line in lines if ("error" in line or "fatal" in line) and not _USUAL.search(line)]
-        return "; ".join(told[-3:])[-_MOST_OF_A_LOG:] or "its log says nothing"
+        errors = [line for line in lines if ("error" in line or "fatal" in line) and not _USUAL.search(line)]
+        return "; ".join(errors[-3:])[-_MOST_OF_A_LOG:] or "its log says nothing"
 
     def _start_accounts(self, commands: Sequence[Sequence[str]]) -> None:
         database = self._folder / "database"

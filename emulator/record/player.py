@@ -252,11 +252,12 @@ def play(task: Task) -> Played:
     scenario = read_scenario(task.scenario)
     root = Root(Path(task.root) if task.root else None)
     version = root.version()
+    topology = {"topology.conf": scenario.topology_conf, "topology.yaml": scenario.topology_yaml}
     folder = PurePosixPath(task.folder)
     site = Site(folder, 0, getpass.getuser(), socket.gethostname().partition(".")[0], short(version))
-    nodes = write_conf(scenario.slurm_conf, scenario.gres_conf, site).nodes
+    nodes = write_conf(scenario.slurm_conf, scenario.gres_conf, site, topology).nodes
     site = replace(site, port=free_ports(len(nodes) + 3))
-    written = write_conf(scenario.slurm_conf, scenario.gres_conf, site)
+    written = write_conf(scenario.slurm_conf, scenario.gres_conf, site, topology)
     cluster = Cluster(root, site, written)
     cluster.environment["HOME"] = "/"
     try:
@@ -289,10 +290,10 @@ def main() -> int:
     end_with_parent(signal.SIGTERM)
     task = Task(**json.load(sys.stdin))
     try:
-        told = asdict(play(task))
+        outcome = asdict(play(task))
     except SlurmSimError as error:
-        told = {"error": str(error)}
+        outcome = {"error": str(error)}
     except KeyboardInterrupt:
         return 1
-    json.dump(told, sys.stdout)
+    json.dump(outcome, sys.stdout)
     return 0

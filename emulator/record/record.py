@@ -21,7 +21,7 @@ from emulator.record.checks import checked, users
 from emulator.record.daemons import MARK, PACKAGES, Root, end_with_parent, sweep
 from emulator.record.player import BEFORE, LATE, SWEEP, Task
 from emulator.record.repeats import merge
-from emulator.workload.scenario import LARGEST_FILE, LONGEST, Scenario, read_scenario
+from emulator.workload.scenario import FILES_BESIDE, LARGEST_FILE, LONGEST, Scenario, read_scenario
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
 BUSY = 0.02
@@ -119,7 +119,7 @@ def document(source: Mapping[str, Any], played: Mapping[str, Any], speed: float)
         played: fields of :class:`emulator.record.player.Played`.
         speed: how many seconds passed in one.
     """
-    kept = ("scenario", "note", "slurm_conf", "gres_conf", "sacctmgr")
+    kept = ("scenario", "note", "slurm_conf", *FILES_BESIDE, "sacctmgr")
     made: dict[str, Any] = {name: source[name] for name in kept if source.get(name) is not None}
     made |= {"slurm_version": played["version"], "speed": speed}
     made |= {"uptime": played["uptime"], "second": played["second"]}

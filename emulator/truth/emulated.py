@@ -109,13 +109,13 @@ def _told(inputs: Inputs, controller: Controller, observer: Observer, answers: t
 
 def _history(job: Job, notes: JobObservations, controller: Controller) -> History:
     name = job.name if job.request.array is None else f"{job.name}_{job.request.task}"
-    told = history(name, notes.sights)
-    told.priorities = notes.priorities
+    found = history(name, notes.sights)
+    found.priorities = notes.priorities
     runs = {run.start: run for run in job.runs}
-    for stint in told.runs:
+    for stint in found.runs:
         if stint.start in runs:
             _describe(stint, runs[stint.start], controller)
-    return told
+    return found
 
 
 def _describe(stint: Stint, run: Run, controller: Controller) -> None:

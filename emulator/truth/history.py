@@ -108,28 +108,28 @@ class History:
 def history(job: str, sights: Iterable[Sight]) -> History:
     """The history that sights in the order of time tell."""
     seen = list(sights)
-    told = History(job, reasons=_standings(seen))
+    found = History(job, reasons=_standings(seen))
     current: Stint | None = None
     for sight in seen:
         state = "RUNNING" if sight.state in SAME_AS_RUNNING else sight.state
-        if told.states and told.state == state:
+        if found.states and found.state == state:
             continue
-        waited = told.state in ("PENDING", "COMPLETING")
-        told.states.append((sight.at, state))
+        waited = found.state in ("PENDING", "COMPLETING")
+        found.states.append((sight.at, state))
         if current is None and waited and state in RAN:
             current = Stint(sight.at)
-            told.runs.append(current)
+            found.runs.append(current)
         if state in ("RUNNING", "SUSPENDED"):
             if current is None:
                 current = Stint(sight.at)
-                told.runs.append(current)
+                found.runs.append(current)
             _turn(current, sight.at, state)
         elif current is not None:
             current.end = sight.at if current.end is None else current.end
             if state != "COMPLETING":
                 current.gone, current.outcome = sight.at, state
                 current = None
-    return told
+    return found
 
 
 def _turn(run: Stint, at: float, state: str) -> None:

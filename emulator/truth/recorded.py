@@ -79,14 +79,14 @@ def _until_cleared(seen: Iterable[Observation], end: float) -> Iterator[Observat
 
 def _timeline(key: str, seen: Iterable[Observation]) -> History:
     observations = [one for one in seen if one.fields]
-    told = history(key, list(_sights(observations)))
-    told.priorities = [(one.at, int(one.fields["Priority"])) for one in observations if "Priority" in one.fields]
-    for run, following in _with_next(told.runs):
+    found = history(key, list(_sights(observations)))
+    found.priorities = [(one.at, int(one.fields["Priority"])) for one in observations if "Priority" in one.fields]
+    for run, following in _with_next(found.runs):
         for one in observations:
             if run.start <= one.at < following:
                 _describe(run, one)
-    _limits(told, observations)
-    return told
+    _limits(found, observations)
+    return found
 
 
 def _sights(observations: Iterable[Observation]) -> Iterator[Sight]:
@@ -116,9 +116,9 @@ def _describe(run: Stint, one: Observation) -> None:
     run.partition = run.partition or one.fields.get("Partition", "")
 
 
-def _limits(told: History, observations: list[Observation]) -> None:
+def _limits(found: History, observations: list[Observation]) -> None:
     """The limit of a run is the last that was seen until it ended."""
-    for run in told.runs:
+    for run in found.runs:
         until = float("inf") if run.end is None else run.end
         stated = [one.fields["TimeLimit"] for one in observations if "TimeLimit" in one.fields and one.at <= until]
         run.limit = limit_seconds(stated[-1]) if stated else None
@@ -129,10 +129,10 @@ def _outcome(outcome: Outcome, submitted: float | None) -> History:
         # A task that has no id of its own: it was there when something was first seen of it.
         submitted = min([*(at for at, _ in outcome.reasons or ()), *(run.start for run in outcome.runs)], default=0.0)
     runs = [_run(run) for run in outcome.runs]
-    told = History(outcome.name, runs, states=_states(outcome, submitted))
+    found = History(outcome.name, runs, states=_states(outcome, submitted))
     if outcome.reasons is not None:
-        told.reasons = list(_reasons(outcome, submitted))
-    return told
+        found.reasons = list(_reasons(outcome, submitted))
+    return found
 
 
 def _run(run: RecordedRun) -> Stint:

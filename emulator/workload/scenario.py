@@ -4,7 +4,7 @@
 
     scenario: backfill
     note: what it is about
-    slurm_conf: |            # and gres_conf, if there is one
+    slurm_conf: |            # and gres_conf, topology_conf, topology_yaml, if there are such files
       NodeName=n[1-4] CPUs=1
       PartitionName=p Nodes=ALL
     sacctmgr: [sacctmgr -i add account a]          # before the first job
@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from emulator.config.slurm import SlurmConf, parse_slurm_conf
 from emulator.config.slurm.duration import limit_seconds
 from emulator.config.slurm.hostlist import expand
-from emulator.config.slurm.location import Location
+from emulator.config.slurm.location import Location, Notice
 from emulator.config.slurm.versions import NEWEST, OLDEST
 from emulator.files import read_input
 from emulator.kinds import SCENARIO, reads
@@ -59,6 +59,8 @@ LONGEST = 7 * 86_400.0
 """Seconds; no recording is longer."""
 _SLURM = re.compile(r"Slurm (\d\d\.\d\d[.\d]*\d)\b")
 """How a note begins that says the version."""
+FILES_BESIDE = ("gres_conf", "topology_conf", "topology_yaml")
+"""Texts of the files that may lie beside ``slurm.conf``."""
 INFO = "INFO {"
 """How a note begins whose rest is what ``squeue`` knew of a job, as JSON."""
 
@@ -283,6 +285,8 @@ class Scenario:
         note: what it is about.
         slurm_conf: the configuration, as text.
         gres_conf: that of devices, as text; None if there is none.
+        topology_conf: that of switches or blocks, in the same way.
+        topology_yaml: the same in the form of newer versions.
         accounting: commands before the first job; None if the file has none.
         submissions: the jobs, in the order of the file.
         actions: what an operator did meanwhile; None if the file has none.
@@ -299,6 +303,8 @@ class Scenario:
     note: str
     slurm_conf: str
     gres_conf: str | None
+    topology_conf: str | None
+    topology_yaml: str | None
     accounting: tuple[Command, ...] | None
     submissions: tuple[Submission, ...]
     actions: tuple[Action, ...] | None
@@ -316,7 +322,15 @@ class Scenario:
             InputError: something in it is wrong; lines are those of the text.
             ConfigurationError: the version is not emulated.
         """
-        conf = parse_slurm_conf(self.slurm_conf, f"{self.source}: slurm_conf", gres=self.gres_conf)
+        conf = parse_slurm_conf(
+            self.slurm_conf,
+            f"{self.source}: slurm_conf",
+            gres=self.gres_conf,
+            topology=self.topology_conf,
+        )
+        if self.topology_yaml is not None:
+            notice = Notice(Location(f"{self.source}: topology_yaml", 1), "is not read")
+            conf = replace(conf, notices=(*conf.notices, notice))
         return conf.under(self.slurm_version)
 
 
@@ -493,9 +507,9 @@ class Fields:
 
 def _scenario(tree: _Tree) -> Scenario:
     recorded = ("timeline", "expected", "rejected", "queries", "cluster_events", "noise")
-    done = ("scenario", "note", "slurm_conf", "gres_conf", "sacctmgr", "jobs", "actions", "sweep_phase")
+    done = ("scenario", "note", "slurm_conf", "sacctmgr", "jobs", "actions", "sweep_phase")
     how = ("slurm_version", "speed", "repeats", "uptime", "second", "overhead")
-    fields = tree.fields("a scenario", *done, *how, *recorded)
+    fields = tree.fields("a scenario", *done, *FILES_BESIDE, *how, *recorded)
     name, note = fields.need("scenario", _Tree.text), fields.need("note", _Tree.text)
     said = _SLURM.match(note)
     # Those that do not say it are older than the key.
@@ -505,7 +519,7 @@ def _scenario(tree: _Tree) -> Scenario:
         name=name,
         note=note,
         slurm_conf=fields.need("slurm_conf", _Tree.text),
-        gres_conf=fields.get("gres_conf", _Tree.text),
+        **{name: fields.get(name, _Tree.text) for name in FILES_BESIDE},
         accounting=fields.get("sacctmgr", _each(_command)),
         submissions=_unlike(fields.need("jobs", _each(_submission))),
         actions=fields.get("actions", _each(_action)),

@@ -84,6 +84,16 @@ def test_files_of_a_gres_conf_are_moved():
     assert "devices/nvidia1" in written.files
 
 
+def test_the_topology_lies_beside_and_names_no_file():
+    given = {"topology.conf": "SwitchName=s Nodes=n[1-2] # all\n", "topology.yaml": "- topology: a\n  flat: true\n"}
+    files = write_conf(TEXT, None, SITE, given).files
+    assert files["topology.conf"] == "SwitchName=s Nodes=n[1-2]\n"
+    assert files["topology.yaml"] == given["topology.yaml"]
+    assert "topology.conf" not in write_conf(TEXT, None, SITE, {"topology.conf": None}).files
+    with pytest.raises(InputError, match=r"topology\.conf: 'Include /tmp/x' names a file or a program"):
+        write_conf(TEXT, None, SITE, {"topology.conf": "Include /tmp/x\n"})
+
+
 def test_newer_versions_have_a_cgroup_conf_and_lack_old_plugins():
     new = write_conf(TEXT, None, Site(SITE.folder, 20000, "root", "here", (24, 11)))
     assert new.files["cgroup.conf"] == "CgroupPlugin=disabled\n"

@@ -118,6 +118,11 @@ def test_the_configuration_is_read_on_demand(scenario):
     assert not conf.notices
 
 
+def test_the_topology_is_part_of_the_configuration(write):
+    scenario = read_scenario(write(CONF + JOBS + "topology_conf: |\n  SwitchName=s Nodes=n[1-4]\n"))
+    assert [switch.nodes for switch in scenario.configuration().topology] == [("n1", "n2", "n3", "n4")]
+
+
 def test_what_came_of_it_is_kept_apart(scenario):
     recorded = scenario.recorded
     seen, note = recorded.timeline["1"]
@@ -227,3 +232,8 @@ def test_without_pyyaml_it_says_what_to_install(write, monkeypatch):
 def test_a_limit_may_be_none(write):
     scenario = read_scenario(write(CONF + JOBS.replace("'0:30'", "UNLIMITED")))
     assert scenario.submissions[0].options.time_limit == math.inf
+
+
+def test_a_topology_that_is_not_read_is_named(write):
+    scenario = read_scenario(write(CONF + JOBS + "topology_yaml: |\n  - topology: default\n"))
+    assert "topology_yaml:1: is not read" in str(scenario.configuration().notices[-1])
