@@ -26,7 +26,7 @@ KEPT = ("trace", "trace_sha256", "reading", "config", "site", "plugins", "files"
 """What a snapshot says of how a run was begun."""
 
 if TYPE_CHECKING:
-    from emulator.api import Result
+    from emulator.result import Result
     from emulator.workload.workload import Workload
 
 
@@ -59,7 +59,7 @@ def keeper(
         "trace_sha256": fresh_hash_of(trace),
         "reading": dict(reading),
         "config": asdict(config),
-        "site": None if site is None else site.told() | {"hashes": _hashes(site)},
+        "site": None if site is None else site.described() | {"hashes": _hashes(site)},
         "plugins": plugins.sources(config, tuple(files), _slots(site)),
         "files": plugins.files_read(config),
         "origins": {info.name: info.origin for info in catalogue if info.origin != BUNDLED},

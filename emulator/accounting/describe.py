@@ -136,7 +136,7 @@ def describe_cluster(
         "refused": {f"{second:.15g}": words for second, words in controller.refused},
         "unfinished": unfinished(controller.cluster),
         **({"endless": controller.endless} if controller.endless else {}),
-    } | _books(controller)
+    } | _accounts(controller)
 
 
 def hash_of_conf(conf: SlurmConf) -> str:
@@ -155,7 +155,7 @@ def _saved(controller: Controller) -> dict[str, Any]:
     return {} if preemption is None else {"preemption": asdict(preemption)}
 
 
-def _books(controller: Controller) -> dict[str, Any]:
+def _accounts(controller: Controller) -> dict[str, Any]:
     """What is to be told of the accounts, if there are any."""
     accounting = controller.cluster.accounting
     if accounting is None:

@@ -83,7 +83,7 @@ class Cluster:
         with told_with_its_line(conf, config.slots):
             plugins_of(conf, config.slots, catalogue=catalogue, options=config.plugin_options)
 
-    def books(self) -> Accounts | None:
+    def tree(self) -> Accounts | None:
         """Accounts, read each time, as a run may change them; None for none.
 
         Raises:
@@ -119,7 +119,7 @@ class Cluster:
 
         conf = self.read()
         config = replace(config, clock=self.clock)
-        further: dict[str, Any] = {"accounts": self.books(), "config": config, "catalogue": catalogue}
+        further: dict[str, Any] = {"accounts": self.tree(), "config": config, "catalogue": catalogue}
         if isinstance(source, Path) and jobs.kind_of(source) == "events":
             return simulate(Submissions(jobs.events(source)), conf, **further).records
         if isinstance(source, Path) and jobs.kind_of(source) == "dump":
@@ -147,7 +147,7 @@ def check_reading(source: Path, options: Iterable[str]) -> None:
             raise ConfigurationError(f"{key}: with slurm_conf {known} can be said of {source.name}; leave it out")
 
 
-def told(clusters: Iterable[Cluster]) -> list[str]:
+def notices(clusters: Iterable[Cluster]) -> list[str]:
     """What the author of the configurations should know, each sentence once."""
     return list(dict.fromkeys(sentence for cluster in dict.fromkeys(clusters) for sentence in _told(cluster)))
 

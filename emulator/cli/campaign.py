@@ -199,13 +199,13 @@ def _make(
     from emulator.campaign import run_all
     from emulator.campaign.expand import expand
     from emulator.campaign.results import survey
-    from emulator.campaign.slurm import told as told_of
+    from emulator.campaign.slurm import notices
     from emulator.cli.board import board
     from emulator.report import campaign as report
     from emulator.report.numbers import printable
 
     specs = expand(study, plugins)
-    for sentence in told_of(spec.cluster for spec in specs if spec.cluster is not None):
+    for sentence in notices(spec.cluster for spec in specs if spec.cluster is not None):
         shared.echo(sentence, err=True)
     if dry_run:
         for spec in specs:

@@ -13,8 +13,8 @@ from emulator.cli.slurm import check_finished, cluster_options, read_site
 from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from emulator.api import Result
     from emulator.config.options import Config
+    from emulator.result import Result
     from emulator.site import Site
     from emulator.workload.workload import Workload
     from slurm_sim_plugins.manager import Catalogue
@@ -162,13 +162,13 @@ def _simulate(name: str, jobs: Workload | Site, config: Config, catalogue: Catal
         with shared.progress(name, len(jobs), progress) as report:
             return simulate(jobs, config=config, catalogue=catalogue, report=report)
     with shared.progress(name, len(jobs.submissions.requests), progress) as report:
-        books = jobs.accounts()
+        accounts = jobs.accounts()
         return simulate(
             jobs.submissions,
             jobs.conf,
             config=config,
             catalogue=catalogue,
             report=report,
-            accounts=books,
+            accounts=accounts,
             actions=jobs.actions,
         )

@@ -12,9 +12,9 @@ from emulator.cli.slurm import check_finished, cluster_options, is_log, read_sit
 from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from emulator.api import Result
     from emulator.config.experiment import Experiment
     from emulator.config.options import Config
+    from emulator.result import Result
     from emulator.workload.workload import Workload
 
 
@@ -121,12 +121,12 @@ def run(
             result = simulate(workload, config=config, report=report, **written)
         show(result, workload, threshold, warm_up, as_json)
     else:
-        submissions, books = site.submissions, site.accounts()
+        submissions, tree = site.submissions, site.accounts()
         with shared.progress(submissions.name, len(submissions.requests), progress) as report:
             result = simulate(
-                submissions, site.conf, config=config, report=report, accounts=books, actions=site.actions, **written
+                submissions, site.conf, config=config, report=report, accounts=tree, actions=site.actions, **written
             )
-        show_site(result, site, books, threshold, warm_up, as_json)
+        show_site(result, site, tree, threshold, warm_up, as_json)
     if records is not None:
         from emulator.accounting.runfolder import write_jobs
 

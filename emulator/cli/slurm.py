@@ -14,10 +14,10 @@ from slurm_sim_plugins.errors import StandstillError
 
 if TYPE_CHECKING:
     from emulator.accounting.records import Records
-    from emulator.api import Result
     from emulator.config.experiment import Experiment
     from emulator.config.sacctmgr import Accounts
     from emulator.config.slurm.model import SlurmConf
+    from emulator.result import Result
     from emulator.site import Site
 
 cluster_options = shared.options(

@@ -223,8 +223,8 @@ class Passes(Part):
         version, looked, idle = self._seen.get(loop, (-1, 0.0, 0))
         if version - (0 if idle_renewals else idle) != self.version - (0 if idle_renewals else self._idle_renewals):
             return True
-        books = self.cluster.accounting
-        exempt = max(self.parameters.preempt_exempt_time, books.exempts if books is not None else 0.0)
+        accounting = self.cluster.accounting
+        exempt = max(self.parameters.preempt_exempt_time, accounting.exempts if accounting is not None else 0.0)
         if exempt and looked <= self.since + exempt:
             return True
         return loop == "backfill" and self.cluster.now >= self.next_end and bool(self.cluster.order)

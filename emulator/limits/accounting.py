@@ -36,7 +36,7 @@ HALF_LIVES = 20
 
 
 class Accounting:
-    """The books of a cluster.
+    """The accounting of a cluster.
 
     Args:
         conf: the configuration.

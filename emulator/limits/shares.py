@@ -105,7 +105,7 @@ class ChangedShares:
     """Which associations have changed since the last look: the same as :func:`share_rows`, for many looks."""
 
     def __init__(self, accounting: Accounting) -> None:
-        self._books = accounting
+        self._accounting = accounting
         self._version = -1
         self._tree: list[tuple[Share, int]] = []
         self._last: dict[Key, Noted] = {}
@@ -114,15 +114,15 @@ class ChangedShares:
 
     def rows(self) -> Iterator[Noted]:
         """Those that are not as they were."""
-        books = self._books
-        if self._version != books.manager.version:
+        accounting = self._accounting
+        if self._version != accounting.manager.version:
             self._look_at_tree()
-        rows, by_level = [share.row for share, _ in self._tree], books.by_level
-        raw, remaining = books.usage.raw[rows].tolist(), books.usage.remaining[rows].tolist()
+        rows, by_level = [share.row for share, _ in self._tree], accounting.by_level
+        raw, remaining = accounting.usage.raw[rows].tolist(), accounting.usage.remaining[rows].tolist()
         for index, (share, depth) in enumerate(self._tree):
             association = share.association
-            factor = books.factor(share) if share.is_user or not by_level else None
-            effective = share.effective if share.effective is not None else books.effective(share)
+            factor = accounting.factor(share) if share.is_user or not by_level else None
+            effective = share.effective if share.effective is not None else accounting.effective(share)
             now = (
                 association.account,
                 association.user,
@@ -144,8 +144,8 @@ class ChangedShares:
                 yield now
 
     def _look_at_tree(self) -> None:
-        books = self._books
-        self._version, self._tree = books.manager.version, list(_tree(books))
+        accounting = self._accounting
+        self._version, self._tree = accounting.manager.version, list(_tree(accounting))
         limits = [share.association.tres("GrpTRESMins") for share, _ in self._tree]
         self._limits = [",".join(f"{name}={amount:.0f}" for name, amount in each.items()) for each in limits]
         self._minutes = [([], "")] * len(self._tree)
@@ -154,7 +154,7 @@ class ChangedShares:
         """Whole minutes that its running jobs may still use; most have none, or as many as before."""
         before, text = self._minutes[index]
         if before != remaining:
-            text = tres_text(_whole_minutes(remaining, self._books))
+            text = tres_text(_whole_minutes(remaining, self._accounting))
             self._minutes[index] = (remaining, text)
         return text
 

@@ -12,8 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emulator.api import Result, simulate
+from emulator.api import simulate
 from emulator.operator.jobs import cancel
+from emulator.result import Result
 from emulator.workload.request import JobRequest
 from emulator.workload.sitelog import LoggedJob, SiteLog
 from emulator.workload.submissions import Submissions

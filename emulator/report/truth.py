@@ -154,9 +154,9 @@ def _end(run: Stint | None) -> str:
     return f"{run.end:.1f} {run.outcome}".strip()
 
 
-def _reasons(told: History) -> str:
+def _reasons(history: History) -> str:
     return ", ".join(
-        f"{one.begin:.1f} {one.reason}" for one in told.reasons or () if lasts(one) and one.reason != "None"
+        f"{one.begin:.1f} {one.reason}" for one in history.reasons or () if lasts(one) and one.reason != "None"
     )
 
 
@@ -198,9 +198,9 @@ def markdown(verdicts: Sequence[Verdict], known: Known, skipped: Sequence[tuple[
     agree = sum(verdict.agrees for verdict in verdicts)
     lines = [f"{agree} of {len(verdicts)} agree; {len(skipped)} are not compared.", ""]
     lines += ["| scenario | state | remark |", "|---|---|---|"]
-    told = {verdict.scenario.name: (state_of(verdict, known)[0], _remark(verdict, known)) for verdict in verdicts}
-    told |= {name: ("not compared", why) for name, why in skipped}
-    lines += [f"| `{name}` | {state} | {remark} |" for name, (state, remark) in sorted(told.items())]
+    states = {verdict.scenario.name: (state_of(verdict, known)[0], _remark(verdict, known)) for verdict in verdicts}
+    states |= {name: ("not compared", why) for name, why in skipped}
+    lines += [f"| `{name}` | {state} | {remark} |" for name, (state, remark) in sorted(states.items())]
     return "\n".join(lines)
 
 

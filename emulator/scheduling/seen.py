@@ -192,15 +192,15 @@ class SeenJob(Job):
 
 
 class SeenAssociation(Association):
-    """An association of the books."""
+    """An association as plugins see it."""
 
-    __slots__ = ("_books",)
+    __slots__ = ("_accounting",)
 
-    def __init__(self, share: Share, books: Accounting) -> None:
+    def __init__(self, share: Share, accounting: Accounting) -> None:
         super().__init__(share)
-        _set(self, "_books", books)
+        _set(self, "_accounting", accounting)
 
-    fair_share = _derived(lambda self: self._books.factor(self._of))
+    fair_share = _derived(lambda self: self._accounting.factor(self._of))
 
 
 class SeenState(ClusterState):

@@ -173,22 +173,22 @@ def _selection(plugins: Mapping[str, Any]) -> Selection:
 
 def _passed(scene: Scene, hooks: Hooks) -> Played:
     """Make the pass."""
-    books = _Books(scene)
-    validate: Any = Validator(hooks, scene.view, cast(JobTable, books))
-    books.noted(hooks, validate)
-    of_all: Any = (scene.view, hooks, books, validate)
+    table = _SceneTable(scene)
+    validate: Any = Validator(hooks, scene.view, cast(JobTable, table))
+    table.noted(hooks, validate)
+    of_all: Any = (scene.view, hooks, table, validate)
     kind: Any = SchedulingPass
     room = RoomMaker(*of_all)
     if scene.view.block_state is not None:
-        books.selector = selector = Selector(scene.view, hooks, validate)
+        table.selector = selector = Selector(scene.view, hooks, validate)
         kind, room = BlockPass, BlockRoomMaker(*of_all, selector=selector)
         scene.choose_blocks(selector.find)
     elif scene.view.tiers is not None:
         kind = TieredPass
     scene.pass_begins()
     kind(*of_all, room, None, may_overrun=False).run()
-    scene.pass_is_over(books.changed)
-    return books.played
+    scene.pass_is_over(table.changed)
+    return table.played
 
 
 class _States(Sequence[JobState]):
@@ -205,7 +205,7 @@ class _States(Sequence[JobState]):
         return len(self.jobs)
 
 
-class _Books:
+class _SceneTable:
     """Changes a scene as the engine's ``Apply`` changes its state, and notes what was decided."""
 
     now = 0

@@ -66,7 +66,7 @@ def read_submissions(trace: Path, conf: SlurmConf, reading: Mapping[str, Any]) -
         refuse_reading(trace, {name: value for name, value in reading.items() if name != "malformed"}, "a dump")
         log = read_site_log(trace, malformed=reading.get("malformed") or "error")
         about = {"source_sha256": log.source_hash, "read": log.read}
-        return Submissions(log.requests, name, log.epoch, about, "\n".join(log.told()))
+        return Submissions(log.requests, name, log.epoch, about, "\n".join(log.notices()))
     workload = read_trace(trace, machine=sum(node.cpus for node in conf.nodes), **reading)
     return replace(submissions_of(workload, conf), name=name)
 

@@ -14,7 +14,7 @@ UNUSED = float("inf")
 
 
 class Share(Protocol):
-    """An association in the tree, and what is worked out of it; the books of the simulation keep it.
+    """An association in the tree, and what is worked out of it; the accounting of the simulation keeps it.
 
     Attributes:
         row: where its usage is counted.

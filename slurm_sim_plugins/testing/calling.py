@@ -293,8 +293,8 @@ def _about_a_run(scene: Scene, plugin: Any, asked: _Question) -> Call:
     job = asked.job(scene) if asked.asks or not scene.view.running else scene.view.running[0].job
     if scene.state(job) == PENDING:
         raise ConfigurationError(f"job {job.id} waits; this hook is for one that runs, as job=1")
-    told = {"state": asked.state, "cause": asked.cause}
-    return {"job": job, "run": scene.run_of(job), "now": scene.now, **told}, None
+    why = {"state": asked.state, "cause": asked.cause}
+    return {"job": job, "run": scene.run_of(job), "now": scene.now, **why}, None
 
 
 def _seen(scene: Scene, plugin: Any, asked: _Question) -> Call:

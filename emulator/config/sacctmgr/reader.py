@@ -147,10 +147,10 @@ class _Dump:
             self._parent = ROOT
         if self._other_cluster:
             return
-        told = dict(_own(text) for text in fields)
+        options = dict(_own(text) for text in fields)
         statements = [statement(text, ASSOCIATION) for text in fields if _own(text)[0] not in _OWN]
         self._make_qos(statements)
-        _KINDS[kind](self, name.lower(), statements, told, location)
+        _KINDS[kind](self, name.lower(), statements, options, location)
         self._accounts.version += 1
 
     def _make_qos(self, statements: list[Statement]) -> None:
@@ -159,24 +159,26 @@ class _Dump:
             for name in one.words if one.name == "QOS" else ((one.text,) if one.name == "DefaultQOS" else ()):
                 self._accounts.qos.setdefault(name.lower(), Qos(name=name.lower()))
 
-    def _cluster(self, name: str, statements: list[Statement], told: Mapping[str, str], location: Location) -> None:
+    def _cluster(self, name: str, statements: list[Statement], options: Mapping[str, str], location: Location) -> None:
         state(self._accounts.associations["", ROOT, ""], statements, self._accounts)
 
-    def _of_parent(self, name: str, statements: list[Statement], told: Mapping[str, str], location: Location) -> None:
+    def _of_parent(
+        self, name: str, statements: list[Statement], options: Mapping[str, str], location: Location
+    ) -> None:
         if self._accounts.account(name) is None:
             raise InputError(f"there is no account {name!r} yet to be a parent: it must come before those below it")
         self._parent = name
 
-    def _account(self, name: str, statements: list[Statement], told: Mapping[str, str], location: Location) -> None:
+    def _account(self, name: str, statements: list[Statement], options: Mapping[str, str], location: Location) -> None:
         if self._accounts.account(name) is not None:
             raise InputError(f"there is an account {name!r} already: an account has one parent")
         account = Association(location=location, account=name, parent=self._parent)
         self._accounts.associations[account.key] = account
         state(account, statements, self._accounts)
 
-    def _user(self, name: str, statements: list[Statement], told: Mapping[str, str], location: Location) -> None:
+    def _user(self, name: str, statements: list[Statement], options: Mapping[str, str], location: Location) -> None:
         accounts = self._accounts
-        key = (name, self._parent, told.get("partition", ""))
+        key = (name, self._parent, options.get("partition", ""))
         if key in accounts.associations and name != ROOT:
             raise InputError(f"user {name!r} is in account {self._parent!r} already")
         association = Association(
@@ -184,7 +186,7 @@ class _Dump:
         )
         association = accounts.associations.setdefault(key, association)
         state(association, statements, accounts)
-        default = told.get("defaultaccount", "").lower()
+        default = options.get("defaultaccount", "").lower()
         if default or name not in accounts.default_account:
             accounts.default_account[name] = default or self._parent
 

@@ -50,7 +50,7 @@ def read_sacct(
     unusable = (*broken, *wrong, *(Unusable(row.line, row.line, why) for row, why in again))
     unusable = tuple(sorted(unusable, key=lambda one: one.first))
     if unusable and malformed == "error":
-        raise InputError(f"{unusable[0].told(file)}; {ADVICE}")
+        raise InputError(f"{unusable[0].text(file)}; {ADVICE}")
     if not jobs:
         raise InputError(f"{file}: the file holds no job; is it a dump of sacct -P?")
     epoch = _epoch(rows)

@@ -122,7 +122,7 @@ def test_holds_waits_and_limits_of_what_ran_into_them(tmp_path: Path) -> None:
 def test_a_job_that_still_runs_is_told(tmp_path: Path) -> None:
     log = read(tmp_path, dump({"State": "RUNNING", "End": "Unknown"}))
     assert only(log).request.run == UNTIL_ITS_LIMIT
-    (note,) = log.told()
+    (note,) = log.notices()
     assert "jobs.sacct:2: 1 jobs had not ended when the dump was made" in note
 
 
@@ -227,7 +227,7 @@ def test_when_clocks_go_back_the_elapsed_time_tells_which_hour_it_was(tmp_path: 
     row = {**times, "End": "2021-10-31T02:20:00", "Elapsed": "00:30:00"}
     log = read(tmp_path, dump(row), zone="Europe/Paris")
     run = only(log).happened.runs[0]
-    assert (run.start, run.end, list(log.told())) == (2400, 4200, [])
+    assert (run.start, run.end, list(log.notices())) == (2400, 4200, [])
     second = {**row, "Start": "2021-10-31T02:15:00", "Elapsed": "00:05:00", "Submit": "2021-10-31T02:50:00"}
     run = only(read(tmp_path, dump(second), zone="Europe/Paris")).happened.runs[0]
     assert (run.start, run.end) == (1500, 1800)
@@ -237,7 +237,7 @@ def test_a_clock_change_without_a_zone_is_told_and_no_job_is_lost(tmp_path: Path
     back = {"Start": "2021-10-31T02:50:00", "End": "2021-10-31T02:20:00", "Elapsed": "00:30:00"}
     log = read(tmp_path, dump({**back, "Submit": "2021-10-31T02:10:00", "Eligible": ""}))
     assert only(log).request.run == 1800
-    told = list(log.told())
+    told = list(log.notices())
     assert "jobs.sacct:2: 1 jobs have times that run backwards (End before Start)" in told[0]
     assert "1 jobs have an end that lies -1 h off start and elapsed time" in told[1]
 
