@@ -13,18 +13,17 @@ import json
 import os
 import re
 import resource
-import signal
 import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from types import FrameType
 
 import pytest
 
 import emulator.cli
 from slurm_sim_plugins.errors import StandstillError
+from tests.builders.patience import patience
 from tests.fuzz.mutations import mutated
 from tests.fuzz.seeds import READERS, Reader, lay_out, make_folders
 
@@ -68,19 +67,13 @@ def command(*arguments: str) -> tuple[int, str, str]:
 def bounded() -> Iterator[None]:
     """Raise where more time or memory is taken than a small file can need."""
 
-    def stop(signum: int, frame: FrameType | None) -> None:
-        raise Hang
-
-    before = signal.signal(signal.SIGPROF, stop)
     limits = resource.getrlimit(resource.RLIMIT_AS)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, limits[1]))
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
-        yield
+        with patience(SECONDS, Hang()):
+            yield
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
         resource.setrlimit(resource.RLIMIT_AS, limits)
 
 

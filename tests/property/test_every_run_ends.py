@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import os
-import signal
 
 import pytest
 
 from emulator.engine.standstill import unfinished
+from tests.builders.patience import patience
 from tests.builders.rough_clusters import prepared
 
 MANY = int(os.environ.get("EVERY_RUN_ENDS", "25"))
@@ -18,19 +18,10 @@ PATIENCE = 180
 """Seconds of processor time for one run: most take a fraction of one, a year of periods of a minute up to 60."""
 
 
-def _too_long(*_: object) -> None:
-    raise TimeoutError(f"the run goes on for more than {PATIENCE} s")
-
-
 @pytest.mark.parametrize("seed", range(MANY))
 def test_every_run_ends(seed: int) -> None:
-    before = signal.signal(signal.SIGPROF, _too_long)
-    signal.setitimer(signal.ITIMER_PROF, PATIENCE)
-    try:
+    with patience(PATIENCE, TimeoutError(f"the run goes on for more than {PATIENCE} s")):
         made = prepared(seed)
         made.run()
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
     waiting = [job for job in made.cluster.jobs.values() if not job.over]
     assert bool(waiting) == bool(unfinished(made.cluster))
