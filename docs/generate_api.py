@@ -21,7 +21,7 @@ notice. [Hooks](hooks.md) says which hook gets which view; [testing](testing.md)
 | from | what |
 |---|---|
 | `slurm_sim_plugins` | what a plugin imports: views, the plan, decisions, errors |
-| `slurm_sim_plugins.testing` | situations in a line or two, and single calls of a hook |
+| `slurm_sim_plugins.testing` | scenes in a line or two, and single calls of a hook |
 | `emulator` | simulations, workloads, results |
 | `emulator.testing` | small simulations, whole passes, and the checks that every plugin must pass |
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+_Arguments = ParamSpec("_Arguments")
+_Answer = TypeVar("_Answer")
 
 
 def warn(old: str, new: str, depth: int = 1) -> None:
@@ -35,6 +39,22 @@ def names(module: str, **new: str) -> Callable[[str], Any]:
         return getattr(sys.modules[module], new[name])
 
     return find
+
+
+def argument(old: str, new: str) -> Callable[[Callable[_Arguments, _Answer]], Callable[_Arguments, _Answer]]:
+    """A decorator for a function that takes an argument by its old name, too."""
+
+    def known(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
+        @wraps(function)
+        def called(*args: _Arguments.args, **named: _Arguments.kwargs) -> _Answer:
+            if old in named:
+                warn(f"{function.__name__}({old}=)", f"{function.__name__}({new}=)")
+                named[new] = named.pop(old)
+            return function(*args, **named)
+
+        return called
+
+    return known
 
 
 class OldName:

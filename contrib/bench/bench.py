@@ -277,12 +277,12 @@ def fairness() -> None:
 
 
 def hook_call() -> None:
-    click.echo("hook_call: one hook with one situation, as the fixtures do it; all checks of a bundled plugin")
+    click.echo("hook_call: one hook with one scene, as the fixtures do it; all checks of a bundled plugin")
     here = cluster(10).running(job(6, limit=100), since=-20).waiting(*[job(1 + size % 4) for size in range(10)])
     scene, plugin, calls = here.scene(), Sjf(), 1000
     for name, once in {
-        "call, situation kept": lambda: call(plugin, "priority_set", scene),
-        "call, situation rebuilt": lambda: call(plugin, "priority_set", here),
+        "call, scene kept": lambda: call(plugin, "priority_set", scene),
+        "call, scene rebuilt": lambda: call(plugin, "priority_set", here),
         "play a pass of EASY": lambda: play(Easy, here),
     }.items():
         seconds = cpu(lambda once=once: [once() for _ in range(calls)])

@@ -30,6 +30,7 @@ from slurm_sim_plugins.decisions import Decision, MakeRoom, Plan
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.manager import Catalogue, PluginInfo
 from slurm_sim_plugins.nodes import NodeView
+from slurm_sim_plugins.renamed import argument
 from slurm_sim_plugins.testing import Cluster, JobSpec, Scene
 from slurm_sim_plugins.testing import call as call_on_counts
 from slurm_sim_plugins.testing.builders import Running
@@ -106,7 +107,8 @@ def user_of(spec: JobSpec) -> str:
 OF_CLUSTERS: dict[type[View], type[View]] = {PreemptView: ClusterPreemptView, PriorityView: ClusterPriorityView}
 
 
-def call(plugin: Any, hook: str, situation: Cluster | Scene | NodeScene, **about: Any) -> Any:
+@argument("situation", "scene")
+def call(plugin: Any, hook: str, scene: Cluster | Scene | NodeScene, **about: Any) -> Any:
     """Call one hook of a plugin, on a cluster with nodes too; as :func:`slurm_sim_plugins.testing.call` does.
 
     There the other slots hold what the ``slurm.conf`` says, and a job in several partitions is looked at in the first.
@@ -115,11 +117,11 @@ def call(plugin: Any, hook: str, situation: Cluster | Scene | NodeScene, **about
         ConfigurationError: the hook is not called there.
         PluginError, ConfigurationError: as that function.
     """
-    if isinstance(situation, Cluster) and situation.conf is not None:
-        situation = NodeScene(situation, {}, "ideal")
-    if isinstance(situation, NodeScene) and HOOKS[hook][NODES, situation.clock] == "refused":
+    if isinstance(scene, Cluster) and scene.conf is not None:
+        scene = NodeScene(scene, {}, "ideal")
+    if isinstance(scene, NodeScene) and HOOKS[hook][NODES, scene.clock] == "refused":
         raise ConfigurationError(f"{hook} is not called on a cluster with nodes; count processors, as in cluster(10)")
-    return call_on_counts(plugin, hook, situation, **about)  # type: ignore[arg-type]
+    return call_on_counts(plugin, hook, scene, **about)  # type: ignore[arg-type]
 
 
 def _describe(job: Job, spec: JobSpec) -> None:
@@ -131,7 +133,7 @@ def _describe(job: Job, spec: JobSpec) -> None:
 
 @dataclass
 class _Order:
-    """What happens before the situation: at a time, a job comes (``starts`` is None) or starts."""
+    """What happens before the scene: at a time, a job comes (``starts`` is None) or starts."""
 
     time: float
     number: int
@@ -255,7 +257,7 @@ class NodeScene:
             job.plan = Plan(spec.planned.queue, spec.planned.waiting, lasts)
         self._controller.starts.start(job, partition, found, backfilled=spec.backfilled)
 
-    # The situation
+    # The scene
 
     @property
     def view(self) -> ClusterState:

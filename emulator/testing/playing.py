@@ -1,4 +1,4 @@
-"""Play one scheduling pass: the engine's own, on a situation that a test describes."""
+"""Play one scheduling pass: the engine's own, on a scene that a test describes."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.main_loop import in_order
 from slurm_sim_plugins.manager import Selection
 from slurm_sim_plugins.processors import Processors, highest
+from slurm_sim_plugins.renamed import argument
 from slurm_sim_plugins.select.blocks import InBlocks
 from slurm_sim_plugins.testing import Cluster
 from slurm_sim_plugins.testing.calling import as_scene, fresh, implementation
@@ -40,7 +41,7 @@ class Played:
 
     Attributes:
         decisions: in the order in which they were yielded and carried out.
-        after: the situation after the pass; time has not moved.
+        after: the scene after the pass; time has not moved.
         started: ids of the jobs that were started, in that order; on a cluster with nodes also those that
             Slurm's main loop started before the backfill of a scheduler that has no loop but that.
         preempted: ids of the jobs that were preempted, in that order.
@@ -76,9 +77,10 @@ class Played:
         return f"{said}\n{self.after}"
 
 
+@argument("situation", "scene")
 def play(
     plugin: Any,
-    situation: Cluster | Scene | NodeScene,
+    scene: Cluster | Scene | NodeScene,
     *,
     preempt: Any = None,
     backfill: Any = None,
@@ -92,7 +94,7 @@ def play(
 
     Args:
         plugin: the scheduler: an instance, or a class of which one is made.
-        situation: where it begins. A description stays what it is; a scene is what it
+        scene: where it begins. A description stays what it is; a scene that was made of one is what it
             is after the pass, so that the next one can be played on it.
         preempt: the plugin that names victims when room is asked for; no run is
             preempted if there is none.
@@ -104,23 +106,23 @@ def play(
 
     Raises:
         PluginError: a decision or an answer cannot be used; naming file and line.
-        ConfigurationError: the situation cannot be, or plugins and clock do not go with it.
+        ConfigurationError: the scene cannot be, or plugins and clock do not go with it.
     """
     scheduler = fresh(plugin)
-    if not (isinstance(situation, Scene) or (isinstance(situation, Cluster) and situation.conf is None)):
+    if not (isinstance(scene, Scene) or (isinstance(scene, Cluster) and scene.conf is None)):
         others = {"PreemptType": preempt, "BackfillType": backfill, "SelectType": select}
-        return _on_nodes(scheduler, situation, {slot: each for slot, each in others.items() if each is not None}, clock)
+        return _on_nodes(scheduler, scene, {slot: each for slot, each in others.items() if each is not None}, clock)
     if clock not in (None, "ideal"):
         raise ConfigurationError(f"clock={clock}: where processors are counted there is the ideal clock; give nodes")
-    return _on_counts(scheduler, as_scene(situation), preempt, backfill, select)
+    return _on_counts(scheduler, as_scene(scene), preempt, backfill, select)
 
 
-def _on_nodes(scheduler: Any, situation: Any, others: dict[str, Any], clock: str | None) -> Played:
+def _on_nodes(scheduler: Any, scene: Any, others: dict[str, Any], clock: str | None) -> Played:
     """A pass of the emulator itself."""
     from emulator.testing.on_nodes import NodeScene
 
-    if isinstance(situation, NodeScene):
-        scene, known = situation, situation.plugins["SchedulerType"]
+    if isinstance(scene, NodeScene):
+        known = scene.plugins["SchedulerType"]
         if others or clock not in (None, scene.clock) or scheduler is not known:
             raise ConfigurationError(
                 f"the next pass is one of the same plugins, under the same clock: play({type(known).__name__.lower()}, "
@@ -128,7 +130,7 @@ def _on_nodes(scheduler: Any, situation: Any, others: dict[str, Any], clock: str
             )
     else:
         plugins = {slot: fresh(each) for slot, each in others.items()}
-        scene = NodeScene(situation, {"SchedulerType": scheduler, **plugins}, clock or "ideal")
+        scene = NodeScene(scene, {"SchedulerType": scheduler, **plugins}, clock or "ideal")
     played = Played(scene)
     played.started, played.preempted = scene.make_passes()
     played.decisions, played.refused = scene.decisions, scene.refused

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from slurm_sim_plugins.renamed import argument
 from slurm_sim_plugins.testing.pytest_plugin import remember
 
 if TYPE_CHECKING:
@@ -22,31 +23,30 @@ _RECORDED = pytest.StashKey[list[Any]]()
 
 @pytest.fixture
 def call_hook(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    """Calls one hook and checks its answer: ``call_hook(plugin, "priority_set", situation)``."""
+    """Calls one hook and checks its answer: ``call_hook(plugin, "priority_set", scene)``."""
     from emulator.testing import call
 
-    def call_hook(plugin: Any, hook: str, situation: Any, **about: Any) -> Any:
-        remember(request, situation)
-        return call(plugin, hook, situation, **about)
+    @argument("situation", "scene")
+    def call_hook(plugin: Any, hook: str, scene: Any, **about: Any) -> Any:
+        remember(request, scene)
+        return call(plugin, hook, scene, **about)
 
     return call_hook
 
 
 @pytest.fixture
 def play(request: pytest.FixtureRequest) -> Callable[..., Played]:
-    """Plays one pass of a scheduler: ``play(plugin, situation).started``; see :func:`emulator.testing.play`."""
-    from emulator.testing import play
+    """Plays one pass of a scheduler: ``play(plugin, scene).started``; see :func:`emulator.testing.play`."""
+    from emulator import testing
 
-    def played(plugin: Any, situation: Any, **others: Any) -> Played:
-        if getattr(situation, "conf", "") is None:
-            situation = situation.scene()
-            # Should the pass fail, what it did until then is drawn.
-            remember(request, situation)
-        else:
-            remember(request, situation)
-        return play(plugin, situation, **others)
+    @argument("situation", "scene")
+    def play(plugin: Any, scene: Any, **others: Any) -> Played:
+        if getattr(scene, "conf", "") is None:
+            scene = scene.scene()  # should the pass fail, what it did until then is drawn
+        remember(request, scene)
+        return testing.play(plugin, scene, **others)
 
-    return played
+    return play
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""For the unit tests of plugins: builders of situations, calls of hooks, drawings.
+"""For the unit tests of plugins: builders of scenes, calls of hooks, drawings.
 
 >>> from slurm_sim_plugins.priority.sjf import Sjf
 >>> from slurm_sim_plugins.testing import call, cluster, job

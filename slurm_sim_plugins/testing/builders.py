@@ -78,7 +78,7 @@ def job(
     backfilled: bool = False,
     **facts: Any,
 ) -> JobSpec:
-    """A job, of which only what matters need be said. Times are seconds on the situation's clock.
+    """A job, of which only what matters need be said. Times are seconds on the scene's clock.
 
     Args:
         processors: how many it wants.
@@ -198,7 +198,7 @@ class Cluster:
 
         Args:
             jobs: in the order in which they started.
-            since: when they started, in seconds on the situation's clock; now.
+            since: when they started, in seconds on the scene's clock; now.
             until: when they are planned to end, which may have passed; their start and
                 what is planned for them.
             tier: where there are tiers; the first.
@@ -290,7 +290,7 @@ class Cluster:
         return self._and("arriving", jobs, {}, arrived=(*self.arrived, *jobs))
 
     def scene(self) -> Scene:
-        """The situation itself, made at each call: jobs, queue, and a view to hand to a hook.
+        """The scene itself, made at each call: jobs, queue, and a view to hand to a hook.
 
         Raises:
             ConfigurationError: it has nodes; the emulator sets these up.

@@ -13,6 +13,7 @@ from slurm_sim_plugins.errors import ConfigurationError, PluginError
 from slurm_sim_plugins.hookspecs import LOOPS
 from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.manager import PluginInfo, check_hooks
+from slurm_sim_plugins.renamed import argument
 from slurm_sim_plugins.submission import Submission, SubmitView
 from slurm_sim_plugins.testing.builders import Cluster, JobSpec
 from slurm_sim_plugins.testing.scene import PENDING, Scene
@@ -32,10 +33,11 @@ Which = int | Job | JobSpec | Submission
 """A job: by its id, itself, or one that is yet to come; for ``job_submit`` also what it asks for."""
 
 
+@argument("situation", "scene")
 def call(
     plugin: Any,
     hook: str,
-    situation: Cluster | Scene,
+    scene: Cluster | Scene,
     *,
     job: Which | None = None,
     jobs: Iterable[Which] | None = None,
@@ -54,7 +56,7 @@ def call(
         plugin: an instance; or a class, of which a fresh instance is made.
         hook: its name, such as ``"priority_set"``. A scheduler's pass is played with
             :func:`~slurm_sim_plugins.testing.play`.
-        situation: what the hook is shown: a description, or the scene that was made of one.
+        scene: what the hook is shown: a description, or the scene that was made of one.
         job: which it is about, by id, or a job that is yet to come, as
             ``job(4, limit=60)``. For ``preempt_candidates`` the head of the queue if it is
             not said, and so for ``select_nodes``; else the first new_job, or the first job that waits or runs.
@@ -73,18 +75,18 @@ def call(
         ConfigurationError: there is no job for the hook to be about.
     """
     instance = fresh(plugin)
-    scene = as_scene(situation)
+    shown = as_scene(scene)
     function = implementation(instance, hook)
     if hook in LOOPS:
-        raise ConfigurationError(f"{hook} is a generator of decisions; play(plugin, situation) plays the pass")
-    arguments, check = _CALLS[hook](scene, instance, _Question(job, jobs, ran, state, beside, cause, tuple(partitions)))
+        raise ConfigurationError(f"{hook} is a generator of decisions; play(plugin, scene) plays the pass")
+    arguments, check = _CALLS[hook](shown, instance, _Question(job, jobs, ran, state, beside, cause, tuple(partitions)))
     answer = ask(function, arguments)
     if answer is None or check is None:
         return answer
     try:
         check(answer)
     except Refused as refused:
-        refuse(instance, hook, refused, scene.now)
+        refuse(instance, hook, refused, shown.now)
     return answer
 
 
@@ -115,9 +117,9 @@ def described(factory: type) -> PluginInfo:
     return _DESCRIBED[factory]
 
 
-def as_scene(situation: Cluster | Scene) -> Scene:
+def as_scene(scene: Cluster | Scene) -> Scene:
     """The scene itself, or a fresh one made of a description."""
-    return situation.scene() if isinstance(situation, Cluster) else situation
+    return scene.scene() if isinstance(scene, Cluster) else scene
 
 
 def implementation(plugin: Any, hook: str) -> Callable[..., Any]:
@@ -183,7 +185,7 @@ class _Question:
         known: list[Job] = [*scene.new_jobs, *scene.view.queue, *(run.job for run in scene.view.running)]
         if known:
             return known[0]
-        raise ConfigurationError("there is no job in this situation; say which one, as job=job(4)")
+        raise ConfigurationError("there is no job in this scene; say which one, as job=job(4)")
 
     def submission(self, scene: Scene) -> Submission:
         """What is submitted."""
@@ -193,7 +195,7 @@ class _Question:
         """The job for which room is to be made."""
         job = _find(scene, self._job) if self._job is not None else scene.view.head
         if job is None:
-            raise ConfigurationError("no job waits in this situation; room is made for a job that waits")
+            raise ConfigurationError("no job waits in this scene; room is made for a job that waits")
         return job
 
     def jobs(self, scene: Scene, otherwise: Callable[[], Iterable[Job]]) -> list[Job]:

@@ -13,7 +13,7 @@ from slurm_sim_plugins.testing.scene import Scene
 
 
 def draw(what: Cluster | Scene | Any, *, width: int = WIDTH, most: int = MOST) -> str:
-    """Draw a situation, what a pass made of it, or the result of a simulation.
+    """Draw a scene, what a pass made of it, or the result of a simulation.
 
     One line a job: ``.`` it waits, ``=`` it ran, ``-`` it is planned to run, ``x`` it was
     preempted, ``>`` its reservation; where there are tiers, ``~`` it ran in another than the

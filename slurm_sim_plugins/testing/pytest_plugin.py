@@ -1,4 +1,4 @@
-"""Fixtures of pytest that describe situations; a test that fails shows the schedule.
+"""Fixtures of pytest that describe scenes; a test that fails shows the schedule.
 
 pytest finds this module by its entry point. Calls of hooks, passes and simulations have fixtures of
 their own, where the emulator is.
@@ -40,7 +40,7 @@ def pytest_runtest_makereport(
 
 @pytest.fixture
 def cluster() -> Callable[..., Cluster]:
-    """Describes a situation: ``cluster(10).running(job(4), since=-20).waiting(job(6))``."""
+    """Describes a scene: ``cluster(10).running(job(4), since=-20).waiting(job(6))``."""
     from slurm_sim_plugins.testing import cluster
 
     return cluster
@@ -56,7 +56,7 @@ def job() -> Callable[..., JobSpec]:
 
 @pytest.fixture
 def timeline() -> Callable[..., str]:
-    """Draws a situation, what a pass made of it, or a simulation, as text."""
+    """Draws a scene, what a pass made of it, or a simulation, as text."""
     from slurm_sim_plugins.testing import draw
 
     return draw

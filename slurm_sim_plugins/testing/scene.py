@@ -1,4 +1,4 @@
-"""A situation that a test owns: made from a description, changed as a pass would change it."""
+"""A scene that a test owns: made from a description, changed as a pass would change it."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Scene:
         return Oracle(self._true)
 
     def show(self, kind: type[Shown], **shown: Any) -> Shown:
-        """A view of the situation, with what it shows besides."""
+        """A view of the scene, with what it shows besides."""
         view = kind(self.view)
         for name, value in shown.items():
             object.__setattr__(view, name, value)

@@ -15,7 +15,7 @@ import slurm_sim_plugins
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("slurm_sim_plugins", "emulator", "contrib/slurm_sim_studies")
 MODULES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
-SITUATION = {"free", "head", "_waiting", "_runs", "_arrived", "_reservation"}
+STATE = {"free", "head", "_waiting", "_runs", "_arrived", "_reservation"}
 """Attributes of a cluster state that only engine/apply, and the queue that it keeps, may assign."""
 WRITERS = {
     "emulator/engine/apply.py",
@@ -86,7 +86,7 @@ def assigned(path: Path) -> list[tuple[str, ast.Attribute]]:
             if isinstance(node, ast.AugAssign | ast.AnnAssign)
             else []
         )
-        attributes = [target for target in targets if isinstance(target, ast.Attribute) and target.attr in SITUATION]
+        attributes = [target for target in targets if isinstance(target, ast.Attribute) and target.attr in STATE]
         found += [(f"{name_of(path)}:{node.lineno}", target) for target in attributes]
     return found
 

@@ -1,4 +1,4 @@
-"""Builders: a situation in the middle of things in a line or two."""
+"""Builders: a scene in the middle of things in a line or two."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ class WrongArgument:
     name: ClassVar[str] = "priority/wrong_argument"
 
     @hookimpl  # the wrong argument
-    def priority_set(self, situation: Any) -> None: ...
+    def priority_set(self, scene: Any) -> None: ...
 
 
 def test_a_misspelt_hook_is_told_with_its_line() -> None:
@@ -189,7 +189,7 @@ def test_a_misspelt_hook_is_told_with_its_line() -> None:
 
 def test_a_wrong_argument_is_told_with_its_line() -> None:
     words = told(lambda: call(WrongArgument(), "priority_set", HERE))
-    assert "priority_set takes view, not situation" in words
+    assert "priority_set takes view, not scene" in words
     assert line_with("the wrong argument", WrongArgument) in words
 
 
@@ -197,7 +197,7 @@ def test_a_question_that_cannot_be_asked_is_told() -> None:
     assert "it has no hook 'schedule'; it has priority_set" in told(lambda: call(Sjf, "schedule", HERE))
     from slurm_sim_plugins.sched.fcfs import Fcfs
 
-    assert "play(plugin, situation)" in told(lambda: call(Fcfs, "schedule", HERE), ConfigurationError)
+    assert "play(plugin, scene)" in told(lambda: call(Fcfs, "schedule", HERE), ConfigurationError)
     assert "no job waits" in told(lambda: call(ShadowLoad, "preempt_candidates", cluster()), ConfigurationError)
     assert "there is no job" in told(lambda: call(LastModel, "walltime_submit", cluster()), ConfigurationError)
     assert "job 2 waits" in told(lambda: call(Observing, "job_started", HERE, job=2), ConfigurationError)

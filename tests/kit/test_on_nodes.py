@@ -243,7 +243,7 @@ def test_a_choice_of_nodes() -> None:
 def test_a_call_needs_a_job_and_a_hook_that_is_called_there() -> None:
     with pytest.raises(SlurmSimError, match="progress_rate is not called on a cluster with nodes"):
         call(TwoTier, "progress_rate", BOTH)
-    with pytest.raises(SlurmSimError, match="there is no job in this situation"):
+    with pytest.raises(SlurmSimError, match="there is no job in this scene"):
         call(asked("walltime", "walltime_submit", lambda view: 1), "walltime_submit", BOTH)
     with pytest.raises(SlurmSimError, match="job 1 waits; this hook is for one that runs"):
         call(type("O", (), {"name": "observer/o", "job_started": hookimpl(lambda self: None)}), "job_started", WAITS)

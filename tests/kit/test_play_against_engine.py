@@ -62,7 +62,7 @@ class Replaying:
 
 
 def described(view: SchedulingView) -> Cluster:
-    """The situation, as a test would write it."""
+    """The scene, as a test would write it."""
     block_state = view.block_state
     here = cluster(view.total, now=view.now, changed=view.changed, blocks=block_state.blocks if block_state else None)
     for each in sorted(view.running, key=lambda run: run.sequence):

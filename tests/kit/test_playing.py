@@ -1,4 +1,4 @@
-"""play(): one pass of a scheduler, decision by decision, and the situation after it."""
+"""play(): one pass of a scheduler, decision by decision, and the scene after it."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ SCENE, SJF = HERE.scene(), Sjf()
 @pytest.mark.parametrize(
     "once",
     [lambda: call(SJF, "priority_set", SCENE), lambda: call(Sjf, "priority_set", HERE), lambda: play(Easy, HERE)],
-    ids=["call", "call with a new situation", "play"],
+    ids=["call", "call with a new scene", "play"],
 )
 def test_a_hook_call_costs_less_than_a_millisecond(once: Callable[[], object]) -> None:
     once()

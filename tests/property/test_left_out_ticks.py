@@ -37,7 +37,7 @@ class RenewalsAreNews(Controller):
         self._idle_renewals = 0
 
 
-def situation(made: Controller, *, reasons: bool = True) -> dict[str, object]:
+def state_of(made: Controller, *, reasons: bool = True) -> dict[str, object]:
     """What a user sees of jobs, and the usage to the last bit; reasons are those of the loop that looked last."""
     cluster, books = made.cluster, made.cluster.accounting
     found: dict[str, object] = {
@@ -65,7 +65,7 @@ def test_what_is_left_out_changes_nothing(seed: int) -> None:
     for second in LOOKED_AT:
         leaping.run(until=second)
         ticking.run(until=second, observe=pass_by)
-        assert situation(leaping) == situation(ticking), f"at {second:g} s"
+        assert state_of(leaping) == state_of(ticking), f"at {second:g} s"
 
 
 @pytest.mark.slow
@@ -75,7 +75,7 @@ def test_a_pass_without_news_finds_nothing(seed: int) -> None:
     for second in LOOKED_AT[:-1]:
         leaping.run(until=second)
         looking.run(until=second, observe=pass_by)
-        assert situation(leaping, reasons=False) == situation(looking, reasons=False), f"at {second:g} s"
+        assert state_of(leaping, reasons=False) == state_of(looking, reasons=False), f"at {second:g} s"
 
 
 @pytest.mark.slow
@@ -85,7 +85,7 @@ def test_a_renewal_that_leaves_the_order_changes_nothing(seed: int) -> None:
     for second in LOOKED_AT[:-1]:
         leaping.run(until=second)
         looking.run(until=second)
-        assert situation(leaping, reasons=False) == situation(looking, reasons=False), f"at {second:g} s"
+        assert state_of(leaping, reasons=False) == state_of(looking, reasons=False), f"at {second:g} s"
 
 
 @pytest.mark.slow

@@ -5,10 +5,14 @@ from __future__ import annotations
 import pytest
 
 import slurm_sim_plugins
+from emulator import testing
+from slurm_sim_plugins import testing as plugins_testing
 from slurm_sim_plugins.blocks import aligned
 from slurm_sim_plugins.manager import discover, make_plugin
+from slurm_sim_plugins.priority.sjf import Sjf
 from slurm_sim_plugins.renamed import OldName, names, stated
-from slurm_sim_plugins.testing import Scene, cluster
+from slurm_sim_plugins.sched.easy import Easy
+from slurm_sim_plugins.testing import Scene, cluster, job
 from slurm_sim_plugins.views import PriorityView
 
 CLASSES = {"Places": "BlockState", "Situation": "ClusterState"}
@@ -44,6 +48,18 @@ def test_what_a_plugin_says_of_itself_has_its_old_name():
     assert stated(object(), "knows_blocks", old="knows_places", default=0) == 0
     both = type("Both", (), {"knows_places": 1, "knows_blocks": 2})()
     assert stated(both, "knows_blocks", old="knows_places", default=0) == 2
+
+
+def test_the_kit_takes_a_scene_by_its_old_name(call_hook, play):
+    here = cluster(4).waiting(job(2))
+    for ask in (call_hook, testing.call, plugins_testing.call):
+        with pytest.warns(DeprecationWarning, match=r"\(situation=\) is now \w+\(scene=\);") as seen:
+            assert ask(Sjf, "priority_set", situation=here, jobs=[1]) == [-3600]
+        assert {each.filename for each in seen} == {__file__}
+    for take in (play, testing.play):
+        with pytest.warns(DeprecationWarning, match=r"play\(situation=\) is now play\(scene=\);") as seen:
+            assert take(Easy, situation=here).started == [1]
+        assert {each.filename for each in seen} == {__file__}
 
 
 def test_a_name_that_never_was_is_no_attribute():

@@ -14,7 +14,7 @@ Snapshot = dict[Any, Any]
 """What is seen, by the name of it; of a job all fields, by the job."""
 JOB_FIELDS = tuple(name for name in JobFields.__slots__ if name != "_facts")
 _FIELDS_OF_JOB = attrgetter(*JOB_FIELDS)
-SITUATION_FIELDS = ("now", "free", "head", "changed")
+STATE_FIELDS = ("now", "free", "head", "changed")
 
 
 @around_every_hook
@@ -60,7 +60,7 @@ def _snapshot(view: ClusterState | View | None, jobs: tuple[Job, ...]) -> Snapsh
     seen: Snapshot = {}
     cluster_state = view if isinstance(view, ClusterState) else view._cluster_state if view is not None else None
     if cluster_state is not None:
-        seen |= {f"view.{name}": getattr(cluster_state, name) for name in SITUATION_FIELDS}
+        seen |= {f"view.{name}": getattr(cluster_state, name) for name in STATE_FIELDS}
         seen["view.queue"] = cluster_state._waiting.copy()
         seen["view.running"] = cluster_state._runs.copy()
         seen["view.new_jobs"] = cluster_state._arrived.copy()
