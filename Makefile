@@ -1,9 +1,9 @@
-# Commands for those who work on it; `.ci/run` does all of it in new environments.
+# Commands for those who work on it; `.ci/run` does all of it in a new environment.
 PYTHON ?= python
 
 .PHONY: quick test check docs
 quick: ## the quick tests of modules and hooks; kernels run as plain Python, for to compile them takes a minute
-	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=ci $(PYTHON) -m pytest -n auto -m "not slow" tests/unit tests/hooks tests/golden
+	env -u PYTHONDONTWRITEBYTECODE NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=ci $(PYTHON) -m pytest -n auto -m "not slow" tests/unit tests/hooks tests/golden
 test: ## all tests
 	$(PYTHON) -m pytest -n auto
 check: ## format, lint, types, generated pages
