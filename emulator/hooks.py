@@ -46,6 +46,7 @@ class Hooks:
         self.schedule = self._resolve("schedule") if has["schedule"] else None
         self.backfill = self._resolve("backfill") if has["backfill"] else None
         self.backfill_candidates = self._resolve("backfill_candidates")
+        self.bf_topopt = self._resolve("bf_topopt")
         self.preempt_candidates = self._resolve("preempt_candidates")
         self.preempt_mode = self._resolve("preempt_mode")
         self.preempt_grace = self._resolve("preempt_grace")

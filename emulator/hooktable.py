@@ -32,6 +32,7 @@ HOOKS: Mapping[str, Row] = {
     "schedule": EVERYWHERE,
     "backfill": EVERYWHERE,
     "backfill_candidates": EVERYWHERE,
+    "bf_topopt": _on(NODES),
     "preempt_candidates": EVERYWHERE,
     "preempt_mode": _on(NODES),
     "preempt_grace": _on(NODES),

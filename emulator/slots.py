@@ -64,6 +64,7 @@ def plugins_for(
     if preempt not in OF_SLURM and selection.implementations("preempt_candidates"):
         _check_preemption(conf, preempt, accounts)
     _name_what_rests(conf, selection)
+    _check_topopt(selection)
     return conf, slots, selection
 
 
@@ -136,6 +137,25 @@ def check_facts(
                 logging.getLogger(__name__).warning(
                     "%s, and there are none: name a QOS or a partition, such as --set %s.jobs=qos=NAME", words, name
                 )
+
+
+def _check_topopt(selection: Selection) -> None:
+    """Warn of a plugin that is to delay jobs, and of a scheduler that is to ask for one, where the other is missing."""
+    scheduler = selection.slots["SchedulerType"]
+    asks = bool(getattr(selection.plugins[scheduler], "bf_topopt_enable", False))
+    answering = [name for name, _ in selection.implementations("bf_topopt")]
+    if asks and not answering:
+        logging.getLogger(__name__).warning(
+            "bf_topopt_enable is without effect: no plugin has the hook bf_topopt; name one, such as "
+            "--backfill backfill/compact"
+        )
+    if answering and not asks:
+        logging.getLogger(__name__).warning(
+            "%s has the hook bf_topopt, for which %s does not ask; with sched/backfill say "
+            "SchedulerParameters=bf_topopt_enable",
+            ", ".join(answering),
+            scheduler,
+        )
 
 
 def _name_what_rests(conf: SlurmConf, selection: Selection) -> None:

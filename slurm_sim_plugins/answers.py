@@ -14,6 +14,7 @@ from slurm_sim_plugins.block_state import BlockState
 from slurm_sim_plugins.cluster import PREEMPT_MODES
 from slurm_sim_plugins.decisions import FIRST_TIER, Decision, MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake
 from slurm_sim_plugins.jobs import Job, Run
+from slurm_sim_plugins.plan import Hole
 from slurm_sim_plugins.processors import Processors, all_processors, highest, in_words
 from slurm_sim_plugins.submission import STAY, Reject, Submission
 from slurm_sim_plugins.tiers import Stay, Tiers
@@ -184,6 +185,19 @@ def order(answer: Sequence[Job], to_try: Sequence[Job]) -> list[Job]:
             raise Refused(f"named {short(job)} {fault}", job)
         allowed.remove(id(job))
     return list(answer)
+
+
+def hole(answer: Hole, offered: Sequence[Hole]) -> Hole:
+    """One of the holes that were looked at.
+
+    Raises:
+        Refused: none of them.
+    """
+    if not any(answer is one for one in offered):
+        raise Refused(
+            f"answered {short(answer)}; answer a hole that view.holes gave in this call, or None for the first"
+        )
+    return answer
 
 
 def victims(answer: Sequence[Run], preemptor: Job, current: Sequence[Run], requeued: bool = True) -> list[Run]:

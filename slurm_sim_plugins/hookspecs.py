@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from slurm_sim_plugins.decisions import Decision, Plan
     from slurm_sim_plugins.jobs import Job, Run
     from slurm_sim_plugins.nodes import Allocation, NodeView
+    from slurm_sim_plugins.plan import Hole
     from slurm_sim_plugins.submission import Reject, Submission, SubmitView
     from slurm_sim_plugins.views import (
         BackfillView,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         RateView,
         SchedulingView,
         SelectView,
+        TopoptView,
         VictimView,
         View,
         WalltimeView,
@@ -136,7 +138,7 @@ class SchedSpec:
 
 
 class BackfillSpec:
-    """BackfillType (the emulator's own slot): which jobs may go ahead of the head of the queue."""
+    """BackfillType (the emulator's own slot): which jobs may go ahead of the head of the queue, and where they go."""
 
     @hookspec(firstresult=True)
     def backfill_candidates(self, view: BackfillView) -> Sequence[Job] | None:
@@ -149,6 +151,20 @@ class BackfillSpec:
         Rejected: a job that is not in ``view.to_try``, a job named twice.
         Cost: at most one call per pass.
         Mirrors: nothing; Slurm tries the queue in its order. Port class: N.
+        """
+
+    @hookspec(firstresult=True)
+    def bf_topopt(self, view: TopoptView) -> Hole | None:
+        """Say whether to delay a job for a better place: which hole of the plan it is to have.
+
+        Called: on a cluster with nodes, when ``sched/backfill`` has found the first hole for a job and
+        ``bf_topopt_enable`` is set, or another scheduler that says ``bf_topopt_enable = True`` asks
+        ``plan.delayed(hole)``.
+        Answers: one out of ``view.holes``, which are sought one after the other as they are looked at.
+        None: the first.
+        Rejected: a hole that was not among them.
+        Cost: one call for each job that has a hole, in each cycle; a search for each further hole.
+        Mirrors: the function of ``sched/backfill`` behind ``bf_topopt_enable``, from 24.11 on. Port class: I.
         """
 
 

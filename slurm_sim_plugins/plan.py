@@ -33,6 +33,11 @@ class Place:
         """Names of the nodes, in the order of the configuration; empty where processors are only counted."""
         return () if self._plan is None else self._plan.names_of(self._allocation)
 
+    @property
+    def indices(self) -> Sequence[int]:
+        """Where these nodes stand in the configuration, counted from 0, ascending."""
+        return () if self._plan is None else tuple(sorted(self._allocation.nodes))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
@@ -245,3 +250,19 @@ class WindowPlan(ABC):
     @abstractmethod
     def keep(self, hole: Hole) -> None:
         """Keep a hole from the entries behind: from its start, in whole steps of the plan's resolution."""
+
+    def holes(self, first: Hole, most: int) -> Iterator[Hole]:
+        """A hole that was found, and up to so many that the same entry fits into and that begin later.
+
+        Where processors are only counted, no hole is a better place than the first.
+        """
+        yield first
+
+    def delayed(self, first: Hole, most: int = 1) -> Hole:
+        """The hole that the plugin in the BackfillType slot chooses (``bf_topopt``); the first where none does.
+
+        Args:
+            first: as :meth:`place` found it, without ``keep``.
+            most: later holes that the plugin may choose from.
+        """
+        return first

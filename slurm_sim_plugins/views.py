@@ -11,7 +11,7 @@ hooks: the emulator, or a test.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -22,7 +22,7 @@ from slurm_sim_plugins.count_windows import CountWindows
 from slurm_sim_plugins.counts import Counts
 from slurm_sim_plugins.jobs import Job, Jobs, Run, Runs
 from slurm_sim_plugins.kernels import have_numba
-from slurm_sim_plugins.plan import SchedulePlan, WindowPlan
+from slurm_sim_plugins.plan import Hole, SchedulePlan, WindowPlan
 from slurm_sim_plugins.profile import Profile, RunEntry, earliest_start
 from slurm_sim_plugins.renamed import OldName
 from slurm_sim_plugins.tiers import Stay, Tiers
@@ -237,6 +237,17 @@ class BackfillView(View):
 
     to_try: Sequence[Job]
     """The jobs to put in order: they wait behind the head and fit into what is free."""
+
+
+class TopoptView(View):
+    """What ``bf_topopt`` sees."""
+
+    __slots__ = ("holes", "job")
+
+    job: Job
+    """The job that is planned."""
+    holes: Iterator[Hole]
+    """Holes that it fits into, the first one first; each begins after the one before, and is sought when asked for."""
 
 
 class PreemptView(View):

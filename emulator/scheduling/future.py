@@ -45,6 +45,11 @@ class Future:
         self._spare = Releases(spare)
         self._known: dict[float, tuple[list[tuple[float, Free]], Iterator[tuple[float, Free]]]] = {}
 
+    @property
+    def ends(self) -> Sequence[float]:
+        """When runs end, as they are planned, in this order; seconds."""
+        return self._ends
+
     def from_(self, begin: float) -> Iterator[tuple[float, Free]]:
         """(time, what is free then): first at ``begin`` itself, then window by window as runs end."""
         if begin not in self._known:

@@ -8,7 +8,7 @@ what backfill plans with.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from emulator.config.slurm.emulated import options_of, site_slots_of, slots_of
@@ -32,8 +32,8 @@ from slurm_sim_plugins.cluster import Partition as SeenPartition
 from slurm_sim_plugins.decisions import Plan
 from slurm_sim_plugins.jobs import FIRST_PRIORITY, Job, Jobs, Runs
 from slurm_sim_plugins.manager import Catalogue, Selection, names_in, select
-from slurm_sim_plugins.plan import Entry
-from slurm_sim_plugins.views import BackfillView, PendingView, VictimView, WalltimeView
+from slurm_sim_plugins.plan import Entry, Hole
+from slurm_sim_plugins.views import BackfillView, PendingView, TopoptView, VictimView, WalltimeView
 
 if TYPE_CHECKING:
     from emulator.limits.assoc_mgr import Quality, Share
@@ -72,6 +72,7 @@ class Policies:
         self._pending_view = PendingView(cluster_state)
         self._walltime_view = WalltimeView(cluster_state)
         self._backfill_view = BackfillView(cluster_state)
+        self._topopt_view = TopoptView(cluster_state)
         _set(self._walltime_view, "oracle", None)
         _set(self._priority_view, "whole", cluster.whole)
         self._renewed = float("-inf")
@@ -340,6 +341,19 @@ class Policies:
         chosen = self._checked("backfill_candidates", jobs[0], answers.order, answer, jobs)
         return [entry for job in chosen for entry in of_job[job]]
 
+    def chosen(self, job: ControlledJob, holes: Iterator[Hole], first: Hole) -> Hole:
+        """The hole that a job is to have, as the plugin in the BackfillType slot says."""
+        if self._hooks.bf_topopt is None:
+            return first
+        seen, offered = self.seen_as(job), [first]
+        _set(self._topopt_view, "job", seen)
+        _set(self._topopt_view, "holes", _noted(holes, offered))
+        answer = self._asked("bf_topopt", self._hooks.bf_topopt, self._topopt_view, seen)
+        if answer is None:
+            return first
+        chosen: Hole = self._checked("bf_topopt", seen, answers.hole, answer, offered)
+        return chosen
+
     def _plan(self, seen: Job) -> Plan | None:
         _set(self._walltime_view, "job", seen)
         answer = self._asked("walltime_submit", self._hooks.walltime_submit, self._walltime_view, seen)
@@ -359,6 +373,13 @@ class Policies:
             return check(*values)
         except answers.Refused as refused:
             self._hooks.refuse(hook, refused.message, time=self._cluster.now, job=refused.job or job.id)
+
+
+def _noted(holes: Iterator[Hole], offered: list[Hole]) -> Iterator[Hole]:
+    """Holes as a plugin looks at them."""
+    for hole in holes:
+        offered.append(hole)
+        yield hole
 
 
 def plugins_of(

@@ -100,6 +100,24 @@ class Windows(WindowPlan):
         self.last_place = place = self._place_of(entry, shared[1], row=shared[0])
         return place
 
+    def holes(self, first: Hole, most: int) -> Iterator[Hole]:
+        """A hole, and later ones of the same entry: sought from the next change of what is free or kept on."""
+        found: Hole | None = first
+        for _ in range(most):
+            if found is None:
+                return
+            yield found
+            found = self._after(found)
+        if found is not None:
+            yield found
+
+    def delayed(self, first: Hole, most: int = 1) -> Hole:
+        """As the plugin says; runs that have to leave are chosen for the first hole, which then stays."""
+        if first.start <= self._cluster.now and not first.vacant:
+            return first
+        job: Job = first.place._entry._pair[0]
+        return self._cluster.policies.chosen(job, self.holes(first, most), first)
+
     def keep(self, hole: Hole) -> None:
         """Keep its nodes, and licences if they are planned; of a hole that is now the nodes alone, to the second."""
         start, place = hole.start, hole.place
@@ -154,6 +172,25 @@ class Windows(WindowPlan):
         if found is None or self._over_limit(job, partition, found[1]):
             return None
         return self._as_hole(entry, *found)
+
+    def _after(self, hole: Hole) -> Hole | None:
+        """The first hole of the same entry that begins after another one."""
+        entry = hole.place._entry
+        job, partition = entry._pair
+        planned = bool(job.options.licenses) and self._habits.licenses
+        changes = [
+            *(bound for bound in self.slots.bounds if bound > hole.start),
+            *(bound for bound in self._controls.reservations.bounds() if bound > hole.start),
+            *(end for end in self._future(job, partition).ends if end > hole.start),
+        ]
+        if not changes:
+            return None
+        at, limit, known = min(changes), entry.shortest, self._alike
+        self._alike = {}  # From when on jobs alike fit is not known from a search that begins later.
+        seek = self._licensed_hole_from if planned else self._hole_from
+        found = seek(job, partition, limit, at)
+        self._alike = known
+        return None if found is None or self._over_limit(job, partition, found[1]) else self._as_hole(entry, *found)
 
     def _as_hole(self, entry: Entry, start: float, allocation: Allocation) -> Hole:
         place = self._place_of(entry, allocation, self._victims)
@@ -223,7 +260,12 @@ class Windows(WindowPlan):
 
     def _licensed_hole(self, job: Job, partition: Partition, limit: float) -> tuple[float, Allocation] | None:
         """The first start at which nodes and licences are there, and the nodes; or None."""
-        at, licenses = self._cluster.now, self._licenses_planned()
+        return self._licensed_hole_from(job, partition, limit, self._cluster.now)
+
+    def _licensed_hole_from(
+        self, job: Job, partition: Partition, limit: float, at: float
+    ) -> tuple[float, Allocation] | None:
+        licenses = self._licenses_planned()
         while True:
             free_from = licenses.first(job, at, limit)
             found = None if free_from is None else self._hole_from(job, partition, limit, free_from)

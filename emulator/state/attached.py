@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from emulator.state.job import Job
 from emulator.state.partition import Partition
 from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask, Want
+from slurm_sim_plugins.plan import Hole
 
 
 class Plugins(Protocol):
@@ -28,6 +29,9 @@ class Plugins(Protocol):
 
     def grace(self, victim: Job) -> float | None:
         """Seconds between the choice of a victim and its end; None if no plugin says so."""
+
+    def chosen(self, job: Job, holes: Iterator[Hole], first: Hole) -> Hole:
+        """The hole that a job is to have; the first if no plugin says so."""
 
 
 class RunWatcher(Protocol):

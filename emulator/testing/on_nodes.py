@@ -20,6 +20,7 @@ from emulator.scheduling.entries import refresh
 from emulator.scheduling.job_mgr import make_job
 from emulator.scheduling.seen import ClusterPreemptView, ClusterPriorityView
 from emulator.scheduling.submit import submission_of
+from emulator.scheduling.windows import Habits
 from emulator.state.job import Job
 from emulator.state.run import State
 from emulator.workload.request import JobRequest
@@ -30,6 +31,7 @@ from slurm_sim_plugins.decisions import Decision, MakeRoom, Plan
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.manager import Catalogue, PluginInfo
 from slurm_sim_plugins.nodes import NodeView
+from slurm_sim_plugins.plan import Hole
 from slurm_sim_plugins.renamed import argument
 from slurm_sim_plugins.testing import Cluster, JobSpec, Scene
 from slurm_sim_plugins.testing import call as call_on_counts
@@ -358,6 +360,16 @@ class NodeScene:
                 raise Refused(wrong, which)
 
         return view, check
+
+    def holes_for(self, which: SeenJob) -> list[Hole]:
+        """What ``bf_topopt`` may choose from for a job, in the first of its partitions."""
+        scheduler = self._controller.scheduler
+        plan = scheduler.windows(Habits())
+        entries = [entry for entry in scheduler.entries() if entry.job is which]
+        first = plan.place(entries[:1], keep=False)[1] if entries else None
+        if first is None:
+            raise ConfigurationError(f"there is no hole for job {which.id}; it has to wait, and to fit some time")
+        return list(plan.holes(first, 20))
 
     def add(self, spec: JobSpec) -> SeenJob:
         """One more job, which is not yet in the queue."""

@@ -41,6 +41,8 @@ class Backfill:
         bf_min_age_reserve: seconds that a job has to wait before it keeps a hole.
         bf_one_resv_per_job: whether a job in several partitions keeps one hole only.
         bf_licenses: whether licences are planned, too.
+        bf_topopt_enable: whether a plugin with the hook ``bf_topopt`` may delay a job for a better place.
+        bf_topopt_iterations: later holes that it may choose from.
 
     Source: slurm.conf(5); recorded from Slurm 22.05 (observations Q2 to Q5, T5, T8, C8, B1 to B3).
     """
@@ -64,6 +66,8 @@ class Backfill:
     bf_min_age_reserve: float = 0
     bf_one_resv_per_job: bool = False
     bf_licenses: bool = False
+    bf_topopt_enable: bool = False
+    bf_topopt_iterations: int = 20
 
     @hookimpl
     def backfill(self, view: SchedulingView) -> Generator[Decision, bool, None]:
@@ -85,6 +89,8 @@ class Backfill:
                 if hole is None:
                     break  # Neither do the others find one that ask for the same.
                 entry = entries[len(starts)]
+                if self.bf_topopt_enable:
+                    hole = plan.delayed(hole, self.bf_topopt_iterations)
                 if hole.start <= view.now:
                     yield from self._start(entry, hole, plan)
                 elif place := plan.beside(entry):
@@ -150,4 +156,4 @@ class Backfill:
     def _all_keep(self) -> bool:
         """Whether each job with a hole keeps it, and any number may start: then jobs alike can be tried together."""
         some_only = self.bf_job_part_count_reserve, self.bf_min_prio_reserve, self.bf_min_age_reserve
-        return not (any(some_only) or self.bf_max_job_start)
+        return not (any(some_only) or self.bf_max_job_start or self.bf_topopt_enable)

@@ -24,6 +24,7 @@ from slurm_sim_plugins.views import (
     PriorityView,
     RateView,
     SelectView,
+    TopoptView,
     VictimView,
     View,
     WalltimeView,
@@ -234,6 +235,12 @@ def _backfill_candidates(scene: Scene, plugin: Any, asked: _Question) -> Call:
     return {"view": scene.show(BackfillView, to_try=to_try)}, lambda answer: answers.order(answer, to_try)
 
 
+def _bf_topopt(scene: Scene, plugin: Any, asked: _Question) -> Call:
+    job = asked.preemptor(scene)
+    offered = scene.holes_for(job)
+    return {"view": scene.show(TopoptView, job=job, holes=iter(offered))}, lambda answer: answers.hole(answer, offered)
+
+
 def _preempt_candidates(scene: Scene, plugin: Any, asked: _Question) -> Call:
     view, running = scene.show(PreemptView, preemptor=asked.preemptor(scene)), scene.view.running
     return {"view": view}, lambda answer: answers.victims(answer, view.preemptor, running, view.counted)
@@ -306,6 +313,7 @@ def _seen(scene: Scene, plugin: Any, asked: _Question) -> Call:
 _CALLS: dict[str, Callable[[Scene, Any, _Question], Call]] = {
     "priority_set": _priority_set,
     "backfill_candidates": _backfill_candidates,
+    "bf_topopt": _bf_topopt,
     "preempt_candidates": _preempt_candidates,
     "preempt_mode": _of_victim(answers.preempt_mode),
     "preempt_grace": _of_victim(answers.preempt_grace),

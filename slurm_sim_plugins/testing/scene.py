@@ -11,6 +11,7 @@ from slurm_sim_plugins.block_state import BlockState
 from slurm_sim_plugins.decisions import FIRST_TIER, Move
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.jobs import FIRST_PRIORITY, Job, JobFields, Run, new_jobs
+from slurm_sim_plugins.plan import Hole
 from slurm_sim_plugins.processors import Processors, in_words
 from slurm_sim_plugins.profile import RunEntry
 from slurm_sim_plugins.renamed import OldName
@@ -145,6 +146,14 @@ class Scene:
     def nodes_for(self, job: Job) -> tuple[NodeView, Callable[[Any], object]] | None:
         """What ``select_nodes`` sees of nodes, and what its answer must be; None where there are none."""
         return None
+
+    def holes_for(self, job: Job) -> Sequence[Hole]:
+        """What ``bf_topopt`` may choose from.
+
+        Raises:
+            ConfigurationError: there are no nodes here, or there is no hole.
+        """
+        raise ConfigurationError("bf_topopt is asked about nodes; say cluster(nodes=4, ...)")
 
     def job(self, which: int | Job) -> Job:
         """The job of an id, or the job itself.

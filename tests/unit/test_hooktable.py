@@ -78,16 +78,23 @@ def schedule(view: Any) -> Generator[Any, Any, None]:
         return
 
 
-def nothing() -> Generator[Any, Any, None]:
+def backfill(view: Any) -> Generator[Any, Any, None]:
+    """Start nothing; on nodes ask for a better place for each job."""
+    if not view.counted:
+        plan = view.window_plan()
+        for entry in list(view.queue):
+            hole = plan.place([entry], keep=False)[1]
+            if hole is not None:
+                plan.delayed(hole)
     yield from ()
 
 
 PLUGINS = {
     "priority": recording("priority", {"priority_set": lambda view: [float(job.id) for job in view.to_set]}),
-    "sched": recording("sched", {"schedule": schedule, "backfill": lambda view: nothing()}, knows_blocks=True),
+    "sched": recording("sched", {"schedule": schedule, "backfill": backfill}, knows_blocks=True, bf_topopt_enable=True),
     "site_factor": recording("site_factor", {"site_factor": lambda view: [1 for _ in view.to_set]}),
     "job_submit": recording("job_submit", {"job_submit": lambda view: None}),
-    "backfill": recording("backfill", {"backfill_candidates": lambda view: list(view.to_try)}),
+    "backfill": recording("backfill", {"backfill_candidates": lambda view: list(view.to_try)}, without=("bf_topopt",)),
     "preempt": recording(
         "preempt", {"preempt_candidates": lambda view: view.outranked()}, without=("preempt_mode", "preempt_grace")
     ),
@@ -113,6 +120,9 @@ TIERS = recording("execution", {"progress_rate": lambda view: [1.0 for _ in view
 
 
 ON_NODES = {
+    "backfill": recording(
+        "backfill", {"backfill_candidates": lambda view: list(view.to_try), "bf_topopt": lambda view: next(view.holes)}
+    ),
     "preempt": recording(
         "preempt",
         {

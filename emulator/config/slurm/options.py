@@ -67,7 +67,8 @@ _BACKFILL = (
         "depends on the load of real daemons",
         "bf_yield_rpc_cnt bf_retry_count bf_ignore_newly_avail_nodes build_queue_timeout max_rpc_cnt max_sched_time",
     ),
-    *ignored("experimental in Slurm", "bf_topopt_enable bf_topopt_iterations"),
+    Word("bf_topopt_enable", HONOURED, "whether a plugin may delay jobs for a better place", _FLAG, "NO"),
+    Word("bf_topopt_iterations", HONOURED, "later holes that it may choose from", _COUNT, "20", least=0),
 )
 
 _MAIN_LOOP = (
