@@ -124,7 +124,7 @@ def _config(
 
 
 def _is_slurms(where: str) -> bool:
-    return where in ("slurm_conf", "clock") or where.startswith("set.")
+    return where in ("slurm_conf", "clock", "slurm_version") or where.startswith("set.")
 
 
 def _accounts(campaign: Campaign, policy: Policy) -> tuple[Path, ...]:
@@ -158,6 +158,7 @@ def _cluster(campaign: Campaign, policy: Policy, variant: Variant, accounts: tup
         ),
         accounts,
         variant.values.get("clock", "slurm"),
+        variant.values.get("slurm_version"),
     )
     try:
         cluster.read()

@@ -67,6 +67,7 @@ from emulator.campaign.variants import RANGE, check_count, values_of
 from emulator.config.experiment import PREEMPTION, READING, SIMULATION, Experiment, read_experiment
 from emulator.config.options import Clock
 from emulator.config.presets import presets
+from emulator.config.slurm.versions import VERSIONS
 from emulator.config.tables import check_keys, check_kind, check_table, parse_toml, text_of_toml
 from emulator.kinds import TOML, reads
 from emulator.metrics.catalogue import METRICS
@@ -86,9 +87,24 @@ CAMPAIGN = {
     "by": list,
 }
 """Keys of ``[campaign]``, beside ``seeds``."""
-SHARED = {name: kind for name, kind in SIMULATION.items() if name not in ("processors", "seed", "explain", "clock")}
-"""Keys of ``[simulation]``; processors belong to a workload, seeds to the campaign, a clock to a policy."""
-POLICY = ("use", "config", "plugins", "simulation", "preemption", "slurm_conf", "set", "accounts", "clock")
+SHARED = {
+    name: kind
+    for name, kind in SIMULATION.items()
+    if name not in ("processors", "seed", "explain", "clock", "slurm_version")
+}
+"""Keys of ``[simulation]``; processors belong to a workload, seeds to the campaign, clock and version to a policy."""
+POLICY = (
+    "use",
+    "config",
+    "plugins",
+    "simulation",
+    "preemption",
+    "slurm_conf",
+    "set",
+    "accounts",
+    "clock",
+    "slurm_version",
+)
 IDEAL = ("config", "simulation", "preemption", "preset")
 """What a policy in Slurm's timing takes from its ``slurm.conf``."""
 TAKEN = ("trace", "reading", "slots", "plugins", "simulation", "preemption", "preset")
@@ -321,7 +337,7 @@ def _policy(path: Path, name: str, table: Any, search: SearchFolders, shared: Ma
 def _slurm(path: Path, stated: str, given: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a policy in Slurm's timing that are not those of its plugins."""
     if "slurm_conf" not in given:
-        for key in ("set", "accounts", "clock"):
+        for key in ("set", "accounts", "clock", "slurm_version"):
             if key in given:
                 raise ConfigurationError(f"{path}: {stated}.{key} goes with slurm_conf; name that file too")
         return {}
@@ -330,10 +346,13 @@ def _slurm(path: Path, stated: str, given: Mapping[str, Any], shared: Mapping[st
         raise ConfigurationError(
             f"{path}: {elsewhere[0]} is for ideal timing, and {stated} has slurm_conf; write {stated}.set.PARAMETER"
         )
-    options = {key: given[key] for key in ("slurm_conf", "clock") if key in given}
-    _check_all(path, stated, options, {"slurm_conf": str, "clock": str})
+    options = {key: given[key] for key in ("slurm_conf", "clock", "slurm_version") if key in given}
+    _check_all(path, stated, options, dict.fromkeys(options, str))
     for clock in values_of(options.get("clock", "slurm"), f"{path}: {stated}.clock"):
         check_keys(path, f"{stated}.clock: ", [clock], get_args(Clock))
+    if "slurm_version" in options:
+        for version in values_of(options["slurm_version"], f"{path}: {stated}.slurm_version"):
+            check_keys(path, f"{stated}.slurm_version: ", [version], VERSIONS)
     for parameter, value in check_table(path, f"{stated}.set", given.get("set", {})).items():
         if isinstance(value, dict) and not set(value) <= set(RANGE):
             options.update({f"set.{parameter}.{option}": each for option, each in value.items()})

@@ -40,12 +40,14 @@ class Cluster:
         changes: parameters that have other values than the files say.
         accounts: a dump of ``sacctmgr``, scripts of its commands; none for no accounts.
         clock: ``slurm`` or ``ideal``.
+        slurm_version: whose rules hold; None for the newest.
     """
 
     conf: Path
     changes: tuple[tuple[str, Change], ...] = ()
     accounts: tuple[Path, ...] = ()
     clock: Clock = "slurm"
+    slurm_version: str | None = None
 
     def stated(self) -> dict[str, Any]:
         """All that decides what the cluster does, as data; where files lie is no part of it.
@@ -57,6 +59,7 @@ class Cluster:
             "conf": _hash_of(self.conf, self.changes),
             "accounts": [hash_of(file) for file in self.accounts],
             "clock": self.clock,
+            "slurm_version": self.slurm_version,
         }
 
     def read(self) -> SlurmConf:
@@ -118,7 +121,7 @@ class Cluster:
         from emulator.workload.submissions import Submissions, submissions_of
 
         conf = self.read()
-        config = replace(config, clock=self.clock)
+        config = replace(config, clock=self.clock, slurm_version=self.slurm_version)
         further: dict[str, Any] = {"accounts": self.tree(), "config": config, "catalogue": catalogue}
         if isinstance(source, Path) and jobs.kind_of(source) == "events":
             return simulate(Submissions(jobs.events(source)), conf, **further).records

@@ -105,6 +105,23 @@ def numbers_of(spec: RunSpec) -> dict[str, float]:
     return outcome.numbers
 
 
+def test_versions_of_slurm_are_runs_of_their_own(folder: Path) -> None:
+    study = STUDY.partition("[policies.site]")[0] + '[policies.site]\nslurm_conf = "slurm.conf"\nslurm_version = {}\n'
+    found = identities(folder, study.format('["22.05", "26.05"]'))
+    assert len(set(found.values())) == 2
+    for version, spec in zip(
+        ("22.05", "26.05"), runs_of(folder, study.format('["22.05", "26.05"]')).values(), strict=True
+    ):
+        assert spec.cluster is not None
+        assert spec.cluster.slurm_version == version
+        result = simulate(
+            read_events(folder / "jobs.events"), read_slurm_conf(folder / "slurm.conf"), slurm_version=version
+        )
+        assert same(numbers_of(spec), Metrics(by=("partition", "user"))(result.records))
+    with pytest.raises(ConfigurationError, match=r"slurm_version: .*22\.05"):
+        identities(folder, study.format('"21.08"'))
+
+
 def same(numbers: dict[str, float], other: dict[str, float]) -> bool:
     return repr(sorted(numbers.items())) == repr(sorted(other.items()))
 
