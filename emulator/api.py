@@ -14,6 +14,7 @@ from emulator.accounting.aside import written_aside
 from emulator.accounting.eventlog import EventLog
 from emulator.accounting.records import Records
 from emulator.accounting.runfolder import EVENTS, open_events
+from emulator.config.operation import Operation
 from emulator.config.options import SLOT_OPTIONS, Config, resolve_slots
 from emulator.files import open_beside, replace_by
 from emulator.hooks import FAILURES
@@ -90,6 +91,10 @@ def simulate(
     conf = _conf(machine)
     engine: CountedRun | ClusterRun
     if conf is None:
+        if config.operation != Operation():
+            raise ConfigurationError(
+                "operation: goes with a slurm.conf: counted processors are on no nodes to which anything could happen"
+            )
         config = _counted(config, machine, {"accounts": accounts, "actions": actions, "timing": timing})
         workload = jobs = _read(workload, config)
         if config.clock == "slurm":

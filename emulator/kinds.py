@@ -27,6 +27,7 @@ TOML = "a file in TOML, such as an experiment, a campaign or run.toml"
 ACCOUNTS = "a dump or script of sacctmgr"
 RUN = "the folder of a finished run"
 COMMANDS = "a file of operators' commands"
+NODE_EVENTS = "a file of node events"
 
 # The likeliest first.
 KINDS = {
@@ -39,6 +40,10 @@ KINDS = {
     COMMANDS: (
         r"[\d.]+\s+(scontrol|sacctmgr|scancel)\s",
         "slurm-sim run takes it with --commands",
+    ),
+    NODE_EVENTS: (
+        r"(?i)([\d.]+\s+\S+\s+(up|down|drain)(\s|$)|.*\bnodename\|.*\bstate(\||$))",
+        "slurm-sim run takes it with --operation node_events=FILE",
     ),
     TRACE: (r";|\s*(-?[\d.]+\s+){17}-?[\d.]+\s*$", "slurm-sim run takes it as the trace"),
     SCENARIO: (r"(scenario|slurm_conf):(\s|$)", "its name ends in .yaml, and slurm-sim run takes it as the trace"),

@@ -12,6 +12,7 @@ from emulator.accounting.describe import hash_of_conf
 from emulator.accounting.runfolder import FILES, UNFINISHED
 from emulator.campaign import plugins
 from emulator.campaign.hashes import code, fresh_hash_of
+from emulator.config.operation import Operation
 from emulator.config.options import Config
 from emulator.config.preemption import Preemption
 from emulator.config.slurm.emulated import stated_slots_of
@@ -152,7 +153,8 @@ def _as_then(catalogue: Catalogue, origins: object) -> Catalogue:
 
 def _config(stated: Mapping[str, Any]) -> Config:
     options = dict(stated)
-    return Config(**{**options, "preemption": Preemption(**options["preemption"])})
+    options |= {"preemption": Preemption(**options["preemption"]), "operation": Operation.of(options["operation"])}
+    return Config(**options)
 
 
 def _hashes(site: Site) -> list[str]:

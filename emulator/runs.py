@@ -166,6 +166,8 @@ class ClusterRun:
             passes=config.passes,
             log=log,
             report=report,
+            operation=config.operation,
+            seed=config.seed,
         )
         self._journal = Journal(self._controller) if whole else None
 

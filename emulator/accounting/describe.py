@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from emulator.config.operation import Operation
 from emulator.engine.standstill import unfinished
 from emulator.version import version
 from emulator.workload.workload import Changed, Dropped, Workload
@@ -124,6 +125,7 @@ def describe_cluster(
         | ({"passes": config.passes} if config.clock == "ideal" else {})
         | {"kill_at_limit": True, "seed": config.seed},
         **_saved(controller),
+        **({"operation": asdict(config.operation)} if config.operation != Operation() else {}),
         "slots": slots,
         "plugins": {
             name: _about_plugin(info, config)

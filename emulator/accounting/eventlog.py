@@ -42,12 +42,13 @@ class EventLog:
     ``reserve`` are those to which a planned start has moved by a minute or more, at the end of a pass.
     ``requeue`` has a ``preemptor`` only if there is one, else a ``reason``. ``end`` has any of Slurm's
     states, and ``ended`` if the job ended before it left its nodes; one that left the queue without a
-    run ends, too. There are three further events:
+    run ends, too. There are four further events, the last of which is of no job:
 
     ========  ==========================================================
     preempt   its run is preempted for ``preemptor``, as ``mode`` says
     suspend   its run stands still; ``cause`` is preemption or operator
     resume    its run goes on; ``cause`` as before
+    nodes     ``nodes`` are DOWN, DRAIN or UP, as ``state`` says, for a ``reason``
     ========  ==========================================================
 
     A decision's ``reason`` is kept where the plugin gave one. If the run is to be explained,

@@ -14,7 +14,7 @@ from slurm_sim_plugins.nodes import Ints
 NODE_COLUMNS: dict[str, str] = {
     "time": "seconds, from when on this holds",
     "state": "PLANNED (by backfill, for jobs that wait), RESERVED, MAINT (reserved for that), DOWN, DRAIN or UP "
-    "(as an operator has said)",
+    "(as an operator has said, a list of node events, or failures that were drawn)",
     "nodes": "all nodes of that state: their indices in the machine, such as 0-3,7",
 }
 """What the columns of ``nodes.parquet`` mean; rows are in the order of time."""

@@ -139,6 +139,11 @@ class Notifier:
             self._log.end(now, job.id, state, ended)
         self._tell("job_ended", now, job, job, run, state)
 
+    def nodes(self, now: int, nodes: str, state: str, reason: str) -> None:
+        """Nodes are in another state from now on."""
+        if self._log is not None:
+            self._log.note(now, "nodes", {"nodes": nodes, "state": state, "reason": reason})
+
     def passed(self, now: int, view: View | ClusterState) -> None:
         """A pass is over."""
         hook = self._heard["pass_done"]

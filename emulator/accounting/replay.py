@@ -8,6 +8,7 @@ import numpy as np
 
 from emulator.accounting.describe import hash_of_conf
 from emulator.accounting.records import JOB_COLUMNS
+from emulator.config.operation import Operation
 from emulator.config.options import Config
 from emulator.config.preemption import Preemption
 from emulator.workload.workload import Workload
@@ -98,6 +99,7 @@ def cluster_config_of(run: FinishedRun, conf: SlurmConf) -> Config:
             passes=how.get("passes", "batch"),
             seed=how["seed"],
             preemption=preemption,
+            operation=Operation.of(about["operation"]) if "operation" in about else Operation(),
         )
     except (KeyError, TypeError, ValueError, AttributeError, ConfigurationError) as error:
         raise InputError(f"{run.folder}: run.toml does not say how the run was made ({error}); run it again") from error

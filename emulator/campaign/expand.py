@@ -15,6 +15,7 @@ from emulator.campaign.slurm import REPLAYED, Cluster, check_reading
 from emulator.campaign.spec import RunSpec
 from emulator.campaign.variants import Variant, check_count, variants
 from emulator.config.experiment import READING
+from emulator.config.operation import FILES, Operation, with_files
 from emulator.config.options import Config
 from emulator.config.preemption import Preemption
 from emulator.config.sacctmgr import read_accounts
@@ -106,12 +107,20 @@ def _config(
         table, _, key = where.rpartition(".")
         tables.setdefault(table, {})[key] = value
     simulation, preemption = tables.pop("simulation"), tables.pop("preemption")
+    operation = tables.pop("operation", {})
+    for option in FILES:
+        if option in operation:
+            operation[option] = campaign.folders.find(operation[option], f"{stated}: operation.{option}")
     for plugin, options in tables.items():
         for option in [option for option, value in options.items() if plugins.is_file(option, value)]:
             options[option] = str(campaign.folders.find(options[option], f"{stated}: {plugin}.{option}"))
     try:
         config = Config(
-            slots=dict(base.slots), plugin_options=tables, preemption=Preemption(**preemption), **simulation
+            slots=dict(base.slots),
+            plugin_options=tables,
+            preemption=Preemption(**preemption),
+            operation=Operation(**with_files(operation)),
+            **simulation,
         )
         catalogue = plugins.found(files)[0].copy()
         if cluster is None:

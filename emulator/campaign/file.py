@@ -65,6 +65,7 @@ from emulator.campaign.measure import GROUPS, OF, Metrics
 from emulator.campaign.slurm import REPLAYED
 from emulator.campaign.variants import RANGE, check_count, values_of
 from emulator.config.experiment import PREEMPTION, READING, SIMULATION, Experiment, read_experiment
+from emulator.config.operation import KINDS as OPERATION
 from emulator.config.options import Clock
 from emulator.config.presets import presets
 from emulator.config.slurm.versions import VERSIONS
@@ -75,7 +76,7 @@ from emulator.workload.filters import FILTERS
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.manager import slots_for
 
-TABLES = ("campaign", "workloads", "policies", "simulation", "preemption", "preset")
+TABLES = ("campaign", "workloads", "policies", "simulation", "preemption", "preset", "operation")
 CAMPAIGN = {
     "name": str,
     "repetitions": int,
@@ -104,6 +105,7 @@ POLICY = (
     "accounts",
     "clock",
     "slurm_version",
+    "operation",
 )
 IDEAL = ("config", "simulation", "preemption", "preset")
 """What a policy in Slurm's timing takes from its ``slurm.conf``."""
@@ -219,6 +221,7 @@ def parse_campaign(text: str, path: Path, folders: Sequence[Path] = ()) -> Campa
     _check_words(path, metrics, head.get("by", []))
     _check_all(path, "simulation", tables["simulation"], SHARED)
     _check_all(path, "preemption", tables["preemption"], PREEMPTION)
+    _check_all(path, "operation", tables["operation"], OPERATION)
     shared = {f"{table}.{key}": value for table in TABLES[3:] for key, value in tables[table].items()}
     campaign = Campaign(
         name=head.get("name", path.stem),
@@ -319,7 +322,7 @@ def _policy(path: Path, name: str, table: Any, search: SearchFolders, shared: Ma
     for plugin, values in check_table(path, f"{stated}.plugins", given.get("plugins", {})).items():
         for key, value in check_table(path, f"{stated}.plugins.{plugin}", values).items():
             options[f"{plugin}.{key}"] = value
-    for part, kinds in (("simulation", SHARED), ("preemption", PREEMPTION)):
+    for part, kinds in (("simulation", SHARED), ("preemption", PREEMPTION), ("operation", OPERATION)):
         values = check_table(path, f"{stated}.{part}", given.get(part, {}))
         _check_all(path, f"{stated}.{part}", values, kinds)
         options.update({f"{part}.{key}": value for key, value in values.items()})
@@ -337,11 +340,14 @@ def _policy(path: Path, name: str, table: Any, search: SearchFolders, shared: Ma
 def _slurm(path: Path, stated: str, given: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a policy in Slurm's timing that are not those of its plugins."""
     if "slurm_conf" not in given:
-        for key in ("set", "accounts", "clock", "slurm_version"):
+        for key in ("set", "accounts", "clock", "slurm_version", "operation"):
             if key in given:
                 raise ConfigurationError(f"{path}: {stated}.{key} goes with slurm_conf; name that file too")
+        if any(key.startswith("operation.") for key in shared):
+            raise ConfigurationError(f"{path}: operation goes with slurm_conf, which {stated} has not")
         return {}
-    elsewhere = [*(f"{stated}.{key}" for key in IDEAL if key in given), *shared]
+    ideal = [key for key in shared if not key.startswith("operation.")]
+    elsewhere = [*(f"{stated}.{key}" for key in IDEAL if key in given), *ideal]
     if elsewhere:
         raise ConfigurationError(
             f"{path}: {elsewhere[0]} is for ideal timing, and {stated} has slurm_conf; write {stated}.set.PARAMETER"

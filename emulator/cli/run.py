@@ -155,6 +155,7 @@ def given_only(options: dict[str, Any]) -> dict[str, Any]:
 
 def configure(study: Any, settings: tuple[str, ...], given: dict[str, Any], on_cluster: bool = False) -> Config:
     """The configuration: the experiment file, and over it what was given on the command line."""
+    from emulator.config.operation import Operation
     from emulator.config.options import Config, resolve_slots
     from emulator.config.preemption import Preemption
 
@@ -166,6 +167,7 @@ def configure(study: Any, settings: tuple[str, ...], given: dict[str, Any], on_c
             "--preempt-mode: PreemptMode of the slurm.conf says it; leave out preempt_mode, or change the file"
         )
     preemption = shared.preemption_settings(mode, options.pop("preemption", ()))
+    operation = shared.operation_settings(options.pop("operation", ()))
     plugins: dict[str, dict[str, Any]] = {}
     if study is not None:
         # Options of a plugin go with it where another replaces it.
@@ -173,6 +175,7 @@ def configure(study: Any, settings: tuple[str, ...], given: dict[str, Any], on_c
         slots = {**study.slots, **slots}
         options = {**study.simulation, **options}
         preemption = {**study.preemption, **preemption}
+        operation = {**study.operation, **operation}
         plugins = {name: dict(values) for name, values in study.plugins.items() if name not in replaced}
     for name, values in shared.plugin_settings(settings).items():
         plugins.setdefault(name, {}).update(values)
@@ -180,6 +183,7 @@ def configure(study: Any, settings: tuple[str, ...], given: dict[str, Any], on_c
         # Only checkpoints have options there.
         preemption.setdefault("mode", "CHECKPOINT")
     try:
-        return Config(slots=slots, plugin_options=plugins, preemption=Preemption(**preemption), **options)
+        options |= {"preemption": Preemption(**preemption), "operation": Operation(**operation)}
+        return Config(slots=slots, plugin_options=plugins, **options)
     except TypeError as error:
         raise ConfigurationError(str(error)) from error

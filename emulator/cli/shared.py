@@ -249,17 +249,27 @@ def preemption_settings(mode: str | None, settings: Sequence[str]) -> dict[str, 
     """``["interval=3600"]`` and the mode to fields of :class:`emulator.config.preemption.Preemption`."""
     from emulator.config.experiment import PREEMPTION
 
-    parsed: dict[str, Any] = {"mode": mode} if mode is not None else {}
+    return {**({"mode": mode} if mode is not None else {}), **_settings("--preemption", PREEMPTION, settings)}
+
+
+def operation_settings(settings: Sequence[str]) -> dict[str, Any]:
+    """``["mtbf=86400"]`` to fields of :class:`emulator.config.operation.Operation`."""
+    from emulator.config.operation import KINDS, with_files
+
+    return with_files(_settings("--operation", KINDS, settings))
+
+
+def _settings(name: str, kinds: Mapping[str, type], settings: Sequence[str]) -> dict[str, Any]:
+    """The values of an option of the command line of which each states one of some options."""
+    parsed: dict[str, Any] = {}
     for setting in settings:
         option, equals, text = setting.partition("=")
-        if option not in PREEMPTION or not equals:
-            raise ConfigurationError(
-                f"--preemption {setting}: write it as OPTION=VALUE; options are {', '.join(PREEMPTION)}"
-            )
+        if option not in kinds or not equals:
+            raise ConfigurationError(f"{name} {setting}: write it as OPTION=VALUE; options are {', '.join(kinds)}")
         value = _value(text)
-        accepted = (int, float) if PREEMPTION[option] is float else PREEMPTION[option]
+        accepted = (int, float) if kinds[option] is float else kinds[option]
         if not isinstance(value, accepted) or isinstance(value, bool):
-            raise ConfigurationError(f"--preemption {setting}: {option} takes {WORDS[PREEMPTION[option]]}")
+            raise ConfigurationError(f"{name} {setting}: {option} takes {WORDS[kinds[option]]}")
         parsed[option] = value
     return parsed
 

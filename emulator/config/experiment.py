@@ -21,6 +21,10 @@
     mode = "CHECKPOINT"
     interval = 3600
 
+    [operation]                              # with run --slurm-conf
+    mtbf = 2592000
+    node_events = "events.txt"               # beside this file
+
     [accounts]                               # with run --slurm-conf
     files = ["sacctmgr.dump"]                # beside this file
     commands = ["add account physics fairshare=60", "add user ann account=physics"]
@@ -33,10 +37,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from emulator.config.operation import KINDS as OPERATION
+from emulator.config.operation import with_files
 from emulator.config.options import DECIDED
 from emulator.config.preemption import Preemption
 from emulator.config.presets import PREFIX, preset
@@ -71,7 +77,7 @@ PREEMPTION: dict[str, type] = get_type_hints(Preemption) | {"mode": str, "checkp
 """Keys of ``[preemption]``: fields of :class:`emulator.config.preemption.Preemption`."""
 ACCOUNTS = ("files", "commands")
 """Keys of ``[accounts]``: lists of files of ``sacctmgr``, and of commands for it."""
-TABLES = ("workload", "slots", "plugins", "simulation", "preemption", "accounts")
+TABLES = ("workload", "slots", "plugins", "simulation", "preemption", "operation", "accounts")
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,7 @@ class Experiment:
         plugins: options by plugin name.
         simulation: options of the simulation.
         preemption: what becomes of a run that is preempted.
+        operation: what happens to nodes.
         account_files: files of ``sacctmgr``.
         account_commands: commands of ``sacctmgr``, carried out after those.
         preset: the name of a bundled one, such as ``papers/pv_easy``; empty for a file of the user's.
@@ -96,6 +103,7 @@ class Experiment:
     plugins: Mapping[str, Mapping[str, Any]]
     simulation: Mapping[str, Any]
     preemption: Mapping[str, Any]
+    operation: Mapping[str, Any] = field(default_factory=dict)
     account_files: tuple[Path, ...] = ()
     account_commands: tuple[str, ...] = ()
     preset: str = ""
@@ -148,6 +156,7 @@ def read_experiment(path: Path) -> Experiment:
         plugins=plugins,
         simulation=check_values(path, "simulation", tables["simulation"], SIMULATION),
         preemption=check_values(path, "preemption", tables["preemption"], PREEMPTION),
+        operation=with_files(check_values(path, "operation", tables["operation"], OPERATION), path.parent),
         account_files=tuple(path.parent / name for name in _texts(path, tables["accounts"], "files")),
         account_commands=_texts(path, tables["accounts"], "commands"),
         preset=bundled,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, Literal, get_args
 
+from emulator.config.operation import Operation
 from emulator.config.preemption import Preemption
 from emulator.config.slurm.versions import emulated_version
 from slurm_sim_plugins.errors import ConfigurationError
@@ -54,6 +55,7 @@ class Config:
             that grow from 1 minute to 100 hours. One that outlives its limit counts as now.
             ``again``: its limit, and another such limit whenever one has passed.
         preemption: what becomes of a run that is preempted; the table ``[preemption]``.
+        operation: what happens to the nodes of a ``slurm.conf``; the table ``[operation]``.
         seed: of the random numbers that plugins draw; each plugin has a stream of its own.
         dispatch: ``resolved`` calls a hook's one implementation directly, ``pluggy``
             always goes through pluggy. The schedule is the same; for debugging.
@@ -73,6 +75,7 @@ class Config:
     kill_at_limit: bool = True
     expired: Expired = "limit"
     preemption: Preemption = field(default_factory=Preemption)
+    operation: Operation = field(default_factory=Operation)
     seed: int = 0
     dispatch: Literal["resolved", "pluggy"] = "resolved"
     compiled: bool | None = None
@@ -90,6 +93,10 @@ class Config:
         if not isinstance(self.preemption, Preemption):
             raise ConfigurationError(
                 f"preemption is {self.preemption!r}; give a Preemption, from emulator.config.preemption"
+            )
+        if not isinstance(self.operation, Operation):
+            raise ConfigurationError(
+                f"operation is {self.operation!r}; give an Operation, from emulator.config.operation"
             )
         self._one_of("dispatch", ("resolved", "pluggy"))
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 Kind = Literal[
     "submission", "command", "wake", "due", "pass", "work done", "limit", "ended at limit", "graces", "written", "over",
-    "deadline", "sweep", "main", "backfill", "period", "renewal", "slice",
+    "deadline", "node event", "node failure", "node repair", "sweep", "main", "backfill", "period", "renewal", "slice",
 ]  # fmt: skip
 """Of an event, or of a tick; :class:`~emulator.engine.controller.Controller` says what each does."""
 Event = tuple[Any, ...]
@@ -65,6 +65,10 @@ class Agenda:
     def first(self) -> Event | None:
         """The next event, or None."""
         return self._events[0] if self._events else None
+
+    def has_but(self, kind: Kind) -> bool:
+        """Whether there is any event that is not of this kind."""
+        return any(event[3] != kind for event in self._events)
 
     @property
     def next(self) -> float:

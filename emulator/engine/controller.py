@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from emulator.accounting.eventlog import EventLog
+from emulator.config.operation import Operation
 from emulator.config.options import Clock
 from emulator.config.preemption import Preemption
 from emulator.config.sacctmgr.database import Accounts
@@ -21,6 +22,7 @@ from emulator.config.slurm.model import SlurmConf
 from emulator.engine.agenda import Agenda, Kind, Rank
 from emulator.engine.arrivals import Arrivals
 from emulator.engine.endings import Endings
+from emulator.engine.node_states import NodeStates
 from emulator.engine.part import Part
 from emulator.engine.passes import Passes
 from emulator.engine.standstill import Standstill
@@ -66,9 +68,11 @@ class Controller(Part):
         log: the event log, or None.
         report: is called from time to time with how many jobs are over; or None.
         slurm_version: whose rules hold, such as ``24.11``; None for that of the configuration.
+        operation: what happens to nodes; None for nothing.
+        seed: of failures that are drawn.
 
     Attributes:
-        passes, arrivals, stints, endings, starts: the other parts.
+        passes, arrivals, stints, endings, starts, node_states: the other parts.
         rejected: (submission, Slurm's words) of what was refused.
         refused: (second, words) of operators' commands that could not be carried out.
     """
@@ -89,6 +93,8 @@ class Controller(Part):
         log: EventLog | None = None,
         report: Callable[[int], None] | None = None,
         slurm_version: str | None = None,
+        operation: Operation | None = None,
+        seed: int = 0,
     ) -> None:
         conf = conf if slurm_version is None else conf.under(slurm_version)
         ideal, alone = clock == "ideal", passes == "event"
@@ -123,7 +129,11 @@ class Controller(Part):
         self.stints = Stints(**vars(shared), alone=alone)
         parts: dict[str, Any] = {"passes": self.passes, "arrivals": self.arrivals, "stints": self.stints}
         self.endings = Endings(**vars(shared), **parts)
-        self.starts = Starts(**vars(shared), **parts, endings=self.endings)
+        parts["endings"] = self.endings
+        self.starts = Starts(**vars(shared), **parts)
+        del parts["arrivals"]
+        happens = operation or Operation()
+        self.node_states = NodeStates(**vars(shared), **parts, operation=happens, seed=seed, epoch=epoch)
         self.scheduler = self.passes.scheduler = PluginScheduler(
             cluster, self.starts, policies.hooks, policies, self.passes.wake_at, self._expects
         )
@@ -156,6 +166,9 @@ class Controller(Part):
             "sweep": self.endings.sweep,
             "written": self.endings.written,
             "over": self.endings.over,
+            "node event": self.node_states.listed,
+            "node failure": self.node_states.fail,
+            "node repair": self.node_states.repair,
             "slice": self.stints.slice,
             "wake": self.passes.wake,
             "due": self.passes.due,

@@ -69,9 +69,14 @@ class Standstill(Part):
         return cluster.now >= self.rest[1]
 
     def _something_comes(self) -> bool:
-        """Whether there is an event; ends of work that was interrupted, and deadlines that were met, are none."""
+        """Whether there is an event; ends of work that was interrupted, and deadlines that were met, are none.
+
+        Nor are failures of nodes, which are without end.
+        """
         while (event := self.agenda.first) is not None:
             kind, jobs = event[3], self.cluster.jobs
+            if kind == "node failure":
+                return self.agenda.has_but(kind)
             if kind == "deadline":
                 late = jobs[event[4]].state is not State.PENDING
             else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from emulator.accounting.eventlog import EventLog
 from emulator.accounting.notifier import Notifier
@@ -129,6 +129,12 @@ class Telling:
         if worked is not None:
             self._policies.over(job)
             self._one_less()
+
+    def nodes(self, nodes: Sequence[int], state: str, reason: str) -> None:
+        """Nodes are down, draining or up from now on."""
+        if self._notifier is not None:
+            names = compress([self._cluster.machine.names[node] for node in nodes])
+            self._notifier.nodes(self._now, names, state, reason)
 
     def passed(self) -> None:
         """A pass is over."""

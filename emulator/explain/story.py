@@ -13,6 +13,7 @@ import numpy as np
 
 from emulator.accounting.records import read_columns
 from emulator.accounting.runfolder import EVENTS, WAITS, FinishedRun
+from emulator.config.slurm.hostlist import expand
 from emulator.explain import words
 from emulator.explain.window import Log
 from emulator.report.numbers import duration_text, instant_text, printable
@@ -35,6 +36,7 @@ What = Literal[
     "requeued",
     "preempts",
     "returned",
+    "node",
     "ended",
 ]
 Event = Mapping[str, Any]
@@ -176,6 +178,7 @@ class _Teller:
         self._head: int | None = None
         self._decided: Event = {}
         self._named: Event = {}
+        self._nodes: frozenset[str] = frozenset()
         self._at = partial(instant_text, epoch=run.records.epoch)
         self._own: dict[str, Callable[[Event], None]] = {
             "submit": self._submit,
@@ -199,6 +202,15 @@ class _Teller:
             "decide": self._decide,
             "room": self._room,
         }
+        self._of_all: dict[str, Callable[[Event], object]] = {
+            "pass": self._pass,
+            "nodes": self._nodes_change,
+            "victims": lambda event: setattr(self, "_named", event),
+            "start": self._other_starts,
+            "end": lambda event: self._running.pop(event["job"], None),
+            "requeue": lambda event: self._running.pop(event["job"], None),
+            "reserve": lambda event: self._reserved.update({event["job"]: event["start"]}),
+        }
 
     def hear(self, event: Event) -> None:
         """Take an event in."""
@@ -211,17 +223,8 @@ class _Teller:
             self._tell(event, "preempts", words.preempts(event, self._named), own=False)
         elif kind == "preempt" and event["preemptor"] == self._job:
             self._tell(event, "preempts", words.gives_way(event), own=False)
-        if kind == "pass":
-            self._pass(event)
-        elif kind == "victims":
-            self._named = event
-        elif kind == "start":
-            self._running[event["job"]] = event["processors"]
-            self._reserved.pop(event["job"], None)
-        elif kind in ("end", "requeue"):
-            self._running.pop(event["job"], None)
-        elif kind == "reserve":
-            self._reserved[event["job"]] = event["start"]
+        if kind in self._of_all:
+            self._of_all[kind](event)
         self.explained = self.explained or kind in ("pass", "queued")
 
     def _tell(self, event: Event, what: What, text: str, own: bool = True) -> None:
@@ -257,8 +260,18 @@ class _Teller:
         self._tell(event, "reserved", words.reserved(event, self._by("reserve"), self._at))
 
     def _start(self, event: Event) -> None:
-        self._waits, self._why = False, None
+        self._waits, self._why, self._nodes = False, None, frozenset(expand(event.get("nodes", "")))
         self._tell(event, "started", words.started(event, self._row, self._head, self._by("start"), self._unit))
+
+    def _other_starts(self, event: Event) -> None:
+        self._running[event["job"]] = event["processors"]
+        self._reserved.pop(event["job"], None)
+
+    def _nodes_change(self, event: Event) -> None:
+        """Nodes are in another state; tells it of those on which the job runs."""
+        own = sorted(self._nodes.intersection(expand(event["nodes"])))
+        if own and not self._waits:
+            self._tell(event, "node", words.node(event, own[0], len(own)), own=False)
 
     def _requeue(self, event: Event) -> None:
         self._waits = True

@@ -120,6 +120,13 @@ def resumed(event: Event) -> str:
     return f"resumed, after {_cause(event)}"
 
 
+def node(event: Event, first: str, count: int) -> str:
+    """Some of its nodes are in another state."""
+    others = f" and {count - 1} more" if count > 1 else ""
+    whose = f"its node {printable(first)}{others} {'is' if count == 1 else 'are'}"
+    return f"{whose} {printable(event['state'])} from now on{_because(event)}"
+
+
 def _cause(event: Event) -> str:
     return "an operator" if event["cause"] == "operator" else printable(event["cause"])
 

@@ -14,7 +14,6 @@ from emulator.config.slurm.hostlist import expand
 from emulator.operator import jobs
 from emulator.state.job import Job
 from emulator.state.reservation import Reservation
-from emulator.state.run import State
 from emulator.workload.clock_time import after_now
 from emulator.workload.sbatch import BatchOptions, Change, with_option
 from slurm_sim_plugins.errors import InputError
@@ -161,24 +160,16 @@ def _update(words: list[str], controller: Controller) -> None:
 
 
 def _update_nodes(fields: Fields, controller: Controller) -> None:
-    state = fields.get("state", "").upper()
-    for name in expand(fields["nodename"]):
-        if name not in controller.cluster.machine.index:
-            raise InputError(f"there is no node {name!r}")
-        _set_node(controller.cluster.machine.index[name], state, controller)
-
-
-def _set_node(node: int, state: str, controller: Controller) -> None:
-    """Change the state of a node: DOWN ends its jobs, DRAIN lets them end, RESUME brings it back."""
+    """Change the state of nodes: DOWN ends their jobs, DRAIN lets them end, RESUME brings them back."""
+    state, index = fields.get("state", "").upper(), controller.cluster.machine.index
     if state not in ("DOWN", "DRAIN", "RESUME", "IDLE"):
         raise InputError(f"State={state}: the emulator knows DOWN, DRAIN, RESUME and IDLE")
-    cluster = controller.cluster
-    cluster.machine.up[node] = state in ("RESUME", "IDLE")
-    cluster.admin_states[node] = "UP" if cluster.machine.up[node] else state
-    for job in list(cluster.running.values()) if state == "DOWN" else ():
-        if job.run is not None and node in job.run.allocation.nodes:
-            job.requeue_after = controller.endings.may_requeue(job)
-            controller.endings.terminate(job, State.NODE_FAIL)
+    names = expand(fields["nodename"])
+    unknown = [name for name in names if name not in index]
+    if unknown:
+        raise InputError(f"there is no node {unknown[0]!r}")
+    state = "UP" if state in ("RESUME", "IDLE") else state
+    controller.node_states.set([index[name] for name in names], state, fields.get("reason", "operator"))
 
 
 def _update_partition(fields: Fields, controller: Controller) -> None:

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from emulator.config.operation import Operation
 from emulator.config.sacctmgr import parse_accounts
 from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
@@ -109,4 +110,6 @@ def prepared(seed: int, kind: type[Controller] = Controller) -> Controller:
     # With accounts no period is left out: few of them, for work without end is waited for up to a year.
     conf = parse_slurm_conf(configuration(draws, booked=booked))
     accounts = parse_accounts(books) if booked else None
-    return kind(conf, requests, actions, accounts=accounts, compiled=bool(draws.random() < 0.5))
+    compiled = bool(draws.random() < 0.5)
+    operation = Operation(mtbf=float(draws.choice([0, 0, 0, 20_000, 500_000])), mttr=float(draws.choice([0, 500])))
+    return kind(conf, requests, actions, accounts=accounts, compiled=compiled, operation=operation, seed=seed)

@@ -408,6 +408,20 @@ READERS: dict[str, Reader] = {
     "sacctmgr script": Reader("accounts", "text", (SLURM,), SCRIPT, beside=ALL),
     "events": Reader("jobs.events", "text", (SLURM,), EVENTS, beside=ALL),
     "commands": Reader("commands", "text", (f"{SLURM} --commands @/commands",), COMMANDS, beside=ALL),
+    "node events": Reader(
+        "nodes",
+        "text",
+        (f"{SLURM} --operation node_events=@/nodes",),
+        "# s n state\n5 n[1-2] DOWN disk\n30 n1 UP\n",
+        beside=ALL,
+    ),
+    "node events of sacctmgr": Reader(
+        "nodes",
+        "text",
+        (f"{SLURM} --operation node_events=@/nodes",),
+        "NodeName|TimeStart|TimeEnd|State|Reason\nn1|100|200|DOWN*|x\nn2|1970-01-01T00:02:00|Unknown|DRAIN|y\n",
+        beside=ALL,
+    ),
     "timeline": Reader("s.yaml", "yaml", ("truth @/s.yaml --json", "truth @"), SCENARIO + TIMELINE),
     "expected": Reader("s.yaml", "yaml", ("truth @/s.yaml --json", "truth @"), SCENARIO + EXPECTED),
     "known": Reader(

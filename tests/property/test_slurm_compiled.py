@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from emulator.config.operation import Operation
 from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
 from emulator.operator.scontrol import scontrol
@@ -32,7 +33,8 @@ def prepared(seed: int, compiled: bool, jobs: int = 30) -> Controller:
         (float(draws.integers(50, 900)), lambda controller, command=str(command): scontrol(command, controller))
         for command in draws.choice(COMMANDS, size=int(draws.choice([0, 0, 3, 6])))
     ]
-    return Controller(conf, requests, actions, compiled=compiled)
+    operation = Operation(mtbf=float(draws.choice([0, 0, 2000])), mttr=200.0)
+    return Controller(conf, requests, actions, compiled=compiled, operation=operation, seed=seed)
 
 
 def outcome(seed: int, compiled: bool) -> list[tuple[object, ...]]:

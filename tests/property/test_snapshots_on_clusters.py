@@ -14,12 +14,15 @@ from hypothesis import strategies as st
 from contrib.differential.clusters import files_of
 from emulator import Config, simulate
 from emulator.accounting.runfolder import SNAPSHOT
+from emulator.config.operation import Operation
+from emulator.config.options import Clock
 from emulator.operator.commands import read_commands
 from emulator.resume import keeper, resume
 from emulator.site import Site, read_site
 from emulator.snapshot.keeper import Keeper
 from slurm_sim_plugins import PluginError
 
+FAILING = Operation(mtbf=1000.0, mttr=100.0)
 CONFIGS = (
     Config(clock="slurm", explain=True),
     Config(clock="ideal"),
@@ -27,6 +30,7 @@ CONFIGS = (
     Config(clock="slurm", slots={"SchedulerType": "sched/easy"}),
     Config(clock="slurm", slots={"SchedulerType": "sched/conservative"}, compiled=False),
     Config(clock="slurm", compiled=False, slots={"PriorityType": "priority/wfp"}),
+    Config(clock="slurm", operation=FAILING),
 )
 EVERY = 5
 """Submissions; clusters of this kind have some 40."""
@@ -93,6 +97,6 @@ def test_a_run_that_is_killed_goes_on_to_the_same_bytes(seed: int, config: Confi
         check(seed, config, snapshots, Path(folder))
 
 
-@pytest.mark.parametrize("clock", ["ideal", "slurm"])
-def test_runs_are_killed_at_all(tmp_path: Path, clock: str) -> None:
-    assert check(3, Config(clock=clock), 2, tmp_path)
+@pytest.mark.parametrize(("clock", "operation"), [("ideal", Operation()), ("slurm", Operation()), ("slurm", FAILING)])
+def test_runs_are_killed_at_all(tmp_path: Path, clock: Clock, operation: Operation) -> None:
+    assert check(3, Config(clock=clock, operation=operation), 2, tmp_path)

@@ -336,3 +336,23 @@ def test_the_command_runs_and_resumes_and_compares(folder: Path) -> None:
     assert (folder / "plots" / "mean_wait-of-partition-hi.png").exists()
     with pytest.raises(ConfigurationError, match="did you mean"):
         runs_of(folder, STUDY.replace('"partition"', '"partitions"'))
+
+
+def test_nodes_fail_in_campaigns_by_their_seeds(folder: Path) -> None:
+    (folder / "down").write_text("10 n1 DOWN\n")
+    text = "[operation]\nmtbf = 3000\nnode_events = 'down'\n" + STUDY
+    spec = runs_of(folder, text.replace("[campaign]", "[campaign]\nseeds = [7]"))["site"]
+    assert (spec.config.seed, spec.config.operation.mtbf) == (7, 3000)
+    assert spec.config.operation.node_events[0].nodes == ("n1",)
+    assert not same(numbers_of(spec), numbers_of(runs_of(folder)["site"]))
+    before = identities(folder, text)
+    assert before["site"] != identities(folder)["site"]
+    (folder / "down").write_text("20 n1 DOWN\n")
+    assert identities(folder, text)["site"] != before["site"]
+    varied = STUDY.replace("[policies.SJF]", "[policies.SJF]\noperation.mtbf = [0, 500]")
+    assert [each.config.operation.mtbf for name, each in runs_of(folder, varied).items() if "SJF" in name] == [0, 500]
+    for wrong in ("[operation]\nmtbs = 3\n", "[operation]\nmtbf = 'x'\n", "[policies.ideal]\noperation.mtbf = 3\n"):
+        with pytest.raises(ConfigurationError, match="operation"):
+            runs_of(folder, wrong + STUDY)
+    with pytest.raises(ConfigurationError, match="operation goes with slurm_conf"):
+        runs_of(folder, "[operation]\nmtbf = 3\n[policies.ideal]\n" + STUDY)

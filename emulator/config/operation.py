@@ -1,0 +1,93 @@
+"""What happens to nodes while a run goes on: the options of ``[operation]``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from slurm_sim_plugins.errors import ConfigurationError
+
+FILES = ("node_events",)
+"""Options that name files."""
+
+
+@dataclass(frozen=True)
+class NodeEvent:
+    """A change of the state of nodes.
+
+    Attributes:
+        at: in seconds; of Unix time if it is ``dated``.
+        nodes: their names.
+        state: ``DOWN``, ``DRAIN`` or ``UP``.
+        reason: in the operator's words.
+        location: name of the file, and line.
+        dated: whether its time is one of the calendar.
+    """
+
+    at: float
+    nodes: tuple[str, ...]
+    state: str
+    reason: str
+    location: str
+    dated: bool = False
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What happens to the nodes of a ``slurm.conf``. Every option is a key of ``[operation]`` in an experiment file.
+
+    Attributes:
+        mtbf: mean seconds from the repair of a node to its next failure, drawn for each node from the run's seed (an
+            exponential distribution); 0 for none.
+        mttr: mean seconds until such a node is repaired, drawn in the same way.
+        node_events: what happens to nodes at stated times; in a file, of which this is the name
+            (:mod:`emulator.config.node_events`).
+
+    Raises:
+        ConfigurationError: a value that makes no sense.
+    """
+
+    mtbf: float = 0.0
+    mttr: float = 4 * 3600.0
+    node_events: tuple[NodeEvent, ...] = ()
+
+    def __post_init__(self) -> None:
+        for option in (item.name for item in fields(self) if item.name not in FILES):
+            value = getattr(self, option)
+            if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
+                raise ConfigurationError(f"operation.{option} is {value!r}; give a finite number of seconds, 0 or more")
+
+    @classmethod
+    def of(cls, stated: Mapping[str, Any]) -> Operation:
+        """What :func:`dataclasses.asdict` made of one, with lists for tuples, as a file has it.
+
+        Raises:
+            TypeError: it did not.
+        """
+        events = tuple(NodeEvent(**{**event, "nodes": tuple(event["nodes"])}) for event in stated["node_events"])
+        return cls(**{**stated, "node_events": events})
+
+
+KINDS: dict[str, type] = {item.name: str if item.name in FILES else float for item in fields(Operation)}
+"""Keys of ``[operation]``."""
+
+
+def with_files(options: Mapping[str, Any], folder: Path | None = None) -> dict[str, Any]:
+    """Fields of :class:`Operation`: the options that are stated, with what is in the files that they name.
+
+    Args:
+        options: by key, each known and of its kind.
+        folder: in which these files lie if their names say nothing else.
+
+    Raises:
+        InputError: a file cannot be read.
+    """
+    read = dict(options)
+    if "node_events" in read:
+        from emulator.config.node_events import read_node_events
+
+        read["node_events"] = tuple(read_node_events((folder or Path()) / read["node_events"]))
+    return read

@@ -1,0 +1,123 @@
+"""Nodes go down, drain and come back: as operators say, as a list says, or as it is drawn from the seed.
+
+What is drawn for a node depends on the seed, its name and how often it has failed, and on nothing that a policy
+decides: policies that are compared meet the same failures.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from emulator.config.operation import Operation
+from emulator.engine.endings import Endings
+from emulator.engine.part import Part
+from emulator.engine.passes import Passes
+from emulator.engine.stints import Stints
+from emulator.state.job import Job
+from emulator.state.run import State
+from slurm_sim_plugins.errors import ConfigurationError
+
+FAILED = "failure"
+REPAIRED = "repaired"
+
+
+@dataclass(eq=False)
+class NodeStates(Part):
+    """Changes the states of nodes.
+
+    Args:
+        operation: what happens to nodes.
+        seed: of what is drawn.
+        epoch: Unix time of second 0; 0 if that is not known.
+
+    Raises:
+        ConfigurationError: an event is of a node that there is not, or at a time that cannot be told.
+    """
+
+    passes: Passes
+    stints: Stints
+    endings: Endings
+    operation: Operation
+    seed: int
+    epoch: int
+    _failures: dict[int, int] = field(default_factory=dict)
+    _before: dict[int, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        index = self.cluster.machine.index
+        for number, event in enumerate(self.operation.node_events):
+            for name in event.nodes:
+                if name not in index:
+                    raise ConfigurationError(f"{event.location}: there is no node {name!r} in the slurm.conf")
+            if event.dated and not self.epoch:
+                raise ConfigurationError(
+                    f"{event.location}: has a date, and the workload does not say when its second 0 was; give seconds"
+                )
+            self.agenda.at(max(event.at - (self.epoch if event.dated else 0), 0.0), "node event", number)
+        if self.operation.mtbf:
+            for node in self.cluster.machine.up.nonzero()[0].tolist():
+                self._next_failure(node)
+
+    def listed(self, number: int) -> None:
+        """An event of the list."""
+        event = self.operation.node_events[number]
+        self._change([self.cluster.machine.index[name] for name in event.nodes], event.state, event.reason)
+
+    def fail(self, node: int) -> None:
+        """A node fails, unless it is down; it will be repaired."""
+        self._before[node] = before = self.cluster.admin_states.get(node, "UP")
+        self._failures[node] = self._failures.get(node, 0) + 1
+        if before != "DOWN":
+            self._change([node], "DOWN", FAILED)
+        self.agenda.at(self.cluster.now + self._drawn(node, REPAIRED, self.operation.mttr), "node repair", node)
+
+    def repair(self, node: int) -> None:
+        """A node that had failed becomes what it was, unless an operator or the list has said otherwise meanwhile."""
+        before = self._before.pop(node)
+        if before != "DOWN" and self.cluster.admin_states.get(node) == "DOWN":
+            self._change([node], before, REPAIRED)
+        self._next_failure(node)
+
+    def set(self, nodes: Iterable[int], state: str, reason: str = "") -> None:
+        """DOWN ends the jobs of nodes, DRAIN lets them end, UP brings the nodes back."""
+        cluster, nodes = self.cluster, sorted(nodes)
+        for node in nodes:
+            cluster.machine.up[node] = state == "UP"
+            cluster.admin_states[node] = state
+        self.telling.nodes(nodes, state, reason)
+        if state != "DOWN":
+            return
+        down = set(nodes)
+        for job in [*cluster.running.values(), *cluster.suspended.values()]:
+            if job.run is not None and not down.isdisjoint(job.run.allocation.nodes):
+                self._end(job)
+
+    def _change(self, nodes: Iterable[int], state: str, reason: str) -> None:
+        """Nodes change, and the loops look at it."""
+        self.changes.all()
+        self.passes.moved()
+        self.stints.sweep_due = 0.0
+        self.cluster.look_again()
+        self.set(nodes, state, reason)
+        self.passes.request(self.cluster.now + self.timing.submit_lag)
+
+    def _end(self, job: Job) -> None:
+        """A job that has lost a node ends; one that leaves its nodes already does so."""
+        if job.state is State.COMPLETING and not job.writes:
+            return
+        if job.id in self.cluster.suspended:
+            self.stints.resume(job, "NodeDown")
+        job.requeue_after = self.endings.may_requeue(job)
+        self.endings.terminate(job, State.NODE_FAIL)
+
+    def _next_failure(self, node: int) -> None:
+        self.agenda.at(self.cluster.now + self._drawn(node, FAILED, self.operation.mtbf), "node failure", node)
+
+    def _drawn(self, node: int, what: str, mean: float) -> float:
+        """Seconds with this mean, exponentially distributed."""
+        words = f"{self.seed} {self.cluster.machine.names[node]} {self._failures.get(node, 0)} {what}"
+        drawn = int.from_bytes(blake2b(words.encode(), digest_size=8).digest())
+        return -math.log((drawn + 0.5) / 2**64) * mean
