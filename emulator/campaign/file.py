@@ -340,11 +340,7 @@ def _policy(path: Path, name: str, table: Any, search: SearchFolders, shared: Ma
 def _slurm(path: Path, stated: str, given: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a policy in Slurm's timing that are not those of its plugins."""
     if "slurm_conf" not in given:
-        for key in ("set", "accounts", "clock", "slurm_version", "operation"):
-            if key in given:
-                raise ConfigurationError(f"{path}: {stated}.{key} goes with slurm_conf; name that file too")
-        if any(key.startswith("operation.") for key in shared):
-            raise ConfigurationError(f"{path}: operation goes with slurm_conf, which {stated} has not")
+        _refuse_slurms(path, stated, given, shared)
         return {}
     ideal = [key for key in shared if not key.startswith("operation.")]
     elsewhere = [*(f"{stated}.{key}" for key in IDEAL if key in given), *ideal]
@@ -365,6 +361,15 @@ def _slurm(path: Path, stated: str, given: Mapping[str, Any], shared: Mapping[st
         else:
             options[f"set.{parameter}"] = value
     return options
+
+
+def _refuse_slurms(path: Path, stated: str, given: Mapping[str, Any], shared: Mapping[str, Any]) -> None:
+    """Refuse what a policy without a ``slurm.conf`` has no use for."""
+    for key in ("set", "accounts", "clock", "slurm_version", "operation"):
+        if key in given:
+            raise ConfigurationError(f"{path}: {stated}.{key} goes with slurm_conf; name that file too")
+    if any(key.startswith("operation.") for key in shared):
+        raise ConfigurationError(f"{path}: operation goes with slurm_conf, which {stated} has not")
 
 
 def _base(path: Path, stated: str, config: Any, use: list[str], search: SearchFolders) -> Experiment:
