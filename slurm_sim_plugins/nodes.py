@@ -79,6 +79,7 @@ class Machine:
         cpus: of each node.
         threads: CPUs of a unit.
         cores: cores of a unit.
+        sockets: of each node.
         weight: low ones are taken first.
         up: whether a node takes new jobs.
         features: of each node.
@@ -88,6 +89,8 @@ class Machine:
         index: index by name.
         numbers: all indices, for allocations to share: a log of months has millions of nodes in them.
         weights: all weights, ascending.
+        one_thread: whether each unit is one CPU.
+        core_threads: CPUs of a core of each node.
     """
 
     names: list[str]
@@ -102,19 +105,21 @@ class Machine:
     gres: dict[Gres, Ints] = field(default_factory=dict)
     pools: Sequence[str] = ()
     shared: bool = False
+    sockets: Ints | int = 1
 
     def __post_init__(self) -> None:
         self.index = {name: index for index, name in enumerate(self.names)}
         self.numbers: NDArray[np.object_] = np.arange(len(self.names)).astype(object)
         self.weights: Ints = np.unique(self.weight)
-        self._one_thread = bool((self.threads == 1).all())
+        self.one_thread = bool((self.threads == 1).all())
+        self.core_threads: Ints = np.maximum(self.threads // self.cores, 1)
 
     def __len__(self) -> int:
         return len(self.names)
 
     def cpus_of(self, allocation: Allocation) -> int:
         """How many CPUs an allocation has."""
-        if self._one_thread:
+        if self.one_thread:
             return sum(allocation.units)
         return int((self.threads[allocation.where] * list(allocation.units)).sum())
 
@@ -199,16 +204,21 @@ FAR = 2**40
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """What a job needs of the machine, in units.
+    """What a job needs of the machine, in CPUs: how many units of a node these are depends on the node's threads.
 
     Attributes:
         min_nodes, most_nodes: bounds; ``most_nodes`` is None for no bound.
         target_nodes: as many are taken if there are so many.
-        units: in all.
-        per_task: of one task.
+        cpus: in all.
+        cpus_per_task: of one task.
+        cpus_on_node: on each node, at least.
         per_node: most on a node.
+        per_core: of each core that its tasks may use, at most.
+        task_cores: whether a task has its cores for itself.
+        per_socket: of each socket that its tasks may use, at most.
         whole: whether it takes whole idle nodes.
-        memory_per_node, memory_per_unit: mebibytes; both 0 where memory is not managed.
+        memory_per_node, memory_per_cpu: mebibytes; both 0 where memory is not managed.
+        memory_of_core: for so many CPUs of each core it is given memory, at most; 0: for those that its tasks have.
         all_memory: whether it takes all memory of its nodes.
         all_gres: whether it takes all generic resources of its nodes.
         gres: of each kind on each node; a kind without type takes any.
@@ -219,9 +229,8 @@ class Want:
         choices: ways to satisfy its constraint.
         least_loaded: whether nodes with the most free units go first.
         in_turn: whether tasks are distributed in turn up to all that the nodes have free.
-        last_first: whether the last nodes go first, for a single unit.
+        last_first: whether the last nodes go first, for a single CPU.
         first_node: whether one node is enough, and the first with room for all is taken.
-        cpus_per_task: CPUs of one task.
         pool: the partition whose jobs may have only so many units of a node together, or empty.
         never: why it can never start in the partition, or empty.
     """
@@ -229,13 +238,18 @@ class Want:
     min_nodes: int
     most_nodes: int | None
     target_nodes: int
-    units: int
-    per_task: int
+    cpus: int
     choices: tuple[Choice, ...]
+    cpus_per_task: int = 1
+    cpus_on_node: int = 1
     per_node: int = FAR
+    per_core: int = FAR
+    task_cores: bool = False
+    per_socket: int = FAR
     whole: bool = False
     memory_per_node: int = 0
-    memory_per_unit: int = 0
+    memory_per_cpu: int = 0
+    memory_of_core: int = FAR
     all_memory: bool = False
     all_gres: bool = False
     gres: tuple[tuple[str, str, int], ...] = ()
@@ -247,14 +261,13 @@ class Want:
     in_turn: bool = False
     last_first: bool = False
     first_node: bool = False
-    cpus_per_task: int = 1
     pool: str = ""
     never: str = ""
 
     @property
     def least_nodes(self) -> int:
-        """Nodes that it needs at least: as many as it wants, or as ``per_node`` makes of its units."""
-        return max(self.min_nodes, -(-self.units // self.per_node))
+        """Nodes that it needs at least: as many as it wants, or as ``per_node`` makes of its CPUs."""
+        return max(self.min_nodes, -(-self.cpus // self.per_node))
 
 
 @dataclass(frozen=True, slots=True)

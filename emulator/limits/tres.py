@@ -55,13 +55,11 @@ class Tres:
     ) -> Vector:
         """What a job asks for before it is placed, with what it needs there; memory only where it is managed."""
         nodes = want.min_nodes
-        threads = int(machine.threads[partition.nodes].max(initial=1))
         amounts = [0.0] * len(self.names)
         amounts[CPU] = float(max(options.tasks_on(nodes) * want.cpus_per_task, nodes))
         amounts[NODE] = float(nodes)
         if managed:
-            units = -(-amounts[CPU] // threads)
-            amounts[MEMORY] = want.memory_per_node * nodes + want.memory_per_unit * units
+            amounts[MEMORY] = want.memory_per_node * nodes + want.memory_per_cpu * amounts[CPU]
         for index, kind, type_ in self._gres:
             for gres, per in ((want.gres, nodes), (want.gres_total, 1)):
                 amounts[index] += per * sum(

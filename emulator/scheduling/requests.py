@@ -45,7 +45,7 @@ def tres_amounts(job: Job, partition: Partition) -> dict[str, float]:
         "MEM": _memory(job, partition),
         "NODE": float(want.min_nodes),
     }
-    tasks = -(-want.units // want.per_task)
+    tasks = -(-want.cpus // want.cpus_per_task)
     for gres, per in ((want.gres, want.min_nodes), (want.gres_total, 1), (want.gres_per_task, tasks)):
         for name, kind, count in gres:
             for called in _called((name, kind)):

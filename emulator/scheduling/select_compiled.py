@@ -33,10 +33,12 @@ _T = TypeVar("_T")
 
 FREE_UNITS, FREE_MEMORY, FREE_JOBS, FREE_GRES = range(4)
 """Rows of what is free; kinds of generic resources follow."""
-MACHINE_UNITS, MACHINE_MEMORY, MACHINE_WEIGHT = range(3)
+MACHINE_UNITS, MACHINE_MEMORY, MACHINE_WEIGHT, MACHINE_THREADS, MACHINE_CORES = range(5)
 """Rows of the machine."""
 FIRST, BEHIND, SUM, LARGE = range(4)
-"""Rows of sets of neighbours: the first node, the one behind the last, units; and room for the larger nodes."""
+"""Rows of sets of neighbours: the first node, the one behind the last, CPUs; and room for the larger nodes."""
+TAKEN = -1
+"""The sum of a set that was taken."""
 MOST_KINDS = 62
 """Kinds of generic resources of which a request can be put as numbers."""
 
@@ -64,8 +66,8 @@ class Code(NamedTuple):
     Attributes:
         gres: how many of a generic resource on each node.
         gres_kinds: a bit for each kind that will do.
-        big, many_big: so many nodes must each give ``big`` units, or it cannot fit.
-        highest: more units than this no node gives.
+        big, many_big: so many nodes must each give ``big`` CPUs, or it cannot fit.
+        highest: more CPUs than this no node gives.
         rows: how many rows of what is free it depends on.
         steady: whether it fits wherever it fits with fewer nodes. Where only so many may be
             taken, the wrong ones can be taken first.
@@ -73,12 +75,15 @@ class Code(NamedTuple):
 
     min_nodes: int
     most_nodes: int
-    units: int
+    cpus: int
     per_task: int
+    on_node: int
     per_node: int
+    per_core: int
     whole: int
     memory_per_node: int
-    memory_per_unit: int
+    memory_per_cpu: int
+    memory_of_core: int
     all_memory: int
     gres: int
     gres_kinds: int
@@ -95,12 +100,12 @@ class Counts(NamedTuple):
     """What is counted of the nodes.
 
     Attributes:
-        units: that a job could have.
+        cpus: that a job could have.
         nodes: with some of them.
         big: nodes with many.
     """
 
-    units: int
+    cpus: int
     nodes: int
     big: int
 
@@ -112,30 +117,35 @@ def encode(want: Want, machine: Machine) -> Code | None:
         return None
     if want.pool or want.gres_per_task or want.contiguous or len(machine.gres) > MOST_KINDS:
         return None
+    if want.task_cores or want.per_socket < FAR:
+        return None
     name, kind, count = want.gres[0] if want.gres else ("", "", 0)
     kinds = sum(1 << index for index, (other, of) in enumerate(machine.gres) if other == name and kind in ("", of))
     most_nodes = FAR if want.most_nodes is None else want.most_nodes
-    highest = max(min(int(machine.units.max()), want.per_node), 1)
+    highest = max(min(int((machine.units * machine.threads).max()), want.per_node), 1)
     others_give = FAR if most_nodes == FAR else (most_nodes - 1) * highest
     return Code(
         min_nodes=want.least_nodes,
         most_nodes=most_nodes,
-        units=want.units,
-        per_task=want.per_task,
+        cpus=want.cpus,
+        per_task=want.cpus_per_task,
+        on_node=want.cpus_on_node,
         per_node=want.per_node,
+        per_core=want.per_core,
         whole=int(want.whole),
         memory_per_node=want.memory_per_node,
-        memory_per_unit=want.memory_per_unit,
+        memory_per_cpu=want.memory_per_cpu,
+        memory_of_core=want.memory_of_core,
         all_memory=int(want.all_memory),
         gres=count,
         gres_kinds=kinds,
         last_first=int(want.last_first),
         first_node=int(want.first_node),
-        big=max(want.units - others_give, 1),
-        many_big=-(-want.units // highest),
+        big=max(want.cpus - others_give, 1),
+        many_big=-(-want.cpus // highest),
         highest=highest,
         rows=_rows(want, machine),
-        steady=int(most_nodes in (1, FAR) or want.units >= most_nodes * highest),
+        steady=int(most_nodes in (1, FAR) or want.cpus >= most_nodes * highest),
     )
 
 
@@ -144,12 +154,13 @@ def _rows(want: Want, machine: Machine) -> int:
         return FREE_GRES + len(machine.gres)
     if want.whole:
         return FREE_JOBS + 1
-    return FREE_MEMORY + 1 if want.memory_per_node or want.memory_per_unit or want.all_memory else FREE_UNITS + 1
+    return FREE_MEMORY + 1 if want.memory_per_node or want.memory_per_cpu or want.all_memory else FREE_UNITS + 1
 
 
 def machine_table(machine: Machine) -> Ints:
     """The machine as rows."""
-    return np.array([machine.units, machine.memory, machine.weight], dtype=np.int64)
+    columns = (machine.units, machine.memory, machine.weight, machine.threads, machine.cores)
+    return np.array(columns, dtype=np.int64)
 
 
 class Selector:
@@ -158,9 +169,9 @@ class Selector:
     Attributes:
         rows: the machine as rows.
         weights: all weights, ascending.
-        capacity: room for the units that a job could have on each node.
+        capacity: room for the CPUs that a job could have on each node.
         sets: room for sets of neighbours.
-        taken: room for nodes, and the units of each.
+        taken: room for nodes, and the CPUs of each.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -176,11 +187,11 @@ class Selector:
         """As :func:`slurm_sim_plugins.select.cons_tres.best_fit`."""
         allowed = usable & want.choices[0].mask
         taken = choose(code, allowed, self.rows, self.weights, free.table, self.capacity, self.sets, self.taken)
-        return self.allocation(want, code, free, self.capacity, self.taken[:, :taken]) if taken else None
+        return self.allocation(want, code, free, self.taken[:, :taken]) if taken else None
 
-    def allocation(self, want: Want, code: Code, free: Free, capacity: Ints, taken: Ints) -> Allocation | None:
-        """What a job gets of the nodes that were taken, of which it could have so many units."""
-        deal(code, capacity, taken.shape[1], taken)
+    def allocation(self, want: Want, code: Code, free: Free, taken: Ints) -> Allocation | None:
+        """What a job gets of the nodes that were taken."""
+        deal(code, self.rows, taken.shape[1], taken)
         return allocate(want, self._machine, free, *taken)
 
 
@@ -188,7 +199,7 @@ class Selector:
 def choose(
     code: Code, usable: Mask, machine: Ints, weights: Ints, free: Ints, capacity: Ints, sets: Ints, taken: Ints
 ) -> int:
-    """Fill in the nodes that are taken, and the units of each that are counted on; how many they are, or 0."""
+    """Fill in the nodes that are taken, and the CPUs of each that are counted on; how many they are, or 0."""
     fill(code, usable, machine, free, capacity)
     counts = Counts(0, 0, 0)
     for node in range(len(capacity)):
@@ -198,11 +209,10 @@ def choose(
 
 @compiled
 def fill(code: Code, usable: Mask, machine: Ints, free: Ints, capacity: Ints) -> None:
-    """Fill in the units that a job could have on each node."""
+    """Fill in the CPUs that a job could have on each node."""
     units, memory, jobs = free[FREE_UNITS], free[FREE_MEMORY], free[FREE_JOBS]
-    all_units, all_memory = machine[MACHINE_UNITS], machine[MACHINE_MEMORY]
     for node in range(len(usable)):
-        there = room(code, units[node], memory[node], jobs[node], all_units[node], all_memory[node])
+        there = room(code, machine, node, units[node], memory[node], jobs[node])
         capacity[node] = there if usable[node] else 0
     if code.gres:
         for node in range(len(usable)):
@@ -211,18 +221,27 @@ def fill(code: Code, usable: Mask, machine: Ints, free: Ints, capacity: Ints) ->
 
 
 @compiled
-def room(code: Code, units: int, memory: int, jobs: int, all_units: int, all_memory: int) -> int:
-    """Free units that a job can use of a node where so much is free, but for generic resources."""
+def room(code: Code, machine: Ints, node: int, units: int, memory: int, jobs: int) -> int:
+    """Free CPUs that a job can use of a node where so much is free, but for generic resources."""
     if code.whole:
-        units = all_units if jobs == 0 else 0
+        units = machine[MACHINE_UNITS, node] if jobs == 0 else 0
     if code.memory_per_node and memory < code.memory_per_node:
         return 0
-    if code.all_memory and memory < all_memory:
+    if code.all_memory and memory < machine[MACHINE_MEMORY, node]:
         return 0
-    if code.memory_per_unit:
-        units = min(units, memory // code.memory_per_unit)
-    # A node that does not hold one task is of no use.
-    return int(units) if units >= code.per_task else 0
+    threads, cores = machine[MACHINE_THREADS, node], machine[MACHINE_CORES, node]
+    cpus = units * min(threads, code.per_core * cores)
+    if code.memory_per_cpu:
+        with_memory = min(threads, code.memory_of_core * cores) if code.memory_of_core else 1
+        there = memory // (code.memory_per_cpu * with_memory)
+        wanted = units if code.memory_of_core else cpus
+        if there < wanted:
+            there *= cpus // units if code.memory_of_core else 1
+            cpus = 0 if code.whole else there
+        if not code.whole:
+            cpus = cpus // code.per_task * code.per_task
+    # A node that has not as much as is wanted of each is of no use.
+    return int(cpus) if cpus >= code.on_node else 0
 
 
 @compiled
@@ -236,23 +255,23 @@ def gres_of(code: Code, free: Ints, node: int) -> int:
 
 
 @compiled
-def counted(code: Code, counts: Counts, units: int, sign: int) -> Counts:
-    """The counts with a node of so many units more, or less."""
-    if units == 0:
+def counted(code: Code, counts: Counts, cpus: int, sign: int) -> Counts:
+    """The counts with a node of so many CPUs more, or less."""
+    if cpus == 0:
         return counts
-    big = sign if units >= code.big else 0
-    return Counts(counts.units + sign * units, counts.nodes + sign, counts.big + big)
+    big = sign if cpus >= code.big else 0
+    return Counts(counts.cpus + sign * cpus, counts.nodes + sign, counts.big + big)
 
 
 @compiled
 def enough(code: Code, counts: Counts) -> bool:
     """Whether the nodes could do at all."""
-    return counts.units >= code.units and counts.nodes >= code.min_nodes and counts.big >= code.many_big
+    return counts.cpus >= code.cpus and counts.nodes >= code.min_nodes and counts.big >= code.many_big
 
 
 @compiled
 def pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, taken: Ints) -> int:
-    """Fill in the nodes that are taken, and the units of each; how many they are, or 0 if they do not do.
+    """Fill in the nodes that are taken, and the CPUs of each; how many they are, or 0 if they do not do.
 
     Where only so many nodes may be taken, those with least are left out, more and more, till it fits.
 
@@ -260,7 +279,7 @@ def pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, t
         code: the request.
         machine: the machine as rows.
         weights: all weights, ascending.
-        capacity: units that it could have on each node.
+        capacity: CPUs that it could have on each node.
         sets: room for sets of neighbours.
         taken: room for the answer.
     """
@@ -286,23 +305,23 @@ def pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, t
 
 @compiled
 def _pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, taken: Ints) -> int:
-    missing, found = code.units, 0
+    missing, found = code.cpus, 0
     if code.last_first and missing <= 1:
         for node in range(len(capacity) - 1, -1, -1):
             if capacity[node] > 0:
-                taken[0, 0], taken[1, 0] = node, _share(code, capacity[node], 0, missing)
+                taken[0, 0], taken[1, 0] = node, _share(code, machine, node, capacity[node], 0, missing)
                 return 1 if _done(code, 1, missing - taken[1, 0]) else 0
         return 0
     if code.first_node:
         first = _first_node(code, machine, capacity)
         if first >= 0:
-            taken[0, 0], taken[1, 0] = first, _share(code, capacity[first], 0, missing)
+            taken[0, 0], taken[1, 0] = first, _share(code, machine, first, capacity[first], 0, missing)
             return 1
     for level in weights:
         if _done(code, found, missing) or found >= code.most_nodes:
             break
         many = _sets(capacity, sets) if len(weights) == 1 else _sets_of(level, capacity, machine, sets)
-        found, missing = _from_sets(code, capacity, sets, many, taken, found, missing)
+        found, missing = _from_sets(code, machine, capacity, sets, many, taken, found, missing)
     return found if _done(code, found, missing) else 0
 
 
@@ -312,14 +331,14 @@ def _first_node(code: Code, machine: Ints, capacity: Ints) -> int:
     best = -1
     for node in range(len(capacity)):
         lighter = best < 0 or machine[MACHINE_WEIGHT, node] < machine[MACHINE_WEIGHT, best]
-        if lighter and capacity[node] >= code.units and code.units <= code.per_node:
+        if lighter and capacity[node] >= code.cpus and code.cpus <= code.per_node:
             best = node
     return best
 
 
 @compiled_with_arrays
 def _from_sets(
-    code: Code, capacity: Ints, sets: Ints, many: int, taken: Ints, found: int, missing: int
+    code: Code, machine: Ints, capacity: Ints, sets: Ints, many: int, taken: Ints, found: int, missing: int
 ) -> tuple[int, int]:
     """Take sets one after the other until it is enough.
 
@@ -327,19 +346,23 @@ def _from_sets(
     """
     best = _best(code, sets, many, found, missing)
     if many:
-        found, missing = _from_set(code, capacity, sets[FIRST, best], sets[BEHIND, best], taken, found, missing)
-        sets[SUM, best] = 0
+        found, missing = _from_set(
+            code, machine, capacity, sets[FIRST, best], sets[BEHIND, best], taken, found, missing
+        )
+        sets[SUM, best] = TAKEN
     if many < 2 or _done(code, found, missing) or found >= code.most_nodes:
         return found, missing
     order = np.argsort(-sets[SUM, :many], kind="mergesort")
     largest = 0
     while largest < many and not _done(code, found, missing) and found < code.most_nodes:
-        if sets[SUM, order[largest]] == 0:
+        if sets[SUM, order[largest]] == TAKEN:
             largest += 1
             continue
         best = _tightest(code, sets, order[largest:], found, missing)
-        found, missing = _from_set(code, capacity, sets[FIRST, best], sets[BEHIND, best], taken, found, missing)
-        sets[SUM, best] = 0
+        found, missing = _from_set(
+            code, machine, capacity, sets[FIRST, best], sets[BEHIND, best], taken, found, missing
+        )
+        sets[SUM, best] = TAKEN
     return found, missing
 
 
@@ -350,6 +373,8 @@ def _tightest(code: Code, sets: Ints, order: Ints, found: int, missing: int) -> 
     fits = False
     for index in order:
         units = sets[SUM, index]
+        if units == TAKEN:
+            continue
         if units < missing:
             break
         suffices = sets[BEHIND, index] - sets[FIRST, index] >= code.min_nodes - found
@@ -360,7 +385,7 @@ def _tightest(code: Code, sets: Ints, order: Ints, found: int, missing: int) -> 
 
 @compiled
 def _from_set(
-    code: Code, capacity: Ints, first: int, behind: int, taken: Ints, found: int, missing: int
+    code: Code, machine: Ints, capacity: Ints, first: int, behind: int, taken: Ints, found: int, missing: int
 ) -> tuple[int, int]:
     if code.min_nodes - found <= 1 and 0 < missing <= code.highest:
         alone = _least_sufficient(capacity, first, behind, missing)
@@ -369,7 +394,9 @@ def _from_set(
     for node in range(first, behind):
         if _done(code, found, missing) or found >= code.most_nodes:
             break
-        units = _share(code, capacity[node], found, missing)
+        if found == code.most_nodes - 1 and min(capacity[node], code.per_node) < missing:
+            continue  # The last of as many as there may be must give all that is missing.
+        units = _share(code, machine, node, capacity[node], found, missing)
         taken[0, found], taken[1, found] = node, units
         found += 1
         missing -= units
@@ -382,10 +409,10 @@ def _done(code: Code, found: int, missing: int) -> bool:
 
 
 @compiled
-def _share(code: Code, units: int, found: int, missing: int) -> int:
-    """What is taken of a node with so many units; a task is left for each other node that is still wanted."""
-    others = max(0, code.min_nodes - found - 1)
-    return min(units, code.per_node, max(missing - others * code.per_task, code.per_task))
+def _share(code: Code, machine: Ints, node: int, cpus: int, found: int, missing: int) -> int:
+    """What is taken of a node with so many CPUs; a core is left for each other node that is needed."""
+    others = max(0, code.min_nodes - found - 1) * _core_threads(code, machine, node)
+    return min(cpus, code.per_node, max(missing - others, code.on_node))
 
 
 @compiled
@@ -462,21 +489,55 @@ def _least_sufficient(capacity: Ints, first: int, behind: int, missing: int) -> 
 
 
 @compiled_with_arrays
-def deal(code: Code, capacity: Ints, found: int, taken: Ints) -> None:
-    """Put whole tasks onto the nodes that were taken, one at least onto each (observation C4).
+def deal(code: Code, machine: Ints, found: int, taken: Ints) -> None:
+    """One task for each node that was taken, then onto each in turn as many as a core takes (observation C4).
 
     Tasks that find no room are put onto the first nodes, whose tails they then take.
     """
-    tasks = -(-code.units // code.per_task)
+    size, picked = code.per_task, taken[1]
+    tasks = min(max(code.cpus, found * code.on_node), found * code.per_node) // size
+    room, exact = 0, True
     for index in range(found):
-        others = found - index - 1
-        dealt = max(1, min(taken[1, index] // code.per_task, tasks - others))
-        tasks -= dealt
-        taken[1, index] = dealt * code.per_task
-    if tasks <= 0:
+        room += max(1, picked[index] // size)
+        exact = exact and picked[index] % size == 0
+    if exact and room <= tasks:
         return
+    turns = FAR if room <= tasks else _turns(code, machine, found, taken, tasks)
+    for index in range(found):
+        tasks -= _in_turns(code, machine, taken[0, index], picked[index], turns)
     for index in np.argsort(taken[0, :found]):
-        tail = min(capacity[taken[0, index]], code.per_node) - taken[1, index]
-        if tasks > 0 and tail > 0:
-            taken[1, index] += tail
+        node, most = taken[0, index], picked[index]
+        has = _in_turns(code, machine, node, most, turns)
+        if turns < FAR:
+            more = min(_in_turns(code, machine, node, most, turns + 1) - has, tasks)
+            has, tasks = has + more, tasks - more
+        picked[index] = has * size
+        if turns == FAR and tasks > 0 and most > picked[index]:
+            picked[index] = most
             tasks -= 1
+
+
+@compiled
+def _in_turns(code: Code, machine: Ints, node: int, picked: int, turns: int) -> int:
+    """Tasks that a node has after so many turns."""
+    of_core = max(1, _core_threads(code, machine, node) // code.per_task)
+    return max(1, min(picked // code.per_task, turns * of_core))
+
+
+@compiled
+def _turns(code: Code, machine: Ints, found: int, taken: Ints, tasks: int) -> int:
+    """Turns that all nodes can have of so many tasks."""
+    turns = 0
+    while True:
+        given = 0
+        for index in range(found):
+            given += _in_turns(code, machine, taken[0, index], taken[1, index], turns + 1)
+        if given > tasks:
+            return turns
+        turns += 1
+
+
+@compiled
+def _core_threads(code: Code, machine: Ints, node: int) -> int:
+    """CPUs of a core of a node that tasks may use."""
+    return int(max(1, min(machine[MACHINE_THREADS, node] // machine[MACHINE_CORES, node], code.per_core)))

@@ -22,8 +22,6 @@ from emulator.scheduling.select_compiled import (
     FREE_JOBS,
     FREE_MEMORY,
     FREE_UNITS,
-    MACHINE_MEMORY,
-    MACHINE_UNITS,
     Code,
     Counts,
     compiled,
@@ -405,7 +403,7 @@ class CompiledWindows(Windows):
         code, want = self._compiled.code(job, partition), job.wants[partition.name]
         assert code is not None
         free = Free.of(work.state, tuple(self._cluster.free.gres))
-        found = self._compiled.selector.allocation(want, code, free, work.capacity, work.taken[:, :taken])
+        found = self._compiled.selector.allocation(want, code, free, work.taken[:, :taken])
         assert found is not None
         return found
 
@@ -695,13 +693,12 @@ def _recount(request: Request, machine: Machine, runs: Runs, run: int, work: Wor
     first, entries, code = runs.parts[run, FIRST], runs.entries, request.code
     kept, capacity, rooms, state = work.kept, work.capacity, work.room, work.state
     free_units, memory, jobs = state[FREE_UNITS], state[FREE_MEMORY], state[FREE_JOBS]
-    all_units, all_memory = machine.rows[MACHINE_UNITS], machine.rows[MACHINE_MEMORY]
     counts = _noted(work)
     for entry in range(first, first + runs.parts[run, MANY]):
         node = entries[NODE, entry]
         if not request.usable[node]:
             continue
-        units = room(code, free_units[node], memory[node], jobs[node], all_units[node], all_memory[node])
+        units = room(code, machine.rows, node, free_units[node], memory[node], jobs[node])
         if units and code.gres and gres_of(code, state, node) < code.gres:
             units = 0
         if units != rooms[node] and kept[node] == 0:
@@ -719,7 +716,7 @@ def _noted(work: Work) -> Counts:
 
 @compiled
 def _note(work: Work, counts: Counts) -> None:
-    work.counts[0], work.counts[1], work.counts[2] = counts.units, counts.nodes, counts.big
+    work.counts[0], work.counts[1], work.counts[2] = counts.cpus, counts.nodes, counts.big
 
 
 @compiled

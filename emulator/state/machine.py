@@ -34,6 +34,7 @@ def machine_of(conf: SlurmConf) -> Machine:
         gres=gres,
         pools=[partition.name for partition in bounded],
         shared="CR_MEMORY" in counted,
+        sockets=_column([node.sockets for node in nodes]),
     )
 
 

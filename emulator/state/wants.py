@@ -62,7 +62,6 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         RejectedError: it names what there is not.
     """
     parameters, options = cluster.parameters, request.options
-    threads = _threads(request, partition, cluster)
     nodes = options.min_nodes or max(1, len(options.node_list) if options.tasks is None else 1)
     most = options.max_nodes if options.max_nodes is not None else options.min_nodes
     if options.gpus and sum(one.count for one in options.gpus) < (options.min_nodes or 1):
@@ -70,29 +69,38 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     tasks = options.tasks_on(nodes)
     if options.tasks is not None and options.tasks < nodes:
         nodes = options.tasks if options.max_nodes != options.min_nodes else nodes
-    target = max(nodes, min(most or (tasks if options.spread else nodes), max(tasks, nodes)))
+    target = max(nodes, min(most or (tasks if options.spread else nodes), max(options.tasks or tasks, nodes)))
     alone = options.exclusive or partition.oversubscribe == "EXCLUSIVE"
     demand = _demand(request, partition, nodes)
-    per_task = max(1, math.ceil(demand.cpus_per_task / threads))
-    apart = parameters.one_task_per_core and options.tasks_per_core is None
-    units = tasks * per_task if apart else math.ceil(tasks * demand.cpus_per_task / threads)
-    units = max(units, nodes, math.ceil(demand.cpus_in_all / threads))
+    per_task = demand.cpus_per_task
+    on_node = max(demand.cpus_on_node, per_task * (1 if options.overcommit else options.tasks_per_node or 1))
     nodes = max(nodes, fewest)
-    on_node = math.ceil(demand.cpus_on_node / threads)
-    if units < nodes * on_node:
-        units, per_task = nodes * on_node, on_node
+    cpus = max(tasks * per_task, nodes, demand.cpus_in_all)
+    per_node = FAR if options.tasks_per_node is None else max(options.tasks_per_node * per_task, on_node)
+    if options.tasks == 1 and options.min_cpus is None:
+        # It needs a node with room for as many tasks as there may be, and has one there.
+        per_node = min(per_node, per_task)
+    # A node that has not all is of no use to a job that may have but one.
+    on_node = max(on_node, cpus) if most == 1 else on_node
+    tasks_per_core = options.tasks_per_core or (1 if parameters.one_task_per_core else FAR)
+    threads = 1 if options.hint == "nomultithread" else options.threads_per_core or FAR
     one_node = most == 1 or (most is None and tasks == 1 and nodes == 1)
     return Want(
         min_nodes=nodes,
         most_nodes=most,
         target_nodes=max(target, fewest),
-        units=units,
-        per_task=per_task,
+        cpus=cpus,
         choices=_choices(request, cluster),
-        per_node=_per_node(request, partition, cluster, demand, threads),
+        cpus_per_task=per_task,
+        cpus_on_node=on_node,
+        per_node=per_node,
+        per_core=min(tasks_per_core * per_task, threads, FAR),
+        task_cores=tasks_per_core == 1 and per_task > 1,
+        per_socket=FAR if options.tasks_per_socket is None else options.tasks_per_socket * per_task,
         whole=cluster.nodes_for.whole_nodes or alone,
         memory_per_node=math.ceil(demand.on_node) if parameters.memory else 0,
-        memory_per_unit=_memory_per_unit(demand, units, threads) if parameters.memory else 0,
+        memory_per_cpu=_memory_per_cpu(demand, cpus) if parameters.memory else 0,
+        memory_of_core=threads if parameters.whole_cores else 0,
         all_memory=demand.whole_memory and parameters.memory,
         all_gres=alone,
         gres=_counts(options.gres),
@@ -104,10 +112,8 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         in_turn=partition.least_loaded and parameters.rules.LEAST_LOADED_IN_TURN,
         last_first=parameters.pack_serial_at_end,
         first_node=one_node and not partition.least_loaded and parameters.rules.FIRST_NODE_FOR_ONE,
-        cpus_per_task=demand.cpus_per_task,
         pool=partition.name if partition.name in cluster.machine.pools else "",
-        never=_never(tasks * demand.cpus_per_task, nodes, partition, cluster)
-        or (TOO_MUCH_MEMORY if demand.too_much else ""),
+        never=_never(tasks * per_task, nodes, partition, cluster) or (TOO_MUCH_MEMORY if demand.too_much else ""),
     )
 
 
@@ -116,15 +122,6 @@ def _never(cpus: int, nodes: int, partition: Partition, cluster: Cluster) -> str
     if cpus > int(cluster.machine.cpus[partition.nodes].sum()):
         return PARTITION_CONFIG
     return PARTITION_NODES if nodes > int(partition.nodes.sum()) else ""
-
-
-def _threads(request: JobRequest, partition: Partition, cluster: Cluster) -> int:
-    """CPUs of a unit that tasks may share: those of the partition's first node stand for all."""
-    machine = cluster.machine
-    if not partition.nodes.any():
-        return 1
-    first = int(np.argmax(partition.nodes))
-    return int(machine.cores[first] if request.one_thread else machine.threads[first])
 
 
 def _demand(request: JobRequest, partition: Partition, nodes: int) -> _Demand:
@@ -166,24 +163,12 @@ def _bound(demand: _Demand, partition: Partition) -> None:
         demand.too_much = max(demand.on_node, demand.per_cpu * demand.cpus_per_task) > most
 
 
-def _memory_per_unit(demand: _Demand, units: int, threads: int) -> int:
-    return math.ceil(demand.in_all / units) if demand.in_all else math.ceil(demand.per_cpu * threads)
+def _memory_per_cpu(demand: _Demand, cpus: int) -> int:
+    return math.ceil(demand.in_all / cpus if demand.in_all else demand.per_cpu)
 
 
 def _counts(gres: tuple[GresCount, ...]) -> tuple[tuple[str, str, int], ...]:
     return tuple((one.name, one.type, one.count) for one in gres)
-
-
-def _per_node(request: JobRequest, partition: Partition, cluster: Cluster, demand: _Demand, threads: int) -> int:
-    options, bounds = request.options, []
-    if options.tasks_per_node is not None:
-        bounds.append(options.tasks_per_node)
-    if options.tasks_per_socket is not None and partition.nodes.any():
-        # As for threads, the partition's first node stands for all.
-        bounds.append(options.tasks_per_socket * cluster.conf.nodes[int(np.argmax(partition.nodes))].sockets)
-    if not bounds:
-        return FAR
-    return math.ceil(max(min(bounds) * demand.cpus_per_task, demand.cpus_on_node) / threads)
 
 
 def _choices(request: JobRequest, cluster: Cluster) -> tuple[Choice, ...]:

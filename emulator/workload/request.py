@@ -60,12 +60,6 @@ class JobRequest:
         """CPUs of each task."""
         return self.options.cpus_per_task or 1
 
-    @property
-    def one_thread(self) -> bool:
-        """Whether no two tasks may share a core."""
-        options = self.options
-        return options.tasks_per_core == 1 or options.hint == "nomultithread" or options.threads_per_core == 1
-
     def tasks(self, free_ids: Iterator[int]) -> list[JobRequest]:
         """The tasks of an array, or the job itself.
 

