@@ -118,14 +118,17 @@ def submission(answer: Any, before: Submission, counted: bool) -> Submission | R
     return answer
 
 
-_TEXT, _NUMBER, _SECONDS = "text", "a whole number, 0 or more, or None", "seconds, more than 0, or None"
+_TEXT, _TEXTS = "text", "a tuple of texts"
+_NUMBER, _SECONDS = "a whole number, 0 or more, or None", "seconds, more than 0, or None"
 _WORDS = {
-    **dict.fromkeys(("name", "account", "qos", "constraint", "reservation"), _TEXT),
+    **dict.fromkeys(("name", "account", "qos", "constraint", "reservation", "prefer", "exclusive_to"), _TEXT),
     **dict.fromkeys(("min_nodes", "max_nodes", "tasks", "cpus_per_task", "memory_per_node", "memory_per_cpu"), _NUMBER),
+    **dict.fromkeys(("tasks_per_node", "tasks_per_core", "tasks_per_socket", "min_cpus", "sockets"), _NUMBER),
+    **dict.fromkeys(("cores_per_socket", "threads_per_core"), _NUMBER),
     **dict.fromkeys(("time_limit", "time_min"), _SECONDS),
-    "partitions": "a tuple of texts",
+    **dict.fromkeys(("partitions", "gres", "licenses", "node_list", "exclude"), _TEXTS),
+    **dict.fromkeys(("held", "exclusive", "share", "contiguous"), "True or False"),
     "nice": "a whole number",
-    "held": "True or False",
     "requeue": "True, False or None",
 }
 """What each field of a submission takes."""
@@ -138,7 +141,7 @@ def _takes(name: str, value: Any) -> bool:
         return value is None or (type(value) is int and value >= 0)
     if words == _SECONDS:
         return value is None or (type(value) in (int, float) and value > 0)
-    if name == "partitions":
+    if words == _TEXTS:
         return isinstance(value, tuple) and all(isinstance(each, str) for each in value)
     if name == "nice":
         return type(value) is int

@@ -68,6 +68,12 @@ class Partition(Shown):
     tres = shown(
         "tres", "What its nodes have of each resource, by upper-case name, such as CPU or GRES/GPU; MEM in MiB."
     )
+    default = shown("default", "Whether jobs come here that name no partition.")
+    state = shown("state", "UP, DOWN, DRAIN or INACTIVE.")
+    max_time = shown("max_time", "MaxTime, in seconds; infinite for none.")
+    default_time = shown("default_time", "DefaultTime, in seconds; None for MaxTime.")
+    min_nodes = shown("min_nodes", "MinNodes: fewest nodes of a job.")
+    max_nodes = shown("max_nodes", "MaxNodes: most nodes of a job; None for no bound.")
     lower_runs = shown("lower_runs", "Whether jobs run in partitions of lower tiers that share nodes with it.")
     below_another = shown("below_another", "Whether a partition of a higher tier shares nodes with it.")
 

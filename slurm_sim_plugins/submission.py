@@ -18,13 +18,23 @@ class Submission(NamedTuple):
     """
 
     id: int
-    """Its id. With the next three it stays as it is."""
+    """Its id. With the next two it stays as it is."""
     submit: float
     """When it is submitted, in seconds."""
     user: str = ""
     """For whom."""
     gpus: int = 0
-    """GPUs in all, at least."""
+    """GPUs in all, at least. With the next five it stays as it is."""
+    tres_per_job: str = ""
+    """What ``--gpus`` asks for, such as ``gres:gpu:4``."""
+    tres_per_task: str = ""
+    """What ``--gpus-per-task`` asks for."""
+    dependency: str = ""
+    """On which jobs it depends, such as ``afterok:17``."""
+    array: str = ""
+    """Indices of its tasks."""
+    begin: float | None = None
+    """Seconds after its submission from which on it may start."""
     name: str = ""
     """Of the job."""
     account: str = ""
@@ -41,6 +51,38 @@ class Submission(NamedTuple):
     """How many tasks."""
     cpus_per_task: int | None = None
     """CPUs of each task."""
+    tasks_per_node: int | None = None
+    """Most tasks on a node."""
+    tasks_per_core: int | None = None
+    """Most tasks on a core."""
+    tasks_per_socket: int | None = None
+    """Most tasks on a socket."""
+    min_cpus: int | None = None
+    """CPUs on each node, at least."""
+    sockets: int | None = None
+    """Sockets that a node has at least."""
+    cores_per_socket: int | None = None
+    """Cores that each of them has at least."""
+    threads_per_core: int | None = None
+    """Threads that each of these has at least."""
+    exclusive: bool = False
+    """Whether it wants whole nodes."""
+    exclusive_to: str = ""
+    """With whom it shares them nonetheless: ``user``, ``mcs``, ``topo``; empty: with no other job."""
+    share: bool = False
+    """Whether it would share resources."""
+    contiguous: bool = False
+    """Whether its nodes must be neighbours."""
+    gres: tuple[str, ...] = ()
+    """Generic resources on each node, such as ``gpu:a100:2``."""
+    licenses: tuple[str, ...] = ()
+    """Such as ``matlab:2``."""
+    node_list: tuple[str, ...] = ()
+    """Nodes that it must have."""
+    exclude: tuple[str, ...] = ()
+    """Nodes that it must not have."""
+    prefer: str = ""
+    """Features that it would rather have."""
     memory_per_node: int | None = None
     """Mebibytes; 0 is all of a node's."""
     memory_per_cpu: int | None = None
@@ -61,7 +103,7 @@ class Submission(NamedTuple):
     """Whether it may be requeued; None for the cluster's rule."""
 
 
-STAY = ("id", "submit", "user", "gpus")
+STAY = ("id", "submit", "user", "gpus", "tres_per_job", "tres_per_task", "dependency", "array", "begin")
 """What a plugin cannot change."""
 CHANGE = tuple(name for name in Submission._fields if name not in STAY)
 """What it can."""

@@ -60,6 +60,8 @@ class Cluster:
             "accounts": [hash_of(file) for file in self.accounts],
             "clock": self.clock,
             "slurm_version": self.slurm_version,
+            # Scripts that JobSubmitPlugins may name.
+            "scripts": [hash_of(file) for file in sorted(self.conf.parent.glob("*.lua"))],
         }
 
     def read(self) -> SlurmConf:

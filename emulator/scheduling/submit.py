@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
+from emulator.config.slurm.model import GresCount
+from emulator.config.slurm.nodes import gres_count
 from emulator.hooks import FAILURES, Hooks
 from emulator.workload.request import JobRequest, RejectedError
 from slurm_sim_plugins import answers
@@ -73,6 +76,12 @@ class SubmitChain:
         changes: dict[str, Any] = {
             name: value for name in CHANGE if (value := getattr(after, name)) != getattr(before, name)
         }
+        for name, read in _READ.items():
+            if name in changes:
+                try:
+                    changes[name] = tuple(map(read, changes[name]))
+                except ValueError as error:
+                    raise RejectedError(f"{name}: {error}") from None
         return replace(request, options=replace(request.options, **changes)) if changes else request
 
 
@@ -80,4 +89,38 @@ def submission_of(request: JobRequest) -> Submission:
     """A submission to a cluster, as plugins see it."""
     options = request.options
     stated = {name: getattr(options, name) for name in CHANGE}
-    return Submission(request.id, request.submit, request.user, options.gpus_on(options.min_nodes or 1), **stated)
+    stated["gres"] = tuple(map(_gres, options.gres))
+    stated["licenses"] = tuple(f"{name}:{count}" for name, count in options.licenses)
+    joint = "?" if options.any_dependency else ","
+    return Submission(
+        request.id,
+        request.submit,
+        request.user,
+        options.gpus_on(options.min_nodes or 1),
+        tres_per_job=",".join(f"gres:{_gres(one)}" for one in options.gpus),
+        tres_per_task=",".join(f"gres:{_gres(one)}" for one in options.gpus_per_task),
+        dependency=joint.join(one.kind + (f":{one.job}" if one.job else "") for one in options.dependencies),
+        array="" if options.array is None else _ranges(options.array.indices),
+        begin=options.begin,
+        **stated,
+    )
+
+
+def _gres(one: GresCount) -> str:
+    return ":".join([one.name, *([one.type] if one.type else []), str(one.count)])
+
+
+def _ranges(indices: Sequence[int]) -> str:
+    """Indices as sbatch writes them: ``1-3,7``."""
+    bounds = [at for at in range(1, len(indices)) if indices[at] != indices[at - 1] + 1]
+    parts = [indices[begin:end] for begin, end in pairwise([0, *bounds, len(indices)])]
+    return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
+
+
+def _license(word: str) -> tuple[str, int]:
+    name, _, count = word.partition(":")
+    return name, int(count or 1)
+
+
+_READ: Mapping[str, Callable[[str], Any]] = {"gres": gres_count, "licenses": _license}
+"""How what plugins write as text is understood."""

@@ -116,6 +116,7 @@ class Cluster:
         return Partition(
             name=given.name,
             index=index,
+            default=given.default,
             tier=given.priority_tier,
             job_factor=given.priority_job_factor,
             nodes=self.machine.mask_of(given.nodes),

@@ -15,6 +15,7 @@ class Partition:
 
     Attributes:
         name, tier, job_factor: as configured.
+        default: whether jobs come here that name no partition.
         nodes: its nodes.
         max_time, default_time: seconds.
         min_nodes, max_nodes: bounds of a job's nodes.
@@ -31,6 +32,7 @@ class Partition:
 
     name: str
     index: int
+    default: bool
     tier: int
     job_factor: int
     nodes: Mask

@@ -40,6 +40,7 @@ PAGES_OF_OTHER_TESTS = {
     "porting.md": "tests/docs/test_porting.py",
     "campaigns.md": "tests/unit/campaign/test_campaign_results.py",
     "snapshots.md": "tests/unit/snapshot/test_snapshot.py",
+    "job-submit.md": "tests/unit/cli/test_cli_job_submit.py",
 }
 """Pages whose blocks other tests run, and where."""
 FIXTURES = (

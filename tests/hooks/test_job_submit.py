@@ -77,10 +77,10 @@ def test_none_is_asked_behind_one_that_refuses() -> None:
 
 
 def test_the_file_says_the_chain_and_what_is_not_here_is_named(caplog: pytest.LogCaptureFixture) -> None:
-    done = on_cluster([["-n1"]], CONF + "JobSubmitPlugins=lua,require_timelimit\n")
+    done = on_cluster([["-n1"]], CONF + "JobSubmitPlugins=ours,require_timelimit\n")
     assert done.jobs["state"].tolist() == ["REJECTED"]
-    (said,) = [each for each in caplog.messages if "lua" in each]
-    assert "JobSubmitPlugins=job_submit/lua: there is no such plugin here" in said
+    (said,) = [each for each in caplog.messages if "ours" in each]
+    assert "JobSubmitPlugins=job_submit/ours: there is no such plugin here" in said
 
 
 def test_a_change_is_looked_at_as_if_the_user_had_asked_for_it() -> None:
@@ -168,8 +168,8 @@ def test_what_it_raises_names_it() -> None:
 
 
 def test_an_unknown_plugin_that_is_given_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match=r"JobSubmitPlugins=job_submit/lua: there is no such plugin"):
-        run(JOBS, 4, job_submit="lua")
+    with pytest.raises(ConfigurationError, match=r"JobSubmitPlugins=job_submit/ours: there is no such plugin"):
+        run(JOBS, 4, job_submit="ours")
 
 
 def test_the_schedule_is_the_same_through_pluggy() -> None:

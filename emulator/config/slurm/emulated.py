@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from emulator.config.slurm.model import SlurmConf
@@ -14,6 +16,7 @@ SELECTED = ("SchedulerType", "PriorityType", "PreemptType", "SelectType")
 """Slots whose plugin the file selects."""
 OF_THE_SITE = ("PrioritySiteFactorPlugin", "JobSubmitPlugins")
 """Slots for plugins of a site, whose code is often not here."""
+LUA = "job_submit/lua"
 MINUTE = 60.0
 SAME = {"select/cons_res": "select/cons_tres"}
 """Former names of Slurm's plugins."""
@@ -33,9 +36,18 @@ def site_slots_of(conf: SlurmConf, catalogue: Catalogue, given: Collection[str])
     found = {}
     for slot in (slot for slot in OF_THE_SITE if slot not in given):
         names = [name for name in named(slot, conf.parameters.text(slot)) if not name.endswith("/none")]
-        here = [name for name in names if catalogue.get(name) is not None]
+        wants = {name: _wants(catalogue.get(name), conf) for name in names}
+        here = [name for name in names if not wants[name] and catalogue.get(name) is not None]
         for name in names:
-            if name not in here:
+            if wants[name]:
+                logging.getLogger(__name__).warning(
+                    "%s: %s=%s: nothing is asked instead: %s",
+                    conf.parameters.location(slot) or conf.source,
+                    slot,
+                    name,
+                    wants[name],
+                )
+            elif name not in here:
                 logging.getLogger(__name__).warning(
                     "%s: %s=%s: there is no such plugin here, so nothing is asked instead; load one of that "
                     "name from its file (--plugin FILE)",
@@ -47,6 +59,23 @@ def site_slots_of(conf: SlurmConf, catalogue: Catalogue, given: Collection[str])
     return found
 
 
+def _wants(info: PluginInfo | None, conf: SlurmConf) -> str:
+    """What a plugin of the site lacks here: a file beside the configuration, or a library."""
+    beside = [] if info is None else _beside(info, conf).values()
+    missing = next((file for file in beside if not Path(file).is_file()), None)
+    if missing is not None:
+        return f"{missing} is not there"
+    if info is not None and info.name == LUA and find_spec("lupa") is None:
+        return "lupa is not installed: python -m pip install 'slurm-sim-plugins[lua]'"
+    return ""
+
+
+def _beside(info: PluginInfo, conf: SlurmConf) -> dict[str, str]:
+    """Options of a plugin that are files beside the configuration (``beside_slurm_conf``)."""
+    files: Mapping[str, str] = getattr(info.factory, "beside_slurm_conf", {})
+    return {option: str(Path(conf.source).with_name(name)) for option, name in files.items()}
+
+
 def stated_slots_of(conf: SlurmConf) -> dict[str, str]:
     """The plugins that a configuration selects, by slot, whether there are such plugins here or not."""
     return {**slots_of(conf), **{slot: conf.parameters.text(slot) for slot in OF_THE_SITE}}
@@ -56,7 +85,7 @@ def options_of(info: PluginInfo, conf: SlurmConf) -> dict[str, Any]:
     """Options of a plugin as the file states them: the class says which parameter each of them is (``slurm_conf``)."""
     parameters: Mapping[str, str] = getattr(info.factory, "slurm_conf", {})
     stated = {option: conf.parameters.value(name) for option, name in parameters.items()}
-    found = {option: _plain(value) for option, value in stated.items() if value is not None}
+    found = {option: _plain(value) for option, value in stated.items() if value is not None} | _beside(info, conf)
     return found if info.slot != "SchedulerType" else {**_of_loops(info, conf), **found}
 
 

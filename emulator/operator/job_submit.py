@@ -1,0 +1,143 @@
+"""What a job_submit.lua makes of submissions: cases with what is expected of them, and two scripts side by side."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from emulator.config.slurm.model import SlurmConf
+from emulator.engine.controller import Controller
+from emulator.files import read_input
+from emulator.scheduling.policies import plugins_of
+from emulator.scheduling.submit import SubmitChain, submission_of
+from emulator.workload.request import JobRequest, RejectedError
+from emulator.workload.sbatch import parse_sbatch
+from slurm_sim_plugins.errors import InputError
+from slurm_sim_plugins.job_submit.job_desc import NUMBERS, TEXTS, described
+from slurm_sim_plugins.submission import Submission
+
+LUA = "job_submit/lua"
+CASE = ("name", "sbatch", "user", "set", "refuse")
+
+
+class Script:
+    """A script, asked as slurmctld would ask it.
+
+    Args:
+        file: a job_submit.lua.
+        conf: the cluster, whose partitions it sees.
+
+    Raises:
+        ConfigurationError: the script cannot be run.
+    """
+
+    def __init__(self, file: Path, conf: SlurmConf) -> None:
+        selection = plugins_of(conf, {"JobSubmitPlugins": LUA}, options={LUA: {"file": str(file)}})
+        controller = Controller(conf, [], selection=selection)
+        seen = [partition.seen for partition in controller.cluster.partitions.values()]
+        self._chain = SubmitChain(controller.policies.hooks, controller.policies.cluster_state, seen)
+
+    def judged(self, request: JobRequest) -> Submission | str:
+        """What a submission asks for behind the script, or why it is refused.
+
+        Raises:
+            PluginError: the script does not end, or wants too much memory.
+        """
+        try:
+            return self._chain.ask(submission_of(request))
+        except RejectedError as refused:
+            return str(refused)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A submission, and what is expected of it.
+
+    Attributes:
+        name: of the case.
+        request: what is submitted.
+        fields: what fields of ``job_desc`` hold behind the script.
+        refuse: words of the refusal that is expected; None for none.
+    """
+
+    name: str
+    request: JobRequest
+    fields: Mapping[str, Any]
+    refuse: str | None
+
+    def wrong(self, judged: Submission | str) -> str:
+        """What is not as expected; empty if nothing is."""
+        if isinstance(judged, str):
+            if self.refuse is None:
+                return f"is refused: {judged}"
+            return "" if self.refuse.lower() in judged.lower() else f"is refused with other words: {judged}"
+        if self.refuse is not None:
+            return "is taken"
+        return "; ".join(
+            f"{name} is {held!r}, expected {value!r}"
+            for name, value in self.fields.items()
+            if str(held := fields_of(judged).get(name)) != str(value)
+        )
+
+
+def fields_of(judged: Submission) -> dict[str, Any]:
+    """The fields of ``job_desc`` that are stated."""
+    return described(judged, 0)
+
+
+def read_cases(file: Path) -> list[Case]:
+    """The cases of a file: a list of tables in YAML.
+
+    Raises:
+        InputError: it cannot be read, or is no such list; names the case.
+    """
+    try:
+        listed = yaml.safe_load(read_input(file))
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{file}: is not YAML: {error}") from None
+    if not isinstance(listed, list):
+        raise InputError(f"{file}: is no list of cases; each is a table with {', '.join(CASE)}")
+    return [_case(file, number, given) for number, given in enumerate(listed, 1)]
+
+
+def _case(file: Path, number: int, given: Any) -> Case:
+    where = f"{file}: case {number}"
+    if not isinstance(given, dict) or not set(given) <= set(CASE):
+        raise InputError(f"{where}: is no table with the keys {', '.join(CASE)}")
+    fields, words = given.get("set") or {}, given.get("sbatch") or ""
+    if not isinstance(fields, dict) or (unknown := [name for name in fields if name not in {*NUMBERS, *TEXTS}]):
+        told = f"has no field {unknown[0]!r}" if isinstance(fields, dict) else "is a table: write {partition: long}"
+        raise InputError(f"{where}: set: job_desc {told}")
+    try:
+        options = parse_sbatch(shlex.split(str(words)))
+    except ValueError as error:
+        raise InputError(f"{where}: sbatch: {error}") from None
+    refuse = given.get("refuse")
+    request = JobRequest(number, 0.0, 0.0, options, str(given.get("user", "")))
+    return Case(
+        str(given.get("name", words or f"case {number}")), request, fields, None if refuse is None else str(refuse)
+    )
+
+
+def differences(old: Script, new: Script, requests: Iterable[JobRequest]) -> Iterator[tuple[JobRequest, str, str]]:
+    """Submissions that two scripts judge otherwise, and what each says of it."""
+    for request in requests:
+        before, after = old.judged(request), new.judged(request)
+        if before != after:
+            yield request, _words(before, after), _words(after, before)
+
+
+def _words(judged: Submission | str, other: Submission | str) -> str:
+    """A verdict; of one that is taken the fields that the other leaves otherwise."""
+    if isinstance(judged, str):
+        return f"refused: {judged}"
+    if isinstance(other, str):
+        return "taken"
+    ours, theirs = fields_of(judged), fields_of(other)
+    names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
+    return ", ".join(f"{name}={ours.get(name)}" for name in names)

@@ -1,0 +1,275 @@
+"""A site's own job_submit.lua: Slurm's job_submit/lua."""
+
+from __future__ import annotations
+
+import logging
+import math
+import random
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from slurm_sim_plugins.cluster import Partition
+from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_plugins.hookspecs import hookimpl
+from slurm_sim_plugins.job_submit.job_desc import (
+    INFINITE,
+    MEM_PER_CPU,
+    MINUTE,
+    NICE_OFFSET,
+    NO_VAL,
+    NO_VAL16,
+    NO_VAL64,
+    NUMBERS,
+    TABLES,
+    TEXTS,
+    changed,
+    described,
+    followed,
+)
+from slurm_sim_plugins.submission import Reject, Submission, SubmitView
+
+STEPS, MEMORY = 5_000_000, 64 << 20
+"""Bounds of one call: instructions of Lua's machine, and bytes."""
+FIRST_UID = 1000
+CONSTANTS: Mapping[str, float] = {
+    "NO_VAL": NO_VAL,
+    "NO_VAL8": 254,
+    "NO_VAL16": NO_VAL16,
+    "NO_VAL64": NO_VAL64,
+    "INFINITE": INFINITE,
+    "INFINITE64": float(2**64 - 1),
+    "MEM_PER_CPU": MEM_PER_CPU,
+    "NICE_OFFSET": NICE_OFFSET,
+    "JOB_SHARED_NONE": 0,
+    "JOB_SHARED_OK": 1,
+    "JOB_SHARED_USER": 2,
+    "JOB_SHARED_MCS": 3,
+    "SHARED_FORCE": 32768,
+    "ALLOC_SID_ADMIN_HOLD": 1,
+    "ALLOC_SID_USER_HOLD": 2,
+    "KILL_INV_DEP": 1,
+    "NO_KILL_INV_DEP": 2,
+    "SPREAD_JOB": 256,
+    "USE_MIN_NODES": 512,
+    "GRES_DISABLE_BIND": 524288,
+    "GRES_ENFORCE_BIND": 16,
+    "MAIL_JOB_BEGIN": 1,
+    "MAIL_JOB_END": 2,
+    "MAIL_JOB_FAIL": 4,
+    "MAIL_JOB_REQUEUE": 8,
+    "MAIL_JOB_TIME100": 16,
+    "MAIL_JOB_TIME890": 32,
+    "MAIL_JOB_TIME80": 64,
+    "MAIL_JOB_TIME50": 128,
+    "MAIL_JOB_STAGE_OUT": 256,
+    "MAIL_INVALID_DEPEND": 1024,
+}
+"""Of the table ``slurm``, as Slurm 22.05 has them."""
+ERRORS: Mapping[int, tuple[str, str]] = {
+    -1: ("ERROR", "Unspecified error"),
+    2002: ("ESLURM_ACCESS_DENIED", "Access/permission denied"),
+    2006: ("ESLURM_INVALID_NODE_COUNT", "Node count specification invalid"),
+    2008: ("ESLURM_JOB_MISSING_SIZE_SPECIFICATION", "Job size specification needs to be provided"),
+    2045: ("ESLURM_INVALID_ACCOUNT", "Invalid account or account/partition combination specified"),
+    2048: ("ESLURM_INVALID_LICENSES", "Invalid license specification"),
+    2050: (
+        "ESLURM_ACCOUNTING_POLICY",
+        "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)",
+    ),
+    2051: ("ESLURM_INVALID_TIME_LIMIT", "Requested time limit is invalid (missing or exceeds some limit)"),
+    8000: ("ESLURM_MISSING_TIME_LIMIT", "Time limit specification required, but not provided"),
+}
+"""Codes that a script may return, their names in the table ``slurm``, and what ``sbatch`` says of each."""
+_MODULE = re.compile(r"[A-Za-z0-9_]+")
+_DURATION = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
+
+
+class Lua:
+    """Asks the function ``slurm_job_submit`` of a script, as slurmctld does.
+
+    What the script writes before an error stays, and the job is taken, as in Slurm; the error is told. A script that
+    does not end, or asks for more memory than it may have, is at fault: the run ends.
+
+    Args:
+        file: the script. Of a ``slurm.conf`` with ``JobSubmitPlugins=lua`` it is the ``job_submit.lua`` beside it.
+
+    Source: the plugin of Slurm 22.05.8, asked; job_submit_plugins in Slurm's documentation.
+    """
+
+    name: ClassVar[str] = "job_submit/lua"
+    beside_slurm_conf: ClassVar[Mapping[str, str]] = {"file": "job_submit.lua"}
+
+    def __init__(self, file: str = "job_submit.lua") -> None:
+        self._file = file
+        self._now = 0.0
+        self._random = random.Random(0)  # noqa: S311 - for scripts, and the same in each run
+        self._messages: list[str] = []
+        self._said: set[str] = set()
+        self._uids: dict[str, int] = {"root": 0}
+        self._parts: Any = None
+        self._load()
+
+    @hookimpl
+    def job_submit(self, view: SubmitView) -> Submission | Reject | None:
+        job, self._now, self._messages = view.submission, view.now, []
+        uid = self._uids.setdefault(job.user or "root", FIRST_UID + len(self._uids) - 1)
+        if self._parts is None:
+            self._parts = self._table({part.name: self._table(_fields(part)) for part in view.partitions})
+        over, fine, answer, written = self._submit(self._table(described(job, uid)), self._parts, uid)
+        if over:
+            raise RuntimeError(f"{answer}: the script does not end, or takes too long")
+        if not fine and str(answer).endswith("not enough memory"):
+            raise RuntimeError(f"{answer}: the script may have {MEMORY >> 20} MiB")
+        if not fine:
+            self._say(logging.WARNING, f"{answer}; Slurm takes the job as the script has left it by then")
+        elif type(answer) not in (int, float):
+            self._say(logging.WARNING, f"{self._file}: slurm_job_submit returned no number; Slurm takes the job")
+        elif answer != 0:
+            words = ERRORS.get(int(answer), ("", f"Unknown error {int(answer)}"))[1]
+            return Reject("\n".join([*self._messages, words]))
+        fields = dict(written.items())
+        for name in fields:
+            if not followed(name):
+                self._say(logging.WARNING, f"{self._file} writes job_desc.{name}, which is not emulated")
+        return changed(job, fields)
+
+    # What a script sees and calls
+
+    def log(self, level: str, text: str) -> None:
+        """What the script writes into the log of slurmctld, or for the user."""
+        if level == "user":
+            self._messages.append(text)
+        logging.getLogger(__name__).debug("%s: %s: %s", self._file, level, text)
+
+    def unknown(self, field: str, line: str) -> None:
+        """A field that ``job_desc`` has not: in Slurm it is nil, and what is written there is lost."""
+        self._say(logging.WARNING, f"{line}: job_desc has no field {field!r}")
+
+    def minutes(self, text: object) -> int:
+        """As ``slurm.time_str2mins``: -1 for no bound, -2 for what is no time."""
+        if str(text).upper() in ("UNLIMITED", "INFINITE", "-1"):
+            return -1
+        found = _DURATION.fullmatch(str(text))
+        if found is None:
+            return -2
+        days, *parts = (None if part is None else int(part) for part in found.groups())
+        first, second, third = (*parts, None)[:3]
+        if days is not None:
+            seconds = ((days * 24 + (first or 0)) * 60 + (second or 0)) * 60 + (third or 0)
+        elif third is not None:
+            seconds = ((first or 0) * 60 + (second or 0)) * 60 + third
+        else:
+            seconds = (first or 0) * 60 + (second or 0)
+        return math.ceil(seconds / MINUTE)
+
+    def module(self, name: str) -> str:
+        """The text of a module that lies beside the script.
+
+        Raises:
+            FileNotFoundError: there is none; Lua tells it with the line of the script.
+        """
+        file = Path(self._file).parent / f"{name}.lua"
+        if not _MODULE.fullmatch(name) or not file.is_file():
+            raise FileNotFoundError(f"require: there is no {name}.lua beside the script, and nothing else to be had")
+        return _source(file)
+
+    def time(self) -> float:
+        """Simulated seconds."""
+        return math.floor(self._now)
+
+    def random(self, *bounds: float) -> float:
+        """As ``math.random``, from one seed."""
+        if not bounds:
+            return self._random.random()
+        low, high = (1, bounds[0]) if len(bounds) == 1 else bounds[:2]
+        return self._random.randint(int(low), int(high))
+
+    # The script
+
+    def _load(self) -> None:
+        """Run the script once, so that its functions are there.
+
+        Raises:
+            ConfigurationError: it cannot be read or run, or has no ``slurm_job_submit``.
+        """
+        runtime = _runtime()
+        self._table = runtime.table_from
+        text = _source(Path(self._file))
+        host = self._table(
+            {name: getattr(self, name) for name in ("log", "unknown", "minutes", "module", "time", "random")}
+        )
+        fields = self._table(NUMBERS), self._table(dict.fromkeys(TEXTS, True)), self._table(dict.fromkeys(TABLES, True))
+        sandbox = runtime.compile(Path(__file__).with_name("sandbox.lua").read_text(encoding="utf-8"))
+        env, slurm, bounded, self._submit, loadstring, setfenv = sandbox(host, *fields, STEPS)
+        for name, value in {**CONSTANTS, **{name: code for code, (name, _) in ERRORS.items()}}.items():
+            slurm[name] = value
+        chunk = loadstring(text, f"@{Path(self._file).name}")
+        chunk, wrong = chunk if isinstance(chunk, tuple) else (chunk, None)
+        if chunk is None:
+            raise ConfigurationError(f"job_submit/lua: {self._file}: {wrong}")
+        setfenv(chunk, env)
+        over, fine, answer = bounded(chunk)
+        if over or not fine:
+            raise ConfigurationError(f"job_submit/lua: {self._file}: {answer}")
+        if env.slurm_job_submit is None:
+            raise ConfigurationError(f"job_submit/lua: {self._file}: it has no function slurm_job_submit")
+
+    def _say(self, level: int, text: str) -> None:
+        """Tell something once in a run."""
+        if text not in self._said:
+            self._said.add(text)
+            logging.getLogger(__name__).log(level, "job_submit/lua: %s", text)
+
+
+def _source(file: Path) -> str:
+    """The text of a script.
+
+    Raises:
+        ConfigurationError: it cannot be read, or is bytecode, which Lua does not check.
+    """
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise ConfigurationError(f"job_submit/lua: {file}: {error.strerror or error}") from None
+    if text.startswith("\x1b"):
+        raise ConfigurationError(f"job_submit/lua: {file}: this is bytecode of Lua; give its source")
+    # A first line for a shell, as lua itself passes over it.
+    return f"--{text}" if text.startswith("#") else text
+
+
+def _runtime() -> Any:
+    """Lua 5.1, which Debian's Slurm is built with.
+
+    Raises:
+        ConfigurationError: lupa is not installed.
+    """
+    try:
+        from lupa.lua51 import LuaRuntime
+    except ImportError:
+        raise ConfigurationError("job_submit/lua needs lupa: python -m pip install 'slurm-sim-plugins[lua]'") from None
+    return LuaRuntime(unpack_returned_tuples=True, register_eval=False, register_builtins=False, max_memory=MEMORY)
+
+
+def _fields(part: Partition) -> dict[str, Any]:
+    """A partition in ``part_list``."""
+
+    def minutes(seconds: float | None) -> float:
+        if seconds is None:
+            return NO_VAL
+        return INFINITE if math.isinf(seconds) else math.floor(seconds / MINUTE)
+
+    return {
+        "name": part.name,
+        "default_time": minutes(part.default_time),
+        "flag_default": int(part.default),
+        "max_nodes": INFINITE if part.max_nodes is None else part.max_nodes,
+        "max_time": minutes(part.max_time),
+        "min_nodes": part.min_nodes,
+        "priority_job_factor": part.job_factor,
+        "priority_tier": part.tier,
+        "state_up": {"DOWN": 1, "UP": 3, "DRAIN": 2, "INACTIVE": 0}[part.state],
+        "total_cpus": part.tres.get("CPU", 0),
+        "total_nodes": part.tres.get("NODE", 0),
+    }

@@ -1,0 +1,140 @@
+-- What a job_submit.lua runs in. It is given tables by Python, and hands back a function that is called for each
+-- submission. A script has no files, no processes, no bytecode, so many instructions for a call, and no way out of pcall
+-- when they are spent.
+local host, numbers, texts, tables, steps = ...
+local sethook, getinfo, error, type, pairs, tonumber, tostring = debug.sethook, debug.getinfo, error, type, pairs, tonumber, tostring
+local create, resume, status, select, unpack = coroutine.create, coroutine.resume, coroutine.status, select, unpack
+local format, setmetatable, pcall, xpcall = string.format, setmetatable, pcall, xpcall
+local loadstring, setfenv = loadstring, setfenv
+local spent = false
+
+local function stop()
+  spent = true
+  error("more than " .. steps .. " instructions", 2)
+end
+
+local function watched(co) sethook(co, stop, "", steps); return co end
+
+local function line(level)
+  local at = getinfo(level + 1, "Sl")
+  return at and at.short_src .. ":" .. at.currentline or "?"
+end
+
+-- A script that is over its bound does not go on behind a pcall.
+local function on(ok, ...)
+  if spent then error("more than " .. steps .. " instructions", 0) end
+  return ok, ...
+end
+
+local env = {
+  assert = assert, error = error, ipairs = ipairs, next = next, pairs = pairs, rawequal = rawequal, rawget = rawget,
+  rawset = rawset, select = select, tonumber = tonumber, tostring = tostring, type = type, unpack = unpack,
+  setmetatable = setmetatable, getmetatable = function(of) return type(of) == "table" and getmetatable(of) or nil end,
+  math = math, table = table, _VERSION = _VERSION,
+  pcall = function(...) return on(pcall(...)) end,
+  xpcall = function(...) return on(xpcall(...)) end,
+  print = function() end,
+  coroutine = {
+    create = function(body) return watched(create(body)) end,
+    resume = function(...) return on(resume(...)) end,
+    status = status, yield = coroutine.yield, running = coroutine.running,
+    wrap = function(body)
+      local co = watched(create(body))
+      return function(...)
+        local got = { on(resume(co, ...)) }
+        if not got[1] then error(got[2], 0) end
+        return unpack(got, 2)
+      end
+    end,
+  },
+  os = { time = function() return host.time() end, clock = function() return 0 end,
+         getenv = function() return nil end },
+}
+env._G = env
+string.dump, math.randomseed = nil, function() end
+math.random = function(...) return host.random(...) end
+env.string = string
+-- Modules that lie beside the script are the site's own words, as the script is.
+local loaded = {}
+env.package = { path = "", loaded = loaded }
+env.require = function(name)
+  if loaded[name] == nil then
+    local chunk, wrong = loadstring(host.module(tostring(name)), "@" .. tostring(name) .. ".lua")
+    if not chunk then error(wrong, 2) end
+    local made = setfenv(chunk, env)(name)
+    loaded[name] = made == nil and true or made
+  end
+  return loaded[name]
+end
+for _, name in pairs({ "module", "dofile", "loadfile", "load", "loadstring", "io" }) do
+  local function refused() error(name .. " is not to be had here: no files, no processes, no code from texts", 2) end
+  env[name] = name == "io" and setmetatable({}, { __index = refused }) or refused
+end
+
+local function log(level)
+  return function(...) host.log(level, format(...)) end
+end
+local slurm = { SUCCESS = 0, ERROR = -1, FAILURE = -1, log_user = log("user"), user_msg = log("user"), error = log("error") }
+slurm.log = slurm.log_user
+for _, level in pairs({ "error", "info", "verbose", "debug", "debug2", "debug3", "debug4" }) do
+  slurm["log_" .. level] = log(level)
+end
+slurm.log = log("info")
+slurm.time_str2mins = function(text) return host.minutes(text) end
+for _, name in pairs({ "jobs", "reservations" }) do
+  local function refused() error("slurm." .. name .. " is not emulated", 2) end
+  slurm[name] = setmetatable({}, { __index = refused })
+end
+env.slurm = slurm
+
+-- Fields of job_desc. The plugin of Slurm takes numbers that are written as text, and refuses what is neither.
+local written
+local function assign(_, name, value)
+  if numbers[name] ~= nil then
+    local number = tonumber(value)
+    if type(value) == "boolean" or number == nil then
+      error("job_desc." .. tostring(name) .. ": number expected, got " .. type(value), 2)
+    end
+    value = number >= 0 and math.floor(number) or math.ceil(number)
+  elseif texts[name] then
+    if type(value) ~= "string" and type(value) ~= "number" then
+      error("job_desc." .. tostring(name) .. ": string expected, got " .. type(value), 2)
+    end
+    value = tostring(value)
+  else
+    host.unknown(tostring(name), line(2))
+    return
+  end
+  written[name] = value
+end
+
+local function describe(stated)
+  written = {}
+  return setmetatable({}, {
+    __newindex = assign,
+    __index = function(_, name)
+      local value = written[name]
+      if value == nil then value = stated[name] end
+      if value == nil then value = numbers[name] end
+      if value == nil and tables[name] then return {} end
+      if value == nil and not texts[name] and numbers[name] == nil then host.unknown(tostring(name), line(2)) end
+      if value ~= value then return nil end
+      return value
+    end,
+  })
+end
+
+local function bounded(...)
+  spent = false
+  sethook(stop, "", steps)
+  local got = { pcall(...) }
+  sethook()
+  return spent, got[1], got[2]
+end
+
+local function submit(stated, parts, uid)
+  local over, fine, answer = bounded(env.slurm_job_submit, describe(stated), parts, uid)
+  return over, fine, answer, written
+end
+
+return env, slurm, bounded, submit, loadstring, setfenv
