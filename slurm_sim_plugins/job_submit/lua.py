@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import random
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -104,7 +103,6 @@ class Lua:
     def __init__(self, file: str = "job_submit.lua") -> None:
         self._file = file
         self._now = 0.0
-        self._random = random.Random(0)  # noqa: S311 - for scripts, and the same in each run
         self._messages: list[str] = []
         self._said: set[str] = set()
         self._uids: dict[str, int] = {"root": 0}
@@ -179,13 +177,6 @@ class Lua:
         """Simulated seconds."""
         return math.floor(self._now)
 
-    def random(self, *bounds: float) -> float:
-        """As ``math.random``, from one seed."""
-        if not bounds:
-            return self._random.random()
-        low, high = (1, bounds[0]) if len(bounds) == 1 else bounds[:2]
-        return self._random.randint(int(low), int(high))
-
     # The script
 
     def _load(self) -> None:
@@ -197,9 +188,7 @@ class Lua:
         runtime = _runtime()
         self._table = runtime.table_from
         text = _source(Path(self._file))
-        host = self._table(
-            {name: getattr(self, name) for name in ("log", "unknown", "minutes", "module", "time", "random")}
-        )
+        host = self._table({name: getattr(self, name) for name in ("log", "unknown", "minutes", "module", "time")})
         fields = self._table(NUMBERS), self._table(dict.fromkeys(TEXTS, True)), self._table(dict.fromkeys(TABLES, True))
         sandbox = runtime.compile(Path(__file__).with_name("sandbox.lua").read_text(encoding="utf-8"))
         env, slurm, bounded, self._submit, loadstring, setfenv = sandbox(host, *fields, STEPS)

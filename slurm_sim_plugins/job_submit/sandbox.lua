@@ -52,7 +52,14 @@ local env = {
 }
 env._G = env
 string.dump, math.randomseed = nil, function() end
-math.random = function(...) return host.random(...) end
+-- The same numbers in each run: the minimal standard generator of Park and Miller (1988).
+local state = 1
+math.random = function(low, high)
+  state = state * 16807 % 2147483647
+  if not low then return state / 2147483647 end
+  if not high then low, high = 1, low end
+  return low + state % (high - low + 1)
+end
 env.string = string
 -- Modules that lie beside the script are the site's own words, as the script is.
 local loaded = {}

@@ -84,6 +84,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"1|a{EVIL}|u{EVIL}|lo{EVIL}|2024-01-01T00:00:00|2024-01-01T00:00:10|2024-01-01T00:01:00|COMPLETED|2|00:10:00|1\n"
         f"2|a{EVIL}|u{EVIL}|lo|2024-01-01T00:00:00|2024-01-01T00:00:10|2024-01-01T00:01:00|COMPLETED|2|00:10:00|1\n"
     )
+    words = "".join(f"\\{ord(one):03d}" if ord(one) < 256 else one for one in EVIL)
+    (folder / "evil.lua").write_text(f'function slurm_job_submit(d) slurm.log_user("{words}") return 1 end')
+    (folder / "good.lua").write_text("function slurm_job_submit(d) return 0 end")
+    (folder / "cases.yaml").write_text(json.dumps([{"name": EVIL}, {"sbatch": "-n1", "refuse": EVIL}, {"user": EVIL}]))
     (folder / "commands").write_text(f"5 scontrol {EVIL}\n")
     (folder / "accounts").write_text(f"sacctmgr add account {EVIL} {EVIL}=3\n")
     for name, scheduler in (("run", "sched/easy"), ("other", "sched/fcfs")):
@@ -155,6 +159,8 @@ COMMANDS: list[list[str]] = [
     ["truth", "scenario.yaml"],
     ["record", "scenario.yaml"],
     ["sbatch", "scenario.yaml", "--slurm-conf", "slurm.conf"],
+    ["job-submit", "test", "evil.lua", "cases.yaml", "--slurm-conf", "good.conf"],
+    ["job-submit", "diff", "good.lua", "evil.lua", "jobs.events", "--slurm-conf", "good.conf"],
     ["resume", "run"],
     ["walltime", "evaluate", f"a{EVIL[:-6]}.swf"],
     ["optimum", "solve", "bad.swf"],
