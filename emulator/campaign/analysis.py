@@ -165,12 +165,12 @@ def _sign(metric: str) -> int:
 
 def _interval(values: np.ndarray[tuple[int], np.dtype[np.float64]], confidence: float) -> dict[str, float | int | bool]:
     """Mean, and half the width of Student's confidence interval."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     count = len(values)
     mean = float(values.mean()) if count else math.nan
     sd = float(values.std(ddof=1)) if count > 1 else math.nan
-    half = float(t.ppf(0.5 + confidence / 2, count - 1)) * sd / math.sqrt(count) if count > 1 else math.nan
+    half = float(stdtrit(count - 1, 0.5 + confidence / 2)) * sd / math.sqrt(count) if count > 1 else math.nan
     alike = count > 1 and bool(np.all(values == values[0]))
     return {"repetitions": count, "mean": mean, "half": half, "sd": sd, "alike": alike}
 

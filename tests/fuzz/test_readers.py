@@ -111,7 +111,7 @@ def _no_number(word: str) -> float:
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("seeds")
     # An import that a bound cuts off cannot be made again in the same process.
-    for heavy in ("numpy", "pandas", "pyarrow.parquet", "scipy.stats"):
+    for heavy in ("numpy", "pandas", "pyarrow.parquet", "scipy.special"):
         importlib.import_module(heavy)
 
     def run(*arguments: str) -> None:
