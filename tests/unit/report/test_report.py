@@ -482,6 +482,7 @@ def test_the_page_needs_nothing_from_elsewhere(make: Any) -> None:
     assert "@import" not in text
 
 
+@pytest.mark.slow
 def test_ids_on_the_page_are_unique_and_references_lead_somewhere() -> None:
     reader = read(usual_page())
     ids = [value for name, value in reader.attributes if name == "id"]

@@ -277,6 +277,7 @@ def test_the_block_that_blocks_least_is_chosen() -> None:
     assert call(InBlocks(choose="least"), "select_nodes", here) == FOUR.find("512-2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["baseline", "high_priority", "preemptive", "weighted"])
 @pytest.mark.parametrize("own", [False, True])
 def test_the_week_of_mira(traces: Path, policy: str, own: bool) -> None:
