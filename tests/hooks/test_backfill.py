@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pandas import read_parquet
 
 from emulator.api import simulate
@@ -24,7 +22,6 @@ from slurm_sim_plugins.manager import discover
 from slurm_sim_plugins.sched.backfill import Backfill
 from slurm_sim_plugins.testing import cluster, job
 from tests.builders.jobs import JobRow, column, run, starts
-from tests.builders.random_clusters import configuration, submission
 
 Decisions = Generator[Any, Any, None]
 NODES = """
@@ -62,15 +59,6 @@ def on_nodes(rows: list[Row], scheduler: str | type, conf: str = NODES, clock: A
     name = scheduler if isinstance(scheduler, str) else scheduler.name  # type: ignore[attr-defined]
     slots = {"SchedulerType": name}
     return simulate(requests, parse_slurm_conf(conf), slots=slots, plugins=plugins, clock=clock, **options)
-
-
-def copied(folder: Path) -> type:
-    """A verbatim copy of the bundled sched/backfill under another name, as a user's file."""
-    source = inspect.getsource(inspect.getmodule(Backfill))  # type: ignore[arg-type]
-    (folder / "copied.py").write_text(source.replace('"sched/backfill"', '"sched/copied"'))
-    info = discover([folder / "copied.py"], installed=False).get("sched/copied")
-    assert info is not None
-    return info.factory
 
 
 # Being called ----------------------------------------------------------------------------
@@ -231,25 +219,6 @@ def test_the_unit_test_kit_plays_both_loops() -> None:
 
 
 # sched/backfill --------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_a_user_s_copy_of_the_bundled_scheduler_makes_the_same_schedule(tmp_path_factory: Any) -> None:
-    copy = copied(tmp_path_factory.mktemp("copy"))
-
-    @settings(max_examples=12)
-    @given(seed=st.integers(0, 2**32 - 1), compiled=st.booleans())
-    def check(seed: int, compiled: bool) -> None:
-        draws = np.random.default_rng(seed)
-        conf = parse_slurm_conf(configuration(draws))
-        requests = [submission(number, draws) for number in range(1, 40)]
-        tables = [
-            simulate(requests, conf, slots={"SchedulerType": name}, plugins=[copy], compiled=compiled).jobs
-            for name in ("sched/backfill", "sched/copied")
-        ]
-        assert tables[0].equals(tables[1])
-
-    check()
 
 
 def test_a_copy_may_be_changed(tmp_path: Path) -> None:

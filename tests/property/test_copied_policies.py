@@ -83,7 +83,8 @@ def records(seed: int, slots: dict[str, str], **more: Any) -> Any:
         (at, TimedCommand(at, text, "test")) for at, text in zip((100.0, 200.0, 300.0, 400.0), said, strict=True)
     ]
     conf = parse_slurm_conf(text + FURTHER)
-    return simulate(requests, conf, actions=actions, accounts=parse_accounts(BOOKS), **more).records
+    accounts, compiled = parse_accounts(BOOKS), seed % 2 == 0
+    return simulate(requests, conf, actions=actions, accounts=accounts, compiled=compiled, **more).records
 
 
 @cache

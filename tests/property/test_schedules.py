@@ -20,7 +20,9 @@ from tests.reference.fcfs import fcfs
 
 NEEDS_NUMBA = pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="numba is not installed")
 BOTH_PASSES = pytest.mark.parametrize("passes", ["batch", "event"])
-KILL_OR_NOT = pytest.mark.parametrize("kill_at_limit", [True, False], ids=["kill", "no_kill"])
+HOW = st.fixed_dictionaries({"passes": st.sampled_from(["batch", "event"]), "kill_at_limit": st.booleans()})
+MORE = settings(max_examples=200)
+"""For tests that draw two conventions, too."""
 
 
 @dataclass(frozen=True)
@@ -67,69 +69,61 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 @pytest.mark.slow
-@BOTH_PASSES
-@KILL_OR_NOT
-@given(case=cases())
-def test_fcfs(case: Case, passes: Any, kill_at_limit: bool) -> None:
-    expected = fcfs(case.jobs, case.processors, "fcfs", passes, kill_at_limit)
-    assert case.simulated(scheduler="sched/fcfs", passes=passes, kill_at_limit=kill_at_limit) == expected
+@MORE
+@given(case=cases(), how=HOW)
+def test_fcfs(case: Case, how: dict[str, Any]) -> None:
+    expected = fcfs(case.jobs, case.processors, "fcfs", **how)
+    assert case.simulated(scheduler="sched/fcfs", **how) == expected
 
 
-@BOTH_PASSES
-@KILL_OR_NOT
-@given(case=cases())
-def test_sjf(case: Case, passes: Any, kill_at_limit: bool) -> None:
-    expected = fcfs(case.jobs, case.processors, "sjf", passes, kill_at_limit)
-    options = {"passes": passes, "kill_at_limit": kill_at_limit}
-    assert case.simulated(scheduler="sched/fcfs", priority="priority/sjf", **options) == expected
+@MORE
+@given(case=cases(), how=HOW)
+def test_sjf(case: Case, how: dict[str, Any]) -> None:
+    expected = fcfs(case.jobs, case.processors, "sjf", **how)
+    assert case.simulated(scheduler="sched/fcfs", priority="priority/sjf", **how) == expected
 
 
-@BOTH_PASSES
-@KILL_OR_NOT
-@given(case=cases())
-def test_easy(case: Case, passes: Any, kill_at_limit: bool) -> None:
-    expected = easy(case.jobs, case.processors, passes, "queue", kill_at_limit)
-    assert case.simulated(scheduler="sched/easy", passes=passes, kill_at_limit=kill_at_limit) == expected
+@MORE
+@given(case=cases(), how=HOW)
+def test_easy(case: Case, how: dict[str, Any]) -> None:
+    expected = easy(case.jobs, case.processors, order="queue", **how)
+    assert case.simulated(scheduler="sched/easy", **how) == expected
 
 
-@BOTH_PASSES
-@KILL_OR_NOT
-@given(case=cases())
-def test_sjf_easy(case: Case, passes: Any, kill_at_limit: bool) -> None:
-    expected = easy(case.jobs, case.processors, passes, "sjf", kill_at_limit)
-    assert case.simulated(backfill="backfill/sjf", passes=passes, kill_at_limit=kill_at_limit) == expected
+@MORE
+@given(case=cases(), how=HOW)
+def test_sjf_easy(case: Case, how: dict[str, Any]) -> None:
+    expected = easy(case.jobs, case.processors, order="sjf", **how)
+    assert case.simulated(backfill="backfill/sjf", **how) == expected
 
 
 @pytest.mark.slow
-@BOTH_PASSES
-@KILL_OR_NOT
 @pytest.mark.parametrize("order", ["queue", "sjf"])
-@given(case=cases())
-def test_easy_with_predictions(case: Case, passes: Any, kill_at_limit: bool, order: Any) -> None:
-    expected = easy(case.jobs, case.processors, passes, order, kill_at_limit, case.predicted)
+@MORE
+@given(case=cases(), how=HOW)
+def test_easy_with_predictions(case: Case, how: dict[str, Any], order: Any) -> None:
+    expected = easy(case.jobs, case.processors, order=order, predictions=case.predicted, **how)
     backfill = {"queue": "backfill/queue_order", "sjf": "backfill/sjf"}[order]
-    assert case.predicting(backfill=backfill, passes=passes, kill_at_limit=kill_at_limit) == expected
+    assert case.predicting(backfill=backfill, **how) == expected
 
 
-@BOTH_PASSES
-@KILL_OR_NOT
 @pytest.mark.parametrize("compress", ["rebuild", "never_later"])
-@given(case=cases())
-def test_conservative(case: Case, passes: Any, kill_at_limit: bool, compress: Any) -> None:
-    expected = conservative(case.jobs, case.processors, compress, passes, kill_at_limit)
+@MORE
+@given(case=cases(), how=HOW)
+def test_conservative(case: Case, how: dict[str, Any], compress: Any) -> None:
+    expected = conservative(case.jobs, case.processors, compress, **how)
     options = {"scheduler": "sched/conservative", "plugin_options": {"sched/conservative": {"compress": compress}}}
-    assert case.simulated(passes=passes, kill_at_limit=kill_at_limit, **options) == expected
+    assert case.simulated(**how, **options) == expected
 
 
 @pytest.mark.slow
-@BOTH_PASSES
-@KILL_OR_NOT
 @pytest.mark.parametrize("compress", ["rebuild", "never_later"])
-@given(case=cases())
-def test_conservative_with_predictions(case: Case, passes: Any, kill_at_limit: bool, compress: Any) -> None:
-    expected = conservative(case.jobs, case.processors, compress, passes, kill_at_limit, case.predicted)
+@MORE
+@given(case=cases(), how=HOW)
+def test_conservative_with_predictions(case: Case, how: dict[str, Any], compress: Any) -> None:
+    expected = conservative(case.jobs, case.processors, compress, predictions=case.predicted, **how)
     options = {"scheduler": "sched/conservative", "plugin_options": {"sched/conservative": {"compress": compress}}}
-    assert case.predicting(passes=passes, kill_at_limit=kill_at_limit, **options) == expected
+    assert case.predicting(**how, **options) == expected
 
 
 # The same simulation, done another way -------------------------------------------------
@@ -151,23 +145,13 @@ EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
 FEWER = settings(max_examples=40)
 
 
+@pytest.mark.slow
 @EVERY_POLICY
 @BOTH_PASSES
 @FEWER
-@given(case=cases())
-def test_calls_through_pluggy_change_nothing(case: Case, policy: str, passes: Any) -> None:
-    options = {**POLICIES[policy], "passes": passes, "predicted": case.predicted, "compiled": False}
-    resolved, log = logged(case.jobs, case.processors, dispatch="resolved", **options)
-    through_pluggy, same_log = logged(case.jobs, case.processors, dispatch="pluggy", **options)
-    assert times(through_pluggy) == times(resolved)
-    assert same_log == log
-
-
-@EVERY_POLICY
-@BOTH_PASSES
-@FEWER
-@given(case=cases())
-def test_a_second_run_gives_the_same_bytes(case: Case, policy: str, passes: Any) -> None:
+@given(case=cases(), data=st.data())
+def test_the_same_simulation_gives_the_same_bytes(case: Case, data: st.DataObject, policy: str, passes: Any) -> None:
+    """A second time, with calls through pluggy, and with jobs that are handed over in another order."""
     options = {**POLICIES[policy], "passes": passes, "predicted": case.predicted, "compiled": False}
     first, log = logged(case.jobs, case.processors, **options)
     second, same_log = logged(case.jobs, case.processors, **options)
@@ -176,29 +160,18 @@ def test_a_second_run_gives_the_same_bytes(case: Case, policy: str, passes: Any)
     # As text, in which an unknown number equals an unknown number.
     assert repr(second.records.jobs_table().to_pydict()) == repr(first.records.jobs_table().to_pydict())
     assert repr(second.records.runs_table().to_pydict()) == repr(first.records.runs_table().to_pydict())
-
-
-@EVERY_POLICY
-@BOTH_PASSES
-@FEWER
-@given(case=cases(), data=st.data())
-def test_the_order_in_which_jobs_are_handed_over_changes_nothing(
-    case: Case, data: st.DataObject, policy: str, passes: Any
-) -> None:
-    options = {**POLICIES[policy], "passes": passes, "predicted": case.predicted, "compiled": False}
+    through_pluggy, log_of_pluggy = logged(case.jobs, case.processors, dispatch="pluggy", **options)
+    assert times(through_pluggy) == times(first)
+    assert log_of_pluggy == log
     shuffled = data.draw(st.permutations(case.jobs))
-    assert logged(shuffled, case.processors, **options)[1] == logged(case.jobs, case.processors, **options)[1]
+    assert logged(shuffled, case.processors, **options)[1] == log
 
 
 @NEEDS_NUMBA
 @pytest.mark.parametrize("policy", ["conservative", "never_later"])
-@BOTH_PASSES
-@KILL_OR_NOT
-@FEWER
-@given(case=cases())
-def test_compiled_kernels_change_nothing(case: Case, policy: str, passes: Any, kill_at_limit: bool) -> None:
-    options = {"passes": passes, "kill_at_limit": kill_at_limit, "predicted": case.predicted}
-    options |= {**POLICIES[policy], "walltime": "walltime/given"}
+@given(case=cases(), how=HOW)
+def test_compiled_kernels_change_nothing(case: Case, policy: str, how: dict[str, Any]) -> None:
+    options = {**how, **POLICIES[policy], "predicted": case.predicted, "walltime": "walltime/given"}
     plain, log = logged(case.jobs, case.processors, compiled=False, **options)
     compiled, same_log = logged(case.jobs, case.processors, compiled=True, **options)
     assert times(compiled) == times(plain)
@@ -292,14 +265,11 @@ PLAIN: list[tuple[type, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("plain", "options"), PLAIN, ids=[plain.name for plain, _ in PLAIN])
 @pytest.mark.parametrize("priority", ["priority/basic", "priority/sjf", "priority/by_size"])
-@BOTH_PASSES
-@KILL_OR_NOT
-@FEWER
-@given(case=cases())
+@given(case=cases(), how=HOW)
 def test_short_cuts_change_nothing(
-    case: Case, plain: Any, options: dict[str, Any], priority: str, passes: Any, kill_at_limit: bool
+    case: Case, plain: Any, options: dict[str, Any], priority: str, how: dict[str, Any]
 ) -> None:
-    common: dict[str, Any] = {"priority": priority, "passes": passes, "kill_at_limit": kill_at_limit}
+    common: dict[str, Any] = {"priority": priority, **how}
     common |= {"plugins": [plain, BySize], "predicted": case.predicted, "walltime": "walltime/given", "compiled": False}
     expected = run(case.jobs, case.processors, scheduler=plain.name, **common)
     assert times(run(case.jobs, case.processors, **options, **common)) == times(expected)
@@ -337,13 +307,10 @@ class Weak:
 
 
 @pytest.mark.parametrize("priority", ["priority/basic", "priority/by_size"])
-@BOTH_PASSES
-@KILL_OR_NOT
-@FEWER
-@given(case=cases())
-def test_preemption(case: Case, priority: str, passes: Any, kill_at_limit: bool) -> None:
+@given(case=cases(), how=HOW)
+def test_preemption(case: Case, priority: str, how: dict[str, Any]) -> None:
     options: dict[str, Any] = {"plugins": [Impatient, Weak, BySize], "scheduler": "sched/impatient"}
-    options |= {"preempt": "preempt/weak", "priority": priority, "passes": passes, "kill_at_limit": kill_at_limit}
+    options |= {"preempt": "preempt/weak", "priority": priority, **how}
     options |= {"predicted": case.predicted, "walltime": "walltime/given"}
     result, log = logged(case.jobs, case.processors, **options)
     rows = [json.loads(line) for line in log.splitlines()]
