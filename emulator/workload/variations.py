@@ -65,20 +65,6 @@ def categories(
     return 2 * (np.asarray(processors) > narrow).astype(np.int64) + (np.asarray(seconds) > short)
 
 
-def categories_of(workload: Workload, by: By = "time_limit") -> Ints:
-    """The category of each job of a workload.
-
-    Args:
-        workload: the jobs.
-        by: how long a job is: ``time_limit`` as it was requested, which is what a scheduler
-            knows; ``run`` as it turns out, which is what the paper says.
-
-    Raises:
-        ConfigurationError: ``by`` is neither.
-    """
-    return categories(workload.processors, _length(workload, by))
-
-
 def _length(workload: Workload, by: By) -> Floats:
     common.choose("by", by, By)
     return workload.time_limit if by == "time_limit" else workload.run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from types import MappingProxyType
 
@@ -99,13 +99,19 @@ def _tres(text: str) -> Mapping[str, float]:
     return MappingProxyType(amounts)
 
 
+def _each(text: str, form: re.Pattern[str], written: str) -> Iterator[re.Match[str]]:
+    """The words of a text, each of which is written in one form."""
+    for word in _words(text):
+        found = form.fullmatch(word)
+        if found is None:
+            raise ValueError(f"{word!r} is not written as {written}")
+        yield found
+
+
 def _counts(text: str) -> Mapping[str, float]:
     """``"foo:4,bar"`` to ``{"foo": 4, "bar": 1}``."""
     counts: dict[str, float] = {}
-    for word in _words(text):
-        found = _COUNTED.fullmatch(word)
-        if found is None:
-            raise ValueError(f"{word!r} is not written as NAME or NAME:COUNT")
+    for found in _each(text, _COUNTED, "NAME or NAME:COUNT"):
         counts[found.group(1)] = counts.get(found.group(1), 0) + int(found.group(2) or 1)
     return MappingProxyType(counts)
 
@@ -113,10 +119,7 @@ def _counts(text: str) -> Mapping[str, float]:
 def _weights(text: str) -> Mapping[str, float]:
     """``"CPU=1,Mem=0.25G"`` to weights by lower-case name; that of memory is per mebibyte."""
     weights: dict[str, float] = {}
-    for word in _words(text):
-        found = _WEIGHED.fullmatch(word)
-        if found is None:
-            raise ValueError(f"{word!r} is not written as TYPE=WEIGHT, such as CPU=1 or Mem=0.25G")
+    for found in _each(text, _WEIGHED, "TYPE=WEIGHT, such as CPU=1 or Mem=0.25G"):
         weights[found.group(1).lower()] = float(found.group(2)) * _PER_UNIT[found.group(3)]
     return MappingProxyType(weights)
 

@@ -15,7 +15,6 @@ from emulator.workload.variations import (
     CATEGORIES,
     aps,
     categories,
-    categories_of,
     counted,
     default,
     ninety_minutes,
@@ -69,11 +68,9 @@ def test_the_borders_of_the_categories_belong_to_narrow_and_short(nodes: int, se
     assert CATEGORIES[categories(np.array([nodes]), np.array([seconds]))[0]] == category
 
 
-def test_a_job_is_short_by_its_request_or_by_its_run_time() -> None:
-    assert set(categories_of(LOG).tolist()) == {1}
-    assert set(categories_of(LOG, "run").tolist()) == {0, 1}
+def test_a_job_is_short_by_its_request_or_by_its_run_time_and_nothing_else() -> None:
     with pytest.raises(ConfigurationError, match="by is 'wall'; it must be one of time_limit, run"):
-        categories_of(LOG, "wall")  # type: ignore[arg-type]
+        ninety_minutes(LOG, 10, 0, by="wall")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -245,7 +242,7 @@ def test_a_variation_is_simulated_and_its_records_say_which_jobs_are_which(tmp_p
 
 def test_the_week_of_mira_in_all_variations(traces: Path) -> None:
     week = read_trace(traces / "alcf" / "mira_2018-01-21_week.cobalt.log.gz")
-    assert np.bincount(categories_of(week)).sum() == 2147
+    assert len(week) == 2147
     for percent, jobs in ((5, 107), (10, 215), (15, 322), (20, 429)):
         for variation in ("default", "90min", "aps"):
             assert realtime(vary(week, variation, percent, 0)).sum() == jobs
