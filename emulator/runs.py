@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,7 @@ from emulator.accounting.describe import describe, describe_cluster
 from emulator.accounting.eventlog import EventLog
 from emulator.accounting.records import Records, collect
 from emulator.accounting.runfolder import write_notes, write_run
+from emulator.config.operation import SCRIPTS, Operation
 from emulator.config.options import Config
 from emulator.config.preemption import Preemption
 from emulator.engine.simulation import Simulation
@@ -107,6 +109,18 @@ def processors_of(config: Config, workload: Workload) -> int:
     return processors
 
 
+def tell_unknown_times(conf: SlurmConf, operation: Operation) -> None:
+    """Warn of scripts that ``slurm.conf`` names and of which it is not known how long they take."""
+    for key, option in SCRIPTS.items():
+        if key in conf.parameters and not getattr(operation, option):
+            logging.getLogger(__name__).warning(
+                "%s: %s is not run, and takes no time; --operation %s=SECONDS says how long it takes",
+                conf.parameters.location(key),
+                key,
+                option,
+            )
+
+
 class ClusterRun:
     """A run on the nodes and partitions of a ``slurm.conf``.
 
@@ -142,6 +156,7 @@ class ClusterRun:
         self._submissions = submissions
         self._accounts, self._actions, self._timing = accounts, actions, timing
         self._file = conf
+        tell_unknown_times(conf, self.config.operation)
         self._conf, self._slots, self.selection = plugins_for(conf, self.config, catalogue, accounts)
         check_facts(self.selection, conf, accounts, submissions.requests)
 

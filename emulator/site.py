@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from emulator.config.operation import Operation
+from emulator.config.options import Config
 from emulator.config.sacctmgr import read_accounts
 from emulator.config.sacctmgr.reader import add_accounts
 from emulator.config.slurm import read_slurm_conf
@@ -51,6 +53,12 @@ class Site:
         accounts = read_accounts(*self.account_files)
         add_accounts(accounts, self.account_commands, "accounts.commands")
         return accounts
+
+    def operated(self, config: Config) -> Config:
+        """Options of a run, with what a scenario says of scripts if they say nothing."""
+        if self._scenario is None or config.operation != Operation():
+            return config
+        return replace(config, operation=self._scenario.operation)
 
     def described(self) -> dict[str, Any]:
         """What :func:`read_site_again` needs beside the trace, as data."""

@@ -85,6 +85,7 @@ def compare(
     if len(named) < len(policies):
         raise click.UsageError("Two policies have one name; give names as NAME=PLUGIN,...")
     config = configure(None, settings, given, on_cluster=site is not None)
+    config = config if site is None else site.operated(config)
     if site is None:
         only_on_clusters(commands, accounts, None)
         workload = shared.read_workload(trace, processors=config.processors, **reading)

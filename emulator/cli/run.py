@@ -107,6 +107,7 @@ def run(
     site = read_site(trace, slurm_conf, accounts, commands, reading, study)
     catalogue = shared.find_plugins(files, folders)
     config = configure(study, settings, given, on_cluster=site is not None)
+    config = config if site is None else site.operated(config)
     written: dict[str, Any] = {"catalogue": catalogue, "out": out, "events": events}
     if snapshot_every is not None and out is not None:
         from emulator.resume import keeper as keeper_of

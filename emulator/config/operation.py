@@ -1,4 +1,4 @@
-"""What happens to nodes while a run goes on: the options of ``[operation]``."""
+"""What happens to nodes while a run goes on, and what takes time besides jobs: the options of ``[operation]``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,14 @@ from slurm_sim_plugins.errors import ConfigurationError
 
 FILES = ("node_events",)
 """Options that name files."""
+
+SCRIPTS = {
+    "Prolog": "prolog",
+    "Epilog": "epilog",
+    "PrologSlurmctld": "prolog_slurmctld",
+    "EpilogSlurmctld": "epilog_slurmctld",
+}
+"""Keys of ``slurm.conf``, and the options that say how long what they name takes."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,10 @@ class Operation:
         mttr: mean seconds until such a node is repaired, drawn in the same way.
         node_events: what happens to nodes at stated times; in a file, of which this is the name
             (:mod:`emulator.config.node_events`).
+        prolog: seconds that ``Prolog`` takes, before a run works; its limit counts them.
+        epilog: seconds that ``Epilog`` takes, in which no job starts on the nodes of the run.
+        prolog_slurmctld: seconds that ``PrologSlurmctld`` takes, before ``Prolog``; the limit does not count them.
+        epilog_slurmctld: seconds that ``EpilogSlurmctld`` takes, beside ``Epilog``; then the job is over.
 
     Raises:
         ConfigurationError: a value that makes no sense.
@@ -53,6 +65,10 @@ class Operation:
     mtbf: float = 0.0
     mttr: float = 4 * 3600.0
     node_events: tuple[NodeEvent, ...] = ()
+    prolog: float = 0.0
+    epilog: float = 0.0
+    prolog_slurmctld: float = 0.0
+    epilog_slurmctld: float = 0.0
 
     def __post_init__(self) -> None:
         for option in (item.name for item in fields(self) if item.name not in FILES):

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 Kind = Literal[
     "submission", "command", "wake", "due", "pass", "work done", "limit", "ended at limit", "graces", "written", "over",
-    "deadline", "node event", "node failure", "node repair", "sweep", "main", "backfill", "period", "renewal", "slice",
+    "epilog over", "completed", "deadline", "node event", "node failure", "node repair",
+    "sweep", "main", "backfill", "period", "renewal", "slice",
 ]  # fmt: skip
 """Of an event, or of a tick; :class:`~emulator.engine.controller.Controller` says what each does."""
 Event = tuple[Any, ...]

@@ -121,6 +121,7 @@ class Controller(Part):
             rows=Rows(cluster),
             reservations=Reservations(cluster, made=bool(actions)),
             checkpoints=Checkpoints(cluster, conf, accounts, preemption),
+            operation=operation or Operation(),
         )
         super().__init__(**vars(shared))
         policies.save(self.checkpoints.unsaved)
@@ -132,8 +133,7 @@ class Controller(Part):
         parts["endings"] = self.endings
         self.starts = Starts(**vars(shared), **parts)
         del parts["arrivals"]
-        happens = operation or Operation()
-        self.node_states = NodeStates(**vars(shared), **parts, operation=happens, seed=seed, epoch=epoch)
+        self.node_states = NodeStates(**vars(shared), **parts, seed=seed, epoch=epoch)
         self.scheduler = self.passes.scheduler = PluginScheduler(
             cluster, self.starts, policies.hooks, policies, self.passes.wake_at, self._expects
         )
@@ -166,6 +166,8 @@ class Controller(Part):
             "sweep": self.endings.sweep,
             "written": self.endings.written,
             "over": self.endings.over,
+            "epilog over": self.endings.epilog_over,
+            "completed": self.endings.completed,
             "node event": self.node_states.listed,
             "node failure": self.node_states.fail,
             "node repair": self.node_states.repair,

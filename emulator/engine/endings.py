@@ -53,7 +53,7 @@ class Endings(Part):
 
     def _deadline_of(self, job: Job) -> float:
         assert job.run is not None
-        return min(job.run.start + job.run.limit + job.run.suspended(self.cluster.now), job.end_limit)
+        return min(job.run.expires + job.run.suspended(self.cluster.now), job.end_limit)
 
     def _requeue_by_exit_code(self, job: Job) -> None:
         """A job that failed is requeued, and perhaps held, if the configuration says so of what it ended with."""
@@ -99,7 +99,7 @@ class Endings(Part):
         for job in list(self.cluster.running.values()):
             if job.run is None or job.state is not State.RUNNING:
                 continue
-            if not job.vacating and not self.reservations.by_name and self.cluster.now < job.run.start + job.run.limit:
+            if not job.vacating and not self.reservations.by_name and self.cluster.now < job.run.expires:
                 continue
             graced = job.vacating and self.cluster.now >= job.end_limit
             reserved = self.reservations.of(job)
@@ -107,7 +107,7 @@ class Endings(Part):
             if reserved is not None and self.cluster.now >= over and reserved.end > job.run.start:
                 self.terminate(job, State.TIMEOUT)
                 continue
-            limit = job.run.start + job.run.limit + job.run.suspended(self.cluster.now)
+            limit = job.run.expires + job.run.suspended(self.cluster.now)
             if graced:
                 self.give_way(job)
             elif self.cluster.now >= limit + self.cluster.partitions[job.run.partition].over_time_limit:
@@ -150,7 +150,32 @@ class Endings(Part):
             self.agenda.at(self.cluster.now + delay, "over", job.id, outcome)
 
     def over(self, number: int, outcome: State) -> None:
-        """A run leaves its nodes; its job is requeued or has ended."""
+        """The processes of a run are gone: it leaves its nodes, once their epilogs are over."""
+        job, epilog = self.cluster.jobs[number], self.operation.epilog
+        if not epilog:
+            self.leave(number, outcome)
+            return
+        assert job.run is not None
+        job.run.end = self.cluster.now if job.run.end is None else job.run.end
+        # It is planned to end now.
+        job.state, job.vacating, job.end_limit = State.COMPLETING, True, math.inf
+        job.sequence += 1
+        if self.cluster.accounting is not None:
+            self.cluster.accounting.ended(job)
+        self.stints.ends_otherwise(job)
+        self.cluster.epilog(job.run.allocation, 1)
+        self.passes.moved()
+        self.agenda.at(self.cluster.now + epilog, "epilog over", number, outcome)
+
+    def epilog_over(self, number: int, outcome: State) -> None:
+        """The epilogs of a run are over."""
+        run = self.cluster.jobs[number].run
+        assert run is not None
+        self.cluster.epilog(run.allocation, -1)
+        self.leave(number, outcome)
+
+    def leave(self, number: int, outcome: State) -> None:
+        """A run leaves its nodes; its job is requeued or has ended, once ``EpilogSlurmctld`` is over."""
         job, now = self.cluster.jobs[number], self.cluster.now
         run = job.run
         assert run is not None
@@ -168,14 +193,33 @@ class Endings(Part):
         self.passes.moved()
         worked = run.end - run.start - run.suspended(run.end) if run.work is None else job.worked
         self.telling.stopped(job, outcome, None if job.requeue_after else worked)
+        rest = self.operation.epilog_slurmctld - self.operation.epilog
+        if rest > 0:
+            job.state = State.COMPLETING
+            self.cluster.completing[number] = job
+            self.agenda.at(now + rest, "completed", number, outcome)
+        else:
+            self.completed(number, outcome)
+        self.stints.resume_preempted()
+        self.stints.take_turns()
+        if self.ideal or rest <= 0:
+            # While EpilogSlurmctld goes on others may have the nodes, but the main loop is not told of it, nor later.
+            self.passes.request(now + (0.0 if self.operation.epilog else self.timing.end_lag))
+
+    def completed(self, number: int, outcome: State) -> None:
+        """Nothing is left of a run: its job waits again, or is over."""
+        job = self.cluster.jobs[number]
+        if self.cluster.completing.pop(number, None) is not None:
+            self.passes.moved()
+            if self.ideal:
+                self.passes.request(self.cluster.now)
         if job.requeue_after:
+            run = job.runs[-1]
+            assert run.end is not None
             self._requeue(job)
             self.sent_back(job, job.left - (run.end - job.work_since))
         else:
             job.state, job.reason = outcome, WHY_IT_ENDED.get(outcome, "None")
-        self.stints.resume_preempted()
-        self.stints.take_turns()
-        self.passes.request(now + self.timing.end_lag)
 
     # What comes back
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from emulator.config.operation import Operation
 from emulator.engine.endings import Endings
 from emulator.engine.part import Part
 from emulator.engine.passes import Passes
@@ -29,7 +28,6 @@ class NodeStates(Part):
     """Changes the states of nodes.
 
     Args:
-        operation: what happens to nodes.
         seed: of what is drawn.
         epoch: Unix time of second 0; 0 if that is not known.
 
@@ -40,7 +38,6 @@ class NodeStates(Part):
     passes: Passes
     stints: Stints
     endings: Endings
-    operation: Operation
     seed: int
     epoch: int
     _failures: dict[int, int] = field(default_factory=dict)

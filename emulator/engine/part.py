@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from emulator.config.operation import Operation
 from emulator.config.slurm.controller import Parameters, Timing
 from emulator.engine.agenda import Agenda
 from emulator.engine.telling import Telling
@@ -31,6 +32,7 @@ class Part:
         rows: jobs that share resources.
         reservations: nodes that are kept for some.
         checkpoints: what runs save of their work.
+        operation: what happens to nodes, and what takes time besides jobs.
     """
 
     cluster: Cluster
@@ -44,3 +46,4 @@ class Part:
     rows: Rows
     reservations: Reservations
     checkpoints: Checkpoints
+    operation: Operation

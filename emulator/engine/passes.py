@@ -138,6 +138,9 @@ class Passes(Part):
         """The main loop goes round, if that is still to be."""
         if self.main_at != at:
             return
+        if not self.parameters.reduce_completing_frag and any(self.cluster.just_ended()):
+            self.main_at, self._last_main = None, at
+            return
         self.main_at, self._last_main = None, at
         self.changes.waits = True
         self._ask_plugins()
@@ -160,7 +163,10 @@ class Passes(Part):
         self.telling.passed()
 
     def backfill(self) -> None:
-        """Backfill goes round."""
+        """Backfill goes round; where a job has just ended, it tries again after a second."""
+        if any(self.cluster.just_ended()):
+            self.agenda.at(self.cluster.now + 1, "backfill")
+            return
         self._ask_plugins()
         if self._news("backfill"):
             self.changes.waits = True

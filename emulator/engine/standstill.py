@@ -59,7 +59,7 @@ class Standstill(Part):
         cluster, passes = self.cluster, self.passes
         if self.agenda.to_come or passes.main_at is not None or not passes.all_looked():
             return False
-        empty = not cluster.running and not cluster.suspended
+        empty = not cluster.running and not cluster.suspended and not cluster.completing
         if empty and not any(may_start(job, cluster) for job in cluster.pending()):
             return True
         if self._something_comes():

@@ -44,6 +44,7 @@ class Starts(Part):
         job.cut_at_deadline(now)
         number = job.number_in(partition.name)
         job.run = Run(now, allocation, partition.name, job.limit, row, backfilled or limit is not None, number)
+        job.run.configuring = self.operation.prolog_slurmctld
         job.runs.append(job.run)
         job.state, job.reason, job.planned_start = State.RUNNING, "None", None
         self.cluster.dequeue(job)
@@ -62,7 +63,7 @@ class Starts(Part):
             self.cluster.accounting.started(job)
         may_requeue = self.endings.may_requeue(job)
         job.left = self.checkpoints.begin(job, self.cluster.machine.cpus_of(allocation), may_requeue)
-        job.left += self.timing.job_overhead
+        job.left += self.timing.job_overhead + self.operation.prolog_slurmctld + self.operation.prolog
         self.stints.go_on(job)
         self.stints.take_turns()
         self.reservations.refresh()

@@ -54,7 +54,7 @@ class Stints(Part):
     def killed_from(self, job: Job, suspended: float = 0.0) -> float:
         """When a run, suspended for so many seconds, exceeds its limit or its reservation by as much as it may."""
         assert job.run is not None
-        limit = job.run.start + job.run.limit + suspended + self.cluster.partitions[job.run.partition].over_time_limit
+        limit = job.run.expires + suspended + self.cluster.partitions[job.run.partition].over_time_limit
         reserved = self.reservations.of(job)
         return limit if reserved is None else min(limit, reserved.end + self.parameters.resv_over_run)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from emulator.config.operation import SCRIPTS
 from emulator.config.slurm.hostlist import expand
 from slurm_sim_plugins.errors import InputError
 
@@ -28,6 +29,8 @@ UNSAFE = re.compile(r"(^|[=,:])(/|\.\./|~)")
 """A value that names a file."""
 PROGRAMS = {"include", "plugindir", "plugstackconfig", "jobsubmitplugins", "clifilterplugins", "preplugins"}
 """Keys that make daemons load or run what is not Slurm's own."""
+SCRIPTS_BESIDE = "scripts"
+"""The folder with prologs and epilogs."""
 _WORDS = re.compile(r"\S+")
 
 
@@ -66,7 +69,11 @@ class Written:
 
 
 def write_conf(
-    slurm_conf: str, gres_conf: str | None, site: Site, topology: Mapping[str, str | None] | None = None
+    slurm_conf: str,
+    gres_conf: str | None,
+    site: Site,
+    topology: Mapping[str, str | None] | None = None,
+    scripts: Mapping[str, float] | None = None,
 ) -> Written:
     """The files that daemons need to play a scenario.
 
@@ -75,6 +82,7 @@ def write_conf(
         gres_conf: the scenario's, or None.
         site: where the daemons live.
         topology: the scenario's files of that, by name; None for one that it has not.
+        scripts: seconds of the machine's clock that scripts take, by option of the scenario's ``operation``.
 
     Raises:
         InputError: a line that names a file or a program, or a node that has no name.
@@ -95,6 +103,7 @@ def write_conf(
     own = _own(site, _database_port(site, len(names)) if accounts else None)
     for name, value in _defaults(site).items():
         given.setdefault(name.lower(), (name, value))
+    own |= {key: site.folder / SCRIPTS_BESIDE / name for key, name in SCRIPTS.items() if name in (scripts or {})}
     given |= {name.lower(): (name, str(value)) for name, value in own.items()}
     lines = [f"{key}={value}" for key, value in given.values()]
     for name, attributes in nodes:
@@ -112,7 +121,14 @@ def write_conf(
             # What is in YAML includes no other files.
             lines = [line for _, line, _ in _safe_lines(name, text)] if name.endswith(".conf") else text.splitlines()
             files[name] = "\n".join(lines) + "\n"
+    files |= _scripts(scripts or {})
     return Written(files, names, accounts)
+
+
+def _scripts(seconds: Mapping[str, float]) -> dict[str, str]:
+    """Prologs and epilogs; daemons give them another environment, with which their clock may come or not."""
+    script = "#!/bin/sh\nunset LD_PRELOAD\nexec sleep {:.3f}\n"
+    return {f"{SCRIPTS_BESIDE}/{name}": script.format(each) for name, each in seconds.items()}
 
 
 def write_slurmdbd_conf(site: Site, nodes: int, database: int) -> str:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
-from emulator.record.conf import DATABASE_USER, LOOPBACK, Site, Written, write_slurmdbd_conf
+from emulator.record.conf import DATABASE_USER, LOOPBACK, SCRIPTS_BESIDE, Site, Written, write_slurmdbd_conf
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
 MARK = "SLURM_SIM_RECORDING"
@@ -157,10 +157,12 @@ class Cluster:
         Raises:
             InputError: a daemon ended, or nodes are not there in time.
         """
-        for name in ("state", "log", "devices", *(f"spool/{node}" for node in self._written.nodes)):
+        for name in ("state", "log", "devices", SCRIPTS_BESIDE, *(f"spool/{node}" for node in self._written.nodes)):
             (self._folder / name).mkdir(parents=True, exist_ok=True)
         for name, text in self._written.files.items():
             (self._folder / name).write_text(text, encoding="utf-8")
+            if name.startswith(SCRIPTS_BESIDE):
+                (self._folder / name).chmod(0o755)
         if self._written.accounts:
             self._start_accounts(accounting)
         conf = f"{self._site.folder}/slurm.conf"

@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from emulator.config.operation import SCRIPTS
 from emulator.record.checks import argv, renumbered_arguments, sbatch_arguments
 from emulator.record.conf import Site, write_conf
 from emulator.record.daemons import Cluster, Root, end_with_parent, free_ports, short
@@ -257,7 +258,9 @@ def play(task: Task) -> Played:
     site = Site(folder, 0, getpass.getuser(), socket.gethostname().partition(".")[0], short(version))
     nodes = write_conf(scenario.slurm_conf, scenario.gres_conf, site, topology).nodes
     site = replace(site, port=free_ports(len(nodes) + 3))
-    written = write_conf(scenario.slurm_conf, scenario.gres_conf, site, topology)
+    stated = {name: getattr(scenario.operation, name) for name in SCRIPTS.values()}
+    scripts = {name: seconds / task.speed for name, seconds in stated.items() if seconds}
+    written = write_conf(scenario.slurm_conf, scenario.gres_conf, site, topology, scripts)
     cluster = Cluster(root, site, written)
     cluster.environment["HOME"] = "/"
     try:

@@ -119,12 +119,13 @@ def document(source: Mapping[str, Any], played: Mapping[str, Any], speed: float)
         played: fields of :class:`emulator.record.player.Played`.
         speed: how many seconds passed in one.
     """
-    kept = ("scenario", "note", "slurm_conf", *FILES_BESIDE, "sacctmgr")
+    kept = ("scenario", "note", "slurm_conf", *FILES_BESIDE, "operation", "sacctmgr")
     made: dict[str, Any] = {name: source[name] for name in kept if source.get(name) is not None}
     made |= {"slurm_version": played["version"], "speed": speed}
     made |= {"uptime": played["uptime"], "second": played["second"]}
     made["sweep_phase"] = round(-played["uptime"] % SWEEP, 1)
-    overhead = launch_time(played["jobs"], played["timeline"])
+    prolog = (source.get("operation") or {}).get("prolog", 0.0)
+    overhead = launch_time(played["jobs"], played["timeline"], prolog)
     made |= {} if overhead is None else {"overhead": overhead}
     made["jobs"] = played["jobs"]
     made |= {"actions": [list(action) for action in played["actions"]]} if played["actions"] else {}
@@ -133,12 +134,15 @@ def document(source: Mapping[str, Any], played: Mapping[str, Any], speed: float)
     return made
 
 
-def launch_time(jobs: Sequence[Mapping[str, Any]], timeline: Mapping[str, Sequence[Any]]) -> float | None:
+def launch_time(
+    jobs: Sequence[Mapping[str, Any]], timeline: Mapping[str, Sequence[Any]], prolog: float = 0.0
+) -> float | None:
     """By how many seconds runs outlasted their work, in the median: it differs from machine to machine, and with load.
 
     Args:
         jobs: rows of the recording, with their work.
         timeline: (second, fields) by key.
+        prolog: seconds that a prolog took, which are none of it.
 
     Returns:
         None where no job ran once to its end.
@@ -150,7 +154,7 @@ def launch_time(jobs: Sequence[Mapping[str, Any]], timeline: Mapping[str, Sequen
         names = [state for _, state in states]
         work = works.get(key, works.get(key.rpartition("_")[0]))
         if work is not None and names in (["PENDING", "RUNNING", "COMPLETED"], [*NORMAL, "COMPLETED"]):
-            found.append(states[2][0] - states[1][0] - work)
+            found.append(states[2][0] - states[1][0] - work - prolog)
     return round(max(median(found), 0.0), 2) if found else None
 
 

@@ -36,7 +36,7 @@ class _Pass:
     def __init__(self, cluster: Cluster, controls: Controls) -> None:
         self._cluster = cluster
         self._controls = controls
-        self._failed: set[tuple[str, str]] = set()
+        self._failed = _completing(cluster) if cluster.parameters.reduce_completing_frag else set[tuple[str, str]]()
         self._kept = cluster.no_nodes()
         self._tried: Counter[str] = Counter()
         self._arrays: dict[tuple[int, str, str], Job] = {}
@@ -116,7 +116,7 @@ class _Pass:
             self._stopped = cluster.parameters.bf_licenses
             self._reclaim(job, partition)
             return
-        usable = cluster.usable(job, partition) & self._controls.not_reserved(job)
+        usable = cluster.settled(cluster.usable(job, partition)) & self._controls.not_reserved(job)
         # A job in a reservation is not held up by jobs that wait outside.
         allowed = usable if job.options.reservation else usable & ~self._kept
         found = cluster.select(job, partition, allowed)
@@ -190,6 +190,14 @@ class _Pass:
             self._failed.add((partition.name, job.options.reservation))
             if not job.options.reservation:
                 self._kept |= partition.nodes
+
+
+def _completing(cluster: Cluster) -> set[tuple[str, str]]:
+    """Partitions that share nodes with those of jobs that have just ended, as (partition, no reservation)."""
+    ended = cluster.no_nodes()
+    for job in cluster.just_ended():
+        ended |= cluster.partitions[job.runs[-1].partition].nodes
+    return {(partition.name, "") for partition in cluster.partitions.values() if (partition.nodes & ended).any()}
 
 
 def reserves(job: Job, cluster: Cluster) -> bool:

@@ -300,7 +300,7 @@ class NodePlan(SchedulePlan):
     def _find(self, job: Job, partition: Partition) -> tuple[Allocation | None, Answer]:
         """Nodes on which a job can start now and breaks no promise; or None, and what to answer."""
         cluster = self._cluster
-        usable = cluster.usable(job, partition) & self._controls.not_reserved(job)
+        usable = cluster.settled(cluster.usable(job, partition)) & self._controls.not_reserved(job)
         for number, nodes in self._kept.items():
             usable = usable if number == job.id else usable & ~nodes
         found = cluster.select(job, partition, usable & ~self._barred)

@@ -93,7 +93,8 @@ class Windows(WindowPlan):
         if self._controls.rows.depth(job, partition) < 2:
             return None
         cluster, limit = self._cluster, entry.shortest
-        usable = cluster.usable(job, partition) & self._controls.not_reserved(job) & ~self._kept(cluster.now, limit)
+        usable = cluster.settled(cluster.usable(job, partition)) & self._controls.not_reserved(job)
+        usable = usable & ~self._kept(cluster.now, limit)
         shared = self._controls.rows.select(job, partition, usable)
         if shared is None:
             return None
@@ -136,7 +137,7 @@ class Windows(WindowPlan):
     def again(self, entry: Entry, place: Place) -> Answer:
         """Whether an entry can start on the nodes of a place as they are now."""
         job, partition = entry._pair  # type: ignore[attr-defined]
-        nodes = place._allocation.mask(len(self._cluster.machine))
+        nodes = self._cluster.settled(place._allocation.mask(len(self._cluster.machine)))
         found = self._cluster.select(job, partition, nodes)
         if found is None:
             return Answer(None, RESOURCES)

@@ -23,7 +23,7 @@ from emulator.state.partition import Partition
 from emulator.state.run import State
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.manager import Selection
-from slurm_sim_plugins.nodes import Allocation, Free, Mask, Want
+from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask, Want
 
 
 class Cluster:
@@ -51,6 +51,8 @@ class Cluster:
         running: running jobs by id, those that are ending included.
         suspended: suspended jobs by id.
         policies: the plugins.
+        completing: jobs that have left their nodes, and whose ``EpilogSlurmctld`` goes on, by id.
+        epilogs: how many jobs have their epilogs on each node, where no other may start; None if there are none.
         accounting: accounts, usage and limits, or None.
         array_tasks: how many tasks of each array are on the machine, by its id.
         licenses: (total, in use) by name.
@@ -90,6 +92,8 @@ class Cluster:
         self.not_yet_tried: dict[int, Job] = {}
         self.running: dict[int, Job] = {}
         self.suspended: dict[int, Job] = {}
+        self.completing: dict[int, Job] = {}
+        self.epilogs: Ints | None = None
         self.policies: Plugins
         self.accounting: Accounting | None = None
         self.array_tasks: Counter[int] = Counter()
@@ -193,6 +197,24 @@ class Cluster:
             if self.partitions[other.run.partition].tier >= partition.tier:
                 usable = usable & ~other.run.allocation.mask(len(self.machine))
         return usable
+
+    def settled(self, nodes: Mask) -> Mask:
+        """Those of some nodes on which a job may start now, for no epilog goes on there."""
+        return nodes if self.epilogs is None else nodes & (self.epilogs == 0)
+
+    def epilog(self, allocation: Allocation, by: int) -> None:
+        """Epilogs of a job begin (1) or end (-1) on its nodes."""
+        epilogs = np.zeros(len(self.machine), dtype=np.int64) if self.epilogs is None else self.epilogs
+        epilogs[list(allocation.nodes)] += by
+        self.epilogs = epilogs if epilogs.any() else None
+
+    def just_ended(self) -> Iterator[Job]:
+        """Jobs that complete, for no longer than ``CompleteWait`` (in whole seconds, as the daemons count)."""
+        wait = self.parameters.complete_wait
+        for job in (*self.running.values(), *self.completing.values()) if wait else ():
+            end = job.runs[-1].end
+            if end is not None and int(end) >= int(self.now) - wait:
+                yield job
 
     def select(self, job: Job, partition: Partition, usable: Mask, free: Free | None = None) -> Allocation | None:
         """The nodes for a job out of what is free (now), or None if it does not fit onto those that it may use."""

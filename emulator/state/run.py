@@ -44,6 +44,7 @@ class Run:
         stopped: when it stopped to work, for it is preempted, or None.
         work: what it did that was not lost; None if it does not save, or is not over.
         checkpoints: how many it completed.
+        configuring: seconds at its beginning that its limit does not count.
     """
 
     start: float
@@ -59,6 +60,12 @@ class Run:
     stopped: float | None = None
     work: float | None = None
     checkpoints: int = 0
+    configuring: float = 0.0
+
+    @property
+    def expires(self) -> float:
+        """When it reaches its limit, if it is not suspended."""
+        return self.start + self.configuring + self.limit
 
     def suspended(self, now: float) -> float:
         """Seconds that it was suspended until ``now``."""

@@ -56,6 +56,7 @@ def emulate(inputs: Inputs, until: float, questions: Iterable[tuple[float, str]]
         [(at, partial(scontrol, command)) for at, command in inputs.actions],
         timing_of(inputs),
         accounts=inputs.accounts(),
+        operation=inputs.operation,
     )
     observer = Observer(controller.cluster)
     answers = []

@@ -7,9 +7,10 @@ leaves out although it was done is supplied by hand (:mod:`emulator.truth.known`
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 
+from emulator.config.operation import Operation
 from emulator.config.sacctmgr import Accounts, parse_accounts
 from emulator.config.slurm.model import SlurmConf
 from emulator.truth.known import Clock, Known, Work
@@ -35,6 +36,7 @@ class Inputs:
         names: of the jobs, by id.
         accounting: commands that made the accounts; None where there is no accounting.
         clock: what is known of the clock of the recording, or None.
+        operation: how long scripts of the site take.
     """
 
     conf: SlurmConf
@@ -44,6 +46,7 @@ class Inputs:
     names: Mapping[int, str]
     accounting: tuple[str, ...] | None = None
     clock: Clock | None = None
+    operation: Operation = field(default_factory=Operation)
 
     def accounts(self) -> Accounts | None:
         """Associations and qualities of service before the first job, if there is accounting; made at each call."""
@@ -73,6 +76,7 @@ def inputs_of(scenario: Scenario, known: Known) -> Inputs:
         {request.id: name for name, request in jobs},
         tuple(commands) if accounted else None,
         known.clock_of(scenario.name),
+        scenario.operation,
     )
 
 

@@ -7,6 +7,7 @@
     slurm_conf: |            # and gres_conf, topology_conf, topology_yaml, if there are such files
       NodeName=n[1-4] CPUs=1
       PartitionName=p Nodes=ALL
+    operation: {epilog: 15}  # seconds that scripts take (:class:`emulator.config.operation.Operation`)
     sacctmgr: [sacctmgr -i add account a]          # before the first job
     jobs:                                          # times are seconds from the start
     - {name: J1, id: 1, submit: 0.01, run: 60, sbatch: [-N3, -t2]}
@@ -34,6 +35,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from emulator.config.operation import SCRIPTS, Operation
 from emulator.config.slurm import SlurmConf, parse_slurm_conf
 from emulator.config.slurm.duration import limit_seconds
 from emulator.config.slurm.hostlist import expand
@@ -296,6 +298,7 @@ class Scenario:
         overhead: seconds by which runs outlasted their work on the machine; None where that is not known.
         slurm_version: of the Slurm that was recorded, such as ``24.11.5``.
         recorded: what came of it.
+        operation: how long scripts of the site take.
     """
 
     source: str
@@ -314,6 +317,7 @@ class Scenario:
     overhead: float | None
     slurm_version: str
     recorded: Recorded
+    operation: Operation
 
     def configuration(self) -> SlurmConf:
         """The configuration as typed values.
@@ -507,7 +511,7 @@ class Fields:
 
 def _scenario(tree: _Tree) -> Scenario:
     recorded = ("timeline", "expected", "rejected", "queries", "cluster_events", "noise")
-    done = ("scenario", "note", "slurm_conf", "sacctmgr", "jobs", "actions", "sweep_phase")
+    done = ("scenario", "note", "slurm_conf", "operation", "sacctmgr", "jobs", "actions", "sweep_phase")
     how = ("slurm_version", "speed", "repeats", "uptime", "second", "overhead")
     fields = tree.fields("a scenario", *done, *FILES_BESIDE, *how, *recorded)
     name, note = fields.need("scenario", _Tree.text), fields.need("note", _Tree.text)
@@ -520,6 +524,7 @@ def _scenario(tree: _Tree) -> Scenario:
         note=note,
         slurm_conf=fields.need("slurm_conf", _Tree.text),
         **{name: fields.get(name, _Tree.text) for name in FILES_BESIDE},
+        operation=fields.get("operation", _operation) or Operation(),
         accounting=fields.get("sacctmgr", _each(_command)),
         submissions=_unlike(fields.need("jobs", _each(_submission))),
         actions=fields.get("actions", _each(_action)),
@@ -537,6 +542,14 @@ def _scenario(tree: _Tree) -> Scenario:
             noise=fields.get("noise", _each(_varying)) or (),
         ),
     )
+
+
+def _operation(tree: _Tree) -> Operation:
+    fields = tree.fields("operation", *SCRIPTS.values())
+    try:
+        return Operation(**{name: fields.get(name, _Tree.second) or 0.0 for name in SCRIPTS.values()})  # type: ignore[arg-type]
+    except ConfigurationError as error:
+        raise fields.error(str(error)) from None
 
 
 def _each(read: Callable[[_Tree], T]) -> Callable[[_Tree], tuple[T, ...]]:

@@ -111,5 +111,10 @@ def prepared(seed: int, kind: type[Controller] = Controller) -> Controller:
     conf = parse_slurm_conf(configuration(draws, booked=booked))
     accounts = parse_accounts(books) if booked else None
     compiled = bool(draws.random() < 0.5)
-    operation = Operation(mtbf=float(draws.choice([0, 0, 0, 20_000, 500_000])), mttr=float(draws.choice([0, 500])))
+    operation = Operation(
+        mtbf=float(draws.choice([0, 0, 0, 20_000, 500_000])),
+        mttr=float(draws.choice([0, 500])),
+        epilog=float(draws.choice([0, 0, 15])),
+        epilog_slurmctld=float(draws.choice([0, 0, 30])),
+    )
     return kind(conf, requests, actions, accounts=accounts, compiled=compiled, operation=operation, seed=seed)

@@ -33,7 +33,7 @@ def prepared(seed: int, compiled: bool, jobs: int = 30) -> Controller:
         (float(draws.integers(50, 900)), lambda controller, command=str(command): scontrol(command, controller))
         for command in draws.choice(COMMANDS, size=int(draws.choice([0, 0, 3, 6])))
     ]
-    operation = Operation(mtbf=float(draws.choice([0, 0, 2000])), mttr=200.0)
+    operation = Operation(mtbf=float(draws.choice([0, 0, 2000])), mttr=200.0, epilog=float(draws.choice([0, 15])))
     return Controller(conf, requests, actions, compiled=compiled, operation=operation, seed=seed)
 
 

@@ -22,7 +22,7 @@ from emulator.site import Site, read_site
 from emulator.snapshot.keeper import Keeper
 from slurm_sim_plugins import PluginError
 
-FAILING = Operation(mtbf=1000.0, mttr=100.0)
+FAILING = Operation(mtbf=1000.0, mttr=100.0, prolog=2.0, epilog=10.0, epilog_slurmctld=15.0)
 CONFIGS = (
     Config(clock="slurm", explain=True),
     Config(clock="ideal"),

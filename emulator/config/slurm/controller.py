@@ -78,6 +78,8 @@ class Parameters:
     preempt_reclaim_licenses: bool
     preempt_min_exempt_priority: float
     kill_wait: float
+    complete_wait: float
+    reduce_completing_frag: bool
     over_time_limit: float
     resv_over_run: float
     requeue_hold: float
@@ -150,6 +152,8 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         preempt_reclaim_licenses=stated.flag("PreemptParameters.reclaim_licenses"),
         preempt_min_exempt_priority=seconds("PreemptParameters.min_exempt_priority", float("inf")),
         kill_wait=seconds("KillWait", 30.0),
+        complete_wait=seconds("CompleteWait", 0.0),
+        reduce_completing_frag=stated.flag(option("reduce_completing_frag")),
         over_time_limit=seconds("OverTimeLimit", 0.0),
         resv_over_run=seconds("ResvOverRun", 0.0),
         requeue_hold=seconds(option("requeue_delay"), _credential_expires(stated.words("AuthInfo"))) + 1,

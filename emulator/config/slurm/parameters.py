@@ -33,6 +33,7 @@ _LIMITS = (
     ),
     Word("OverTimeLimit", HONOURED, "how far a job may pass its limit", Kind.MINUTES, "0"),
     Word("KillWait", HONOURED, "from SIGTERM to SIGKILL at the limit", Kind.SECONDS, "30"),
+    Word("CompleteWait", HONOURED, "how long a job that ends keeps others from starting", Kind.SECONDS, "0"),
     Word("JobRequeue", HONOURED, "whether batch jobs may be requeued", Kind.FLAG, "1"),
     Word("RequeueExit", HONOURED, "exit codes that requeue a job"),
     Word("RequeueExitHold", HONOURED, "exit codes that requeue and hold a job"),
@@ -125,12 +126,13 @@ _CODE_OF_THE_SITE = (
     Word("JobSubmitPlugins", HONOURED, "which job_submit plugins run: those that are found"),
     *ignored(
         "code of the site: not run",
-        "CliFilterParameters CliFilterPlugins EpilogSlurmctld HealthCheckProgram MailProg "
+        "CliFilterParameters CliFilterPlugins HealthCheckProgram MailProg "
         "PlugStackConfig PrEpParameters PrEpPlugins RebootProgram ResumeFailProgram ResumeProgram ResvEpilog "
         "ResvProlog SallocDefaultCommand SlurmctldPlugstack SlurmctldPrimaryOffProg SlurmctldPrimaryOnProg "
         "SlurmdPlugstack SrunEpilog SrunProlog SuspendProgram TaskEpilog TaskProlog UnkillableStepProgram",
     ),
-    *ignored("code of the site: not run", "Epilog Prolog PrologSlurmctld", several=True),
+    *ignored("not run; --operation says how long it takes", "Epilog Prolog PrologSlurmctld", several=True),
+    *ignored("not run; --operation says how long it takes", "EpilogSlurmctld"),
 )
 
 _NOT_HERE = (
@@ -181,7 +183,6 @@ _NOT_HERE = (
     *ignored("there is one cluster", "FederationParameters"),
     *ignored("job ids come from the workload", "FirstJobId MaxJobId"),
     *ignored("finished jobs stay in the records", "MinJobAge"),
-    *ignored("the time that epilogs take is not modelled", "CompleteWait"),
     *ignored("no node is added while a simulation runs", "MaxNodeCount"),
     *ignored("burst buffers are not modelled", "BurstBufferType"),
     *ignored("features of nodes do not change", "NodeFeaturesPlugins"),
