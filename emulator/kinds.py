@@ -28,6 +28,7 @@ ACCOUNTS = "a dump or script of sacctmgr"
 RUN = "the folder of a finished run"
 COMMANDS = "a file of operators' commands"
 NODE_EVENTS = "a file of node events"
+GROUPS = "a file of Unix groups"
 
 # The likeliest first.
 KINDS = {
@@ -45,6 +46,7 @@ KINDS = {
         r"(?i)([\d.]+\s+\S+\s+(up|down|drain)(\s|$)|.*\bnodename\|.*\bstate(\||$))",
         "slurm-sim run takes it with --operation node_events=FILE",
     ),
+    GROUPS: (r"[\w.-]+:[^:]*:\d+:[^:]*$", "slurm-sim run takes it with --operation groups=FILE"),
     TRACE: (r";|\s*(-?[\d.]+\s+){17}-?[\d.]+\s*$", "slurm-sim run takes it as the trace"),
     SCENARIO: (r"(scenario|slurm_conf):(\s|$)", "its name ends in .yaml, and slurm-sim run takes it as the trace"),
     TOML: (

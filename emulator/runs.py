@@ -121,6 +121,17 @@ def tell_unknown_times(conf: SlurmConf, operation: Operation) -> None:
             )
 
 
+def tell_unknown_groups(conf: SlurmConf, operation: Operation) -> None:
+    """Warn of partitions for some groups where it is not known who is in them."""
+    closed = [partition.name for partition in conf.partitions if partition.allow_groups is not None]
+    if closed and not operation.groups:
+        logging.getLogger(__name__).warning(
+            "%s: AllowGroups of %s keeps no user out; --operation groups=FILE says who is in which group",
+            conf.source,
+            ", ".join(closed),
+        )
+
+
 class ClusterRun:
     """A run on the nodes and partitions of a ``slurm.conf``.
 
@@ -157,6 +168,7 @@ class ClusterRun:
         self._accounts, self._actions, self._timing = accounts, actions, timing
         self._file = conf
         tell_unknown_times(conf, self.config.operation)
+        tell_unknown_groups(conf, self.config.operation)
         self._conf, self._slots, self.selection = plugins_for(conf, self.config, catalogue, accounts)
         check_facts(self.selection, conf, accounts, submissions.requests)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from slurm_sim_plugins.errors import ConfigurationError
 
-FILES = ("node_events",)
+FILES = ("node_events", "groups")
 """Options that name files."""
 
 SCRIPTS = {
@@ -53,6 +53,7 @@ class Operation:
         mttr: mean seconds until such a node is repaired, drawn in the same way.
         node_events: what happens to nodes at stated times; in a file, of which this is the name
             (:mod:`emulator.config.node_events`).
+        groups: by user, for ``AllowGroups``; in a file, of which this is the name (:mod:`emulator.config.groups`).
         prolog: seconds that ``Prolog`` takes, before a run works; its limit counts them.
         epilog: seconds that ``Epilog`` takes, in which no job starts on the nodes of the run.
         prolog_slurmctld: seconds that ``PrologSlurmctld`` takes, before ``Prolog``; the limit does not count them.
@@ -65,6 +66,7 @@ class Operation:
     mtbf: float = 0.0
     mttr: float = 4 * 3600.0
     node_events: tuple[NodeEvent, ...] = ()
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     prolog: float = 0.0
     epilog: float = 0.0
     prolog_slurmctld: float = 0.0
@@ -84,7 +86,8 @@ class Operation:
             TypeError: it did not.
         """
         events = tuple(NodeEvent(**{**event, "nodes": tuple(event["nodes"])}) for event in stated["node_events"])
-        return cls(**{**stated, "node_events": events})
+        groups = {user: tuple(groups) for user, groups in stated["groups"].items()}
+        return cls(**{**stated, "node_events": events, "groups": groups})
 
 
 KINDS: dict[str, type] = {item.name: str if item.name in FILES else float for item in fields(Operation)}
@@ -106,4 +109,8 @@ def with_files(options: Mapping[str, Any], folder: Path | None = None) -> dict[s
         from emulator.config.node_events import read_node_events
 
         read["node_events"] = tuple(read_node_events((folder or Path()) / read["node_events"]))
+    if "groups" in read:
+        from emulator.config.groups import read_groups
+
+        read["groups"] = read_groups((folder or Path()) / read["groups"])
     return read

@@ -101,7 +101,7 @@ class Controller(Part):
         parameters = without_delays(parameters_of(conf)) if ideal else parameters_of(conf)
         timing = timing or (NO_DELAYS if ideal else Timing())
         selection = selection if selection is not None else plugins_of(conf)
-        cluster = Cluster(conf, parameters, selection)
+        cluster = Cluster(conf, parameters, selection, None if operation is None else operation.groups)
         priority = selection.plugins[selection.slots["PriorityType"]]
         period = calculation_period(conf, priority)
         if accounts is not None:

@@ -74,7 +74,7 @@ def change(job: Job, options: BatchOptions, controller: Controller) -> None:
         changed.wants,
         changed.request_class,
     )
-    job.time_min, job.lifted, job.entries = changed.time_min, changed.lifted, ()
+    job.time_min, job.lifted, job.barred, job.entries = changed.time_min, changed.lifted, changed.barred, ()
     if options.begin != before.begin:
         job.begin = changed.begin
         controller.agenda.at(max(job.begin, controller.cluster.now), "due")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
 from emulator.state.cluster import Cluster
-from emulator.state.job import NOTHING, Job
+from emulator.state.job import EMPTY, NOTHING, Job
 from emulator.state.partition import Partition
 from emulator.state.wants import BAD_CONSTRAINTS, PARTITION_CONFIG, PARTITION_NODES, TOO_MUCH_MEMORY, want_of
 from emulator.workload.request import UNLIMITED, JobRequest, RejectedError
@@ -18,6 +19,7 @@ from slurm_sim_plugins.nodes import Want
 MINUTE = 60.0
 NOT_AVAILABLE = "Requested node configuration is not available"
 NOT_ENOUGH_MEMORY = "Memory specification can not be satisfied"
+NO_GROUP = "User's group not permitted to use this partition"
 PARTITION_TIME = "PartitionTimeLimit"
 TIME_MIN_INVALID = "Invalid time-min specification (exceeds job's time or other limits)"
 REFUSALS = {
@@ -37,6 +39,7 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
     """
     _check_list(request)
     partitions = _partitions(request, cluster)
+    barred = _barred(request, partitions, cluster) if cluster.groups else EMPTY
     lifted = NOTHING if cluster.accounting is None else cluster.accounting.lifted(request, partitions[0].name)
     request_class = cluster.classes.setdefault(_alike(request.options, lifted), len(cluster.classes))
     wants = {
@@ -62,6 +65,7 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
         submitted=cluster.now,
         request_class=request_class,
         lifted=lifted,
+        barred=barred,
     )
     _check_times(job, partitions)
     reasons = [partition_reason(job, partition) for partition in partitions]
@@ -124,6 +128,8 @@ def _without_nodes(request_class: int, wants: dict[str, Want], partitions: list[
 def partition_reason(job: Job, partition: Partition) -> str | None:
     """Why a partition's own bounds keep a job from it, or None."""
     want = job.wants[partition.name]
+    if job.barred and partition.name in job.barred:
+        return job.barred[partition.name]
     if partition.state in ("DOWN", "INACTIVE"):
         return "PartitionDown" if partition.state == "DOWN" else "PartitionInactive"
     if want.never:
@@ -195,6 +201,24 @@ def _reserved(partitions: list[Partition], request: JobRequest) -> list[Partitio
     if not found:
         raise RejectedError("Access/permission denied")
     return found
+
+
+def _barred(request: JobRequest, partitions: list[Partition], cluster: Cluster) -> Mapping[str, str]:
+    """Why a user's groups keep a job from partitions, by their names; who submits a job of nobody is not known."""
+    mine, parameters = cluster.groups.get(request.user, ()), cluster.parameters
+    closed = [one for one in partitions if one.allow_groups is not None and set(one.allow_groups).isdisjoint(mine)]
+    if not closed or request.user in ("", "root"):
+        return EMPTY
+    waits, enforced = parameters.rules.GROUPS_ARE_WAITED_FOR, parameters.enforce_part_limits
+    all_closed, any_counts = len(closed) == len(partitions), enforced == "ANY" and not waits
+    if enforced in ("ALL", "YES") or any_counts or (all_closed and (enforced == "ANY" or not waits)):
+        raise RejectedError(NO_GROUP)
+    if waits:
+        words = "_not_in_group_permitted_to_use_this_partition_({})._groups_allowed:_{}"
+        return {
+            one.name: f"uid_{request.user}{words.format(one.name, ','.join(one.allow_groups or ()))}" for one in closed
+        }
+    return dict.fromkeys((one.name for one in (partitions if partitions[0] in closed else closed)), PARTITION_NODES)
 
 
 def _known_want(

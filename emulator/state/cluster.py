@@ -62,17 +62,25 @@ class Cluster:
         classes: a number for what jobs ask of the machine.
         wants: what jobs of a class need of a partition's nodes.
         shared: partitions of jobs of a class in their order, with what they need there.
+        groups: the groups of each user; empty if they are not known, and any may use any partition.
         nodes_for: the plugin in the SelectType slot.
         fits_alone: whether jobs of a class fit onto nodes of a partition if they are idle.
     """
 
-    def __init__(self, conf: SlurmConf, parameters: Parameters, selection: Selection | None = None) -> None:
+    def __init__(
+        self,
+        conf: SlurmConf,
+        parameters: Parameters,
+        selection: Selection | None = None,
+        groups: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
         self.now = 0.0
         self.conf = conf
         self.parameters = parameters
         self.machine = machine_of(conf)
         self.free = self.machine.free()
         self.nodes_for = self._selector(selection)
+        self.groups = groups or {}
         self.partitions = {
             partition.name: self._partition(index, partition) for index, partition in enumerate(conf.partitions)
         }
@@ -143,6 +151,7 @@ class Cluster:
             max_memory_per_cpu=_bound(given.max_mem_per_cpu, self.parameters.max_mem_per_cpu),
             max_memory_per_node=_bound(given.max_mem_per_node, self.parameters.max_mem_per_node),
             needs_reservation=given.requires_reservation,
+            allow_groups=given.allow_groups,
             alternate=given.alternate,
             billing=given.tres_billing_weights,
         )

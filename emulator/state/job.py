@@ -63,6 +63,7 @@ class Job:
         seen: itself as plugins see it, or None if none has looked yet, or it is over.
         fixed_priority: whether it was given its priority.
         lifted: bounds of partitions that its quality of service lifts, as its flags name them.
+        barred: why it may not use partitions, by their names.
         entries: itself in each of its partitions, as schedulers see it while it waits.
     """
 
@@ -107,6 +108,7 @@ class Job:
     seen: SeenJob | None = None
     fixed_priority: bool = False
     lifted: frozenset[str] = NOTHING
+    barred: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     entries: tuple[Entry, ...] = ()
     id: int = field(init=False)
     tie_break: tuple[int, int] = field(init=False)

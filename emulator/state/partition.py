@@ -19,6 +19,7 @@ class Partition:
         nodes: its nodes.
         max_time, default_time: seconds.
         min_nodes, max_nodes: bounds of a job's nodes.
+        allow_groups: groups that may use it; None for all.
         state: UP, DOWN, DRAIN or INACTIVE.
         over_time_limit: seconds by which a run may pass its limit.
         index: position in the configuration.
@@ -55,6 +56,7 @@ class Partition:
     max_memory_per_cpu: float | None
     max_memory_per_node: float | None
     needs_reservation: bool
+    allow_groups: Sequence[str] | None
     alternate: str
     billing: Mapping[str, float]
     running: int = 0

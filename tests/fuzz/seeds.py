@@ -415,6 +415,9 @@ READERS: dict[str, Reader] = {
         "# s n state\n5 n[1-2] DOWN disk\n30 n1 UP\n",
         beside=ALL,
     ),
+    "groups": Reader(
+        "groups", "text", (f"{SLURM} --operation groups=@/groups",), "a:x:1:ann,bob\nc:x:2:1:::\n", beside=ALL
+    ),
     "node events of sacctmgr": Reader(
         "nodes",
         "text",

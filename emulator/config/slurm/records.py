@@ -79,7 +79,7 @@ PARTITION = vocabulary(
         Word("PriorityJobFactor", HONOURED, "its share of the partition factor", Kind.COUNT, "1"),
         Word("Priority", HONOURED, "older way to state PriorityTier and PriorityJobFactor", Kind.COUNT),
         Word("AllowAccounts", HONOURED, "accounts that may use it", Kind.WORDS, "ALL"),
-        Word("AllowGroups", IGNORED, "it is not known who is in which Unix group", Kind.WORDS, "ALL"),
+        Word("AllowGroups", HONOURED, "groups that may use it, as --operation groups says", Kind.WORDS, "ALL"),
         Word("AllowQos", HONOURED, "qualities of service that may use it", Kind.WORDS, "ALL"),
         Word("DenyAccounts", HONOURED, "accounts that may not use it", Kind.WORDS),
         Word("DenyQos", HONOURED, "qualities of service that may not use it", Kind.WORDS),

@@ -86,6 +86,13 @@ class Rules:
         "24.11.0: alter scheduling of jobs at submission time",
         *("24.11/g_h5_depth_base", "24.11/first/g_h5_depth_base", "26.05/first/g_h5_depth_base"),
     )
+    GROUPS_ARE_WAITED_FOR: bool = _rule(
+        "24.11",
+        "a job that AllowGroups keeps from its partitions waits (EnforcePartLimits=NO), and runs where it may",
+        "it is refused; if only the first of its partitions is closed, it waits for ever",
+        "not named in the release notes; all three versions were played with NO, two of them with ANY and ALL",
+        *("24.11/groups", "26.05/groups"),
+    )
 
 
 def all_rules() -> Iterator[Rule]:
