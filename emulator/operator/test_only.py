@@ -15,6 +15,8 @@ from emulator.workload.sbatch_unused import HET, not_emulated
 
 LONG = 3600.0
 """Seconds that the idle cluster is given; a job that has not started by then waits for more than room."""
+STEP = 20.0
+"""Seconds after which it is looked at again: the shortest limit is a minute."""
 UNTIMED = {"begin": None, "deadline": None, "held": False, "dependencies": (), "array": None}
 """What says when a job may start: it is left out."""
 
@@ -59,7 +61,10 @@ def judge(script: str, conf: SlurmConf, accounts: Accounts | None = None, user: 
     request = JobRequest(1, 0.0, LONG, options, user)
     notes = tuple(not_emulated([request]))
     controller = Controller(conf, [replace(request, options=replace(options, **UNTIMED))], accounts=accounts)  # type: ignore[arg-type]
-    controller.run(until=LONG / 2)
+    until = 0.0
+    while until < LONG and not controller.rejected and (until == 0 or controller.cluster.jobs[1].run is None):
+        until += STEP
+        controller.run(until=until)
     if controller.rejected:
         return Verdict(reason=controller.rejected[0][1], notes=notes)
     job = controller.cluster.jobs[1]

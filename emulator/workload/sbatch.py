@@ -227,7 +227,15 @@ def parse_sbatch(arguments: Sequence[str], submitted: float = 0.0, *, script: bo
     # GPUs of a socket are those of a node once its sockets are known.
     for name, value in sorted(_pairs(arguments, script), key=lambda pair: pair[0] == "gpus-per-socket"):
         options = with_option(options, name, value, submitted)
-    return options
+    return _no_node_without_task(options)
+
+
+def _no_node_without_task(options: BatchOptions) -> BatchOptions:
+    """Fewer tasks than nodes: ``sbatch`` warns, and asks for as many nodes as tasks (recorded: fewer_tasks)."""
+    tasks, fewest, most = options.tasks, options.min_nodes, options.max_nodes
+    if not tasks or fewest is None or tasks >= fewest:
+        return options
+    return replace(options, min_nodes=tasks, max_nodes=None if most is None else tasks)
 
 
 def with_option(options: BatchOptions, name: str, value: str, submitted: float = 0.0) -> BatchOptions:

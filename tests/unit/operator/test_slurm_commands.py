@@ -133,7 +133,7 @@ def test_a_waiting_job_can_ask_for_something_else(change: str, start: float, nod
 
 
 def test_what_a_job_asks_for_now_is_what_it_would_have_got_at_its_submission() -> None:
-    jobs = ["-N 4 -t 2 --exclusive", "-n 1 -t 5", "-n 1 -t 5 -C new -N 2"]
+    jobs = ["-N 4 -t 2 --exclusive", "-n 2 -t 5", "-n 2 -t 5 -C new -N 2"]
     found = run(jobs, [(10.0, "scontrol update JobId=2 NumNodes=2 Features=new")])
     assert found.cluster.jobs[2].wants["lo"] == found.cluster.jobs[3].wants["lo"]
     assert found.cluster.jobs[2].runs[0].allocation == found.cluster.jobs[3].runs[0].allocation

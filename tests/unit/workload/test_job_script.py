@@ -109,6 +109,11 @@ def test_a_heterogeneous_job_is_named() -> None:
     assert "first component" in verdict.notes[0]
 
 
+@pytest.mark.parametrize("minutes", [1, 5, 59, 600])
+def test_a_limit_does_not_end_the_job_before_it_is_looked_at(minutes: int) -> None:
+    assert judge(f"#SBATCH -n2 -t {minutes}\n", parse_slurm_conf(CONF)).nodes == "a1"
+
+
 def test_the_command_judges_each_script(tmp_path: Path) -> None:
     (tmp_path / "slurm.conf").write_text(CONF)
     (tmp_path / "good.sh").write_text("#!/bin/sh\n#SBATCH -n2 --mail-type=END --out=x\nsrun x\n")

@@ -146,14 +146,31 @@ def test_the_order_and_the_way_of_writing_do_not_matter(nodes, tasks, minutes, u
         for name in users
         for part in ([f"--{name}={values[name]}"] if joined else [f"--{name}", str(values[name])])
     ]
-    expected = replace(NOTHING, min_nodes=nodes, max_nodes=nodes, tasks=tasks, time_limit=minutes * 60.0)
+    fewest = min(nodes, tasks)
+    expected = replace(NOTHING, min_nodes=fewest, max_nodes=fewest, tasks=tasks, time_limit=minutes * 60.0)
     assert parse_sbatch(arguments) == expected
     assert parse_sbatch([f"-N{nodes}", f"-n{tasks}", f"-t{minutes}"]) == expected
 
 
 @pytest.mark.parametrize(
     ("words", "cpus"),
-    [("", 1), ("-N2", 2), ("-N3 -n2 -c2", 6), ("-N2 --ntasks-per-node=16", 32), ("--ntasks-per-node=4 -c2", 8)],
+    [("", 1), ("-N2", 2), ("-N3 -n2 -c2", 4), ("-N2 --ntasks-per-node=16", 32), ("--ntasks-per-node=4 -c2", 8)],
 )
 def test_cpus_that_are_asked_for_in_all(words, cpus):
     assert parse_sbatch(words.split()).cpus == cpus
+
+
+@pytest.mark.parametrize(
+    ("words", "nodes"),
+    [
+        ("-N3 -n2", (2, 2)),
+        ("-n2 -N3-4", (2, 2)),
+        ("-N3-3 -n1", (1, 1)),
+        ("-N2-4 -n3", (2, 4)),
+        ("-N2 -n2", (2, 2)),
+        ("-N3", (3, 3)),
+    ],
+)
+def test_no_node_goes_without_a_task(words, nodes):
+    options = parse_sbatch(words.split())
+    assert (options.min_nodes, options.max_nodes) == nodes
