@@ -9,6 +9,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from slurm_sim_plugins.topology.tree import Tree
+
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Gres = tuple[str, str]
@@ -86,6 +88,7 @@ class Machine:
         gres: count of each kind on each node.
         pools: partitions whose jobs may have only so many units of a node together.
         shared: whether any number of jobs may have the same units, for only memory is counted.
+        tree: the switches above the nodes; None where all are as near to each other.
         index: index by name.
         numbers: all indices, for allocations to share: a log of months has millions of nodes in them.
         weights: all weights, ascending.
@@ -106,6 +109,7 @@ class Machine:
     pools: Sequence[str] = ()
     shared: bool = False
     sockets: Ints | int = 1
+    tree: Tree | None = None
 
     def __post_init__(self) -> None:
         self.index = {name: index for index, name in enumerate(self.names)}
@@ -232,6 +236,7 @@ class Want:
         last_first: whether the last nodes go first, for a single CPU.
         first_node: whether one node is enough, and the first with room for all is taken.
         pool: the partition whose jobs may have only so many units of a node together, or empty.
+        switches: leaf switches on which its nodes may be at most; 0 for any number.
         never: why it can never start in the partition, or empty.
     """
 
@@ -262,6 +267,7 @@ class Want:
     last_first: bool = False
     first_node: bool = False
     pool: str = ""
+    switches: int = 0
     never: str = ""
 
     @property

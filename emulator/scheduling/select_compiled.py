@@ -5,31 +5,18 @@ node that its constraint allows, wants resources on each node and not in all, an
 nodes than needed. The first use compiles the kernels; numba keeps them on disk. It looks at a
 kernel's own file only to see whether it has changed: who changes functions here that are called
 from another file removes what is kept (``find . -name '*.nb[ic]' -delete``).
-
-numba counts the holders of an array, which costs more than most of what is done here with one.
-Functions that make no arrays do without; those that are called for each node take numbers only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
-try:
-    from numba import njit
-    from numba.core.cpu import CPUTargetOptions
-except ImportError as error:
-    raise ImportError(
-        "compiled node selection needs numba, which cannot be imported: python -m pip install numba"
-    ) from error
-
+from emulator.scheduling import tree_compiled as tree
+from emulator.scheduling.kernel import compiled, compiled_with_arrays
 from slurm_sim_plugins.nodes import FAR, Allocation, Free, Ints, Machine, Mask, Want
 from slurm_sim_plugins.select.cons_tres import allocate
-
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
 
 FREE_UNITS, FREE_MEMORY, FREE_JOBS, FREE_GRES = range(4)
 """Rows of what is free; kinds of generic resources follow."""
@@ -41,23 +28,6 @@ TAKEN = -1
 """The sum of a set that was taken."""
 MOST_KINDS = 62
 """Kinds of generic resources of which a request can be put as numbers."""
-
-
-def compiled(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """A function that makes no arrays, as a kernel that is kept on disk."""
-    return _kernel(function, counts=False)
-
-
-def compiled_with_arrays(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """A function that makes arrays, as a kernel that is kept on disk."""
-    return _kernel(function, counts=True)
-
-
-def _kernel(function: Callable[_P, _T], counts: bool) -> Callable[_P, _T]:
-    # The switch is not in numba's manual; where it is missing the kernels do the same, several times slower.
-    switch = {"_nrt": counts} if hasattr(CPUTargetOptions, "_nrt") else {}
-    kernel: Callable[_P, _T] = njit(cache=True, **switch)(function)  # type: ignore[call-overload]
-    return kernel
 
 
 class Code(NamedTuple):
@@ -119,6 +89,8 @@ def encode(want: Want, machine: Machine) -> Code | None:
         return None
     if want.task_cores or want.per_socket < FAR:
         return None
+    if machine.tree is not None and (want.switches or not tree.is_plain(machine.tree)):
+        return None
     name, kind, count = want.gres[0] if want.gres else ("", "", 0)
     kinds = sum(1 << index for index, (other, of) in enumerate(machine.gres) if other == name and kind in ("", of))
     most_nodes = FAR if want.most_nodes is None else want.most_nodes
@@ -145,7 +117,7 @@ def encode(want: Want, machine: Machine) -> Code | None:
         many_big=-(-want.cpus // highest),
         highest=highest,
         rows=_rows(want, machine),
-        steady=int(most_nodes in (1, FAR) or want.cpus >= most_nodes * highest),
+        steady=int(machine.tree is None and (most_nodes in (1, FAR) or want.cpus >= most_nodes * highest)),
     )
 
 
@@ -160,7 +132,7 @@ def _rows(want: Want, machine: Machine) -> int:
 def machine_table(machine: Machine) -> Ints:
     """The machine as rows."""
     columns = (machine.units, machine.memory, machine.weight, machine.threads, machine.cores)
-    return np.array(columns, dtype=np.int64)
+    return tree.with_switches(np.array(columns, dtype=np.int64), machine)
 
 
 class Selector:
@@ -317,12 +289,74 @@ def _pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, 
         if first >= 0:
             taken[0, 0], taken[1, 0] = first, _share(code, machine, first, capacity[first], 0, missing)
             return 1
+    if len(machine) == tree.ROWS:
+        return _by_switches(code, machine, weights, capacity, taken)
     for level in weights:
         if _done(code, found, missing) or found >= code.most_nodes:
             break
         many = _sets(capacity, sets) if len(weights) == 1 else _sets_of(level, capacity, machine, sets)
         found, missing = _from_sets(code, machine, capacity, sets, many, taken, found, missing)
     return found if _done(code, found, missing) else 0
+
+
+@compiled
+def _by_switches(code: Code, table: Ints, weights: Ints, capacity: Ints, taken: Ints) -> int:
+    """As :meth:`slurm_sim_plugins.topology.tree.Tree.order`."""
+    weight = tree.begin(table, weights, capacity, code.min_nodes, code.cpus)
+    if weight < 0:
+        return 0
+    found, missing = _lighter(code, table, capacity, taken, weight)
+    for leaf in range(table[tree.MANY, 0] if found else 0):
+        if table[tree.USED, leaf]:
+            found, missing = _of_leaf(code, table, capacity, taken, leaf, weight, found, missing)
+    tree.count(table, weight, weight, len(capacity))
+    while not _done(code, found, missing) and found < code.most_nodes:
+        leaf = tree.best_leaf(table, code.min_nodes - found, missing)
+        if leaf < 0:
+            return 0
+        found, missing = _of_leaf(code, table, capacity, taken, leaf, weight, found, missing)
+        tree.use(table, leaf)
+        if table[tree.MANY, 1]:
+            tree.count(table, weight, weight, len(capacity))
+    return found if _done(code, found, missing) else 0
+
+
+@compiled
+def _lighter(code: Code, table: Ints, capacity: Ints, taken: Ints, weight: int) -> tuple[int, int]:
+    """Take all nodes that are lighter, for all of them are needed."""
+    found, missing = 0, code.cpus
+    for node in range(len(capacity)):
+        if table[tree.LEFT, node] > 0 and table[tree.WEIGHT, node] < weight:
+            if _done(code, found, missing) or found >= code.most_nodes:
+                break
+            found, missing = _of_tree(code, table, capacity, taken, node, found, missing)
+            if not table[tree.USED, table[tree.LEAF, node]]:
+                tree.use(table, table[tree.LEAF, node])
+    return found, missing
+
+
+@compiled
+def _of_leaf(
+    code: Code, table: Ints, capacity: Ints, taken: Ints, leaf: int, weight: int, found: int, missing: int
+) -> tuple[int, int]:
+    """Take nodes of a leaf."""
+    for index in range(table[tree.FIRST, leaf], table[tree.BEHIND, leaf]):
+        node = table[tree.BY_LEAF, index]
+        if _done(code, found, missing) or found >= code.most_nodes:
+            break
+        if table[tree.LEFT, node] > 0 and table[tree.WEIGHT, node] == weight:
+            found, missing = _of_tree(code, table, capacity, taken, node, found, missing)
+    return found, missing
+
+
+@compiled
+def _of_tree(
+    code: Code, table: Ints, capacity: Ints, taken: Ints, node: int, found: int, missing: int
+) -> tuple[int, int]:
+    """Take a node."""
+    cpus = _share(code, table, node, capacity[node], found, missing)
+    taken[0, found], taken[1, found], table[tree.LEFT, node] = node, cpus, 0
+    return found + 1, missing - cpus
 
 
 @compiled

@@ -17,6 +17,7 @@ import numpy as np
 from emulator.scheduling.compiled import Compiled
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.future import FIRST_WINDOW
+from emulator.scheduling.kernel import compiled
 from emulator.scheduling.runs import FIRST, MANY, NODE, Reals
 from emulator.scheduling.select_compiled import (
     FREE_JOBS,
@@ -24,7 +25,6 @@ from emulator.scheduling.select_compiled import (
     FREE_UNITS,
     Code,
     Counts,
-    compiled,
     counted,
     enough,
     fill,

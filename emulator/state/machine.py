@@ -8,6 +8,7 @@ import numpy as np
 
 from emulator.config.slurm.model import Node, Partition, SlurmConf
 from slurm_sim_plugins.nodes import Gres, Ints, Machine
+from slurm_sim_plugins.topology.tree import Tree
 
 
 def machine_of(conf: SlurmConf) -> Machine:
@@ -35,6 +36,27 @@ def machine_of(conf: SlurmConf) -> Machine:
         pools=[partition.name for partition in bounded],
         shared="CR_MEMORY" in counted,
         sockets=_column([node.sockets for node in nodes]),
+        tree=_tree(conf, index),
+    )
+
+
+def _tree(conf: SlurmConf, index: Mapping[str, int]) -> Tree | None:
+    """The switches, if ``TopologyPlugin`` is topology/tree."""
+    if conf.parameters.text("TopologyPlugin").lower() != "topology/tree":
+        return None
+    switches = [switch for switch in conf.topology if not switch.block]
+    if not any(switch.nodes for switch in switches):
+        return None
+    numbers = {switch.name: number for number, switch in enumerate(switches)}
+    below = np.zeros((len(switches), len(index)), dtype=bool)
+    for number, switch in enumerate(switches):
+        below[number, [index[name] for name in switch.nodes]] = True
+    return Tree.of(
+        [switch.name for switch in switches],
+        [[numbers[name] for name in switch.switches] for switch in switches],
+        below,
+        by_cpus=conf.rules.SWITCHES_BY_CPUS,
+        optional=conf.parameters.flag("TopologyParam.TopoOptional"),
     )
 
 

@@ -40,7 +40,7 @@ WITHOUT_EFFECT: Mapping[str, tuple[str, str]] = {
 
 HET = "het-group"
 """What stands for the further components of a heterogeneous job."""
-TOPOLOGY = "topology.conf is not read"
+BLOCKS = "topology/block is not emulated"
 ONE_CLUSTER = "there is one cluster"
 SPECIALIZED = "no cores are specialized for a job, as with AllowSpecResourcesUsage=NO, the default"
 NOT_EMULATED: Mapping[str, tuple[str, str, str]] = {
@@ -50,16 +50,16 @@ NOT_EMULATED: Mapping[str, tuple[str, str, str]] = {
     "cluster-constraint": ("", NEEDED, ONE_CLUSTER),
     "cluster": ("", NEEDED, ONE_CLUSTER),
     "clusters": ("M", NEEDED, ONE_CLUSTER),
-    "consolidate-segments": ("", NONE, TOPOLOGY),
+    "consolidate-segments": ("", NONE, BLOCKS),
     "core-spec": ("S", NEEDED, SPECIALIZED),
     "extra": ("", NEEDED, "nodes have no Extra text"),
     "mcs-label": ("", NEEDED, "MCS labels are not emulated"),
     "no-kill": ("k", OPTIONAL, "a job ends with the first of its nodes that fails"),
     "nodefile": ("F", NEEDED, "no other file is read: name the nodes with --nodelist"),
     "ntasks-per-board": ("", NEEDED, "boards are not emulated"),
-    "segment": ("", NEEDED, TOPOLOGY),
-    "spread-segments": ("", NONE, TOPOLOGY),
-    "switches": ("", NEEDED, TOPOLOGY),
+    "segment": ("", NEEDED, BLOCKS),
+    "spread-segments": ("", NONE, BLOCKS),
+    "switches": ("", NEEDED, "jobs do not wait for fewer switches"),
     "thread-spec": ("", NEEDED, SPECIALIZED),
     "tmp": ("", NEEDED, "disks of nodes are not counted"),
     "use-min-nodes": ("", NONE, "of a range of nodes as many as possible are taken"),

@@ -3,7 +3,8 @@
 Nodes form sets of consecutive usable nodes of equal weight; a node that cannot be used
 ends a set. Low weights first; of them the tightest set that suffices; if none does, the
 largest, and on. Within a set, if one node may do, the one that suffices with least to
-spare; else from the lowest index up. (Observations C1 to C6.)
+spare; else from the lowest index up. (Observations C1 to C6.) Below switches
+:mod:`slurm_sim_plugins.topology.tree` says which nodes come first.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from slurm_sim_plugins.nodes import (
     neighbours,
     shared,
 )
+from slurm_sim_plugins.topology.tree import Missing, Tree
 
 
 class ConsTres:
@@ -250,8 +252,13 @@ class _Picker:
                 left[node] = 0
         for mask, count in self._counts:
             self._take_some(mask, count, left)
-        order = self._by_load if want.least_loaded else self._by_sets
-        order(left)
+        tree = self._machine.tree
+        if want.least_loaded:
+            self._by_load(left)
+        elif tree is not None and (want.switches or not tree.optional):
+            self._by_switches(left, tree)
+        else:
+            self._by_sets(left)
         enough = self._missing <= 0 and len(self._taken) >= self._nodes
         return self._taken if enough and self._counts_met() else None
 
@@ -293,17 +300,39 @@ class _Picker:
                 return
             self._take(node)
 
-    def _by_sets(self, left: Ints) -> None:
-        nodes = np.flatnonzero(left > 0)
+    def _by_switches(self, left: Ints, tree: Tree) -> None:
+        if self._one_node(left):
+            return
+        held = np.zeros(len(left), dtype=bool)
+        held[list(self._taken)] = True
+        if not tree.joins(held):
+            self._missing = FAR
+            return
+        for node in tree.order(left, self._machine.weight, held, self._still):
+            if self._done() or self._full():
+                return
+            self._take(node)
+
+    def _still(self) -> Missing:
+        """What is still missing."""
+        return Missing(self._nodes - len(self._taken), self._target - len(self._taken), self._missing)
+
+    def _one_node(self, left: Ints) -> bool:
+        """Whether a node was taken for a job to which its neighbours do not matter."""
+        nodes, weights = np.flatnonzero(left > 0), self._machine.weight
         if self._want.last_first and self._missing <= 1 and len(nodes):
             self._take(int(nodes[-1]))
+            return True
+        enough = nodes[left[nodes] >= self._missing]
+        if self._want.first_node and not self._taken and len(enough):
+            self._take(int(enough[np.argmin(weights[enough])]))
+            return True
+        return False
+
+    def _by_sets(self, left: Ints) -> None:
+        if self._one_node(left):
             return
-        weights = self._machine.weight
-        if self._want.first_node and not self._taken:
-            enough = nodes[left[nodes] >= self._missing]
-            if len(enough):
-                self._take(int(enough[np.argmin(weights[enough])]))
-                return
+        nodes, weights = np.flatnonzero(left > 0), self._machine.weight
         for weight in np.unique(weights[nodes]).tolist():
             sets = _consecutive(np.flatnonzero((left > 0) & (weights == weight)), left > 0)
             while sets and not self._done() and not self._full():

@@ -43,6 +43,14 @@ def configuration(draws: np.random.Generator) -> str:
     ) + ("Licenses=foo:1\n" if draws.random() < 0.9 else "Licenses=foo:2\n")
 
 
+SWITCHES = (
+    "SwitchName=l1 Nodes=a[1-3]\nSwitchName=l2 Nodes=b[1-4]\nSwitchName=l3 Nodes=c[1-2]\n",
+    "SwitchName=l1 Nodes=a1,b[1-2]\nSwitchName=l2 Nodes=a[2-3],c1\nSwitchName=l3 Nodes=b[3-4]\n"
+    "SwitchName=m Switches=l[1-2]\nSwitchName=top Switches=m,l3\n",
+)
+"""Those of :data:`CONF`: leaves alone, and a tree that leaves a node out."""
+
+
 def submission(number: int, draws: np.random.Generator) -> JobRequest:
     words = [*str(draws.choice(WORDS)).split(), f"-t{draws.choice([1, 3, 8, 20])}"]
     if draws.random() < 0.1:

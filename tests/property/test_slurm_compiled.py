@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from emulator.config.operation import Operation
-from emulator.config.slurm import parse_slurm_conf
+from emulator.config.slurm import SlurmConf, parse_slurm_conf
 from emulator.engine.controller import Controller
 from emulator.operator.scontrol import scontrol
 from emulator.scheduling.job_mgr import make_job
@@ -20,14 +20,23 @@ from emulator.state.order import Order
 from emulator.workload.request import RejectedError
 from slurm_sim_plugins.nodes import Choice, Machine, Want
 from slurm_sim_plugins.select.cons_tres import best_fit
-from tests.builders.random_clusters import COMMANDS, configuration, submission
+from slurm_sim_plugins.topology.tree import Tree
+from tests.builders.random_clusters import COMMANDS, SWITCHES, configuration, submission
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="numba is not installed")
 
 
+def random_conf(draws: np.random.Generator) -> SlurmConf:
+    """A random cluster, in a third of all cases with switches."""
+    text, switches = configuration(draws), draws.choice(["", "", "", "", *SWITCHES])
+    if not switches:
+        return parse_slurm_conf(text)
+    return parse_slurm_conf(f"TopologyPlugin=topology/tree\n{text}", topology=str(switches))
+
+
 def prepared(seed: int, compiled: bool, jobs: int = 30) -> Controller:
     draws = np.random.default_rng(seed)
-    conf = parse_slurm_conf(configuration(draws))
+    conf = random_conf(draws)
     requests = [submission(number, draws) for number in range(1, jobs + 1)]
     actions = [
         (float(draws.integers(50, 900)), lambda controller, command=str(command): scontrol(command, controller))
@@ -63,8 +72,7 @@ def test_compiled_code_starts_the_same_jobs_on_the_same_nodes_at_the_same_time(s
 @given(st.integers(0, 2**32))
 def test_compiled_selection_takes_the_same_nodes(seed: int) -> None:
     draws = np.random.default_rng(seed)
-    conf = parse_slurm_conf(configuration(draws))
-    controller = Controller(conf, [], compiled=True)
+    controller = Controller(random_conf(draws), [], compiled=True)
     cluster, compiled = controller.cluster, controller.cluster.compiled
     assert compiled is not None
     take_some(cluster, draws)
@@ -85,16 +93,17 @@ def test_compiled_selection_takes_the_same_nodes(seed: int) -> None:
 @example(124)  # tasks that find no room are put onto the first node, not onto the one that was taken first
 def test_compiled_selection_deals_tasks_of_several_units_alike(seed: int) -> None:
     draws = np.random.default_rng(seed)
-    size, per_task, nodes = (int(draws.integers(1, most)) for most in (9, 5, 4))
+    size, per_task, nodes = (int(draws.integers(1, most)) for most in (13, 5, 6))
     units, ones = draws.integers(1, 9, size), np.ones(size, dtype=np.int64)
     names = [f"n{number}" for number in range(size)]
     weights, features = draws.integers(1, 4, size), [frozenset[str]()] * size
     threads = draws.integers(1, 1 + int(draws.choice([1, 2, 4])), size)
-    machine = Machine(names, units, ones * 1000, units * threads, threads, ones, weights, ones > 0, features)
+    tree = random_tree(size, draws) if draws.random() < 0.6 else None
+    machine = Machine(names, units, ones * 1000, units * threads, threads, ones, weights, ones > 0, features, tree=tree)
     free = machine.free()
     free.units[:], free.memory[:] = draws.integers(0, units + 1), draws.integers(0, 1001, size)
     free.jobs[:] = free.units < units
-    most = None if draws.random() < 0.5 else int(draws.integers(nodes, 6))
+    most = None if draws.random() < 0.5 else int(draws.integers(nodes, 8))
     want = Want(
         min_nodes=nodes,
         most_nodes=most,
@@ -116,6 +125,22 @@ def test_compiled_selection_deals_tasks_of_several_units_alike(seed: int) -> Non
     code = encode(want, machine)
     assert code is not None
     assert Selector(machine).select(want, code, free, usable) == best_fit(want, machine, free, usable)
+
+
+def random_tree(size: int, draws: np.random.Generator) -> Tree:
+    """Switches above nodes, some of which may be on none: one tree or several, of up to three levels."""
+    leaves = int(draws.integers(1, 5))
+    of = draws.integers(-1 if draws.random() < 0.3 else 0, leaves, size)
+    below: list[list[int]] = [[] for _ in range(leaves)]
+    free = list(range(leaves))
+    while len(free) > 1 and draws.random() < 0.8:
+        taken = [free.pop(int(draws.integers(len(free)))) for _ in range(int(draws.integers(1, len(free) + 1)))]
+        free.append(len(below))
+        below.append(taken)
+    order = draws.permutation(len(below))
+    named = [[int(np.flatnonzero(order == child)[0]) for child in below[switch]] for switch in order]
+    nodes = np.array([of == switch for switch in order])
+    return Tree.of([f"s{switch}" for switch in order], named, nodes, by_cpus=bool(draws.random() < 0.5))
 
 
 def take_some(cluster: Cluster, draws: np.random.Generator) -> None:

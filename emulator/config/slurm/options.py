@@ -169,12 +169,21 @@ _AUTH = (
     *ignored("security", "socket ttl use_client_ids"),
 )
 
+_TOPOLOGY = (
+    Word("TopoOptional", HONOURED, "only jobs with --switches go by the switches", _FLAG, "NO"),
+    Word("Dragonfly", NOT_YET, "that switches are all connected with each other", _FLAG, "NO"),
+    *ignored("daemons and networks do not exist here", "NoCtldInAddrAny NoInAddrAny RouteTree RoutePart"),
+    *ignored("ranks of nodes do not matter here", "BlockAsNodeRank SwitchAsNodeRank"),
+    *ignored("only topology/hypercube has it", "TopoMaxSizeUnroll"),
+)
+
 OPTIONS: Mapping[str, Vocabulary] = {
     # Slurm passes over words of these that it does not know.
     "SchedulerParameters": vocabulary("SchedulerParameters", _BACKFILL, _MAIN_LOOP, strict=False),
     "PreemptParameters": vocabulary("PreemptParameters", _PREEMPT, strict=False),
     "PriorityFlags": vocabulary("PriorityFlags", _PRIORITY_FLAGS, strict=False),
     "DependencyParameters": vocabulary("DependencyParameters", _DEPENDENCY, strict=False),
+    "TopologyParam": vocabulary("TopologyParam", _TOPOLOGY, strict=False),
     "AuthInfo": vocabulary("AuthInfo", _AUTH, strict=False),
     # An unknown word here stops Slurm's controller.
     "SelectTypeParameters": vocabulary("SelectTypeParameters", _SELECT),

@@ -182,12 +182,12 @@ GRES = vocabulary(
 TOPOLOGY = vocabulary(
     "topology.conf",
     (
-        Word("SwitchName", IGNORED, _NO_SWITCHES),
-        Word("Switches", IGNORED, _NO_SWITCHES),
-        Word("Nodes", IGNORED, _NO_SWITCHES),
+        Word("SwitchName", HONOURED, "name of a switch"),
+        Word("Switches", HONOURED, "switches below it"),
+        Word("Nodes", HONOURED, "nodes below it"),
         Word("LinkSpeed", IGNORED, "Slurm does not use it either"),
-        Word("BlockName", IGNORED, _NO_SWITCHES),
-        Word("BlockSizes", IGNORED, _NO_SWITCHES, Kind.WORDS),
+        Word("BlockName", NOT_YET, "name of a block"),
+        Word("BlockSizes", NOT_YET, "sizes in which blocks are taken", Kind.WORDS),
     ),
 )
 """Keys of lines of ``topology.conf``."""

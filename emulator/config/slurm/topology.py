@@ -13,8 +13,8 @@ from emulator.config.slurm.roster import Roster, listed
 from emulator.config.slurm.settings import Settings, latest
 from slurm_sim_plugins.errors import meant
 
-USED_BY = ("topology/tree", "topology/block")
-"""The plugins that read the file."""
+USED_BY = {"SwitchName": "topology/tree", "BlockName": "topology/block"}
+"""The plugin that reads lines of each kind."""
 
 
 def read_topology(records: Iterable[Record], roster: Roster, plugin: str, findings: Findings) -> list[Switch]:
@@ -98,10 +98,15 @@ def _reaches_itself(name: str, below: dict[str, tuple[str, ...]], done: set[str]
 
 def _check_use(switches: list[Switch], roster: Roster, plugin: str, findings: Findings) -> None:
     first = switches[0].settings
-    location = first[next(iter(first))].location
-    if plugin.lower() not in USED_BY:
+    key = next(iter(first))
+    location = first[key].location
+    if plugin.lower() != USED_BY[first[key].name]:
         findings.notice(location, f"topology.conf is not used with TopologyPlugin={plugin or 'topology/flat'}")
         return
+    if switches[0].block:
+        findings.notice(location, "topology/block is not emulated: nodes are taken as if all were in one block")
     connected = {name for switch in switches for name in switch.nodes}
-    if len(connected) < len(roster):
-        findings.notice(location, f"nodes on no switch: {len(roster) - len(connected):,}")
+    if not connected:
+        findings.notice(location, "topology.conf is not used, for no node of slurm.conf is in it")
+    elif len(connected) < len(roster):
+        findings.notice(location, f"nodes on no switch, which no job gets: {len(roster) - len(connected):,}")

@@ -123,11 +123,17 @@ def _apart(conf: SlurmConf) -> str:
     return f"{_partitions(apart)}: reasons of new jobs, no start" if apart else ""
 
 
+def _switches(conf: SlurmConf) -> str:
+    tree = conf.parameters.text("TopologyPlugin").lower() == "topology/tree"
+    return "jobs on several nodes, and which leaf switch the others get" if tree and conf.topology else ""
+
+
 CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "FIRST_NODE_FOR_ONE": _first_node,
     "LEAST_LOADED_IN_TURN": _in_turn,
     "TIME_MIN_GROWS": _time_min,
     "HEALTHY_NODES_ARE_AVAILABLE": _reasons,
+    "SWITCHES_BY_CPUS": _switches,
     "PRIORITY_WHERE_NODES_OVERLAP": _apart,
 }
 """Of each rule what of a configuration it concerns."""

@@ -79,6 +79,15 @@ class Rules:
         "24.11.2: healthy nodes are not reported as UnavailableNodes in job reason codes",
         *("24.11/g_b3_nodelists", "24.11/g_j2_res_maint_ignore", "26.05/g_b3_nodelists"),
     )
+    SWITCHES_BY_CPUS: bool = _rule(
+        "24.11",
+        "under topology/tree a switch has enough for a job if it has the nodes and the CPUs, and of leaves that have "
+        "enough the nearest is taken first; nodes that are welcome may be heavier",
+        "it has enough if it has the nodes, and of such leaves the one with fewest is taken; "
+        "nodes of a higher weight are taken only if there are not enough others",
+        "not named in the release notes",
+        *("24.11/topo_tree", "26.05/topo_tree"),
+    )
     PRIORITY_WHERE_NODES_OVERLAP: bool = _rule(
         "24.11",
         "a new job shows the reason Priority only if a job before it waits for some of the nodes of its partition",

@@ -64,15 +64,20 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "LEAST_LOADED_IN_TURN": "partition q",
         "TIME_MIN_GROWS": "jobs with --time-min that backfill starts",
         "HEALTHY_NODES_ARE_AVAILABLE": "reasons of waiting jobs as squeue shows them, no start",
+        "SWITCHES_BY_CPUS": "",
         "PRIORITY_WHERE_NODES_OVERLAP": "partitions q, r: reasons of new jobs, no start",
     }
     assert [one.rule.name for one in changes(parse_slurm_conf(CONF), "22.05", "24.11").rules] == [
         "HEALTHY_NODES_ARE_AVAILABLE",
+        "SWITCHES_BY_CPUS",
         "PRIORITY_WHERE_NODES_OVERLAP",
     ]
     plain = "SchedulerType=sched/builtin\nNodeName=n CPUs=1\nPartitionName=p Nodes=ALL\n"
     without = {one.rule.name for one in changes(parse_slurm_conf(plain), "22.05", "26.05").rules if not one.concerns}
-    assert without == {"LEAST_LOADED_IN_TURN", "TIME_MIN_GROWS", "PRIORITY_WHERE_NODES_OVERLAP"}
+    assert without == {"LEAST_LOADED_IN_TURN", "TIME_MIN_GROWS", "SWITCHES_BY_CPUS", "PRIORITY_WHERE_NODES_OVERLAP"}
+    wired = parse_slurm_conf(f"TopologyPlugin=topology/tree\n{plain}", topology="SwitchName=s Nodes=n\n")
+    concerns = {one.rule.name: one.concerns for one in changes(wired, "22.05", "24.11").rules}
+    assert concerns["SWITCHES_BY_CPUS"] == "jobs on several nodes, and which leaf switch the others get"
 
 
 def test_each_rule_says_what_it_concerns() -> None:

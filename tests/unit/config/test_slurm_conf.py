@@ -604,7 +604,7 @@ def test_switches_form_a_tree():
     ]
     assert [str(notice) for notice in read.notices] == [
         "topology.conf:1: x1 not in slurm.conf: passed over",
-        "topology.conf:1: nodes on no switch: 1",
+        "topology.conf:1: nodes on no switch, which no job gets: 1",
     ]
 
 

@@ -72,7 +72,10 @@ def test_a_quote_that_does_not_end_names_its_line() -> None:
         (
             "--switches=1@10:00",
             Verdict(
-                "a1", 1, 1000, notes=("--switches of 1 jobs (first: job 1) has no effect: topology.conf is not read",)
+                "a1",
+                1,
+                1000,
+                notes=("--switches of 1 jobs (first: job 1) has no effect: jobs do not wait for fewer switches",),
             ),
         ),
     ],
