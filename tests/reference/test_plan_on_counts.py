@@ -29,9 +29,8 @@ class ByPlan(Easy):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("passes", ["batch", "event"])
 @pytest.mark.parametrize("reservation", ["recompute", "sticky", "ratchet"])
-@given(rows=ROWS, predicted=st.booleans())
+@given(rows=ROWS, predicted=st.booleans(), passes=st.sampled_from(["batch", "event"]))
 def test_the_plan_of_counts_gives_easys_schedule(
     rows: list[tuple[int, int, int, int]], predicted: bool, reservation: str, passes: str
 ) -> None:
