@@ -21,6 +21,7 @@ from emulator.cli import shared
     help="slurm: the ticks and delays of Slurm's daemons; ideal: decisions take no time.",
 )
 @shared.version_option
+@shared.operation_option
 @click.option(
     "--tolerance",
     type=click.FloatRange(min=0),
@@ -46,6 +47,7 @@ def replay(
     accounts: tuple[Path, ...],
     clock: str,
     slurm_version: str | None,
+    operation: tuple[str, ...],
     zone: str | None,
     delimiter: str,
     malformed: str,
@@ -63,6 +65,7 @@ def replay(
     sacct --allusers --starttime 2021-03-01 --format ALL --parsable2 > march.sacct
     slurm-sim replay march.sacct --slurm-conf slurm.conf --zone Europe/Paris
     """
+    from emulator.config.operation import Operation
     from emulator.config.sacctmgr import read_accounts
     from emulator.config.slurm import read_slurm_conf
     from emulator.replay.compare import compare
@@ -75,9 +78,9 @@ def replay(
     for sentence in notices:
         shared.echo(sentence, err=True)
     tree = read_accounts(*accounts) if accounts else None
-    result = emulate(
-        log, conf, Options(cancelled, elsewhere), out, accounts=tree, clock=clock, slurm_version=slurm_version
-    )
+    config = {"clock": clock, "slurm_version": slurm_version}
+    happens = Operation(**shared.operation_settings(operation))
+    result = emulate(log, conf, Options(cancelled, elsewhere), out, accounts=tree, operation=happens, **config)
     found = compare(log, result.records, tolerance, warm_up)
     if as_json:
         about = {"log": log.name, "records": log.read, "steps": log.steps, "unusable": len(log.unusable)}

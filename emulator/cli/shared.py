@@ -68,6 +68,13 @@ version_option = click.option(
     help="The version of Slurm whose rules hold on the cluster of a slurm.conf.  "
     "[default: that of a recording, else the newest]",
 )
+operation_option = click.option(
+    "--operation",
+    metavar="OPTION=VALUE",
+    multiple=True,
+    help="With --slurm-conf: what happens to nodes, such as mtbf=2592000, mttr=14400 (failures that are drawn from "
+    "--seed, mean seconds between two and until the repair) or node_events=FILE.  [repeatable]",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 progress_option = click.option(
     "--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]"

@@ -44,13 +44,7 @@ cluster_options = shared.options(
         help="With --slurm-conf: operators' commands at their times, lines of SECOND COMMAND, such as 3600 scontrol "
         "update NodeName=n1 State=DRAIN.  [repeatable]",
     ),
-    click.option(
-        "--operation",
-        metavar="OPTION=VALUE",
-        multiple=True,
-        help="With --slurm-conf: what happens to nodes, such as mtbf=2592000, mttr=14400 (failures that are drawn from "
-        "--seed, mean seconds between two and until the repair) or node_events=FILE.  [repeatable]",
-    ),
+    shared.operation_option,
 )
 
 

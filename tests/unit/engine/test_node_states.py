@@ -225,3 +225,24 @@ def test_the_command_line_and_experiments_take_them(tmp_path: Path) -> None:
         assert isinstance(
             CliRunner().invoke(slurm_sim, ["run", *site, "--operation", wrong]).exception, ConfigurationError
         )
+
+
+def test_a_site_replays_its_log_with_its_own_events(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text(CONF)
+    (tmp_path / "march.sacct").write_text(
+        "JobID|Submit|State|ElapsedRaw|TimelimitRaw|ReqCPUS|ReqNodes|Start|End|Partition|User\n"
+        "1|2021-03-01T00:00:00|NODE_FAIL|600|20|2|1|2021-03-01T00:00:00|2021-03-01T00:10:00|lo|ann\n"
+        "2|2021-03-01T00:01:00|COMPLETED|600|20|8|4|2021-03-01T01:00:00|2021-03-01T01:10:00|lo|bob\n"
+    )
+    (tmp_path / "events").write_text(
+        "NodeName|TimeStart|TimeEnd|State|Reason\nn[1-4]|2021-03-01T00:05:00|2021-03-01T01:00:00|DOWN|power\n"
+    )
+    words = ["replay", str(tmp_path / "march.sacct"), "--slurm-conf", str(tmp_path / "slurm.conf"), "--out"]
+    done = CliRunner().invoke(
+        slurm_sim, [*words, str(tmp_path / "out"), "--operation", f"node_events={tmp_path / 'events'}"]
+    )
+    assert done.exit_code == 0, done.output + repr(done.exception)
+    runs = read_run(tmp_path / "out").records.runs
+    assert runs["outcome"].tolist()[0] == "NODE_FAIL"
+    assert runs["end"][0] == pytest.approx(300, abs=2)
+    assert runs["start"][runs["job_id"] == 2][0] >= 3600
