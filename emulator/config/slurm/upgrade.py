@@ -128,6 +128,13 @@ def _switches(conf: SlurmConf) -> str:
     return "jobs on several nodes, and which leaf switch the others get" if tree and conf.topology else ""
 
 
+def _closed(conf: SlurmConf) -> str:
+    """Partitions for some groups; with EnforcePartLimits=ALL they refuse in all versions."""
+    if conf.parameters.text("EnforcePartLimits").upper() in ("ALL", "YES"):
+        return ""
+    return _partitions([partition.name for partition in conf.partitions if partition.allow_groups is not None])
+
+
 CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "FIRST_NODE_FOR_ONE": _first_node,
     "LEAST_LOADED_IN_TURN": _in_turn,
@@ -135,5 +142,6 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "HEALTHY_NODES_ARE_AVAILABLE": _reasons,
     "SWITCHES_BY_CPUS": _switches,
     "PRIORITY_WHERE_NODES_OVERLAP": _apart,
+    "GROUPS_ARE_WAITED_FOR": _closed,
 }
 """Of each rule what of a configuration it concerns."""

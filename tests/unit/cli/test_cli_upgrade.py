@@ -22,7 +22,7 @@ NodeName=n1 CPUs=4
 NodeName=n2 CPUs=4
 PartitionName=p Nodes=ALL Default=YES AllowAccounts=a
 PartitionName=q Nodes=n1 LLN=YES PreemptMode=GANG,SUSPEND
-PartitionName=r Nodes=n2
+PartitionName=r Nodes=n2 AllowGroups=g
 """
 COLUMNS = "JobID|User|Partition|State|Submit|Eligible|Start|End|Elapsed|Timelimit|NCPUS|NNodes|ReqCPUS|ReqNodes"
 
@@ -66,15 +66,21 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "HEALTHY_NODES_ARE_AVAILABLE": "reasons of waiting jobs as squeue shows them, no start",
         "SWITCHES_BY_CPUS": "",
         "PRIORITY_WHERE_NODES_OVERLAP": "partitions q, r: reasons of new jobs, no start",
+        "GROUPS_ARE_WAITED_FOR": "partition r",
     }
     assert [one.rule.name for one in changes(parse_slurm_conf(CONF), "22.05", "24.11").rules] == [
         "HEALTHY_NODES_ARE_AVAILABLE",
         "SWITCHES_BY_CPUS",
         "PRIORITY_WHERE_NODES_OVERLAP",
+        "GROUPS_ARE_WAITED_FOR",
     ]
     plain = "SchedulerType=sched/builtin\nNodeName=n CPUs=1\nPartitionName=p Nodes=ALL\n"
     without = {one.rule.name for one in changes(parse_slurm_conf(plain), "22.05", "26.05").rules if not one.concerns}
-    assert without == {"LEAST_LOADED_IN_TURN", "TIME_MIN_GROWS", "SWITCHES_BY_CPUS", "PRIORITY_WHERE_NODES_OVERLAP"}
+    idle = {"LEAST_LOADED_IN_TURN", "TIME_MIN_GROWS", "SWITCHES_BY_CPUS"}
+    idle |= {"PRIORITY_WHERE_NODES_OVERLAP", "GROUPS_ARE_WAITED_FOR"}
+    assert without == idle
+    everywhere = changes(parse_slurm_conf(f"EnforcePartLimits=ALL\n{CONF}"), "22.05", "24.11").rules[-1]
+    assert (everywhere.rule.name, everywhere.concerns) == ("GROUPS_ARE_WAITED_FOR", "")
     wired = parse_slurm_conf(f"TopologyPlugin=topology/tree\n{plain}", topology="SwitchName=s Nodes=n\n")
     concerns = {one.rule.name: one.concerns for one in changes(wired, "22.05", "24.11").rules}
     assert concerns["SWITCHES_BY_CPUS"] == "jobs on several nodes, and which leaf switch the others get"
