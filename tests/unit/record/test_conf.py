@@ -109,3 +109,12 @@ def test_accounts_ask_the_database_daemon_of_this_recording():
     assert "DbdPort=20003" in dbd
     assert "StoragePort=20004" in dbd
     assert not write_conf(TEXT, None, SITE).accounts
+
+
+def test_scripts_sleep_by_the_clock_of_the_machine() -> None:
+    written = write_conf(TEXT, None, SITE, scripts={"prolog": 2.5, "epilog_slurmctld": 1.0}).files
+    assert written["scripts/prolog"] == "#!/bin/sh\nunset LD_PRELOAD\nexec sleep 2.500\n"
+    lines = written["slurm.conf"].splitlines()
+    assert f"Prolog={SITE.folder}/scripts/prolog" in lines
+    assert f"EpilogSlurmctld={SITE.folder}/scripts/epilog_slurmctld" in lines
+    assert not any(line.startswith(("Epilog=", "PrologSlurmctld=")) for line in lines)

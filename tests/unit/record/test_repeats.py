@@ -58,4 +58,5 @@ def test_by_how_much_runs_outlast_their_work_is_measured(tmp_path):
     timeline = {"1": rows(1.0, 11.5), "R_0": rows(2.0, 7.7), "R_1": rows(8.0, 13.9)}
     timeline["4"] = [(0.0, {"JobState": "PENDING"}), (3.0, {"JobState": "RUNNING"}), (4.0, {"JobState": "CANCELLED"})]
     assert launch_time(jobs, timeline) == 0.7
+    assert launch_time(jobs, timeline, prolog=0.5) == 0.2
     assert launch_time(jobs, {"4": timeline["4"]}) is None
