@@ -15,6 +15,9 @@ from emulator.state.run import State
 if TYPE_CHECKING:
     from emulator.scheduling.plugin_scheduler import PluginScheduler
 
+GLANCE = 1.0
+"""Seconds until backfill looks again whether anything has changed, where nothing has."""
+
 
 class Passes(Part):
     """The main loop and backfill.
@@ -26,7 +29,9 @@ class Passes(Part):
     Attributes:
         loops: which of the two there are.
         looks: seconds between two looks at the queue, at most.
-        bf_interval: seconds from one cycle of backfill to the next; 0 if one follows each pass.
+        bf_interval: seconds from one cycle of backfill to the next, at least; 0 if one follows each pass.
+        nap: seconds until backfill looks again whether there is anything new.
+        plans_on: whether what the last cycle left is itself a reason for the next.
         version: a number for the cluster state.
         since: when anything but the end of a period happened last, in seconds.
         main_at: when the next pass of the main loop is to be, or None.
@@ -45,10 +50,14 @@ class Passes(Part):
         self.loops = tuple(loop for loop, interval in intervals.items() if interval < math.inf)
         self.looks = max((intervals[loop] for loop in self.loops), default=0.0)
         self.version, self.since = 0, 0.0
+        self.nap, self.plans_on = self.bf_interval, False
+        self._glance = min(GLANCE, self.bf_interval)
+        # Nodes have registered since backfill's thread began to sleep.
+        self._cycle_at = self._changed_at = -self.timing.backfill_phase
         self.main_at: float | None = None
         # The last pass before the first submission: half a delay ago, for want of better knowledge.
         self._last_main = -self.parameters.batch_sched_delay / 2
-        self.passing = self._full = False
+        self.passing = self._full = self._unseen = False
         self.next_end = math.inf
         self.before_pass: Callable[[], None] | None = None
         self._looked, self._submitted = -1, list[list[Job]]()
@@ -58,11 +67,12 @@ class Passes(Part):
     def moved(self) -> None:
         """Something has happened for which the loops look at the queue again."""
         self.version += 1
-        self.since = self.cluster.now
+        self.since = self._changed_at = self.cluster.now
 
     def arrived(self, jobs: list[Job]) -> None:
         """Jobs were submitted, and have yet to be looked at."""
         self.moved()
+        self._unseen = True
         self._submitted.append(jobs)
 
     def leave_queue(self, job: Job, state: State) -> None:
@@ -83,8 +93,9 @@ class Passes(Part):
         self.request(self.cluster.now)
 
     def due(self) -> None:
-        """A job may start from now on, which Slurm finds out at its next pass."""
-        self.moved()
+        """A job may start from now on, which Slurm's main loop finds out at its next pass, and backfill from that."""
+        self.version += 1
+        self.since, self._unseen = self.cluster.now, True
         if self.ideal:
             self.request(self.cluster.now)
 
@@ -110,6 +121,8 @@ class Passes(Part):
 
     def interval(self) -> None:
         """The interval of the main loop is over: the pass that follows goes over the whole queue."""
+        if self.intervals_matter():
+            self._changed_at = self.cluster.now
         self._ask_plugins()
         if self._news("main"):
             self._full = True
@@ -131,6 +144,8 @@ class Passes(Part):
         if self.policies.period and self.policies.renew():
             self.version += 1
             self._idle_renewals += not self.policies.renewal_matters
+            if self.cluster.order:
+                self._changed_at = self.cluster.now
 
     # What
 
@@ -146,6 +161,9 @@ class Passes(Part):
         self._ask_plugins()
         before = self._begin("main")
         self.refresh()
+        if self._unseen:
+            # Jobs get a reason, which backfill takes for news.
+            self._unseen, self._changed_at = False, self.cluster.now
         if self._news("main", idle_renewals=False):
             self.passing = self.ideal and self.scheduler.has_main_loop
             only_submitted = self.version - len(self._submitted) == self._looked
@@ -163,10 +181,13 @@ class Passes(Part):
         self.telling.passed()
 
     def backfill(self) -> None:
-        """Backfill goes round; where a job has just ended, it tries again after a second."""
-        if any(self.cluster.just_ended()):
-            self.agenda.at(self.cluster.now + 1, "backfill")
+        """Backfill wakes up; it goes round if anything has changed since, by the second, and no job has just ended."""
+        if not self._changed() or any(self.cluster.just_ended()):
+            self.nap = self._glance
+            if self.ideal:
+                self.agenda.at(self.cluster.now + 1, "backfill")
             return
+        self.nap = self.bf_interval
         self._ask_plugins()
         if self._news("backfill"):
             self.changes.waits = True
@@ -177,8 +198,28 @@ class Passes(Part):
             # A job that started may have left room in the cycle's bounds for others.
             self._seen["backfill"] = before
             self.next_end = self._first_end()
+            self.plans_on = self._plans_on()
             if not self.ideal:
                 self.telling.passed()
+        self._cycle_at = self.cluster.now
+        if self.plans_on:
+            self._changed_at = self._cycle_at
+
+    def first_glance(self) -> float:
+        """When backfill looks first whether there is anything new, in seconds."""
+        slept, interval = self.timing.backfill_phase, self.bf_interval
+        if slept < interval:
+            return interval - slept
+        # A cycle came after the first sleep, and after the second one nothing has happened.
+        self._cycle_at += interval
+        return max(2 * interval - slept, -slept % self._glance)
+
+    def _plans_on(self) -> bool:
+        """Whether what a cycle planned has another come: Slurm notes which idle nodes it keeps, or when jobs start."""
+        kept = self.cluster.planned
+        if kept is None or not len(kept):
+            return False
+        return self.parameters.rules.PLANS_ARE_NEWS or bool((self.cluster.free.jobs[kept.nodes()] == 0).any())
 
     def refresh(self) -> None:
         """Look which jobs may be scheduled."""
@@ -207,8 +248,27 @@ class Passes(Part):
     # Whether
 
     def all_looked(self) -> bool:
-        """Whether all loops have looked at the cluster state as it is."""
-        return all(self._seen.get(loop, (-1,))[0] == self.version for loop in self.loops)
+        """Whether all loops have looked at the cluster state as it is, or will not."""
+        looks = [loop for loop in self.loops if loop == "main" or self._changed()]
+        return all(self._seen.get(loop, (-1,))[0] == self.version for loop in looks)
+
+    def intervals_matter(self) -> bool:
+        """Whether a pass that finds nothing has backfill go round: Slurm notes again which jobs wait for others."""
+        if self.ideal or self.parameters.rules.PLANS_ARE_NEWS or "backfill" not in self.loops:
+            return False
+        return any(job.reason == "Priority" for job in self.cluster.waiting.values())
+
+    @property
+    def stride(self) -> float:
+        """Seconds from one look of backfill to the next from its next one on, if nothing happens; 0 if they vary."""
+        if self.plans_on:
+            return self.bf_interval
+        return 0.0 if self._changed() else self._glance
+
+    def _changed(self) -> bool:
+        """Whether anything has changed in the second of backfill's last cycle, or since."""
+        cluster = self.cluster
+        return self.ideal or cluster.whole(self._changed_at) >= cluster.whole(self._cycle_at)
 
     def any_news(self) -> bool:
         """Whether any loop would find anything."""
@@ -226,6 +286,8 @@ class Passes(Part):
             idle_renewals: whether a renewal of the priorities that matters to no pass is news. It has a loop go
                 round, so that the next one comes when it would in Slurm, but the loop finds nothing.
         """
+        if loop == "backfill" and not self._changed():
+            return False
         version, looked, idle = self._seen.get(loop, (-1, 0.0, 0))
         if version - (0 if idle_renewals else idle) != self.version - (0 if idle_renewals else self._idle_renewals):
             return True

@@ -79,9 +79,9 @@ class Ticks(Part):
         if self._sweeps:
             self._every(SWEEP, "sweep", timing.sweep_phase % SWEEP)
         if "backfill" in passes.loops and not self.ideal:
-            self._every(passes.bf_interval, "backfill", -timing.backfill_phase % passes.bf_interval)
+            self._every(passes.bf_interval, "backfill", passes.first_glance())
         if "main" in passes.loops and not self.ideal:
-            self._every(parameters.sched_interval, "main", parameters.sched_interval)
+            self._every(parameters.sched_interval, "main", -math.floor(timing.uptime) % parameters.sched_interval)
         if self._period:
             self._period_due = (-timing.uptime) % self._period
             self._every(self._period, "period", self._period_due)
@@ -117,14 +117,20 @@ class Ticks(Part):
         self.cluster.now, *_, tick = heappop(self._ticks)
         number = self.agenda.number()
         does[tick.kind]()
+        passes, backfills, calculates = self._passes, tick.kind == "backfill", tick.kind == "period"
+        if backfills:
+            tick = tick._replace(period=passes.nap)
         at = self.cluster.now + tick.period
-        calculates = tick.kind == "period"
-        quiet = self._quiet_until(calculates, until) if until is not None else 0.0
+        stride = passes.stride if backfills else tick.period
+        quiet = self._quiet_until(calculates, until) if until is not None and stride else 0.0
         if quiet == math.inf:
             quiet = self._standstill.known_rest
+        if backfills and 0 < stride < passes.bf_interval:
+            # Nothing is new before anything else happens.
+            quiet = max(quiet, min(self.agenda.next, self.next))
         if at < quiet < math.inf:
             # The last end of a period before anything happens is none that is left out: it sets priorities.
-            at += (math.ceil((quiet - at) / tick.period) - calculates) * tick.period
+            at += (math.ceil((quiet - at) / stride) - calculates) * stride
         if calculates:
             self._period_due = at
         heappush(self._ticks, tick.due(at, number))
@@ -139,7 +145,7 @@ class Ticks(Part):
         waiting, accounting = self.cluster.waiting, self.cluster.accounting
         if not self.rows.settled() or (accounting is not None and accounting.counts_minutes):
             return 0.0
-        if waiting and (self._ages or self._passes.any_news()):
+        if waiting and (self._ages or self._passes.any_news() or self._passes.intervals_matter()):
             return 0.0
         quiet = min(self.agenda.next, self._stints.sweep_due if self._sweeps else math.inf)
         if self.cluster.order:

@@ -8,7 +8,6 @@ from functools import partial
 
 from emulator.config.slurm.controller import Timing
 from emulator.engine.controller import Controller
-from emulator.hooks import BF_INTERVAL
 from emulator.operator.scontrol import scontrol
 from emulator.state.job import Job
 from emulator.state.run import Run
@@ -76,20 +75,12 @@ def timing_of(inputs: Inputs) -> Timing:
     return replace(
         timing,
         uptime=timing.uptime if clock.uptime is None else clock.uptime,
-        backfill_phase=timing.backfill_phase if clock.backfill is None else _backfill_phase(inputs, clock.backfill),
+        backfill_phase=timing.backfill_phase if clock.backfill is None else clock.backfill,
         job_overhead=timing.job_overhead if clock.overhead is None else clock.overhead,
         sweep_phase=phase if clock.sweep is None else clock.sweep,
         second_phase=clock.second,
         slice_phase=timing.slice_phase if clock.time_slice is None else clock.time_slice,
     )
-
-
-def _backfill_phase(inputs: Inputs, slept: float) -> float:
-    """Backfill sleeps for its interval, and from then on until there is a job to look at."""
-    interval = inputs.conf.parameters.amount("SchedulerParameters.bf_interval")
-    if slept < (BF_INTERVAL if interval is None else interval):
-        return slept
-    return -Timing().submit_lag - min((request.submit for request in inputs.requests), default=0.0)
 
 
 def _told(inputs: Inputs, controller: Controller, observer: Observer, answers: tuple[str | None, ...]) -> Emulation:

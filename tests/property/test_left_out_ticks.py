@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from emulator.engine.controller import Controller
+from emulator.engine.passes import Passes
 from emulator.limits.usage import Usage
 from tests.builders.rough_clusters import prepared
 
@@ -22,19 +23,26 @@ AFTER = 100_000.0
 """Seconds for which a run that has ended is played on."""
 
 
-class LooksAlways(Controller):
-    """Makes a pass at each tick, whether it would find anything or not."""
+class LooksAlways(Passes):
+    """Makes a pass or cycle at each tick at which Slurm does, whether it would find anything or not."""
 
     def _news(self, loop: str, idle_renewals: bool = True) -> bool:
-        return True
+        return loop == "main" or self._changed()
 
 
-class RenewalsAreNews(Controller):
+class RenewalsAreNews(Passes):
     """Looks at the queue after each renewal of the priorities, whether its order has changed or not."""
 
-    def _renew(self) -> None:
-        super()._renew()
+    def renew(self) -> None:
+        super().renew()
         self._idle_renewals = 0
+
+
+def played_by(passes: type[Passes], seed: int) -> Controller:
+    """A random cluster whose loops are of this class."""
+    made = prepared(seed)
+    made.passes.__class__ = passes
+    return made
 
 
 def state_of(made: Controller, *, reasons: bool = True) -> dict[str, object]:
@@ -71,7 +79,7 @@ def test_what_is_left_out_changes_nothing(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(MANY))
 def test_a_pass_without_news_finds_nothing(seed: int) -> None:
-    leaping, looking = prepared(seed), prepared(seed, LooksAlways)
+    leaping, looking = prepared(seed), played_by(LooksAlways, seed)
     for second in LOOKED_AT[:-1]:
         leaping.run(until=second)
         looking.run(until=second, observe=pass_by)
@@ -81,7 +89,7 @@ def test_a_pass_without_news_finds_nothing(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(MANY))
 def test_a_renewal_that_leaves_the_order_changes_nothing(seed: int) -> None:
-    leaping, looking = prepared(seed), prepared(seed, RenewalsAreNews)
+    leaping, looking = prepared(seed), played_by(RenewalsAreNews, seed)
     for second in LOOKED_AT[:-1]:
         leaping.run(until=second)
         looking.run(until=second)

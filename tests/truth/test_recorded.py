@@ -18,7 +18,6 @@ OPEN = {
     "force_memory": "nor is its memory",
     "gpus": "with fewer GPUs than nodes each node gives all of its GPUs",
     "hold_running": "a hold of a running job is its reason; the tasks of a pending array share one record",
-    "idle_backfill": "after an idle time backfill's cycle comes with the news, and not on a grid",
     "maxcpus": "a job above MaxCPUsPerNode times the nodes waits for ever, as one above the partition does",
     "preempt_beside": "a job in OverSubscribe=YES is preempted by one that would fit beside it",
     "reservation_end": "the end of a reservation brings about no pass",

@@ -26,7 +26,8 @@ class Timing:
         job_overhead: what a run takes longer than its work: launch and epilog.
         sweep_phase: when the sweep for exceeded limits falls, modulo 30 s.
         backfill_phase: how long before the first submission backfill went to sleep first.
-        uptime: how long before it the controller was started, from which ``PriorityCalcPeriod`` counts.
+        uptime: how long before it the controller was started, from which ``PriorityCalcPeriod`` and ``sched_interval``
+            count.
         second_phase: what is added to a time before usage and ages are counted in whole seconds.
         slice_phase: how long before multiples of their length time slices of gang scheduling end.
 

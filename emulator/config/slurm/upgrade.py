@@ -113,6 +113,11 @@ def _time_min(conf: SlurmConf) -> str:
     return "jobs with --time-min that backfill starts" if backfills else ""
 
 
+def _cycles(conf: SlurmConf) -> str:
+    backfills = conf.parameters.text("SchedulerType") == "sched/backfill"
+    return "when backfill goes round while all nodes are in use" if backfills else ""
+
+
 def _reasons(conf: SlurmConf) -> str:
     return "reasons of waiting jobs as squeue shows them, no start"
 
@@ -141,6 +146,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "TIME_MIN_GROWS": _time_min,
     "HEALTHY_NODES_ARE_AVAILABLE": _reasons,
     "SWITCHES_BY_CPUS": _switches,
+    "PLANS_ARE_NEWS": _cycles,
     "PRIORITY_WHERE_NODES_OVERLAP": _apart,
     "GROUPS_ARE_WAITED_FOR": _closed,
 }

@@ -88,6 +88,14 @@ class Rules:
         "not named in the release notes",
         *("24.11/topo_tree", "26.05/topo_tree"),
     )
+    PLANS_ARE_NEWS: bool = _rule(
+        "24.11",
+        "a cycle of backfill that plans any job is followed by another, bf_interval later",
+        "that is so only where it keeps an idle node; else it waits until something has changed, or a job that waits "
+        "for Priority is passed over once more",
+        "not named in the release notes; the controller's log shows the cycles",
+        *("idle_backfill_full", "idle_backfill_full-24.11", "idle_backfill_full-26.05"),
+    )
     PRIORITY_WHERE_NODES_OVERLAP: bool = _rule(
         "24.11",
         "a new job shows the reason Priority only if a job before it waits for some of the nodes of its partition",

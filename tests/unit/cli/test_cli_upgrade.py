@@ -65,20 +65,20 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "TIME_MIN_GROWS": "jobs with --time-min that backfill starts",
         "HEALTHY_NODES_ARE_AVAILABLE": "reasons of waiting jobs as squeue shows them, no start",
         "SWITCHES_BY_CPUS": "",
+        "PLANS_ARE_NEWS": "when backfill goes round while all nodes are in use",
         "PRIORITY_WHERE_NODES_OVERLAP": "partitions q, r: reasons of new jobs, no start",
         "GROUPS_ARE_WAITED_FOR": "partition r",
     }
     assert [one.rule.name for one in changes(parse_slurm_conf(CONF), "22.05", "24.11").rules] == [
         "HEALTHY_NODES_ARE_AVAILABLE",
         "SWITCHES_BY_CPUS",
+        "PLANS_ARE_NEWS",
         "PRIORITY_WHERE_NODES_OVERLAP",
         "GROUPS_ARE_WAITED_FOR",
     ]
     plain = "SchedulerType=sched/builtin\nNodeName=n CPUs=1\nPartitionName=p Nodes=ALL\n"
     without = {one.rule.name for one in changes(parse_slurm_conf(plain), "22.05", "26.05").rules if not one.concerns}
-    idle = {"LEAST_LOADED_IN_TURN", "TIME_MIN_GROWS", "SWITCHES_BY_CPUS"}
-    idle |= {"PRIORITY_WHERE_NODES_OVERLAP", "GROUPS_ARE_WAITED_FOR"}
-    assert without == idle
+    assert {rule.name for rule in all_rules()} - without == {"FIRST_NODE_FOR_ONE", "HEALTHY_NODES_ARE_AVAILABLE"}
     everywhere = changes(parse_slurm_conf(f"EnforcePartLimits=ALL\n{CONF}"), "22.05", "24.11").rules[-1]
     assert (everywhere.rule.name, everywhere.concerns) == ("GROUPS_ARE_WAITED_FOR", "")
     wired = parse_slurm_conf(f"TopologyPlugin=topology/tree\n{plain}", topology="SwitchName=s Nodes=n\n")
