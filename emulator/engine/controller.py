@@ -230,7 +230,7 @@ class Controller(Part):
         except InputError as error:
             self.refused.append((self.cluster.now, str(error)))
         self.policies.reordered()
-        self.passes.request(self.cluster.now + self.timing.submit_lag)
+        self.passes.request_for_submission()
 
     # What a test of a plugin asks for
 

@@ -91,8 +91,21 @@ class Endings(Part):
         if self.cluster.now < stints.sweep_due and not self.reservations.by_name:
             return
         self.sweep_limits()
+        self._sweep_reservations()
         due = [0.0 if job.vacating else stints.killed_from(job) for job in self.cluster.running.values()]
         stints.sweep_due = min(due, default=math.inf)
+
+    def _sweep_reservations(self) -> None:
+        """Remove reservations that are over; jobs that wait for one are held."""
+        kept = self.reservations.by_name
+        for name in [one.name for one in kept.values() if self.cluster.now >= one.end + self.parameters.resv_over_run]:
+            del kept[name]
+            for job in [one for one in self.cluster.waiting.values() if one.options.reservation == name]:
+                job.hold(f"Reservation_{name}_was_deleted")
+                job.reason = job.held_by
+            self.passes.moved()
+            self.cluster.look_again()
+            self.policies.reordered()
 
     def sweep_limits(self) -> None:
         """Kill what has exceeded the limit of a run, a reservation, or a grace time."""

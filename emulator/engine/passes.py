@@ -15,6 +15,8 @@ from emulator.state.run import State
 if TYPE_CHECKING:
     from emulator.scheduling.plugin_scheduler import PluginScheduler
 
+NOTICED = 5.0
+"""Seconds between two looks whether a reservation has begun."""
 GLANCE = 1.0
 """Seconds until backfill looks again whether anything has changed, where nothing has."""
 
@@ -56,7 +58,7 @@ class Passes(Part):
         self._cycle_at = self._changed_at = -self.timing.backfill_phase
         self.main_at: float | None = None
         # The last pass before the first submission: half a delay ago, for want of better knowledge.
-        self._last_main = -self.parameters.batch_sched_delay / 2
+        self._last_main = self._batch_at = -self.parameters.batch_sched_delay / 2
         self.passing = self._full = self._unseen = False
         self.next_end = math.inf
         self.before_pass: Callable[[], None] | None = None
@@ -105,10 +107,32 @@ class Passes(Part):
             if self.cluster.now <= at < math.inf:
                 self.agenda.at(at, "wake", rank=Rank.WAKE)
 
+    def reserved(self, start: float, end: float) -> None:
+        """Have jobs looked at when a reservation has begun, and when it is over: Slurm makes no pass for that."""
+        if self.ideal:
+            self.wake_at(start, end)
+            return
+        self.wake_at(start + -(start + self.timing.uptime) % NOTICED)
+        for bound in (start, end):
+            if bound >= self.cluster.now:
+                self.agenda.at(bound, "due")
+
     def request_for_submission(self) -> None:
-        """Submissions are answered by one pass in each ``batch_sched_delay`` (observation B5)."""
-        delayed = self._last_main + self.parameters.batch_sched_delay
-        self.request(max(self.cluster.now + self.timing.submit_lag, delayed))
+        """Submissions and commands are answered by one pass in each ``batch_sched_delay`` (observation B5).
+
+        The pass at the end of an interval counts, too; those that follow ends of runs do not.
+        """
+        now, parameters = self.cluster.now, self.parameters
+        if self._batch_at <= now:
+            first = self.first_interval
+            last = max(self._batch_at, now - (now - first) % parameters.sched_interval if "main" in self.loops else now)
+            self._batch_at = max(now + self.timing.submit_lag, last + parameters.batch_sched_delay)
+        self.request(self._batch_at)
+
+    @property
+    def first_interval(self) -> float:
+        """When the first interval of the main loop is over, in seconds."""
+        return -self.timing.uptime % self.parameters.sched_interval
 
     def request(self, at: float) -> None:
         """Have a pass of the main loop at a time, unless one comes before; two are ``sched_min_interval`` apart."""

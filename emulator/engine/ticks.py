@@ -81,7 +81,7 @@ class Ticks(Part):
         if "backfill" in passes.loops and not self.ideal:
             self._every(passes.bf_interval, "backfill", passes.first_glance())
         if "main" in passes.loops and not self.ideal:
-            self._every(parameters.sched_interval, "main", -math.floor(timing.uptime) % parameters.sched_interval)
+            self._every(parameters.sched_interval, "main", passes.first_interval)
         if self._period:
             self._period_due = (-timing.uptime) % self._period
             self._every(self._period, "period", self._period_due)

@@ -279,7 +279,7 @@ def _create_reservation(words: list[str], controller: Controller) -> None:
         accounts=_words(fields.get("accounts", "")),
         flags=frozenset(word.upper() for word in _words(fields.get("flags", ""))),
     )
-    controller.passes.wake_at(start, end)
+    controller.passes.reserved(start, end)
 
 
 def _update_reservation(words: list[str], controller: Controller) -> None:
@@ -291,12 +291,12 @@ def _update_reservation(words: list[str], controller: Controller) -> None:
     one.nodes = one.nodes if nodes is None else nodes
     one.users = _words(fields["users"]) if "users" in fields else one.users
     one.accounts = _words(fields["accounts"]) if "accounts" in fields else one.accounts
-    controller.passes.wake_at(one.start, one.end)
+    controller.passes.reserved(one.start, one.end)
 
 
 def _delete_reservation(words: list[str], controller: Controller) -> None:
     one = _reservation(_fields([f"reservationname={word}" if "=" not in word else word for word in words]), controller)
-    if any(job.options.reservation == one.name for job in controller.cluster.running.values()):
+    if any(job.options.reservation == one.name for job in controller.cluster.jobs.values() if not job.over):
         raise InputError("Requested reservation is in use")
     del controller.reservations.by_name[one.name]
 

@@ -26,7 +26,7 @@ READY = 120.0
 PATIENCE = 60.0
 """Seconds in which a daemon must end after SIGTERM."""
 _PARENT_DEATH = 1
-_IN_CHARGE = re.compile(r"\[([0-9T:.-]+)\] Running as primary controller")
+_FIRST_LINE = re.compile(r"\[([0-9T:.-]+)\] ")
 _PORTS = range(21000, 60000, 150)
 _MOST_OF_A_LOG = 400
 _USUAL = re.compile(r"mpi|MPI|state file|NOTE: Trying|backup state|registration")
@@ -152,7 +152,7 @@ class Cluster:
             before: seconds before a whole minute at which the controller is started.
 
         Returns:
-            When the controller took charge, in seconds since 1970.
+            When the controller was started, in seconds since 1970.
 
         Raises:
             InputError: a daemon ended, or nodes are not there in time.
@@ -214,11 +214,11 @@ class Cluster:
             time.sleep(0.3)
 
     def _began(self) -> float:
-        """When the controller took charge, by its own log: from then its threads count."""
+        """When the controller was started, by its own log: from then its threads count."""
         log = (self._folder / "log" / "slurmctld.log").read_text(errors="replace")
-        found = _IN_CHARGE.search(log)
+        found = _FIRST_LINE.search(log)
         if found is None:
-            raise InputError("the controller's log does not say when it took charge")
+            raise InputError("the controller's log does not say when it was started")
         return datetime.fromisoformat(found[1]).replace(tzinfo=UTC).timestamp()
 
     def _all_idle(self) -> bool:

@@ -106,6 +106,9 @@ class Reservations:
         if not self.by_name:
             return kept
         own = self.of(job)
+        if own is not None and own.end <= self._cluster.now:
+            # The next sweep removes it.
+            return ~kept
         for reservation in self.by_name.values():
             if reservation is not own and reservation.start < at + length and reservation.end > at:
                 kept |= reservation.nodes

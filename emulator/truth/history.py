@@ -9,6 +9,8 @@ RAN = ("COMPLETED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED")
 """States that only a run leads to, be it one that began and ended unseen."""
 SAME_AS_RUNNING = ("SIGNALING", "CONFIGURING")
 """States that Slurm shows for a moment of a run."""
+HELD = ("RESV_DEL_HOLD", "REQUEUE_HOLD")
+"""States of jobs that wait on hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ def history(job: str, sights: Iterable[Sight]) -> History:
     found = History(job, reasons=_standings(seen))
     current: Stint | None = None
     for sight in seen:
-        state = "RUNNING" if sight.state in SAME_AS_RUNNING else sight.state
+        state = "RUNNING" if sight.state in SAME_AS_RUNNING else "PENDING" if sight.state in HELD else sight.state
         if found.states and found.state == state:
             continue
         waited = found.state in ("PENDING", "COMPLETING")

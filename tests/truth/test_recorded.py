@@ -13,14 +13,12 @@ pytest.importorskip("yaml")
 
 PATHS = sorted(Path(__file__).with_name("recorded").glob("*.yaml"))
 OPEN = {
-    "basic_numbers": "the head waits for Priority before the pass that finds no room for it",
     "force_gres": "generic resources of a node that OverSubscribe=FORCE shares are not shared",
     "force_memory": "nor is its memory",
     "gpus": "with fewer GPUs than nodes each node gives all of its GPUs",
     "hold_running": "a hold of a running job is its reason; the tasks of a pending array share one record",
     "maxcpus": "a job above MaxCPUsPerNode times the nodes waits for ever, as one above the partition does",
     "preempt_beside": "a job in OverSubscribe=YES is preempted by one that would fit beside it",
-    "reservation_end": "the end of a reservation brings about no pass",
 }
 """Recordings with which the emulator does not agree yet, and why."""
 

@@ -39,7 +39,7 @@ class Timing:
     job_overhead: float = 0.35
     sweep_phase: float = 29.0
     backfill_phase: float = 1.5
-    uptime: float = 9.3
+    uptime: float = 9.0
     second_phase: float = 0.0
     slice_phase: float = 1.0
 

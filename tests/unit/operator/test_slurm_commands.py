@@ -68,17 +68,20 @@ def test_a_maintenance_reservation_keeps_its_nodes_while_it_holds_and_no_longer(
         return starts(run(jobs, [*commands]))[2]
 
     assert second() == pytest.approx(102, abs=2)
-    assert second((0.0, create)) == pytest.approx(750, abs=2)
+    # The end of a reservation brings about no pass.
+    assert second((0.0, create)) == pytest.approx(758, abs=1)
     shorter = "scontrol update reservation ReservationName=rack EndTime=now+100"
-    assert second((0.0, create), (300.0, shorter)) == pytest.approx(400, abs=2)
+    assert second((0.0, create), (300.0, shorter)) == pytest.approx(408, abs=3)
     assert second((0.0, create), (200.0, "scontrol delete reservation rack")) == pytest.approx(201, abs=1)
 
 
-def test_a_job_whose_reservation_is_deleted_waits_and_one_of_an_unknown_one_is_rejected() -> None:
-    create = "scontrol create reservation ReservationName=rack Nodes=n1 StartTime=now+100 Duration=10:00 Users=ada"
+def test_a_job_whose_reservation_is_over_is_held_and_one_of_an_unknown_one_is_rejected() -> None:
+    create = "scontrol create reservation ReservationName=rack Nodes=n1 StartTime=now+100 Duration=1 Users=ada"
     commands = [(0.0, create), (50.0, "scontrol delete ReservationName=rack")]
-    found = run(["--reservation=rack -t 1", "--reservation=shelf -t 1"], commands)
-    assert found.cluster.jobs[1].reason == "ReservationDeleted"
+    found = run(["--reservation=rack -n2 -t 1", "--reservation=shelf -t 1", "--reservation=rack -n2 -t 1"], commands)
+    assert [words for _, words in found.refused] == ["Requested reservation is in use"]
+    late = found.cluster.jobs[3]
+    assert (late.state, late.reason, late.priority) == (State.PENDING, "Reservation_rack_was_deleted", 0)
     assert [(request.id, words) for request, words in found.rejected] == [(2, "Requested reservation is invalid")]
     assert starts(run(["--reservation=rack -t 1"], [])) == {1: 2}
 
@@ -86,7 +89,7 @@ def test_a_job_whose_reservation_is_deleted_waits_and_one_of_an_unknown_one_is_r
 @pytest.mark.parametrize(("text", "seconds"), [("now+60", 60), ("now+1hour", 3600), ("now+2minutes", 120)])
 def test_times_of_reservations_are_written_as_for_sbatch(text: str, seconds: float) -> None:
     create = f"scontrol create reservation ReservationName=rack Nodes=n1 StartTime={text} Duration=10:00 Users=ada"
-    found = run(["-t 1"], [(7.0, create)])
+    found = run(["-t 1"], [(7.0, create)], until=10)
     assert not found.refused
     assert found.reservations.by_name["rack"].start == 7.0 + seconds
 
@@ -118,7 +121,7 @@ def test_a_reservation_in_use_is_not_deleted() -> None:
         ("NumNodes=2", 102, (0, 1)),
         ("ExcNodeList=n[1-2]", 102, (2,)),
         ("ReqNodeList=n4", 102, (3,)),
-        ("StartTime=now+200", 218, (0,)),
+        ("StartTime=now+200", 231, (0,)),
         ("Dependency=afterany:1", 102, (0,)),
         ("Licenses=solver:2", 102, (0,)),
         ("Partition=hi", 102, (0,)),

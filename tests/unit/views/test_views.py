@@ -134,7 +134,7 @@ def test_accounting_in_slurms_columns(run: Path) -> None:
     # The hold ends at 10:02:11; the next pass makes the job eligible.
     assert ask("sacct", run, "-n", "-P", "-D", "-j1", "-o", "State,Submit,Eligible,Elapsed") == (
         "PREEMPTED|2021-03-01T10:00:00|2021-03-01T10:00:00|00:00:09\n"
-        "COMPLETED|2021-03-01T10:00:10|2021-03-01T10:02:18|00:10:00\n"
+        "COMPLETED|2021-03-01T10:00:10|2021-03-01T10:02:22|00:10:00\n"
     )
     assert ask("sacct", run, "-n", "-o", "JobID%2,Timelimit%5", "-j", "3").splitlines()[0] == "3+ 00:0+ "
     assert ask("sacct", run, "-n", "-P", "-s", "TO", "-o", "JobID,ReqTRES") == "4|billing=1,cpu=1,node=1\n"
