@@ -229,14 +229,15 @@ class Endings(Part):
         if job.requeue_after:
             run = job.runs[-1]
             assert run.end is not None
-            self._requeue(job)
+            self.send_back(job)
             self.sent_back(job, job.left - (run.end - job.work_since))
         else:
             job.state, job.reason = outcome, WHY_IT_ENDED.get(outcome, "None")
 
     # What comes back
 
-    def _requeue(self, job: Job) -> None:
+    def send_back(self, job: Job) -> None:
+        """A job that has run waits again, and is held for a while."""
         job.requeue_after = False
         job.restarts += 1
         self.changes.all()

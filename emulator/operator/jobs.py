@@ -15,19 +15,37 @@ if TYPE_CHECKING:
     from emulator.engine.controller import Controller
 
 
-def release(job: Job, controller: Controller) -> None:
-    """Release a job from its hold; it gets a new priority (observation Q8)."""
-    job.held_by = ""
+def hold(job: Job, controller: Controller) -> None:
+    """Put a job on hold; one that runs goes on, and shows it as its reason."""
+    if job.over:
+        raise InputError(f"job {job.id} is over: Job/step already completing or completed")
+    job.hold("JobHeldAdmin")
+    job.reason = job.held_by
+
+
+def release(job: Job, controller: Controller, like: Job | None = None) -> None:
+    """Release a job from its hold; it gets a new priority (observation Q8), or that of another one."""
+    if job.held_by:
+        job.held_by, job.reason = "", "None"
     controller.policies.changed(job)
-    controller.policies.set_priorities([job], new=True)
+    if like is None:
+        controller.policies.set_priorities([job], new=True)
+    else:
+        job.priority, job.priorities, job.fixed_priority = like.priority, like.priorities, like.fixed_priority
     if job.restarts:
         job.begin = controller.cluster.now
 
 
 def requeue(job: Job, controller: Controller, held: bool = False) -> None:
-    """Requeue a running job; ``held``: and put it on hold."""
+    """Requeue a job that runs or has run; ``held``: and put it on hold."""
+    if job.over and job.runs:
+        job.hold_after = held
+        if controller.cluster.accounting is not None:
+            controller.cluster.accounting.submitted(job)
+        controller.endings.send_back(job)
+        return
     if job.state is not State.RUNNING:
-        raise InputError(f"job {job.id} does not run; only running jobs can be requeued")
+        raise InputError(f"job {job.id} does not run; only jobs that run or have run can be requeued")
     job.requeue_after = True
     job.hold_after = held
     controller.endings.terminate(job, State.PREEMPTED)

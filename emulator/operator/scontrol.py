@@ -118,13 +118,35 @@ def _named(text: str, controller: Controller) -> list[Job]:
 
 
 def _each(do: Callable[[Job, Controller], None]) -> Action:
-    """Do something to each of the jobs that are named."""
+    """Do something to each of the jobs that are named; that one refuses does not keep it from the others."""
 
     def action(words: list[str], controller: Controller) -> None:
-        for job in _jobs(words, controller):
-            do(job, controller)
+        _to_all(_jobs(words, controller), lambda job: do(job, controller))
 
     return action
+
+
+def _to_all(found: list[Job], do: Callable[[Job], None]) -> None:
+    refusals: list[Exception] = []
+    for job in found:
+        try:
+            do(job)
+        except (InputError, ValueError) as refusal:
+            refusals.append(refusal)
+    if refusals:
+        raise refusals[0]
+
+
+def _release(words: list[str], controller: Controller) -> None:
+    """Release jobs; the tasks of an array that have not run share one record, and hence one priority."""
+    arrays: dict[int, Job] = {}
+
+    def release(job: Job) -> None:
+        jobs.release(job, controller, arrays.get(job.request.array or 0))
+        if job.request.array is not None and not job.runs:
+            arrays.setdefault(job.request.array, job)
+
+    _to_all(_jobs(words, controller), release)
 
 
 def _top(words: list[str], controller: Controller) -> None:
@@ -189,17 +211,19 @@ def _update_partition(fields: Fields, controller: Controller) -> None:
 
 def _update_jobs(words: list[str], fields: Fields, controller: Controller) -> None:
     who = [word for word in words if "=" not in word or word.lower().startswith(("jobid=", "jobname=", "job="))]
-    for job in _jobs(who, controller):
+
+    def update(job: Job) -> None:
         for key, value in fields.items():
-            if key in ("", "jobid", "jobname", "job"):
-                continue
-            _update_job(job, key, value, controller)
+            if key not in ("", "jobid", "jobname", "job"):
+                _update_job(job, key, value, controller)
+
+    _to_all(_jobs(who, controller), update)
 
 
 def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
     if key == "priority":
         if value == "0":
-            job.hold("JobHeldAdmin")
+            jobs.hold(job, controller)
         else:
             job.priority, job.held_by, job.fixed_priority = int(value), "", True
     elif key == "nice":
@@ -370,8 +394,8 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 VERBS: dict[str, Action] = {
-    "hold": _each(lambda job, _: job.hold("JobHeldAdmin")),
-    "release": _each(jobs.release),
+    "hold": _each(jobs.hold),
+    "release": _release,
     "requeue": _each(jobs.requeue),
     "requeuehold": _each(partial(jobs.requeue, held=True)),
     "suspend": _each(jobs.suspend),

@@ -52,12 +52,14 @@ class _Pass:
             if not left:
                 return False
             left -= 1
+            before = job.reason
             if (partition.name, job.options.reservation) in self._failed:
                 self._behind(job)
             else:
                 self._try(job, partition)
             if job.request.array is not None and job.state is State.PENDING:
                 self._arrays[job.request.array, partition.name, job.options.reservation] = job
+                self._share(job, before)
             if self._stopped or (parameters.sched_max_job_start and self._started_enough(job)):
                 break
             if self._nobody_more():
@@ -101,10 +103,16 @@ class _Pass:
         self._tried[partition.name] += 1
         return False
 
-    @staticmethod
-    def _behind(job: Job) -> None:
+    def _behind(self, job: Job) -> None:
         if job.reason in NOT_YET_TRIED:
-            job.reason = "Priority"
+            tried = self._arrays.get((job.request.array or 0, job.partitions[0].name, job.options.reservation))
+            job.reason = "Priority" if tried is None or tried.runs or job.runs else tried.reason
+
+    def _share(self, tried: Job, before: str) -> None:
+        """Tasks of an array that have not run share one record: its reason is that of the task that was tried."""
+        for job in self._cluster.waiting.values() if tried.reason != before and not tried.runs else ():
+            if job.request.array == tried.request.array and not job.runs:
+                job.reason = tried.reason
 
     def _try(self, job: Job, partition: Partition) -> None:
         cluster = self._cluster

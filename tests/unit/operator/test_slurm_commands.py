@@ -256,3 +256,27 @@ def test_the_command_line_takes_them_and_tells_what_was_refused(tmp_path: Path) 
     alone = CliRunner().invoke(slurm_sim, ["run", "x.swf", "--commands", str(tmp_path / "todo")])
     assert alone.exit_code == 2
     assert "--slurm-conf" in alone.output
+
+
+def test_a_command_goes_on_where_one_of_several_jobs_refuses() -> None:
+    found = run(["-t 2", "-N 4 -t 9 --exclusive"], [(10.0, "scontrol update JobId=1,2 NumNodes=2")])
+    assert len(found.refused) == 1
+    assert len(found.cluster.jobs[2].runs[0].allocation.nodes) == 2
+
+
+def test_a_job_that_has_run_is_requeued_and_one_that_waits_is_not() -> None:
+    commands = [(200.0, "scontrol requeue 1"), (210.0, "scontrol requeue 1")]
+    first = run(["-t 2"], commands)
+    assert [round(run_.start) for run_ in first.cluster.jobs[1].runs] == [2, 351]
+    assert len(first.refused) == 1
+
+
+def test_a_hold_of_a_running_job_is_its_reason_and_tasks_get_one_priority_when_released() -> None:
+    held = [(10.0, "scontrol hold 1"), (10.0, "scontrol hold 2")]
+    words = ["-N 4 -t 2 --exclusive", "-t 2 --array=0-2"]
+    found = run(words, held, until=20)
+    assert {job.reason for job in found.cluster.jobs.values()} == {"JobHeldAdmin"}
+    released = run(words, [*held, (15.0, "scontrol release 1,2")], until=16)
+    first, *tasks = released.cluster.jobs.values()
+    assert first.reason == "None"
+    assert len({job.priority for job in tasks}) == 1
