@@ -33,12 +33,12 @@ class Future:
         ends: list[tuple[float, int, Allocation]] = []
         spare: list[Allocation] = []
         for job in cluster.running.values():
-            if job.run is None or job.run.row:
+            if job.run is None:
                 continue
             if job.id in gone:
-                spare.append(job.run.allocation)
+                spare.append(job.run.at_base)
             else:
-                ends.append((cluster.planned_end(job), job.id, job.run.allocation))
+                ends.append((cluster.planned_end(job), job.id, job.run.at_base))
         ends.sort(key=lambda entry: entry[:2])
         self._ends = [entry[0] for entry in ends]
         self._released = Releases([entry[2] for entry in ends])

@@ -1,7 +1,7 @@
 """Sharing: jobs in rows over the same nodes, and gang scheduling, which lets one row run at a time.
 
 A partition with ``OverSubscribe=FORCE:n``, or ``YES:n`` for jobs that ask to share, puts
-up to n jobs onto a resource. With ``PreemptMode=GANG`` those that overlap take turns, a
+up to n jobs onto a CPU; memory and generic resources are not shared. With ``PreemptMode=GANG`` those that overlap take turns, a
 time slice each, on a tick that is common to all; without it all of them run.
 (Observations P4 of sharing, P11, P12.)
 """
@@ -50,7 +50,7 @@ class Rows:
             return None
         sharing = usable & ~self._not_shared()
         for row in range(1, depth):
-            found = self._cluster.choose(job.wants[partition.name], self._free_of(row), sharing)
+            found = self._cluster.choose(job.wants[partition.name], self._free_in(row), sharing)
             if found is not None:
                 return row, found
         return None
@@ -59,19 +59,17 @@ class Rows:
         """A job comes to the row of its run."""
         self._jobs[job.id] = job
         self._cluster.partitions[run.partition].running += 1
+        self._cluster.take(job, run.at_base)
         if run.row:
             self._free_of(run.row).take(run.allocation)
-        else:
-            self._cluster.take(job, run.allocation)
 
     def release(self, job: Job, run: Run) -> None:
         """A job leaves its row."""
         del self._jobs[job.id]
         self._cluster.partitions[run.partition].running -= 1
+        self._cluster.release(job, run.at_base)
         if run.row:
             self._free_of(run.row).release(run.allocation)
-        else:
-            self._cluster.release(job, run.allocation)
 
     def _rows(self) -> list[int]:
         """Rows that are not empty."""
@@ -109,6 +107,15 @@ class Rows:
         while len(self._free) < row:
             self._free.append(self._cluster.machine.free())
         return self._free[row - 1]
+
+    def _free_in(self, row: int) -> Free:
+        """What is free for a job in a row: its CPUs, and of the rest what jobs of all rows leave."""
+        free, own = self._cluster.free.copy(), self._free_of(row)
+        free.units[:], free.jobs[:] = own.units, own.jobs
+        for kind in own.gres:
+            if not kind[0]:
+                free.gres[kind][:] = own.gres[kind]
+        return free
 
     def _not_shared(self) -> Mask:
         """Nodes on which there is a job that does not share."""

@@ -377,10 +377,10 @@ class NodePlan(SchedulePlan):
         if self._ends is not None:
             return
         cluster = self._cluster
-        runs = [job for job in cluster.running.values() if job.run is not None and not job.run.row]
+        runs = [job for job in cluster.running.values() if job.run is not None]
         ends = sorted((cluster.now if job.id in self._gone else cluster.planned_end(job), job.id, job) for job in runs)
         self._ends = [end for end, _, _ in ends]
-        self._releases = Releases([job.run.allocation for _, _, job in ends if job.run is not None])
+        self._releases = Releases([job.run.at_base for _, _, job in ends if job.run is not None])
 
     def _fits(self, job: Job, partition: Partition, time: float) -> Promise | None:
         """What can be promised for a time, if the job fits then."""

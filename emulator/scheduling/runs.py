@@ -99,7 +99,7 @@ class RunTable:
         self.count = self._used = self._wasted = 0
         self._raw.clear()
         self._stale = bool(self._odd)
-        runs = [job for job in self._cluster.running.values() if job.run is not None and not job.run.row]
+        runs = [job for job in self._cluster.running.values() if job.run is not None]
         for end, _, job in sorted((self._end(job), job.id, job) for job in runs):
             self._insert(job, end)
 
@@ -123,7 +123,7 @@ class RunTable:
         self.index[row] = self._used, len(job.run.allocation.nodes), job.id
         self.count += 1
         self._raw[job.id] = end
-        self._write(job.run.allocation)
+        self._write(job.run.at_base)
 
     def _write(self, allocation: Allocation) -> None:
         upto = self._used + len(allocation.nodes)

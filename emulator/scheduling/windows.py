@@ -149,10 +149,8 @@ class Windows(WindowPlan):
         return [self._cluster.machine.names[node] for node in allocation.nodes]
 
     def started(self, job: Job) -> None:
-        """A run has begun; if on resources of its own, then other runs end now."""
-        self.last_place = None
-        if job.run is not None and not job.run.row:
-            self.preempted()
+        """A run has begun: other runs end now."""
+        self.preempted()
 
     def preempted(self, kept: Mapping[int, Mask] | None = None) -> None:
         """Runs end at other times, and other licences are in use."""

@@ -290,8 +290,7 @@ class Cluster:
         free = self.free.copy()
         for job in jobs:
             assert job.run is not None
-            if not job.run.row:
-                free.release(job.run.allocation)
+            free.release(job.run.at_base)
         return free
 
     def no_nodes(self) -> Mask:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from slurm_sim_plugins.nodes import Allocation
@@ -66,6 +66,14 @@ class Run:
     def expires(self) -> float:
         """When it reaches its limit, if it is not suspended."""
         return self.start + self.configuring + self.limit
+
+    @property
+    def at_base(self) -> Allocation:
+        """What it takes from others in the first row: above it no CPUs, for only these are shared."""
+        if not self.row:
+            return self.allocation
+        has = self.allocation
+        return replace(has, units=(0,) * len(has.units), gres={kind: has.gres[kind] for kind in has.gres if kind[0]})
 
     def suspended(self, now: float) -> float:
         """Seconds that it was suspended until ``now``."""
