@@ -221,7 +221,7 @@ class Want:
         task_cores: whether a task has its cores for itself.
         per_socket: of each socket that its tasks may use, at most.
         whole: whether it takes whole idle nodes.
-        memory_per_node, memory_per_cpu: mebibytes; both 0 where memory is not managed.
+        memory_per_node, memory_per_cpu, memory_per_gpu: mebibytes; all 0 where memory is not managed.
         memory_of_core: for so many CPUs of each core it is given memory, at most; 0: for those that its tasks have.
         all_memory: whether it takes all memory of its nodes.
         all_gres: whether it takes all generic resources of its nodes.
@@ -254,6 +254,7 @@ class Want:
     whole: bool = False
     memory_per_node: int = 0
     memory_per_cpu: int = 0
+    memory_per_gpu: int = 0
     memory_of_core: int = FAR
     all_memory: bool = False
     all_gres: bool = False

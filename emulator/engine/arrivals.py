@@ -10,7 +10,7 @@ from emulator.engine.part import Part
 from emulator.engine.passes import Passes
 from emulator.scheduling.dependency import is_circular
 from emulator.scheduling.entries import first_reason
-from emulator.scheduling.job_mgr import check_count, make_job
+from emulator.scheduling.job_mgr import NOT_AVAILABLE, check_count, make_job
 from emulator.scheduling.submit import SubmitChain
 from emulator.state.job import Job
 from emulator.state.run import State
@@ -60,8 +60,7 @@ class Arrivals(Part):
                 raise RejectedError("Circular job dependency")
             self._admit(jobs)
         except RejectedError as error:
-            self.rejected.append((request, str(error)))
-            self.telling.rejected(request, str(error))
+            self._refuse(request, str(error))
             return
         for job in jobs:
             self.policies.arriving(job)
@@ -87,6 +86,12 @@ class Arrivals(Part):
         if self.parameters.bf_min_age_reserve:
             self.agenda.at(max(jobs[0].begin, self.cluster.now) + self.parameters.bf_min_age_reserve, "due")
         self._passes.request_for_submission()
+
+    def _refuse(self, request: JobRequest, why: str) -> None:
+        if why == NOT_AVAILABLE and not request.options.held:
+            self.policies.pass_number_over()
+        self.rejected.append((request, why))
+        self.telling.rejected(request, why)
 
     def _admit(self, jobs: list[Job]) -> None:
         """Find the account of new jobs, or refuse them."""

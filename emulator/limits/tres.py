@@ -60,6 +60,7 @@ class Tres:
         amounts[NODE] = float(nodes)
         if managed:
             amounts[MEMORY] = want.memory_per_node * nodes + want.memory_per_cpu * amounts[CPU]
+            amounts[MEMORY] += want.memory_per_gpu * options.gpus_on(nodes)
         for index, kind, type_ in self._gres:
             for gres, per in ((want.gres, nodes), (want.gres_total, 1)):
                 amounts[index] += per * sum(

@@ -1,8 +1,9 @@
 """Sharing: jobs in rows over the same nodes, and gang scheduling, which lets one row run at a time.
 
 A partition with ``OverSubscribe=FORCE:n``, or ``YES:n`` for jobs that ask to share, puts
-up to n jobs onto a CPU; memory and generic resources are not shared. With ``PreemptMode=GANG`` those that overlap take turns, a
-time slice each, on a tick that is common to all; without it all of them run.
+up to n jobs onto a CPU; memory and generic resources are not shared. With ``PreemptMode=GANG``
+those that overlap take turns, a time slice each, on a tick that is common to all; without it all
+of them run.
 (Observations P4 of sharing, P11, P12.)
 """
 

@@ -200,6 +200,10 @@ class Policies:
 
     # Priorities
 
+    def pass_number_over(self) -> None:
+        """A job that no nodes could ever hold was refused when it had its number (recorded)."""
+        self._next -= 1
+
     def set_priorities(self, jobs: Sequence[ControlledJob], new: bool = False) -> bool:
         """Give jobs the numbers that the priority plugin answers; whether any has another than before.
 

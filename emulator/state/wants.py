@@ -34,7 +34,7 @@ class _Demand:
         cpus_per_task: CPUs of each task.
         cpus_on_node: CPUs on each node, at least.
         cpus_in_all: CPUs in all, at least.
-        on_node, per_cpu, in_all: memory on each node, for each CPU, on all nodes together.
+        on_node, per_cpu, per_gpu: memory on each node, for each CPU, for each GPU of those wanted in all.
         whole_memory: whether it wants all memory of its nodes.
         too_much: whether it wants more than the partition gives.
     """
@@ -44,7 +44,7 @@ class _Demand:
     cpus_in_all: int = 0
     on_node: float = 0.0
     per_cpu: float = 0.0
-    in_all: float = 0.0
+    per_gpu: float = 0.0
     whole_memory: bool = False
     too_much: bool = False
 
@@ -99,12 +99,13 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         per_socket=FAR if options.tasks_per_socket is None else options.tasks_per_socket * per_task,
         whole=cluster.nodes_for.whole_nodes or alone,
         memory_per_node=math.ceil(demand.on_node) if parameters.memory else 0,
-        memory_per_cpu=_memory_per_cpu(demand, cpus) if parameters.memory else 0,
+        memory_per_cpu=math.ceil(demand.per_cpu) if parameters.memory else 0,
+        memory_per_gpu=math.ceil(demand.per_gpu) if parameters.memory else 0,
         memory_of_core=threads if parameters.whole_cores else 0,
         all_memory=demand.whole_memory and parameters.memory,
         all_gres=alone,
         gres=_counts(options.gres),
-        gres_total=() if options.gpus_per_task else _counts(options.gpus),
+        gres_total=() if options.gpus_per_task else _counts(options.gpus) or _gpus_of_tasks(options),
         gres_per_task=_counts(options.gpus_per_task),
         contiguous=options.contiguous,
         required=known_nodes(options.node_list, cluster) if options.node_list else None,
@@ -119,7 +120,11 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
 
 def _never(cpus: int, nodes: int, partition: Partition, cluster: Cluster) -> str:
     """Why a job is larger than a partition; empty if it is not."""
-    if cpus > int(cluster.machine.cpus[partition.nodes].sum()):
+    machine = cluster.machine
+    there = machine.cpus
+    if partition.name in machine.pools:
+        there = np.minimum(there, machine.gres["", partition.name] * machine.threads)
+    if cpus > int(there[partition.nodes].sum()):
         return PARTITION_CONFIG
     return PARTITION_NODES if nodes > int(partition.nodes.sum()) else ""
 
@@ -131,14 +136,17 @@ def _demand(request: JobRequest, partition: Partition, nodes: int) -> _Demand:
     in_all = 0 if on_node else options.gpus_on(nodes)
     cpus = options.cpus_per_gpu or (partition.default_cpus_per_gpu if options.cpus_per_task is None else 0)
     demand.cpus_on_node = max(on_node * (cpus or 0), options.min_cpus or 0)
-    demand.cpus_in_all = in_all * (cpus or 0)
+    if options.gpus_per_task:
+        demand.cpus_per_task = max(demand.cpus_per_task, sum(one.count for one in options.gpus_per_task) * (cpus or 0))
+    else:
+        demand.cpus_in_all = in_all * (cpus or 0)
     per_gpu = options.memory_per_gpu or partition.default_memory_per_gpu
     if options.memory_per_node is not None:
         demand.on_node, demand.whole_memory = float(options.memory_per_node), options.memory_per_node == 0
     elif options.memory_per_cpu:
         demand.per_cpu = float(options.memory_per_cpu)
     elif per_gpu and (on_node or in_all):
-        demand.on_node, demand.in_all = on_node * per_gpu, in_all * per_gpu
+        demand.on_node, demand.per_gpu = on_node * per_gpu, per_gpu if in_all else 0.0
     elif partition.default_memory_per_cpu:
         demand.per_cpu = partition.default_memory_per_cpu
     elif partition.default_memory_per_node:
@@ -163,12 +171,15 @@ def _bound(demand: _Demand, partition: Partition) -> None:
         demand.too_much = max(demand.on_node, demand.per_cpu * demand.cpus_per_task) > most
 
 
-def _memory_per_cpu(demand: _Demand, cpus: int) -> int:
-    return math.ceil(demand.in_all / cpus if demand.in_all else demand.per_cpu)
-
-
 def _counts(gres: tuple[GresCount, ...]) -> tuple[tuple[str, str, int], ...]:
     return tuple((one.name, one.type, one.count) for one in gres)
+
+
+def _gpus_of_tasks(options: BatchOptions) -> tuple[tuple[str, str, int], ...]:
+    """GPUs that a job wants because only so many of its tasks may share one."""
+    if options.tasks_per_gpu is None or options.tasks is None or any(one.name == GPU for one in options.gres):
+        return ()
+    return ((GPU, "", -(-options.tasks // options.tasks_per_gpu)),)
 
 
 def _choices(request: JobRequest, cluster: Cluster) -> tuple[Choice, ...]:

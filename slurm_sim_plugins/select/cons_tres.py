@@ -9,7 +9,6 @@ spare; else from the lowest index up. (Observations C1 to C6.) Below switches
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -67,50 +66,37 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
         return None
     if np.count_nonzero(capacity) < want.min_nodes:
         return None
-    for room in _rooms(want, machine, free, capacity):
-        picked = _pick(want, machine, room, choice)
-        if picked is None:
-            continue
-        if want.in_turn:
-            picked = {node: min(int(room[node]), want.per_node) for node in picked}
-        tasks_on = np.array(list(_distribute(want, machine, picked).items()), dtype=np.int64)
-        found = allocate(want, machine, free, tasks_on[:, 0], tasks_on[:, 1])
-        if found is not None:
-            return found
-    return None
+    picked = _pick(want, machine, capacity, choice, _counted_gres(want, machine, free))
+    if picked is None:
+        return None
+    if want.in_turn:
+        picked = {node: min(int(capacity[node]), want.per_node) for node in picked}
+    tasks_on = np.array(list(_distribute(want, machine, picked).items()), dtype=np.int64)
+    return allocate(want, machine, free, tasks_on[:, 0], tasks_on[:, 1])
 
 
-def _pick(want: Want, machine: Machine, capacity: Ints, choice: Choice) -> dict[int, int] | None:
+def _counted_gres(want: Want, machine: Machine, free: Free) -> Ints | None:
+    """How much each node has of what is wanted in all or for each task; None if there is nothing of the kind."""
+    counts = [_gres_free(free, name, kind, len(machine)) for name, kind, _ in (*want.gres_total, *want.gres_per_task)]
+    return np.sum(counts, axis=0) if counts else None
+
+
+def _pick(want: Want, machine: Machine, capacity: Ints, choice: Choice, gres: Ints | None) -> dict[int, int] | None:
     """CPUs by node; where only so many nodes may be taken, those with least are left out, more and more, till it fits.
 
     Without that a set of small nodes could be preferred to the one node that is large enough.
     """
-    picked = _Picker(want, machine, capacity, choice).pick()
+    picked = _Picker(want, machine, capacity, choice, gres).pick()
     if picked is not None or want.most_nodes is None or want.required is not None:
         return picked
     for level in np.unique(capacity[capacity > 0]).tolist():
         capacity = np.where(capacity > level, capacity, 0)
         if np.count_nonzero(capacity) < want.min_nodes:
             return None
-        picked = _Picker(want, machine, capacity, choice).pick()
+        picked = _Picker(want, machine, capacity, choice, gres).pick()
         if picked is not None:
             return picked
     return None
-
-
-def _rooms(want: Want, machine: Machine, free: Free, capacity: Ints) -> Iterator[Ints]:
-    """Capacities to try: all nodes; then, for resources wanted in all, the nodes with most of them, few at first."""
-    yield capacity
-    if not want.gres_total:
-        return
-    counts = np.sum([_gres_free(free, name, kind, len(machine)) for name, kind, _ in want.gres_total], axis=0)
-    richest = np.lexsort((np.arange(len(machine)), -counts))
-    richest = richest[(capacity[richest] > 0) & (counts[richest] > 0)]
-    most = len(richest) if want.most_nodes is None else min(want.most_nodes, len(richest))
-    for size in range(want.min_nodes, most + 1):
-        room = np.zeros_like(capacity)
-        room[richest[:size]] = capacity[richest[:size]]
-        yield room
 
 
 def _distribute(want: Want, machine: Machine, picked: dict[int, int]) -> dict[int, int]:
@@ -147,8 +133,8 @@ def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
     capacity = _cpus(want, machine, units)
     if want.memory_per_cpu:
         capacity = _with_enough(want, machine, free, units, capacity)
-    if want.memory_per_node:
-        capacity = np.where(free.memory >= want.memory_per_node, capacity, 0)
+    if want.memory_per_node or want.memory_per_gpu:
+        capacity = np.where(free.memory >= max(want.memory_per_node, want.memory_per_gpu), capacity, 0)
     if want.all_memory:
         capacity = np.where(free.memory >= machine.memory, capacity, 0)
     for name, kind, count in want.gres:
@@ -232,13 +218,15 @@ def _gres_free(free: Free, name: str, kind: str, nodes: int) -> Ints:
 class _Picker:
     """Picks nodes."""
 
-    def __init__(self, want: Want, machine: Machine, capacity: Ints, choice: Choice) -> None:
+    def __init__(self, want: Want, machine: Machine, capacity: Ints, choice: Choice, gres: Ints | None) -> None:
         self._want = want
         self._machine = machine
         self._capacity = capacity
         self._nodes = want.least_nodes
         self._target = max(want.least_nodes, want.target_nodes)
         self._missing = want.cpus
+        self._gres = np.zeros_like(capacity) if gres is None else gres
+        self._gres_missing = sum(count for _, _, count in want.gres_total)
         self._taken: dict[int, int] = {}
         self._counts = choice.counts
         self._threads = core_threads(want, machine)
@@ -259,7 +247,7 @@ class _Picker:
             self._by_switches(left, tree)
         else:
             self._by_sets(left)
-        enough = self._missing <= 0 and len(self._taken) >= self._nodes
+        enough = self._missing <= 0 and self._gres_missing <= 0 and len(self._taken) >= self._nodes
         return self._taken if enough and self._counts_met() else None
 
     def _take_some(self, mask: Mask, count: int, left: Ints) -> None:
@@ -279,7 +267,7 @@ class _Picker:
 
     def _done(self) -> bool:
         """Whether there is enough, on as many nodes as are welcome."""
-        return self._missing <= 0 and len(self._taken) >= self._target
+        return self._missing <= 0 and self._gres_missing <= 0 and len(self._taken) >= self._target
 
     def _full(self) -> bool:
         return self._want.most_nodes is not None and len(self._taken) >= self._want.most_nodes
@@ -290,6 +278,7 @@ class _Picker:
         wanted = max(self._missing - others, self._want.cpus_on_node)
         self._taken[node] = min(int(self._capacity[node]), self._want.per_node, wanted)
         self._missing -= self._taken[node]
+        self._gres_missing -= int(self._gres[node])
 
     def _by_load(self, left: Ints) -> None:
         """Take the nodes first of which the largest share is free."""
@@ -323,7 +312,7 @@ class _Picker:
         if self._want.last_first and self._missing <= 1 and len(nodes):
             self._take(int(nodes[-1]))
             return True
-        enough = nodes[left[nodes] >= self._missing]
+        enough = nodes[self._enough(left)[nodes]]
         if self._want.first_node and not self._taken and len(enough):
             self._take(int(enough[np.argmin(weights[enough])]))
             return True
@@ -332,9 +321,13 @@ class _Picker:
     def _by_sets(self, left: Ints) -> None:
         if self._one_node(left):
             return
-        nodes, weights = np.flatnonzero(left > 0), self._machine.weight
-        for weight in np.unique(weights[nodes]).tolist():
-            sets = _consecutive(np.flatnonzero((left > 0) & (weights == weight)), left > 0)
+        weights, gres = self._machine.weight, self._gres
+        # Nodes with most of what is wanted in all go first, unless one node is enough.
+        alone = self._nodes <= 1 and (self._enough(left) & (left > 0)).any()
+        nodes = np.flatnonzero(left > 0).tolist()
+        for weight, count in sorted({(int(weights[node]), 0 if alone else -int(gres[node])) for node in nodes}):
+            alike = (left > 0) & (weights == weight) & (alone | (gres == -count))
+            sets = _consecutive(np.flatnonzero(alike), left > 0)
             while sets and not self._done() and not self._full():
                 best = min(range(len(sets)), key=lambda index: self._rank(sets[index], left))
                 if self._want.contiguous and not self._suffices(sets[best], left):
@@ -349,7 +342,14 @@ class _Picker:
 
     def _suffices(self, members: Ints, left: Ints) -> bool:
         """Whether a set has all that is missing."""
-        return int(left[members].sum()) >= self._missing and len(members) >= self._nodes - len(self._taken)
+        enough = int(left[members].sum()) >= self._missing and int(self._gres[members].sum()) >= self._gres_missing
+        return enough and len(members) >= self._nodes - len(self._taken)
+
+    def _enough(self, left: Ints) -> Mask:
+        """Which nodes have all that is missing."""
+        most = np.minimum(left, self._want.per_node)
+        enough: Mask = (most >= self._missing) & (self._gres >= self._gres_missing)
+        return enough
 
     def _beside_required(self, members: Ints) -> int:
         """0 for the nodes right after a required one, 1 for those right before, 2 for others."""
@@ -362,8 +362,8 @@ class _Picker:
 
     def _take_from(self, members: Ints, left: Ints) -> None:
         if self._target - len(self._taken) <= 1 and self._beside_required(members) == 2:
-            enough = [node for node in members.tolist() if left[node] >= self._missing]
-            if enough and 0 < self._missing <= self._want.per_node:
+            enough = members[self._enough(left)[members]].tolist()
+            if enough and self._missing > 0:
                 self._take(min(enough, key=lambda node: (int(left[node]), node)))
                 return
         for node in self._from_required(members.tolist()):
@@ -375,7 +375,7 @@ class _Picker:
     def _may_take(self, node: int, left: Ints) -> bool:
         """Whether a node may be taken: the last of as many as there may be must give all that is missing."""
         last = self._want.most_nodes is not None and len(self._taken) == self._want.most_nodes - 1
-        return not last or min(int(left[node]), self._want.per_node) >= self._missing
+        return not last or bool(self._enough(left)[node])
 
     def _from_required(self, members: list[int]) -> list[int]:
         """Upward from the last required node, then downward; without one, upward."""
@@ -414,6 +414,9 @@ def allocate(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) 
     gres = _gres_given(want, machine, free, nodes, (-(-cpus // want.cpus_per_task)).tolist()) if wanted else {}
     if gres is None:
         return None
+    if want.memory_per_gpu:
+        gpus = np.sum([np.array(counts) for (name, _), counts in gres.items() if name == "gpu"], axis=0)
+        memory = np.minimum(want.memory_per_gpu * gpus, free.memory[taken])
     if want.pool:
         gres["", want.pool] = had.tolist()
     return Allocation(
@@ -438,7 +441,9 @@ def _gres_given(
         missing = count
         for index, node in enumerate(nodes):
             have = int(_gres_free(free, name, kind, len(machine))[node])
-            share = min(have, missing - (len(nodes) - index - 1))
+            # One is left for each other node; where there are not so many, nodes give all that they have (recorded).
+            rest = missing - (len(nodes) - index - 1)
+            share = have if rest < 0 else min(have, rest)
             if share > 0:
                 _give(gres, free, name, kind, node, index, len(nodes), share)
                 missing -= share

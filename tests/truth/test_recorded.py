@@ -13,8 +13,6 @@ pytest.importorskip("yaml")
 
 PATHS = sorted(Path(__file__).with_name("recorded").glob("*.yaml"))
 OPEN = {
-    "gpus": "with fewer GPUs than nodes each node gives all of its GPUs",
-    "maxcpus": "a job above MaxCPUsPerNode times the nodes waits for ever, as one above the partition does",
     "preempt_beside": "a job in OverSubscribe=YES is preempted by one that would fit beside it",
 }
 """Recordings with which the emulator does not agree yet, and why."""
