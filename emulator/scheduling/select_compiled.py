@@ -38,6 +38,7 @@ class Code(NamedTuple):
         gres_kinds: a bit for each kind that will do.
         big, many_big: so many nodes must each give ``big`` CPUs, or it cannot fit.
         highest: more CPUs than this no node gives.
+        one_thread: whether each unit of the machine is one CPU.
         rows: how many rows of what is free it depends on.
         steady: whether it fits wherever it fits with fewer nodes. Where only so many may be
             taken, the wrong ones can be taken first.
@@ -62,6 +63,7 @@ class Code(NamedTuple):
     big: int
     many_big: int
     highest: int
+    one_thread: int
     steady: int
     rows: int
 
@@ -116,6 +118,7 @@ def encode(want: Want, machine: Machine) -> Code | None:
         big=max(want.cpus - others_give, 1),
         many_big=-(-want.cpus // highest),
         highest=highest,
+        one_thread=int(machine.one_thread),
         rows=_rows(want, machine),
         steady=int(machine.tree is None and (most_nodes in (1, FAR) or want.cpus >= most_nodes * highest)),
     )
@@ -183,9 +186,17 @@ def choose(
 def fill(code: Code, usable: Mask, machine: Ints, free: Ints, capacity: Ints) -> None:
     """Fill in the CPUs that a job could have on each node."""
     units, memory, jobs = free[FREE_UNITS], free[FREE_MEMORY], free[FREE_JOBS]
-    for node in range(len(usable)):
-        there = room(code, machine, node, units[node], memory[node], jobs[node])
-        capacity[node] = there if usable[node] else 0
+    all_units, all_memory = machine[MACHINE_UNITS], machine[MACHINE_MEMORY]
+    if code.one_thread:
+        # Most machines are so, and this is looked at most often.
+        with_memory = min(code.memory_of_core, 1)
+        for node in range(len(usable)):
+            there = room(code, units[node], memory[node], jobs[node], all_units[node], all_memory[node], 1, with_memory)
+            capacity[node] = there if usable[node] else 0
+    else:
+        for node in range(len(usable)):
+            there = room_on(code, machine, node, units[node], memory[node], jobs[node])
+            capacity[node] = there if usable[node] else 0
     if code.gres:
         for node in range(len(usable)):
             if capacity[node] and gres_of(code, free, node) < code.gres:
@@ -193,25 +204,38 @@ def fill(code: Code, usable: Mask, machine: Ints, free: Ints, capacity: Ints) ->
 
 
 @compiled
-def room(code: Code, machine: Ints, node: int, units: int, memory: int, jobs: int) -> int:
+def room_on(code: Code, machine: Ints, node: int, units: int, memory: int, jobs: int) -> int:
+    """As :func:`room`, of a node of a machine as rows."""
+    cpus, with_memory = _of_unit(code, machine, node)
+    all_units, all_memory = machine[MACHINE_UNITS, node], machine[MACHINE_MEMORY, node]
+    return room(code, units, memory, jobs, all_units, all_memory, cpus, with_memory)
+
+
+@compiled
+def _of_unit(code: Code, machine: Ints, node: int) -> tuple[int, int]:
+    """CPUs of a unit of a node that tasks may use, and for which it is given memory; 0: for those that tasks have."""
+    threads, cores = machine[MACHINE_THREADS, node], machine[MACHINE_CORES, node]
+    return min(threads, code.per_core * cores), min(threads, code.memory_of_core * cores)
+
+
+@compiled
+def room(
+    code: Code, units: int, memory: int, jobs: int, all_units: int, all_memory: int, of_unit: int, with_memory: int
+) -> int:
     """Free CPUs that a job can use of a node where so much is free, but for generic resources."""
     if code.whole:
-        units = machine[MACHINE_UNITS, node] if jobs == 0 else 0
+        units = all_units if jobs == 0 else 0
     if code.memory_per_node and memory < code.memory_per_node:
         return 0
-    if code.all_memory and memory < machine[MACHINE_MEMORY, node]:
+    if code.all_memory and memory < all_memory:
         return 0
-    threads, cores = machine[MACHINE_THREADS, node], machine[MACHINE_CORES, node]
-    cpus = units * min(threads, code.per_core * cores)
+    cpus = units * of_unit
     if code.memory_per_cpu:
-        with_memory = min(threads, code.memory_of_core * cores) if code.memory_of_core else 1
-        there = memory // (code.memory_per_cpu * with_memory)
-        wanted = units if code.memory_of_core else cpus
-        if there < wanted:
-            there *= cpus // units if code.memory_of_core else 1
-            cpus = 0 if code.whole else there
+        there = memory // (code.memory_per_cpu * max(with_memory, 1)) * (of_unit if with_memory else 1)
+        if code.whole and there < cpus:
+            return 0
         if not code.whole:
-            cpus = cpus // code.per_task * code.per_task
+            cpus = min(cpus, there) // code.per_task * code.per_task
     # A node that has not as much as is wanted of each is of no use.
     return int(cpus) if cpus >= code.on_node else 0
 

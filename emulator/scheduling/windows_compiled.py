@@ -30,7 +30,7 @@ from emulator.scheduling.select_compiled import (
     fill,
     gres_of,
     pick,
-    room,
+    room_on,
 )
 from emulator.scheduling.windows import Habits, Windows
 from emulator.state.cluster import Cluster
@@ -698,7 +698,7 @@ def _recount(request: Request, machine: Machine, runs: Runs, run: int, work: Wor
         node = entries[NODE, entry]
         if not request.usable[node]:
             continue
-        units = room(code, machine.rows, node, free_units[node], memory[node], jobs[node])
+        units = room_on(code, machine.rows, node, free_units[node], memory[node], jobs[node])
         if units and code.gres and gres_of(code, state, node) < code.gres:
             units = 0
         if units != rooms[node] and kept[node] == 0:
