@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 
 from emulator.engine.part import Part
 from emulator.engine.passes import Passes
 from emulator.scheduling.dependency import is_circular
 from emulator.scheduling.entries import first_reason
-from emulator.scheduling.job_mgr import NOT_AVAILABLE, check_count, make_job
+from emulator.scheduling.job_mgr import NOT_AVAILABLE, ask_for, check_count, make_job
 from emulator.scheduling.submit import SubmitChain
 from emulator.state.job import Job
 from emulator.state.run import State
@@ -78,6 +79,7 @@ class Arrivals(Part):
             self.telling.arrived(job)
             self.cluster.order.settle(job)
             self.watch_deadline(job)
+            self._watch_switches(job)
         if self.changes.observed:
             self.changes.arrived += jobs
         self._passes.arrived(jobs)
@@ -135,6 +137,20 @@ class Arrivals(Part):
         if job.state is State.PENDING and self.cluster.now > job.last_start:
             self._passes.leave_queue(job, State.DEADLINE)
             job.reason = "DeadLine"
+
+    def _watch_switches(self, job: Job) -> None:
+        """Let a job that waits for few switches wait for so long."""
+        if job.options.switches:
+            wait = min(job.options.switches_wait, self.parameters.max_switch_wait)
+            self.agenda.at(self.cluster.now + wait, "any switch", job.id)
+
+    def take_any_switch(self, number: int) -> None:
+        """A job has waited long enough for nodes on few switches."""
+        job = self.cluster.jobs[number]
+        ask_for(job, replace(job.options, switches=0), self.cluster)
+        self.policies.changed(job)
+        self.cluster.order.changed()
+        self._passes.due()
 
     def wake_after(self, dependency: Dependency) -> None:
         """Have a pass when the delay after another job's start is over."""

@@ -158,6 +158,7 @@ class Controller(Part):
         self._does: dict[Kind, Callable[..., None]] = {
             "submission": self.arrivals.come,
             "deadline": self.arrivals.too_late,
+            "any switch": self.arrivals.take_any_switch,
             "command": self._act,
             "work done": self.endings.work_done,
             "limit": self.endings.limit_reached,

@@ -227,7 +227,7 @@ class CountedNodes:
             return -1
         if len(want.choices) != 1 or want.choices[0].counts or not bool(want.choices[0].mask[nodes].all()):
             return -1
-        if cluster.machine.tree is not None and not cluster.machine.tree.joins(nodes):
+        if want.tree is not None and (want.switches or not want.tree.joins(nodes)):
             return -1
         whole = want.whole or int(cluster.machine.units[nodes].max()) == 1
         if not whole or want.pool or want.target_nodes > want.least_nodes:

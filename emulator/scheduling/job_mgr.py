@@ -84,6 +84,16 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
     return job
 
 
+def ask_for(job: Job, options: BatchOptions, cluster: Cluster) -> None:
+    """Let a job ask for other nodes in the same partitions."""
+    job.request, job.entries = replace(job.request, options=options), ()
+    job.request_class = cluster.classes.setdefault(_alike(options, job.lifted), len(cluster.classes))
+    job.wants = {
+        partition.name: _known_want(job.request_class, job.request, partition, cluster, job.lifted)
+        for partition in job.partitions
+    }
+
+
 @lru_cache(maxsize=4096)
 def _alike(options: BatchOptions, lifted: frozenset[str]) -> BatchOptions:
     """What of some options decides on which nodes a job fits."""
@@ -103,6 +113,7 @@ def _alike(options: BatchOptions, lifted: frozenset[str]) -> BatchOptions:
         dependencies=(),
         any_dependency=False,
         kill_on_invalid_dependency=None,
+        switches_wait=0.0,
         array=None,
     )
 
@@ -113,7 +124,7 @@ def _fits_empty(request_class: int, want: Want, partition: Partition, cluster: C
     if key not in cluster.fits_alone:
         machine = cluster.machine
         choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
-        cluster.fits_alone[key] = choose(want, machine.free(), partition.nodes) is not None
+        cluster.fits_alone[key] = choose(replace(want, switches=0), machine.free(), partition.nodes) is not None
     return cluster.fits_alone[key]
 
 

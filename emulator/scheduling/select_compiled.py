@@ -91,7 +91,7 @@ def encode(want: Want, machine: Machine) -> Code | None:
         return None
     if want.task_cores or want.per_socket < FAR:
         return None
-    if machine.tree is not None and (want.switches or not tree.is_plain(machine.tree)):
+    if want.switches or want.tree is not tree.in_kernels(machine):
         return None
     name, kind, count = want.gres[0] if want.gres else ("", "", 0)
     kinds = sum(1 << index for index, (other, of) in enumerate(machine.gres) if other == name and kind in ("", of))
@@ -120,7 +120,7 @@ def encode(want: Want, machine: Machine) -> Code | None:
         highest=highest,
         one_thread=int(machine.one_thread),
         rows=_rows(want, machine),
-        steady=int(machine.tree is None and (most_nodes in (1, FAR) or want.cpus >= most_nodes * highest)),
+        steady=int(want.tree is None and (most_nodes in (1, FAR) or want.cpus >= most_nodes * highest)),
     )
 
 

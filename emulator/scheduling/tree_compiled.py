@@ -25,16 +25,20 @@ MANY = 17
 ROWS = 18
 
 
-def is_plain(tree: Tree) -> bool:
-    """Whether each node is below one leaf at most, and kernels know what a job takes."""
-    return not tree.optional and bool((tree.nodes[tree.levels == 0].sum(axis=0) <= 1).all())
+def in_kernels(machine: Machine) -> Tree | None:
+    """The switches that kernels know: those above all jobs, where each node is below one leaf at most."""
+    tree = machine.tree
+    if tree is None or tree.optional or (tree.nodes[tree.levels == 0].sum(axis=0) > 1).any():
+        return None
+    return tree
 
 
 def with_switches(rows: Ints, machine: Machine) -> Ints:
-    """The rows of a machine, and behind them those of its switches, if it has any."""
-    tree, nodes, many = machine.tree, len(machine), 0 if machine.tree is None else len(machine.tree.names)
-    if tree is None or not is_plain(tree):
+    """The rows of a machine, and behind them those of its switches, if kernels know them."""
+    tree = in_kernels(machine)
+    if tree is None:
         return rows
+    nodes, many = len(machine), len(tree.names)
     table = np.zeros((ROWS, max(nodes, many, 2)), dtype=np.int64)
     table[: len(rows), :nodes] = rows
     leaves = tree.nodes & (tree.levels == 0)[:, None]

@@ -19,6 +19,7 @@ from emulator.workload.request import JobRequest, RejectedError
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import FAR, Choice, Mask, Want
+from slurm_sim_plugins.topology.tree import Tree
 
 GPU = "gpu"
 TOO_MUCH_MEMORY = "MaxMemPerLimit"
@@ -113,9 +114,16 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         in_turn=partition.least_loaded and parameters.rules.LEAST_LOADED_IN_TURN,
         last_first=parameters.pack_serial_at_end,
         first_node=one_node and not partition.least_loaded and parameters.rules.FIRST_NODE_FOR_ONE,
+        tree=_tree(request, cluster),
+        switches=options.switches,
         pool=partition.name if partition.name in cluster.machine.pools else "",
         never=_never(tasks * per_task, nodes, partition, cluster) or (TOO_MUCH_MEMORY if demand.too_much else ""),
     )
+
+
+def _tree(request: JobRequest, cluster: Cluster) -> Tree | None:
+    tree = cluster.machine.tree
+    return None if tree is not None and tree.optional and not request.options.switches else tree
 
 
 def _never(cpus: int, nodes: int, partition: Partition, cluster: Cluster) -> str:

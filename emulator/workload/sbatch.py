@@ -110,6 +110,8 @@ class BatchOptions:
             cluster's rule.
         reservation: the reservation to run in.
         licenses: (name, count).
+        switches: leaf switches on which its nodes may be at most; 0 for any number.
+        switches_wait: for so many seconds it waits for that.
         array: its tasks, if it is an array.
         not_emulated: names of other options that would decide something (:mod:`emulator.workload.sbatch_unused`).
     """
@@ -161,6 +163,8 @@ class BatchOptions:
     kill_on_invalid_dependency: bool | None = None
     reservation: str = ""
     licenses: tuple[tuple[str, int], ...] = ()
+    switches: int = 0
+    switches_wait: float = math.inf
     array: TaskArray | None = None
     not_emulated: tuple[str, ...] = ()
 
@@ -415,6 +419,11 @@ def _exclusive(options: BatchOptions, text: str) -> BatchOptions:
     return replace(options, exclusive=not text, exclusive_to=text, share=False)
 
 
+def _switches(options: BatchOptions, text: str) -> BatchOptions:
+    count, at, wait = text.partition("@")
+    return replace(options, switches=_count(count), switches_wait=duration.seconds(wait) if at else math.inf)
+
+
 def _gpus_on_node(options: BatchOptions, text: str) -> BatchOptions:
     """GPUs of each node are generic resources of it, as those of ``--gres``."""
     others = tuple(one for one in options.gres if one.name != GPU)
@@ -512,6 +521,7 @@ OPTIONS: Mapping[str, _Option] = {
     "time": _Option(_put("time_limit", _time_limit), "t"),
     "sockets-per-node": _Option(_put("sockets", _positive)),
     "spread-job": _Option(_keep(spread=True), value="none"),
+    "switches": _Option(_switches),
     "threads-per-core": _Option(_put("threads_per_core", _positive)),
     "time-min": _Option(_put("time_min", duration.limit_seconds)),
     "tasks-per-node": _Option(_put("tasks_per_node", _positive)),

@@ -59,7 +59,6 @@ NOT_EMULATED: Mapping[str, tuple[str, str, str]] = {
     "ntasks-per-board": ("", NEEDED, "boards are not emulated"),
     "segment": ("", NEEDED, BLOCKS),
     "spread-segments": ("", NONE, BLOCKS),
-    "switches": ("", NEEDED, "jobs do not wait for fewer switches"),
     "thread-spec": ("", NEEDED, SPECIALIZED),
     "tmp": ("", NEEDED, "disks of nodes are not counted"),
     "use-min-nodes": ("", NONE, "of a range of nodes as many as possible are taken"),

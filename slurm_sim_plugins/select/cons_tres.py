@@ -67,12 +67,17 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
     if np.count_nonzero(capacity) < want.min_nodes:
         return None
     picked = _pick(want, machine, capacity, choice, _counted_gres(want, machine, free))
-    if picked is None:
+    if picked is None or _on_too_many_switches(want, list(picked)):
         return None
     if want.in_turn:
         picked = {node: min(int(capacity[node]), want.per_node) for node in picked}
     tasks_on = np.array(list(_distribute(want, machine, picked).items()), dtype=np.int64)
     return allocate(want, machine, free, tasks_on[:, 0], tasks_on[:, 1])
+
+
+def _on_too_many_switches(want: Want, nodes: list[int]) -> bool:
+    """Whether nodes are on more leaf switches than the job wants them to be."""
+    return bool(want.switches) and want.tree is not None and len(want.tree.leaves_of(nodes)) > want.switches
 
 
 def _counted_gres(want: Want, machine: Machine, free: Free) -> Ints | None:
@@ -240,11 +245,10 @@ class _Picker:
                 left[node] = 0
         for mask, count in self._counts:
             self._take_some(mask, count, left)
-        tree = self._machine.tree
         if want.least_loaded:
             self._by_load(left)
-        elif tree is not None and (want.switches or not tree.optional):
-            self._by_switches(left, tree)
+        elif want.tree is not None:
+            self._by_switches(left, want.tree)
         else:
             self._by_sets(left)
         enough = self._missing <= 0 and self._gres_missing <= 0 and len(self._taken) >= self._nodes

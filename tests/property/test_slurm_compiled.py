@@ -120,6 +120,7 @@ def test_compiled_selection_deals_tasks_of_several_units_alike(seed: int) -> Non
         memory_of_core=int(draws.choice([0, 1, 2**40])),
         last_first=bool(draws.random() < 0.1),
         first_node=nodes == 1 == most,
+        tree=tree,
     )
     usable = draws.random(size) < 0.9
     code = encode(want, machine)

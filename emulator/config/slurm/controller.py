@@ -71,6 +71,7 @@ class Parameters:
     max_array_size: int
     max_array_tasks: int
     max_job_count: float
+    max_switch_wait: float
     pack_serial_at_end: bool
     preempt_mode: tuple[str, ...]
     preempt_exempt_time: float
@@ -145,6 +146,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         max_array_tasks=bound("max_array_tasks", stated.count("MaxArraySize")),
         # Slurm's default would refuse much of a log that another system's users have written.
         max_job_count=float(stated.count("MaxJobCount")) if "MaxJobCount" in stated else float("inf"),
+        max_switch_wait=seconds(option("max_switch_wait"), 300.0),
         pack_serial_at_end=stated.flag(option("pack_serial_at_end")),
         preempt_mode=tuple(word.upper() for word in stated.words("PreemptMode")),
         preempt_exempt_time=seconds("PreemptExemptTime", 0.0),

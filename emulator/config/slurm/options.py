@@ -96,7 +96,7 @@ _MAIN_LOOP = (
     Word("max_depend_depth", HONOURED, "older spelling", _COUNT, means="DependencyParameters.max_depend_depth"),
     *ignored("what Slurm does anyway", "assoc_limit_continue enable_hetjob_steps"),
     *ignored("burst buffers are not modelled", "bb_array_stage_cnt"),
-    *ignored("nodes are taken as if all were on one switch", "max_switch_wait"),
+    Word("max_switch_wait", HONOURED, "for so long a job waits at most for few --switches", _SECONDS, "300", least=0),
     *ignored("features of nodes do not change", "delay_boot"),
     *ignored("scripts are not looked at", "max_script_size max_submit_line_size no_env_cache"),
     *ignored("steps are not modelled", "disable_hetjob_steps step_retry_count step_retry_time"),

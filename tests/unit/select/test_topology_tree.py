@@ -6,6 +6,7 @@ import pytest
 
 from emulator.config.slurm import parse_slurm_conf
 from emulator.config.slurm.controller import parameters_of
+from emulator.engine.controller import Controller
 from emulator.scheduling.job_mgr import make_job
 from emulator.state.cluster import Cluster
 from emulator.workload.request import JobRequest, RejectedError
@@ -91,8 +92,39 @@ def test_light_nodes_that_do_not_suffice_are_all_taken() -> None:
     assert nodes_of(cluster(TWO, "24.11", WEIGHTS), "-N2-6 -n6") == "n2 n3 n4 n5 n6 n8"
 
 
-def test_optional_switches_do_not_decide() -> None:
-    assert nodes_of(cluster(TWO, "26.05", more="TopologyParam=TopoOptional\n"), "-N4") == "n1 n2 n3 n4"
+def test_leaves_of_nodes() -> None:
     tree = cluster(TWO, "26.05").machine.tree
     assert tree is not None
     assert tree.leaves_of([0, 2, 7]) == ["a", "b"]
+
+
+def starts(words: str, more: str = "") -> tuple[float, list[int]]:
+    """When and where a job starts beside runs that leave a node on each of two leaves until second 100."""
+    conf = parse_slurm_conf(
+        "SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\nTopologyPlugin=topology/tree\nPriorityType=priority/basic\n"
+        f"SchedulerParameters=bf_interval=10{more}\nNodeName=n[1-6] CPUs=4\nPartitionName=p Nodes=ALL Default=YES\n",
+        topology="SwitchName=a Nodes=n[1-3]\nSwitchName=b Nodes=n[4-6]\nSwitchName=top Switches=a,b\n",
+    ).under("22.05")
+    lines = ["-N2 -wn[1-2] -t9 --exclusive", "-N2 -wn[4-5] -t9 --exclusive", words]
+    requests = [JobRequest(number, number * 5, 100, parse_sbatch(line.split())) for number, line in enumerate(lines)]
+    controller = Controller(conf, requests)
+    controller.run()
+    run = controller.cluster.jobs[2].runs[0]
+    return run.start, list(run.allocation.nodes)
+
+
+def test_a_job_waits_for_few_switches_no_longer_than_it_or_the_cluster_says() -> None:
+    assert starts("-N2 -t1") == (pytest.approx(10, abs=2), [2, 5])
+    assert starts("-N2 -t1 --switches=1") == (pytest.approx(101, abs=2), [0, 1])
+    for words, more, wait in (("--switches=1@0:40", "", 40), ("--switches=1", ",max_switch_wait=40", 40)):
+        start, nodes = starts(f"-N2 -t1 {words}", more)
+        assert nodes == [2, 5]
+        assert 10 + wait <= start <= 10 + wait + 62
+    assert starts("-N2 -t1 --switches=2") == (pytest.approx(10, abs=2), [2, 5])
+    assert starts("-N2 -t1 --switches=1@0:40", ",max_switch_wait=0")[1] == [2, 5]
+
+
+def test_an_optional_tree_is_for_jobs_that_ask_for_switches() -> None:
+    optional = cluster(TWO, "26.05", more="TopologyParam=TopoOptional\n")
+    assert nodes_of(optional, "-N4") == "n1 n2 n3 n4"
+    assert nodes_of(optional, "-N4 --switches=1") == "n4 n5 n6 n7"

@@ -69,15 +69,7 @@ def test_a_quote_that_does_not_end_names_its_line() -> None:
         ("-n3 --spread-job", Verdict("a[1-2],g1", 3, 3000)),
         ("-N3 --contiguous -wa2", Verdict("a2,g[1-2]", 3, 3000)),
         ("-t 2-0", Verdict(reason="PartitionTimeLimit")),
-        (
-            "--switches=1@10:00",
-            Verdict(
-                "a1",
-                1,
-                1000,
-                notes=("--switches of 1 jobs (first: job 1) has no effect: jobs do not wait for fewer switches",),
-            ),
-        ),
+        ("--switches=1@10:00", Verdict("a1", 1, 1000)),
     ],
 )
 def test_a_job_gets_what_it_asks_for(words: str, verdict: Verdict) -> None:
