@@ -23,6 +23,7 @@ class Compact:
     """
 
     name: ClassVar[str] = "backfill/compact"
+    machines: ClassVar[tuple[str, ...]] = ("nodes",)
 
     def __init__(self, most: float = 600.0) -> None:
         self.most = most

@@ -421,9 +421,10 @@ READERS: dict[str, Reader] = {
     "node events of sacctmgr": Reader(
         "nodes",
         "text",
-        (f"{SLURM} --operation node_events=@/nodes",),
-        "NodeName|TimeStart|TimeEnd|State|Reason\nn1|100|200|DOWN*|x\nn2|1970-01-01T00:02:00|Unknown|DRAIN|y\n",
-        beside=ALL,
+        ("replay @/d.sacct --slurm-conf @/slurm.conf --operation node_events=@/nodes --json",),
+        "NodeName|TimeStart|TimeEnd|State|Reason\nn1|2021-03-01T10:01:30|2021-03-01T10:03:20|DOWN*|x\n"
+        "n2|2021-03-01T10:02:00|Unknown|DRAIN|y\n",
+        beside={"slurm.conf": BASIC, "d.sacct": SACCT},
     ),
     "timeline": Reader("s.yaml", "yaml", ("truth @/s.yaml --json", "truth @"), SCENARIO + TIMELINE),
     "expected": Reader("s.yaml", "yaml", ("truth @/s.yaml --json", "truth @"), SCENARIO + EXPECTED),

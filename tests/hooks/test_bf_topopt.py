@@ -92,7 +92,7 @@ def test_who_asks_and_who_answers_belong_together(caplog: pytest.LogCaptureFixtu
     caplog.clear()
     simulated(SCATTERED)
     assert "bf_topopt_enable is without effect" in caplog.text
-    with pytest.raises(ConfigurationError, match="bf_topopt"):
+    with pytest.raises(ConfigurationError, match="machines of nodes"):
         run([], 4, backfill="backfill/compact")
 
 
