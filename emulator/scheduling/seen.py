@@ -211,13 +211,15 @@ class SeenState(ClusterState):
         seen_as: a job as plugins see it.
     """
 
-    __slots__ = ("_cluster", "_entries", "_queued", "_seen_as", "_sequence", "_sorted", "_suspended")
+    __slots__ = ("_begun", "_cluster", "_entries", "_queued", "_seen_as", "_sequence", "_sorted", "_suspended")
 
     def __init__(self, cluster: Cluster, seen_as: Callable[[ControlledJob], Job]) -> None:
         self._cluster = cluster
         self._seen_as = seen_as
         self._total = int(cluster.machine.cpus.sum())
         self._entries: dict[int, RunEntry] = {}
+        # Runs at which no plugin has looked yet: their entries have the controller's job.
+        self._begun: dict[int, ControlledJob] = {}
         self._suspended: dict[int, tuple[float, RunEntry]] = {}
         self._sequence = 0
         self._unsaved = None
@@ -233,23 +235,31 @@ class SeenState(ClusterState):
         self._queued: list[Job] | None = None
         self._sorted: list[RunEntry] | None = None
 
-    def begun(self, job: ControlledJob, cpus: int) -> RunEntry:
+    def begun(self, job: ControlledJob, cpus: int) -> None:
         """A run has begun."""
         now = self._cluster.now
         self._sequence += 1
         length = job.plan.running if job.plan is not None else job.plan_limit
-        entry = self._entries[job.id] = (now + length, self._sequence, cpus, now, self._seen_as(job))
+        self._entries[job.id] = (now + length, self._sequence, cpus, now, job)
+        self._begun[job.id] = job
         self.moved()
-        return entry
+
+    def _look(self) -> None:
+        """Have all runs seen as plugins see their jobs."""
+        begun, self._begun = self._begun, {}
+        for number, job in begun.items():
+            self._entries[number] = (*self._entries[number][:4], self._seen_as(job))
 
     def over(self, job: ControlledJob) -> None:
         """A run is over."""
+        self._begun.pop(job.id, None)
         self._entries.pop(job.id, None)
         self._suspended.pop(job.id, None)
         self.moved()
 
     def suspended(self, job: ControlledJob) -> None:
         """A run has given up its CPUs."""
+        self._look()
         self._suspended[job.id] = self._cluster.now, self._entries.pop(job.id)
         self.moved()
 
@@ -261,6 +271,7 @@ class SeenState(ClusterState):
 
     def run_of(self, job: ControlledJob) -> Run:
         """The run of a job that runs or is suspended."""
+        self._look()
         return Run._make(self._entries.get(job.id) or self._suspended[job.id][1])
 
     def reason(self, job: Job) -> str:
@@ -299,6 +310,7 @@ class SeenState(ClusterState):
     def _runs(self) -> list[RunEntry]:
         """Runs of now by planned end."""
         if self._sorted is None:
+            self._look()
             self._sorted = sorted(self._entries.values())
         return self._sorted
 
