@@ -75,7 +75,7 @@ class Pool:
         """A job has started on these nodes."""
         view = self.view
         view.free -= counted.processors
-        insort(view._runs, (end, job.id, counted.processors, view.now, job), key=_by_end)
+        insort(view._runs, (end, job.id, counted.processors, view.now, job))
         view._reservation = None
         if view._plan is not None:
             view._plan.started(counted)  # type: ignore[arg-type]
@@ -98,6 +98,7 @@ class CountedNodes:
         self._cluster = cluster
         self._controls = controls
         self._needs: dict[tuple[int, str], int] = {}
+        self._fine: set[tuple[int, str]] = set()
         self._groups: dict[str, _Group] = {}
         self._odd: set[int] = set()
         self._stale = True
@@ -134,16 +135,16 @@ class CountedNodes:
             return {}
         if self._stale or self._odd:
             self._gather()
-        spoilt = {
-            id(self._groups[name])
-            for number, name in cluster.order.classes()
-            if name in self._groups and self._need_of_class(number, name) < 0
-        }
-        up = cluster.machine.up
+        classes, spoilt = cluster.order.classes(), set[int]()
+        if not classes <= self._fine:
+            bad = {pair for pair in classes if pair[1] in self._groups and self._need_of_class(*pair) < 0}
+            self._fine |= classes - bad
+            spoilt = {id(self._groups[name]) for _, name in bad}
+        up, all_up = cluster.machine.up, cluster.machine.all_up
         return {
             name: group
             for name, group in self._groups.items()
-            if not group.others and id(group) not in spoilt and bool(up[group.nodes].all())
+            if not group.others and id(group) not in spoilt and (all_up or bool(up[group.nodes].all()))
         }
 
     # Runs
@@ -199,12 +200,13 @@ class CountedNodes:
 
     def need(self, job: Job, partition: Partition) -> int:
         """How many nodes a job takes; -1 if it is not only their number that matters to it."""
-        key = job.request_class, partition.name
         if len(job.partitions) > 1:
             return -1
-        if key not in self._needs:
-            self._needs[key] = self._need(job, partition)
-        return self._needs[key]
+        key = job.request_class, partition.name
+        need = self._needs.get(key)
+        if need is None:
+            need = self._needs[key] = self._need(job, partition)
+        return need
 
     def _need_of_class(self, number: int, partition: str) -> int:
         if number >= 0 and (number, partition) not in self._needs:
@@ -275,7 +277,7 @@ class _Group:
             self.others.add(job.id)
             return
         nodes = len(job.run.allocation.nodes)
-        insort(self._runs, (end, job.id, nodes, job.run.start, job), key=_by_end)
+        insort(self._runs, (end, job.id, nodes, job.run.start, job))
         self._ends[job.id] = end
         self.free -= nodes
 
@@ -284,7 +286,7 @@ class _Group:
         self.others.discard(job.id)
         end = self._ends.pop(job.id, None)
         if end is not None:
-            self.free += self._runs.pop(bisect_left(self._runs, (end, job.id), key=_by_end))[2]
+            self.free += self._runs.pop(bisect_left(self._runs, (end, job.id)))[2]
 
     def is_late(self, now: float) -> bool:
         """Whether a run is past its planned end."""
@@ -292,17 +294,14 @@ class _Group:
 
     def pool(self, cluster: Cluster) -> Pool:
         """The nodes as they are now; a run past its limit ends later than it was to end (observation T5)."""
-        runs, late = self._runs.copy(), bisect_right(self._runs, (cluster.now, math.inf), key=_by_end)
-        if late:
+        runs = self._runs.copy()
+        if self.is_late(cluster.now):
+            late = bisect_right(runs, (cluster.now, math.inf))
             runs[:late] = [(cluster.planned_end(run[4]), *run[1:]) for run in runs[:late]]
-            runs.sort(key=_by_end)
+            runs.sort()
         return Pool(cluster.now, self._total, self.free, runs)
 
 
 def _end_by_limit(job: Job) -> float:
     assert job.run is not None
     return job.run.start + min(job.run.limit, YEAR)
-
-
-def _by_end(entry: RunEntry) -> tuple[float, int]:
-    return entry[:2]

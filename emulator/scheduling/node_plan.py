@@ -110,11 +110,12 @@ class NodePlan(SchedulePlan):
 
     def fitting(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """Those of whose request class none was refused in this pass for want of resources."""
+        need = self._counts.need
         for entry in entries:
             job, partition = entry._pair  # type: ignore[attr-defined]
             pool = self._pools.get(partition.name)
             if pool is not None:
-                if self._counts.need(job, partition) <= pool.view.free:
+                if need(job, partition) <= pool.view.free:
                     yield entry
             elif self._known(job, partition) is None:
                 yield entry
@@ -224,8 +225,11 @@ class NodePlan(SchedulePlan):
         pool = self._pools.get(job.run.partition)
         if pool is not None:
             pool.started(self._counts.counted(job, self._cluster.partitions[job.run.partition]), end, job)
+        if job in self._waits.values():
+            self._waits = {name: other for name, other in self._waits.items() if other is not job}
+        if not self._promises:
+            return
         self._promises = [promise for promise in self._promises if promise.job is not job]
-        self._waits = {name: other for name, other in self._waits.items() if other is not job}
         for promise in self._promises:
             if end > promise.time + HALF_A_MICROSECOND:
                 promise.free.take(job.run.allocation)

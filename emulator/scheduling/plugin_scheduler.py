@@ -325,9 +325,9 @@ class PluginScheduler:
 
     def entries(self) -> Iterator[Entry]:
         """Those that still wait, each looked at when its turn comes."""
-        for entry in self.queue():
-            if still_waits(entry._pair[0], self.cluster):  # type: ignore[attr-defined]
-                yield entry
+        for rank, job, _ in self.cluster.order.pairs():
+            if still_waits(job, self.cluster):
+                yield (job.entries or self._entries_of(job))[rank[-1]]
 
     def _submitted(self) -> Iterator[Entry]:
         """The entries of the jobs that alone may start in this pass."""
@@ -357,8 +357,12 @@ class PluginScheduler:
 
     def candidates(self, retry: bool) -> list[Entry]:
         """Entries without a promise, as the plugin in the BackfillType slot orders them."""
-        promised = self.plan().promised
-        found = [entry for entry in (self.entries() if retry else self._submitted()) if entry not in promised]
+        promised, cluster = self.plan().promised, self.cluster
+        # The queue is that of now: all of it waits, but for tasks of an array at its limit.
+        entries = self.queue() if retry else self._submitted()
+        found = [entry for entry in entries if entry not in promised]
+        if cluster.tasks:
+            found = [entry for entry in found if still_waits(entry._pair[0], cluster)]  # type: ignore[attr-defined]
         return self.policies.in_backfill_order(found) if found else found
 
     def started(self, job: Job) -> None:
@@ -515,6 +519,8 @@ class PluginScheduler:
 
     def _cleared(self) -> list[Room]:
         """Forget the rooms of jobs that do not wait; those of this loop that all victims have left."""
+        if not self._rooms:
+            return []
         self._rooms = {number: room for number, room in self._rooms.items() if still_waits(room.job, self.cluster)}
         mine = [room for room in self._rooms.values() if room.hook == self._hook]
         return [room for room in mine if not any(victim.vacating for victim in room.victims)]
