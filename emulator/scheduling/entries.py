@@ -58,16 +58,17 @@ def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     limited = cluster.accounting.obstacle(job) if cluster.accounting is not None else ""
     if limited:
         return limited
-    if reservations.by_name or not cluster.machine.up.all():
+    if reservations.by_name or not cluster.machine.all_up:
         unreserved = ~reservations.kept_from(job, cluster.now, job.plan_limit)
         reason = reason_of_nodes(job, job.partitions[0], cluster, unreserved, cluster.no_nodes())
         if reason != RESOURCES:
             return reason
-    ahead = (other for other in cluster.waiting.values() if other.eligible is not None)
-    ahead = (other for other in ahead if other.priority > job.priority)
-    if cluster.parameters.rules.PRIORITY_WHERE_NODES_OVERLAP:
-        ahead = (other for other in ahead if _share_nodes(other.partitions[0], job.partitions[0]))
-    return "None" if next(ahead, None) is None else "Priority"
+    everywhere = not cluster.parameters.rules.PRIORITY_WHERE_NODES_OVERLAP
+    for other in cluster.waiting.values():
+        ahead = other.priority > job.priority and other.eligible is not None
+        if ahead and (everywhere or _share_nodes(other.partitions[0], job.partitions[0])):
+            return "Priority"
+    return "None"
 
 
 def _share_nodes(one: Partition, other: Partition) -> bool:
@@ -90,17 +91,17 @@ BOUNDS = ("PartitionDown", "PartitionInactive", BAD_CONSTRAINTS, *REFUSALS)
 def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     if job.held_by:
         return job.held_by
-    met = dependencies_met(job, cluster)
-    if met is not Met.YES:
+    options = job.request.options
+    if options.dependencies and (met := dependencies_met(job, cluster)) is not Met.YES:
         return "Dependency" if met is Met.NOT_YET else "DependencyNeverSatisfied"
     if job.begin > cluster.now:
         return "BeginTime"
-    if reservations.lacks(job):
+    if options.reservation and reservations.lacks(job):
         return "ReservationDeleted"
-    own = reservations.of(job)
+    own = reservations.of(job) if options.reservation else None
     if own is not None and own.start > cluster.now:
         return "Reservation"
-    if array_full(job, cluster):
+    if options.array is not None and array_full(job, cluster):
         return "JobArrayTaskLimit"
     return ""
 

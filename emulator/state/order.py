@@ -42,14 +42,17 @@ class Order:
         """Insert a job that may be scheduled, or take one out that may not."""
         if self._stale:
             return
+        pairs = _pairs_of(job) if job.id in self._waiting and _may_be_tried(job) else []
+        ranks = [pair[0] for pair in pairs]
+        if ranks == self._ranks.get(job.id, []):
+            return
         self.discard(job)
-        if job.id in self._waiting and _may_be_tried(job):
-            self._ranks[job.id] = []
-            for pair in _pairs_of(job):
-                insort(self._pairs, pair)
-                self._ranks[job.id].append(pair[0])
-                self._kinds.add(pair)
-                self._classes.add(pair)
+        if ranks:
+            self._ranks[job.id] = ranks
+        for pair in pairs:
+            insort(self._pairs, pair)
+            self._kinds.add(pair)
+            self._classes.add(pair)
 
     def discard(self, job: Job) -> None:
         """Take a job out."""
@@ -130,18 +133,19 @@ class _Tally(Generic[Key]):
 
     def __init__(self, key: Callable[[Pair], Key]) -> None:
         self._key = key
-        self._counts: Counter[Key] | None = None
+        self._counts: dict[Key, int] | None = None
 
     def of(self, pairs: list[Pair]) -> KeysView[Key]:
         """The keys that there are."""
         if self._counts is None:
-            self._counts = Counter(map(self._key, pairs))
+            self._counts = dict(Counter(map(self._key, pairs)))
         return self._counts.keys()
 
     def add(self, pair: Pair) -> None:
         """One more."""
         if self._counts is not None:
-            self._counts[self._key(pair)] += 1
+            key = self._key(pair)
+            self._counts[key] = self._counts.get(key, 0) + 1
 
     def remove(self, pair: Pair) -> None:
         """One less."""
