@@ -121,6 +121,11 @@ class Machine:
     def __len__(self) -> int:
         return len(self.names)
 
+    @property
+    def all_up(self) -> bool:
+        """Whether every node takes new jobs."""
+        return b"\0" not in self.up.tobytes()
+
     def cpus_of(self, allocation: Allocation) -> int:
         """How many CPUs an allocation has."""
         if self.one_thread:
@@ -179,13 +184,19 @@ class Free:
         self._change(allocation, 1)
 
     def _change(self, allocation: Allocation, sign: int) -> None:
-        nodes = allocation.where
+        # Most jobs have one node, where plain numbers are changed much faster than columns.
+        alone = len(allocation.nodes) == 1
+        nodes = allocation.nodes[0] if alone else allocation.where
+
+        def change(column: Ints, counts: Sequence[int]) -> None:
+            column[nodes] += sign * (counts[0] if alone else np.array(counts, dtype=np.int64))
+
         if not self.shared:
-            self.units[nodes] += sign * np.array(allocation.units, dtype=np.int64)
+            change(self.units, allocation.units)
         if any(allocation.memory):
-            self.memory[nodes] += sign * np.array(allocation.memory, dtype=np.int64)
+            change(self.memory, allocation.memory)
         for kind, counts in allocation.gres.items():
-            self.gres[kind][nodes] += sign * np.array(counts, dtype=np.int64)
+            change(self.gres[kind], counts)
         self.jobs[nodes] -= sign
 
 

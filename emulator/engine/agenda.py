@@ -53,9 +53,11 @@ class Agenda:
         """Have something happen at a time, which never comes if it is infinite."""
         if second == math.inf:
             return
+        if second % 1:
+            second = round(second, 6)
         self._number += 1
         self.to_come += kind in FROM_OUTSIDE
-        heappush(self._events, (round(second, 6), self._ranks[rank], self._number, kind, *about))
+        heappush(self._events, (second, self._ranks[rank], self._number, kind, *about))
 
     def number(self) -> int:
         """The next number, for a tick: events and ticks of one time go by their numbers."""

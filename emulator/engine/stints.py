@@ -37,8 +37,10 @@ class Stints(Part):
         job.sequence += 1
         if cause:
             self.telling.resumed(job, cause)
-        self.sweep_due = min(self.sweep_due, self.killed_from(job))
-        killed = self.killed_from(job, job.run.suspended(now))
+        killed = self.killed_from(job)
+        self.sweep_due = min(self.sweep_due, killed)
+        if job.run.suspensions:
+            killed = self.killed_from(job, job.run.suspended(now))
         if self.ideal and now + job.left > killed + HALF_A_MICROSECOND:
             self._end_at(killed, job, "limit", Rank.LIMIT)
             return

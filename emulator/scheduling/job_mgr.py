@@ -263,8 +263,9 @@ def _minutes(seconds: float) -> float:
 
 def _check_times(job: Job, partitions: list[Partition]) -> None:
     """Refuse a least limit that is beyond those of all partitions, or the job's own."""
-    longest = max(partition.max_time for partition in partitions)
-    if job.time_min is not None and "PARTITIONTIMELIMIT" not in job.lifted and job.time_min > min(longest, job.limit):
+    if job.time_min is None or "PARTITIONTIMELIMIT" in job.lifted:
+        return
+    if job.time_min > min(max(partition.max_time for partition in partitions), job.limit):
         raise RejectedError(TIME_MIN_INVALID)
 
 

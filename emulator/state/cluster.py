@@ -60,6 +60,7 @@ class Cluster:
         planned: what backfill kept for jobs in its last cycle, or None.
         admin_states: what operators have made of nodes: ``DOWN``, ``DRAIN`` or ``UP``.
         classes: a number for what jobs ask of the machine.
+        classes_of: that number by what they ask for in all, and which bounds their quality of service lifts.
         wants: what jobs of a class need of a partition's nodes.
         shared: partitions of jobs of a class in their order, with what they need there.
         groups: the groups of each user; empty if they are not known, and any may use any partition.
@@ -110,6 +111,7 @@ class Cluster:
         self.planned: Slots | None = None
         self.admin_states: dict[int, str] = {}
         self.classes: dict[BatchOptions, int] = {}
+        self.classes_of: dict[tuple[BatchOptions, frozenset[str]], int] = {}
         self.wants: dict[tuple[int, str], Want] = {}
         self.shared: dict[tuple[int | str, ...], tuple[Sequence[Partition], Mapping[str, Want]]] = {}
         self.fits_alone: dict[tuple[int, str, bytes], bool] = {}
@@ -254,7 +256,8 @@ class Cluster:
 
     def licenses_free(self, job: Job) -> bool:
         """Whether the licences that a job wants are free."""
-        return all(self.licenses[name][1] + count <= self.licenses[name][0] for name, count in job.options.licenses)
+        wanted = job.request.options.licenses
+        return not wanted or all(self.licenses[name][1] + count <= self.licenses[name][0] for name, count in wanted)
 
     def _compare_tiers(self) -> None:
         """Note which partitions share nodes with others of a higher tier."""

@@ -399,8 +399,9 @@ def _consecutive(nodes: Ints, usable: Mask) -> list[Ints]:
 
 def allocate(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) -> Allocation | None:
     """What a job gets of the nodes that it takes, given the CPUs there; None if the nodes lack other resources."""
-    order = np.argsort(taken)
-    taken, cpus = taken[order], cpus[order]
+    if len(taken) > 1:
+        order = taken.argsort()
+        taken, cpus = taken[order], cpus[order]
     nodes: list[int] = machine.numbers[taken].tolist()
     had = machine.units[taken] if want.whole else _units(want, machine, taken, cpus)
     if want.all_memory:
