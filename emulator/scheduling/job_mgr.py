@@ -31,12 +31,37 @@ REFUSALS = {
 """What a submission beyond a partition's bounds is told, by the reason that it would wait with; the first counts."""
 
 
+MOST_KNOWN = 4096
+"""So many kinds of submissions are known as good at most."""
+
+
 def make_job(request: JobRequest, cluster: Cluster) -> Job:
-    """The job of a submission.
+    """The job of a submission; where it does not matter who submits, what asks for the same becomes the same.
 
     Raises:
         RejectedError: Slurm would refuse it.
     """
+    options, good = request.options, cluster.known_good
+    like = good.get(options) if good else None
+    if like is not None:
+        partitions, wants, limit, time_min, plan, number = like
+        job = Job(request, partitions, wants, limit, time_min, request_class=number, plan=plan)
+        job.nice, job.submitted = options.nice, cluster.now
+    else:
+        job = _checked(request, cluster)
+        if cluster.accounting is None and not cluster.groups:
+            if len(good) == MOST_KNOWN:
+                good.clear()
+            good[options] = job.partitions, job.wants, job.limit, job.time_min, job.plan, job.request_class
+    if options.held:
+        job.held_by = "JobHeldUser"
+    job.begin = cluster.now + options.begin if options.begin else cluster.now
+    if options.deadline is not None:
+        job.deadline = cluster.now + options.deadline
+    return job
+
+
+def _checked(request: JobRequest, cluster: Cluster) -> Job:
     _check_list(request)
     partitions = _partitions(request, cluster)
     barred = _barred(request, partitions, cluster) if cluster.groups else EMPTY
@@ -76,11 +101,6 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
         memory = int(cluster.machine.memory.max(initial=0))
         too_much = all(want.memory_per_node > memory for want in wants.values())
         raise RejectedError(f"{NOT_ENOUGH_MEMORY}\n{NOT_AVAILABLE}" if too_much else NOT_AVAILABLE)
-    if request.options.held:
-        job.held_by = "JobHeldUser"
-    job.begin = cluster.now + request.options.begin if request.options.begin else cluster.now
-    if request.options.deadline is not None:
-        job.deadline = cluster.now + request.options.deadline
     return job
 
 
@@ -263,9 +283,8 @@ def _minutes(seconds: float) -> float:
 
 def _check_times(job: Job, partitions: list[Partition]) -> None:
     """Refuse a least limit that is beyond those of all partitions, or the job's own."""
-    if job.time_min is None or "PARTITIONTIMELIMIT" in job.lifted:
-        return
-    if job.time_min > min(max(partition.max_time for partition in partitions), job.limit):
+    longest = max(partition.max_time for partition in partitions)
+    if job.time_min is not None and "PARTITIONTIMELIMIT" not in job.lifted and job.time_min > min(longest, job.limit):
         raise RejectedError(TIME_MIN_INVALID)
 
 

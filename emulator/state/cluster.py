@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +61,7 @@ class Cluster:
         planned: what backfill kept for jobs in its last cycle, or None.
         admin_states: what operators have made of nodes: ``DOWN``, ``DRAIN`` or ``UP``.
         classes: a number for what jobs ask of the machine.
-        classes_of: that number by what they ask for in all, and which bounds their quality of service lifts.
+        known_good: what jobs were made of, by what they asked for, since operators changed anything.
         wants: what jobs of a class need of a partition's nodes.
         shared: partitions of jobs of a class in their order, with what they need there.
         groups: the groups of each user; empty if they are not known, and any may use any partition.
@@ -111,7 +112,7 @@ class Cluster:
         self.planned: Slots | None = None
         self.admin_states: dict[int, str] = {}
         self.classes: dict[BatchOptions, int] = {}
-        self.classes_of: dict[tuple[BatchOptions, frozenset[str]], int] = {}
+        self.known_good: dict[BatchOptions, tuple[Any, ...]] = {}
         self.wants: dict[tuple[int, str], Want] = {}
         self.shared: dict[tuple[int | str, ...], tuple[Sequence[Partition], Mapping[str, Want]]] = {}
         self.fits_alone: dict[tuple[int, str, bytes], bool] = {}
@@ -188,6 +189,7 @@ class Cluster:
     def look_again(self) -> None:
         """What holds for jobs may have been changed, by an operator or a clock: all are looked at again."""
         self.order.changed()
+        self.known_good.clear()
         self._compare_tiers()
         for watcher in self.run_watchers:
             watcher.changed()
