@@ -130,7 +130,7 @@ def _row(job: Job, controller: Controller, whole: bool) -> Row:
         "account": job.options.account,
         "user": job.request.user,
         "reason": job.reason,
-        "nodes": ",".join(controller.cluster.machine.names[node] for node in last.allocation.nodes) if last else "",
+        "nodes": ",".join([controller.cluster.machine.names[node] for node in last.allocation.nodes]) if last else "",
         **_further(job.request, job.submitted if job.restarts else np.nan, whole),
     }
 
@@ -240,6 +240,7 @@ def _columns(rows: Iterator[Row], names: Sequence[str], numbers: Sequence[str]) 
     """Columns of rows, which are made one after the other: all at once would need gigabytes for a log of years."""
     kinds = {name: "flag" if name in _FLAGS else "text" if name in _TEXTS else "value" for name in names}
     notes = RowBuffer(kinds | {name: "number" for name in numbers if name in kinds})
+    values = itemgetter(*names)
     for row in rows:
-        notes.add(*[row[name] for name in names])
+        notes.add(*values(row))
     return notes.columns()

@@ -196,7 +196,7 @@ class Controller(Part):
         self._ticks.begin()
         self.changes.observed = observe is not None
         cluster, agenda, ticks, passes, does = self.cluster, self.agenda, self._ticks, self.passes, self._does
-        while min(agenda.next, ticks.next) <= until and (until < math.inf or not self._idle()):
+        while min(agenda.next, ticks.next) <= until if until < math.inf else not self._idle():
             if ticks.is_next():
                 ticks.take(does, until if observe is None else None)
             else:
@@ -214,7 +214,7 @@ class Controller(Part):
 
     def _idle(self) -> bool:
         """Whether nothing can happen any more (:mod:`emulator.engine.standstill`)."""
-        return bool(self.endless) or self._standstill.reached(self.starts)
+        return bool(self.endings.endless) or (not self.agenda.to_come and self._standstill.reached(self.starts))
 
     def _expects(self) -> bool:
         """Whether submissions or commands are to come."""

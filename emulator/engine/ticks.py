@@ -102,10 +102,10 @@ class Ticks(Part):
 
     def is_next(self) -> bool:
         """Whether a tick comes next, and no event."""
+        if not self._ticks:
+            return False
         event = self.agenda.first
-        if event is None or not self._ticks:
-            return bool(self._ticks)
-        return (self._ticks[0][0], self._ticks[0][4]) < (event[0], event[2])
+        return event is None or (self._ticks[0][0], self._ticks[0][4]) < (event[0], event[2])
 
     def take(self, does: Mapping[Kind, Callable[..., None]], until: float | None) -> None:
         """Do what is due, and once more after its period; or later, if until then there is nothing to find.

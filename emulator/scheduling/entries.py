@@ -45,7 +45,7 @@ def refresh(job: Job, cluster: Cluster, reservations: Reservations) -> None:
     bounds = [partition_reason(job, partition) for partition in job.partitions]
     if bounds[0] is not None and all(bounds):
         job.reason = bounds[0]
-    elif job.reason in (*OBSTACLES, *BOUNDS):
+    elif job.reason in PASSING:
         job.reason = "None"
 
 
@@ -86,6 +86,7 @@ OBSTACLES = (
     "ReservationDeleted",
 )
 BOUNDS = ("PartitionDown", "PartitionInactive", BAD_CONSTRAINTS, *REFUSALS)
+PASSING = frozenset((*OBSTACLES, *BOUNDS))
 
 
 def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:

@@ -312,7 +312,7 @@ class PluginScheduler:
                 self._refuse(answers.returned(over.value).message)
         except FAILURES as error:
             self._hooks.fail(name, error, time=self.cluster.now)
-        kept = [plan.slots for plan in self._plans if isinstance(plan, Windows)]
+        kept = [plan.slots for plan in self._plans if isinstance(plan, Windows)] if name == "backfill" else []
         self._plan, self._plans = None, []
         for room in cleared:
             # It was cleared, and the scheduler did not use it.

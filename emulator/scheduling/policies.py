@@ -178,7 +178,7 @@ class Policies:
         """Let plugins plan the jobs that wait and give them numbers, before a pass; whether it may find more then."""
         if not self._cluster.waiting:
             return False
-        planned = self._plan_pending()
+        planned = self._hooks.walltime_pending is not None and self._plan_pending()
         return (self.period == 0 and self._renew()) or planned
 
     def _plan_pending(self) -> bool:

@@ -77,4 +77,6 @@ class Run:
 
     def suspended(self, now: float) -> float:
         """Seconds that it was suspended until ``now``."""
+        if not self.suspensions:
+            return 0
         return sum((now if to is None else to) - begin for begin, to in self.suspensions if begin is not None)
