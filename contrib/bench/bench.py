@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as slurm-sim does, before numpy is imported
 
@@ -24,6 +25,7 @@ import numpy as np
 import emulator.config.presets
 from emulator import Config, Workload, read_swf, simulate
 from emulator.accounting.records import read_columns
+from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.simulation import Simulation
 from emulator.testing import check_plugin, play
 from emulator.walltime.evaluate import evaluate
@@ -350,6 +352,38 @@ def slurm() -> None:
             click.echo(f"  {label:10} {seconds:6.1f} CPU s  {megabytes:5.0f} MB")
 
 
+def one_cpu_nodes() -> None:
+    if "CTC-430" not in available():
+        return
+    click.echo("one_cpu_nodes: EASY on CTC, a cluster of 430 nodes of one CPU beside 430 counted processors, in pairs")
+    workload, processors = log("CTC-430")
+    conf = parse_slurm_conf(ONE_CPU_NODES.format(processors))
+    easy: dict[str, Any] = {"slots": {"SchedulerType": "sched/easy"}, "clock": "ideal"}
+    simulate(workload.where(np.arange(len(workload)) < 100), conf, **easy)
+    pairs = []
+    for _ in range(3):
+        starts = []
+        for machine in (conf, processors):
+            begin = time.process_time()
+            starts.append(simulate(workload, machine, **easy).records.jobs["start"])
+            pairs.append(time.process_time() - begin)
+        if not np.array_equal(*starts):
+            raise SystemExit("other starts on nodes than on counts")
+    nodes, counts = np.array(pairs).reshape(-1, 2).T
+    ratio = float(np.median(nodes / counts))
+    click.echo(f"  {np.median(nodes):6.2f} CPU s   counts {np.median(counts):6.2f} CPU s   ratio {ratio:.1f}")
+
+
+ONE_CPU_NODES = """
+ClusterName=flat
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+PriorityType=priority/basic
+NodeName=n[1-{}] CPUs=1
+PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE
+"""
+
+
 def accounts() -> None:
     click.echo("accounts: UB-HPC's week with its accounts, shares and limits, the whole process; usage against records")
     week = TRACES.parent / "slurm" / "ub-hpc"
@@ -390,6 +424,7 @@ PARTS = {
         two_tier,
         realtime,
         slurm,
+        one_cpu_nodes,
         accounts,
     )
 }
