@@ -73,6 +73,7 @@ def options(draw: st.DrawFn) -> BatchOptions:
 @given(options())
 def test_a_line_asks_for_what_it_was_made_of(asked: BatchOptions) -> None:
     assume(not (asked.share and (asked.exclusive or asked.exclusive_to)))  # of the two the last counts
+    assume(asked.tasks is None or (asked.min_nodes or 0) <= asked.tasks)  # no node without a task is asked for
     assert parse_sbatch(words(asked)) == asked
     assert options_of(submit_line(asked)) == asked
 
