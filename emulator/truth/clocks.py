@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeVar
 
+from emulator.config.slurm.controller import parameters_of
 from emulator.engine.ticks import SWEEP
 from emulator.scheduling.policies import calculation_period
 from emulator.truth.known import Clock
@@ -63,6 +64,16 @@ def best_sweep(name: str, first: V, judge: Callable[[Clock], V]) -> V:
             break
         verdicts.append(judge(Clock(name, REASON, sweep=second + 0.5)))
     return min(verdicts, key=lambda verdict: len(verdict.differences))
+
+
+def best_phase(scenario: Scenario, first: V, judge: Callable[[Clock], V]) -> V:
+    """The verdict with the fewest differences, of those with a pass over the whole queue at each second.
+
+    These passes count from the controller's start on, ``sched_interval`` seconds apart.
+    """
+    seconds = min(parameters_of(scenario.configuration()).sched_interval, MINUTE)
+    whole = [(float(uptime), 0.0) for uptime in range(int(seconds))]
+    return _best(scenario.name, first, judge, whole)[0] if first.differences else first
 
 
 def _best(

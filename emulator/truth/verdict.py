@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from emulator.truth.clocks import best_clock, best_sweep, clock_matters
+from emulator.truth.clocks import best_clock, best_phase, best_sweep, clock_matters
 from emulator.truth.compare import TOLERANCE, Difference, Pair, compare
 from emulator.truth.emulated import Emulation, emulate
 from emulator.truth.inputs import inputs_of
@@ -73,7 +73,9 @@ def judge(scenario: Scenario, known: Known | None = None, *, search: bool = Fals
 
     if scenario.sweep_phase is None:
         verdict = best_sweep(scenario.name, verdict, under)
-    return best_clock(scenario.name, verdict, under) if clock_matters(scenario) else verdict
+    if clock_matters(scenario):
+        return best_clock(scenario.name, verdict, under)
+    return verdict if scenario.uptime is not None else best_phase(scenario, verdict, under)
 
 
 def _judge(scenario: Scenario, known: Known) -> Verdict:
