@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -23,9 +20,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 MARKED = {"tests/traces": "traces", "tests/truth": "truth", "compiled.py": "compiled"}
 """Parts of a test's path, and the marker that they give it."""
 
-OURS = ("emulator", "slurm_sim_plugins", "slurm_sim_studies", "tests")
-"""Packages that an inner run imports for itself."""
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
@@ -34,38 +28,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(marker)
 
 
-class Imported:
-    """A plugin of an inner run, which keeps the libraries that were imported in it.
+def pytest_sessionstart() -> None:
+    """Import what cannot be imported twice.
 
-    ``pytester`` forgets what an inner run is the first to import. numpy and numba cannot be imported a second time.
+    ``pytester`` forgets after a test, and after an inner run, what was imported in it first. Extension modules refuse
+    a second import, and numba, which imports parts of itself at the first compilation, breaks.
     """
-
-    def __init__(self) -> None:
-        self._modules: dict[str, ModuleType] = {}
-
-    def pytest_unconfigure(self) -> None:
-        self._modules = dict(sys.modules)
-
-    def put_back(self) -> None:
-        for name, module in self._modules.items():
-            parts = Path(getattr(module, "__file__", None) or "").parts
-            if "site-packages" in parts and name.partition(".")[0] not in OURS:
-                sys.modules.setdefault(name, module)
-
-
-@pytest.fixture
-def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """The inner runs of pytest, after which libraries remain imported."""
-    inline_run = pytester.inline_run
-
-    def run(*args: Any, plugins: Sequence[Any] = (), **options: Any) -> pytest.HookRecorder:
-        imported = Imported()
-        done = inline_run(*args, plugins=(*plugins, imported), **options)
-        imported.put_back()
-        return done
-
-    monkeypatch.setattr(pytester, "inline_run", run)
-    return pytester
+    for name in ("numpy.fft", "pandas", "pyarrow.parquet"):
+        import_module(name)
+    import_module("numba.core.registry").cpu_target.target_context.refresh()
 
 
 @pytest.fixture(scope="session")
