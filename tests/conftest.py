@@ -6,8 +6,10 @@ import os
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
+from numba import njit
 
 pytest_plugins = ["pytester"]
 
@@ -37,6 +39,7 @@ def pytest_sessionstart() -> None:
     for name in ("numpy.fft", "pandas", "pyarrow.parquet"):
         import_module(name)
     import_module("numba.core.registry").cpu_target.target_context.refresh()
+    njit(lambda values: values.sum())(np.zeros(1))  # The first compilation imports further parts.
 
 
 @pytest.fixture(scope="session")
