@@ -235,7 +235,7 @@ def _reserved(partitions: list[Partition], request: JobRequest) -> list[Partitio
 
 
 def _barred(request: JobRequest, partitions: list[Partition], cluster: Cluster) -> Mapping[str, str]:
-    """Why a user's groups keep a job from partitions, by their names; who submits a job of nobody is not known."""
+    """Why a user's groups keep a job from partitions, by their names; empty where the user is not known."""
     mine, parameters = cluster.groups.get(request.user, ()), cluster.parameters
     closed = [one for one in partitions if one.allow_groups is not None and set(one.allow_groups).isdisjoint(mine)]
     if not closed or request.user in ("", "root"):

@@ -88,7 +88,7 @@ _DURATION = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 class Lua:
     """Asks the function ``slurm_job_submit`` of a script, as slurmctld does.
 
-    What the script writes before an error stays, and the job is taken, as in Slurm; the error is told. A script that
+    What the script writes before an error stays, and the job is taken, as in Slurm; with a warning. A script that
     does not end, or asks for more memory than it may have, is at fault: the run ends.
 
     Args:
@@ -121,16 +121,16 @@ class Lua:
         if not fine and str(answer).endswith("not enough memory"):
             raise RuntimeError(f"{answer}: the script may have {MEMORY >> 20} MiB")
         if not fine:
-            self._say(logging.WARNING, f"{answer}; Slurm takes the job as the script has left it by then")
+            self._warn(f"{answer}; Slurm takes the job as the script has left it by then")
         elif type(answer) not in (int, float):
-            self._say(logging.WARNING, f"{self._file}: slurm_job_submit returned no number; Slurm takes the job")
+            self._warn(f"{self._file}: slurm_job_submit returned no number; Slurm takes the job")
         elif answer != 0:
             words = ERRORS.get(int(answer), ("", f"Unknown error {int(answer)}"))[1]
             return Reject("\n".join([*self._messages, words]))
         fields = dict(written.items())
         for name in fields:
             if not followed(name):
-                self._say(logging.WARNING, f"{self._file} writes job_desc.{name}, which is not emulated")
+                self._warn(f"{self._file} writes job_desc.{name}, which is not emulated")
         return changed(job, fields)
 
     # What a script sees and calls
@@ -143,7 +143,7 @@ class Lua:
 
     def unknown(self, field: str, line: str) -> None:
         """A field that ``job_desc`` has not: in Slurm it is nil, and what is written there is lost."""
-        self._say(logging.WARNING, f"{line}: job_desc has no field {field!r}")
+        self._warn(f"{line}: job_desc has no field {field!r}")
 
     def minutes(self, text: object) -> int:
         """As ``slurm.time_str2mins``: -1 for no bound, -2 for what is no time."""
@@ -169,7 +169,8 @@ class Lua:
             FileNotFoundError: there is none; Lua tells it with the line of the script.
         """
         file = Path(self._file).parent / f"{name}.lua"
-        if not _MODULE.fullmatch(name) or not file.is_file():
+        beside = file.resolve().parent == file.parent.resolve()
+        if not _MODULE.fullmatch(name) or not file.is_file() or not beside:
             raise FileNotFoundError(f"require: there is no {name}.lua beside the script, and nothing else to be had")
         return _source(file)
 
@@ -185,7 +186,7 @@ class Lua:
         Raises:
             ConfigurationError: it cannot be read or run, or has no ``slurm_job_submit``.
         """
-        runtime = _runtime()
+        self._runtime = runtime = _runtime()
         self._table = runtime.table_from
         text = _source(Path(self._file))
         host = self._table({name: getattr(self, name) for name in ("log", "unknown", "minutes", "module", "time")})
@@ -205,11 +206,11 @@ class Lua:
         if env.slurm_job_submit is None:
             raise ConfigurationError(f"job_submit/lua: {self._file}: it has no function slurm_job_submit")
 
-    def _say(self, level: int, text: str) -> None:
-        """Tell something once in a run."""
+    def _warn(self, text: str) -> None:
+        """Warn of something once in a run."""
         if text not in self._said:
             self._said.add(text)
-            logging.getLogger(__name__).log(level, "job_submit/lua: %s", text)
+            logging.getLogger(__name__).warning("job_submit/lua: %s", text)
 
 
 def _source(file: Path) -> str:
@@ -238,7 +239,22 @@ def _runtime() -> Any:
         from lupa.lua51 import LuaRuntime
     except ImportError:
         raise ConfigurationError("job_submit/lua needs lupa: python -m pip install 'slurm-sim-plugins[lua]'") from None
-    return LuaRuntime(unpack_returned_tuples=True, register_eval=False, register_builtins=False, max_memory=MEMORY)
+    return LuaRuntime(
+        unpack_returned_tuples=True,
+        register_eval=False,
+        register_builtins=False,
+        attribute_filter=_nothing,
+        max_memory=MEMORY,
+    )
+
+
+def _nothing(thing: object, name: object, setting: bool) -> str:
+    """Keep a script away from what Python objects have: by their attributes it would reach all of Python.
+
+    Raises:
+        AttributeError: always.
+    """
+    raise AttributeError(f"{name}: a script has no access to Python")
 
 
 def _fields(part: Partition) -> dict[str, Any]:

@@ -20,9 +20,16 @@ local function line(level)
   return at and at.short_src .. ":" .. at.currentline or "?"
 end
 
+-- What Python raises in a function of the host reaches Lua as a Python object. A script sees its words only.
+local function plain(wrong)
+  if type(wrong) == "userdata" then return tostring(wrong) end
+  return wrong
+end
+
 -- A script that is over its bound does not go on behind a pcall.
 local function on(ok, ...)
   if spent then error("more than " .. steps .. " instructions", 0) end
+  if not ok then return ok, plain((...)) end
   return ok, ...
 end
 
@@ -32,7 +39,7 @@ local env = {
   setmetatable = setmetatable, getmetatable = function(of) return type(of) == "table" and getmetatable(of) or nil end,
   math = math, table = table, _VERSION = _VERSION,
   pcall = function(...) return on(pcall(...)) end,
-  xpcall = function(...) return on(xpcall(...)) end,
+  xpcall = function(body, handler) return on(xpcall(body, function(wrong) return handler(plain(wrong)) end)) end,
   print = function() end,
   coroutine = {
     create = function(body) return watched(create(body)) end,

@@ -1,4 +1,4 @@
-"""Nodes that fail, go down and come back: what becomes of their jobs, and where it is told."""
+"""Nodes that fail, go down and come back: what becomes of their jobs, and where it is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""job_submit/lua: a site's own script, what it sees, what it may do, and what is told of it."""
+"""job_submit/lua: a site's own script, what it sees, what it may do, and the warnings about it."""
 
 from __future__ import annotations
 
@@ -245,6 +245,41 @@ def test_there_is_no_way_out(tmp_path: Path, caplog: pytest.LogCaptureFixture, r
     found = taken(tmp_path, f"local got = {reach}; job_desc.qos = 'reached' return 0")
     assert found.qos == ""
     assert "Slurm takes the job" in caplog.text
+
+
+@pytest.mark.parametrize("use", ["wrong.__class__", "wrong.args", "wrong.__traceback__", "wrong.x"])
+@pytest.mark.parametrize(
+    "caught",
+    [
+        "_, wrong = pcall(require, 'nope')",
+        "_, wrong = pcall(slurm.log_user, '\\255')",
+        "_, wrong = coroutine.resume(coroutine.create(require), 'nope')",
+        "_, wrong = pcall(coroutine.wrap(require), 'nope')",
+        "_, wrong = xpcall(function() require('nope') end, function(it) return it end)",
+        "xpcall(function() require('nope') end, function(it) wrong = it end)",
+    ],
+)
+def test_what_python_raises_leads_nowhere(tmp_path: Path, caught: str, use: str) -> None:
+    body = f"local _, wrong; {caught} if type(wrong) ~= 'string' or {use} then job_desc.qos = 'reached' end return 0"
+    assert taken(tmp_path, body).qos == ""
+
+
+def test_what_python_has_shows_no_attribute(tmp_path: Path) -> None:
+    plugin = Lua(str(script(tmp_path, "return 0")))
+    look = plugin._runtime.eval("function(thing) return thing.__class__ end")
+    for thing in (plugin, ValueError("x"), plugin.minutes):
+        with pytest.raises(AttributeError, match="a script has no access to Python"):
+            look(thing)
+
+
+def test_a_module_behind_a_link_is_not_beside_the_script(tmp_path: Path) -> None:
+    site, away = tmp_path / "site", tmp_path / "away"
+    site.mkdir()
+    away.mkdir()
+    (away / "other.lua").write_text("return 1")
+    (site / "other.lua").symlink_to(away / "other.lua")
+    with pytest.raises(ConfigurationError, match="require: there is no other.lua"):
+        judged(site, "return 0", more="require('other')")
 
 
 @pytest.mark.parametrize(
