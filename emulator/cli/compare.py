@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli import shared
+from emulator.cli.repeats import jitter_of, jitter_options, repeated, simulate_jobs
 from emulator.cli.run import READING, configure, only_on_clusters
 from emulator.cli.slurm import check_finished, cluster_options, read_site
 from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from emulator.config.options import Config
+    from emulator.metrics.summary import Summary
     from emulator.result import Result
     from emulator.site import Site
     from emulator.workload.workload import Workload
@@ -51,6 +53,7 @@ ON_CLUSTERS: dict[str, list[str]] = {
 @shared.trace_options
 @shared.machine_options
 @shared.metric_options
+@jitter_options
 @click.option("--json", "as_json", is_flag=True, help="Print the metrics as JSON.")
 @shared.progress_option
 def compare(
@@ -64,6 +67,8 @@ def compare(
     settings: tuple[str, ...],
     threshold: float,
     warm_up: float,
+    jitter: float | None,
+    repeats: int | None,
     as_json: bool,
     progress: bool | None,
     **given: Any,
@@ -76,6 +81,7 @@ def compare(
     slurm-sim compare jobs.events --slurm-conf slurm.conf
     """
     from emulator.metrics.summary import summarise
+    from emulator.report.bands import bands, bands_data, differences, differences_data, differences_table
     from emulator.report.table import compare_table
 
     reading = {name: given.pop(name) for name in READING}
@@ -93,14 +99,33 @@ def compare(
     else:
         note = site.submissions.note
     jobs = workload if site is None else site
-    results = simulate_each(named, jobs, config, shared.find_plugins(files, folders), progress)
-    summaries = {name: summarise(each.records, threshold=threshold, warm_up=warm_up) for name, each in results.items()}
+    catalogue = shared.find_plugins(files, folders)
+
+    def summarised(results: dict[str, Result]) -> dict[str, Summary]:
+        return {name: summarise(each.records, threshold=threshold, warm_up=warm_up) for name, each in results.items()}
+
+    results = simulate_each(named, jobs, config, catalogue, progress)
+    summaries = summarised(results)
+    moved = jitter_of(jitter, repeats, config.seed)
+    again = [
+        summarised(simulate_each(named, jobs_then, config, catalogue, progress, f", {label}"))
+        for label, jobs_then in repeated(jobs, moved)
+    ]
+    apart = differences(summaries, again)
     about = {name: dict(each.about) for name, each in results.items()}
     if as_json:
-        shared.print_json({name: {**about[name], "metrics": summary} for name, summary in summaries.items()})
+        told: dict[str, Any] = {name: {**about[name], "metrics": summary} for name, summary in summaries.items()}
+        if moved is not None:
+            for name, summary in summaries.items():
+                told[name]["noise"] = bands_data(bands(summary, [one[name] for one in again]), moved)
+            for name, found in apart.items():
+                told[name]["differences"] = differences_data(found)
+        shared.print_json(told)
     else:
         notes = (shared.metric_note(threshold, warm_up), note)
         shared.print_table(compare_table(summaries, about, note="\n".join(filter(None, notes))))
+        if moved is not None and apart:
+            shared.print_table(differences_table(apart, next(iter(summaries)), moved))
     for name, each in results.items():
         check_finished(each, f"{name}: ")
 
@@ -120,8 +145,9 @@ def simulate_each(
     config: Config,
     catalogue: Catalogue,
     progress: bool | None = None,
+    which: str = "",
 ) -> dict[str, Result]:
-    """What came of each policy; plugin options go to the policies that have the plugin."""
+    """What came of each policy; plugin options go to the policies that have the plugin, ``which`` to progress bars."""
     from dataclasses import replace
 
     from slurm_sim_plugins.manager import names_in, slots_for
@@ -140,7 +166,7 @@ def simulate_each(
             if plugin in names_in({**usual, **chosen})
         }
         policy = replace(config, slots=chosen, plugin_options=mine)
-        results[name] = _simulate(name, jobs, policy, catalogue, progress)
+        results[name] = simulate_jobs(name + which, jobs, policy, catalogue, progress)
     return results
 
 
@@ -153,23 +179,3 @@ def _usual(jobs: Workload | Site) -> dict[str, str]:
         return DEFAULTS
     stated = {slot: jobs.conf.parameters.text(slot).lower() for slot in DEFAULTS if slot in jobs.conf.parameters}
     return {**DEFAULTS, **stated}
-
-
-def _simulate(name: str, jobs: Workload | Site, config: Config, catalogue: Catalogue, progress: bool | None) -> Result:
-    from emulator.api import simulate
-    from emulator.workload.workload import Workload
-
-    if isinstance(jobs, Workload):
-        with shared.progress(name, len(jobs), progress) as report:
-            return simulate(jobs, config=config, catalogue=catalogue, report=report)
-    with shared.progress(name, len(jobs.submissions.requests), progress) as report:
-        accounts = jobs.accounts()
-        return simulate(
-            jobs.submissions,
-            jobs.conf,
-            config=config,
-            catalogue=catalogue,
-            report=report,
-            accounts=accounts,
-            actions=jobs.actions,
-        )

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from emulator.cli import shared
+from emulator.cli.repeats import jitter_of, jitter_options
+
+if TYPE_CHECKING:
+    from emulator.accounting.records import Records
+    from emulator.workload.sitelog import SiteLog
 
 
 @click.command()
@@ -39,6 +45,8 @@ from emulator.cli import shared
 @click.option(
     "--limit", type=click.IntRange(min=0), default=10, show_default=True, help="Show so many of the jobs that part."
 )
+@jitter_options
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all random numbers.")
 @click.option("--out", type=shared.PATH, help="Leave the emulated run in a folder, for squeue and others.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 def replay(
@@ -56,6 +64,9 @@ def replay(
     tolerance: float,
     warm_up: float,
     limit: int,
+    jitter: float | None,
+    repeats: int | None,
+    seed: int,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -70,28 +81,37 @@ def replay(
     from emulator.config.slurm import read_slurm_conf
     from emulator.replay.compare import compare
     from emulator.replay.emulate import Options, emulate
+    from emulator.replay.noise import noise
     from emulator.workload.sites import read_site_log
 
+    moved = jitter_of(jitter, repeats, seed)
     conf = read_slurm_conf(slurm_conf)
     log = read_site_log(dump, zone=zone, malformed=malformed, separator=delimiter)
     notices = [*(f"{notice}" for notice in conf.notices), *log.notices()]
     for sentence in notices:
         shared.echo(sentence, err=True)
-    tree = read_accounts(*accounts) if accounts else None
-    config = {"clock": clock, "slurm_version": slurm_version}
-    happens = Operation(**shared.operation_settings(operation))
-    result = emulate(log, conf, Options(cancelled, elsewhere), out, accounts=tree, operation=happens, **config)
-    found = compare(log, result.records, tolerance, warm_up)
+    config: dict[str, Any] = {"clock": clock, "slurm_version": slurm_version, "seed": seed}
+    config["operation"] = Operation(**shared.operation_settings(operation))
+
+    def run(jobs: SiteLog, out: Path | None = None) -> Records:
+        # Accounts hold the usage of a run: they are read again for each.
+        tree = read_accounts(*accounts) if accounts else None
+        return emulate(jobs, conf, Options(cancelled, elsewhere), out, accounts=tree, **config).records
+
+    found = compare(log, run(log, out), tolerance, warm_up)
+    band = noise(log, found, moved, run, warm_up) if moved is not None else None
     if as_json:
         about = {"log": log.name, "records": log.read, "steps": log.steps, "unusable": len(log.unusable)}
-        shared.print_json({**about, **found.data(limit)})
+        shared.print_json({**about, **found.data(limit), **({"noise": band.data()} if band is not None else {})})
         return
-    from emulator.report.replay import partings_table, remarks, waits_table
+    from emulator.report.replay import differences_table, noise_remarks, partings_table, remarks, waits_table
 
     steps = f", {log.steps:,} steps" if log.steps else ""
     title = f"{log.name}: {len(log):,} jobs of {log.read:,} records{steps}, real and emulated"
     shared.print_table(waits_table(found, title))
-    for sentence in remarks(found):
+    if band is not None:
+        shared.print_table(differences_table(band))
+    for sentence in [*remarks(found), *(noise_remarks(band) if band is not None else [])]:
         shared.echo(sentence)
     if limit and found.partings():
         shared.print_table(partings_table(found, limit, log.epoch))

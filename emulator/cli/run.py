@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from emulator.cli import shared
+from emulator.cli.repeats import jitter_of, jitter_options, repeated, simulate_jobs
 from emulator.cli.slurm import check_finished, cluster_options, is_log, read_site, show_site
 from slurm_sim_plugins.errors import ConfigurationError
 
@@ -15,7 +17,10 @@ if TYPE_CHECKING:
     from emulator.config.experiment import Experiment
     from emulator.config.options import Config
     from emulator.result import Result
+    from emulator.site import Site
+    from emulator.workload.jitter import Band, Jitter
     from emulator.workload.workload import Workload
+    from slurm_sim_plugins.manager import Catalogue
 
 
 READING = ("filter", "processors_field", "first_submit", "malformed")
@@ -47,6 +52,7 @@ READING = ("filter", "processors_field", "first_submit", "malformed")
 @shared.trace_options
 @shared.machine_options
 @shared.metric_options
+@jitter_options
 @click.option("--out", type=shared.PATH, help="Leave the whole run in a folder.")
 @click.option("--records", type=shared.PATH, help="Write job records, as Parquet or (*.csv) CSV.")
 @click.option("--events", type=shared.PATH, help="Write the event log, as JSON lines.")
@@ -72,6 +78,8 @@ def run(
     settings: tuple[str, ...],
     threshold: float,
     warm_up: float,
+    jitter: float | None,
+    repeats: int | None,
     out: Path | None,
     records: Path | None,
     events: Path | None,
@@ -108,6 +116,7 @@ def run(
     catalogue = shared.find_plugins(files, folders)
     config = configure(study, settings, given, on_cluster=site is not None)
     config = config if site is None else site.operated(config)
+    moved = jitter_of(jitter, repeats, config.seed)
     written: dict[str, Any] = {"catalogue": catalogue, "out": out, "events": events}
     if snapshot_every is not None and out is not None:
         from emulator.resume import keeper as keeper_of
@@ -120,14 +129,16 @@ def run(
         workload = shared.read_workload(trace, study, processors=config.processors, **reading)
         with shared.progress(workload.name, len(workload), progress) as report:
             result = simulate(workload, config=config, report=report, **written)
-        show(result, workload, threshold, warm_up, as_json)
+        noise = band_of(result, workload, config, catalogue, moved, threshold, warm_up, progress)
+        show(result, workload, threshold, warm_up, as_json, noise)
     else:
         submissions, tree = site.submissions, site.accounts()
         with shared.progress(submissions.name, len(submissions.requests), progress) as report:
             result = simulate(
                 submissions, site.conf, config=config, report=report, accounts=tree, actions=site.actions, **written
             )
-        show_site(result, site, tree, threshold, warm_up, as_json)
+        noise = band_of(result, site, config, catalogue, moved, threshold, warm_up, progress)
+        show_site(result, site, tree, threshold, warm_up, as_json, noise)
     if records is not None:
         from emulator.accounting.runfolder import write_jobs
 
@@ -143,10 +154,41 @@ def only_on_clusters(commands: tuple[Path, ...], accounts: tuple[Path, ...], stu
         raise click.UsageError("Accounts go with --slurm-conf: they count in Slurm's timing.")
 
 
-def show(result: Result, workload: Workload, threshold: float, warm_up: float, as_json: bool) -> None:
+def band_of(
+    result: Result,
+    jobs: Workload | Site,
+    config: Config,
+    catalogue: Catalogue,
+    jitter: Jitter | None,
+    threshold: float,
+    warm_up: float,
+    progress: bool | None,
+) -> tuple[Jitter, dict[str, Band]] | None:
+    """The band of each metric over a run and its repeats; None if there are none."""
+    from emulator.metrics.summary import summarise
+    from emulator.report.bands import bands
+
+    if jitter is None:
+        return None
+    repeats = []
+    for label, again in repeated(jobs, jitter):
+        other = simulate_jobs(label, again, config, catalogue, progress)
+        check_finished(other, f"{label}: ")
+        repeats.append(summarise(other.records, threshold=threshold, warm_up=warm_up))
+    return jitter, bands(summarise(result.records, threshold=threshold, warm_up=warm_up), repeats)
+
+
+def show(
+    result: Result,
+    workload: Workload,
+    threshold: float,
+    warm_up: float,
+    as_json: bool,
+    noise: tuple[Jitter, Mapping[str, Band]] | None = None,
+) -> None:
     """Print the metrics of a run of counted processors."""
     notes = (workload.note, shared.rejected_note(result.records, result.about.get("rejected", {})))
-    shared.print_metrics(result, threshold, warm_up, as_json, notes)
+    shared.print_metrics(result, threshold, warm_up, as_json, notes, noise)
 
 
 def given_only(options: dict[str, Any]) -> dict[str, Any]:

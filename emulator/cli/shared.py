@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from emulator.accounting.records import Records
     from emulator.config.experiment import Experiment
     from emulator.result import Result
+    from emulator.workload.jitter import Band, Jitter
     from emulator.workload.workload import Workload
     from slurm_sim_plugins.manager import Catalogue
 
@@ -366,18 +367,28 @@ def print_table(table: Any) -> None:
     console(width=max(shutil.get_terminal_size().columns, 120), highlight=False).print(table)
 
 
-def print_metrics(result: Result, threshold: float, warm_up: float, as_json: bool, notes: Sequence[str] = ()) -> None:
-    """Print the metrics of a run, as a table with notes under it or as JSON."""
+def print_metrics(
+    result: Result,
+    threshold: float,
+    warm_up: float,
+    as_json: bool,
+    notes: Sequence[str] = (),
+    noise: tuple[Jitter, Mapping[str, Band]] | None = None,
+) -> None:
+    """Print the metrics of a run, and their bands if it was repeated, as a table with notes under it or as JSON."""
     from emulator.metrics.summary import summarise
+    from emulator.report.bands import bands_data, told
 
     summary = summarise(result.records, threshold=threshold, warm_up=warm_up)
     if as_json:
-        print_json({**result.about, "metrics": summary})
+        measured = {} if noise is None else {"noise": bands_data(noise[1], noise[0])}
+        print_json({**result.about, "metrics": summary, **measured})
         return
     from emulator.report.table import run_table
 
-    note = "\n".join(filter(None, (metric_note(threshold, warm_up), *notes)))
-    print_table(run_table(summary, result.about, note=note))
+    repeats = "" if noise is None else f"band: {told(noise[0])}"
+    note = "\n".join(filter(None, (metric_note(threshold, warm_up), repeats, *notes)))
+    print_table(run_table(summary, result.about, note=note, bands=None if noise is None else noise[1]))
 
 
 def metric_note(threshold: float, warm_up: float) -> str:

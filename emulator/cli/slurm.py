@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from emulator.config.slurm.model import SlurmConf
     from emulator.result import Result
     from emulator.site import Site
+    from emulator.workload.jitter import Band, Jitter
 
 cluster_options = shared.options(
     click.option(
@@ -73,7 +74,13 @@ def read_site(
 
 
 def show_site(
-    result: Result, site: Site, accounts: Accounts | None, threshold: float, warm_up: float, as_json: bool
+    result: Result,
+    site: Site,
+    accounts: Accounts | None,
+    threshold: float,
+    warm_up: float,
+    as_json: bool,
+    noise: tuple[Jitter, Mapping[str, Band]] | None = None,
 ) -> None:
     """Print metrics of a run on a cluster, and waits by partition and QOS."""
     locations = {request.id: request.location for request in site.submissions.requests if request.location}
@@ -84,7 +91,7 @@ def show_site(
         _without_effect(site.conf),
         _without_accounts(site.conf, accounts),
     )
-    shared.print_metrics(result, threshold, warm_up, as_json, notes)
+    shared.print_metrics(result, threshold, warm_up, as_json, notes, noise)
     if not as_json:
         from emulator.report.waits import waits_table
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,7 +159,13 @@ class Comparison:
         }
 
 
-def compare(log: SiteLog, records: Records, tolerance: float = 60.0, warm_up: float = 0.0) -> Comparison:
+def compare(
+    log: SiteLog,
+    records: Records,
+    tolerance: float = 60.0,
+    warm_up: float = 0.0,
+    later: Mapping[int, float] | None = None,
+) -> Comparison:
     """Set a log against its emulation.
 
     Args:
@@ -167,16 +173,20 @@ def compare(log: SiteLog, records: Records, tolerance: float = 60.0, warm_up: fl
         records: of the emulation.
         tolerance: seconds.
         warm_up: share of the jobs, by submission, that is left out: the emulated cluster begins empty.
+        later: by how many seconds each job was submitted later to the emulated cluster than in the log; its emulated
+            times are told that much earlier, so that its wait is its own.
     """
+    moved = later or {}
     names = ("job_id", "first_start", "end", "state", "reason")
     rows = zip(*(records.jobs[name].tolist() for name in names), strict=True)
     known = {number: row for number, *row in rows}
     jobs = log.jobs[math.floor(warm_up * len(log.jobs)) :]
-    pairs = [_pair(job, *known[job.request.id]) for job in jobs if job.request.id in known]
+    numbered = [(job, job.request.id) for job in jobs if job.request.id in known]
+    pairs = [_pair(job, moved.get(number, 0.0), *known[number]) for job, number in numbered]
     return Comparison(tuple(pairs), len(jobs) - len(pairs), tolerance)
 
 
-def _pair(job: LoggedJob, start: float, end: float, state: str, reason: str) -> Pair:
+def _pair(job: LoggedJob, later: float, start: float, end: float, state: str, reason: str) -> Pair:
     options, runs = job.request.options, job.happened.runs
     eligible = job.request.submit + (options.begin or 0.0)
     last_end = runs[-1].end if runs else None
@@ -190,8 +200,8 @@ def _pair(job: LoggedJob, start: float, end: float, state: str, reason: str) -> 
         real_start=math.nan if not runs else runs[0].start,
         real_end=math.nan if last_end is None else last_end,
         real_state=job.happened.state,
-        start=start,
-        end=end,
+        start=start - later,
+        end=end - later,
         state=state,
         reason=reason,
     )

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from emulator.replay.noise import MEASURES
+from emulator.report.bands import told
+from emulator.report.grid import table
 from emulator.report.numbers import duration_text, instant_text, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from emulator.replay.compare import Comparison, Pair
+    from emulator.replay.noise import Noise
+    from emulator.workload.jitter import Band
 
 
 def waits_table(comparison: Comparison, title: str) -> Table:
@@ -57,6 +62,37 @@ def partings_table(comparison: Comparison, most: int, epoch: int | None) -> Tabl
             duration_text(pair.apart),
         )
     return grid
+
+
+def differences_table(noise: Noise) -> Table:
+    """Emulated less real waits with the band of the repeats; what noise alone may have made is called none."""
+    title = f"Emulated less real wait, and the band of {told(noise.jitter)}"
+    headings = ["wait (h:mm:ss)", *(heading for measure in MEASURES for heading in (measure, "band"))]
+    rows: dict[str, list[str]] = {}
+    for each in noise.differences():
+        value = "none" if each.none else duration_text(each.value)
+        rows.setdefault(f"{each.kind} {each.name}", []).extend((value, band_text(each.band)))
+    return table(title, headings, ([name, *cells] for name, cells in rows.items()), left=1)
+
+
+def noise_remarks(noise: Noise) -> list[str]:
+    """How near the starts are in all runs, and how near the repeats are to the first run."""
+    said = []
+    for what, shares in (("starts apart in all runs", noise.near()), ("repeats and the first run", noise.itself())):
+        bands = (f"{_shares(share)} within {duration_text(most)}" for most, share in shares.items())
+        if shares:
+            said.append(f"{what}: {', '.join(bands)}")
+    return said
+
+
+def _shares(band: Band) -> str:
+    low, high = (f"{share:.1%}" for share in (band.low, band.high))
+    return low if low == high else f"{low} to {high}"
+
+
+def band_text(band: Band) -> str:
+    """A band of seconds."""
+    return f"{duration_text(band.low)} to {duration_text(band.high)}"
 
 
 def remarks(comparison: Comparison) -> list[str]:

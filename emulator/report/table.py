@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from emulator.metrics.catalogue import METRICS, Metric
+from emulator.report.bands import band_text
 from emulator.report.caption import About, caption, joint_caption, table
 from emulator.report.grid import empty
 from emulator.report.numbers import digits_of, duration_text, printable_lines, value_text
@@ -14,6 +15,8 @@ from emulator.report.numbers import digits_of, duration_text, printable_lines, v
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
+
+    from emulator.workload.jitter import Band
 
 Summary = Mapping[str, float]
 
@@ -24,7 +27,13 @@ MINUTE = 60
 """From this many seconds on, a duration is shown as h:mm:ss too."""
 
 
-def run_table(summary: Summary, about: About | None = None, title: str | None = None, note: str = "") -> Table:
+def run_table(
+    summary: Summary,
+    about: About | None = None,
+    title: str | None = None,
+    note: str = "",
+    bands: Mapping[str, Band] | None = None,
+) -> Table:
     """The metrics of one run.
 
     Args:
@@ -32,6 +41,7 @@ def run_table(summary: Summary, about: About | None = None, title: str | None = 
         about: the content of ``run.toml``, for title and caption.
         title: by default the policy's label and the workload's name.
         note: a further line of the caption, such as an unusual threshold.
+        bands: of each metric over repeats of the run, if there are any.
     """
     about = about or {}
     names = (table(about, "run").get("label"), table(about, "workload").get("name"))
@@ -40,9 +50,12 @@ def run_table(summary: Summary, about: About | None = None, title: str | None = 
     grid.add_column("metric", no_wrap=True)
     grid.add_column("value", justify="right", no_wrap=True)
     grid.add_column("unit", no_wrap=True, style="dim")
+    if bands is not None:
+        grid.add_column("band", justify="right", no_wrap=True)
     for metric, last in _rows([summary]):
         value = summary[metric.key]
-        grid.add_row(metric.title, value_text(metric, value), _unit(metric, value), end_section=last)
+        band = () if bands is None else (band_text(metric, bands[metric.key]),)
+        grid.add_row(metric.title, value_text(metric, value), _unit(metric, value), *band, end_section=last)
     return grid
 
 
