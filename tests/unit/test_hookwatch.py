@@ -80,7 +80,7 @@ def test_a_call_is_told_once_when_it_has_lasted_ten_seconds() -> None:
 
 
 class Told(logging.Handler):
-    """Sets an event when something is logged."""
+    """Sets an event when the plugin under test is first told of; on a slow machine others may be, too."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,8 +88,9 @@ class Told(logging.Handler):
         self.words = ""
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.words = record.getMessage()
-        self.event.set()
+        if "/slow, hook" in record.getMessage() and not self.event.is_set():
+            self.words = record.getMessage()
+            self.event.set()
 
 
 @pytest.fixture
