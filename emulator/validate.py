@@ -171,7 +171,7 @@ class Validator:
     def priorities(self, answer: Sequence[float], jobs: list[Job]) -> Sequence[float]:
         """One finite number a job."""
         try:
-            return [answers.number(each) for each in answers.priorities(answer, jobs)]
+            return answers.numbers(answers.priorities(answer, jobs))
         except Refused as refused:
             self._refuse_answer("priority_set", refused)
 

@@ -3,7 +3,18 @@
 from slurm_sim_plugins.block_state import BlockState
 from slurm_sim_plugins.blocks import Blocks
 from slurm_sim_plugins.cluster import Association, Partition, Qos, Request
-from slurm_sim_plugins.decisions import Decision, MakeRoom, Move, Plan, Preempt, Priority, Reserve, Start, Wake
+from slurm_sim_plugins.decisions import (
+    Decision,
+    MakeRoom,
+    Move,
+    Plan,
+    Preempt,
+    Priorities,
+    Priority,
+    Reserve,
+    Start,
+    Wake,
+)
 from slurm_sim_plugins.errors import ConfigurationError, InputError, OutputError, PluginError, SlurmSimError
 from slurm_sim_plugins.hookspecs import API, hookimpl
 from slurm_sim_plugins.jobs import Job, Run
@@ -54,6 +65,7 @@ __all__ = [
     "PluginError",
     "Preempt",
     "PreemptView",
+    "Priorities",
     "Priority",
     "PriorityView",
     "Profile",

@@ -10,9 +10,22 @@ import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
+import numpy as np
+
 from slurm_sim_plugins.block_state import BlockState
 from slurm_sim_plugins.cluster import PREEMPT_MODES
-from slurm_sim_plugins.decisions import FIRST_TIER, Decision, MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake
+from slurm_sim_plugins.decisions import (
+    FIRST_TIER,
+    Decision,
+    MakeRoom,
+    Move,
+    Plan,
+    Preempt,
+    Priorities,
+    Reserve,
+    Start,
+    Wake,
+)
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.plan import Hole
 from slurm_sim_plugins.processors import Processors, all_processors, highest, in_words
@@ -42,17 +55,21 @@ class Refused(Exception):  # noqa: N818 - it is a verdict
         super().__init__(message)
 
 
-def priorities(answer: Sequence[Any], jobs: Sequence[Job]) -> list[Any]:
+def priorities(answer: Sequence[Any], jobs: Sequence[Job]) -> Sequence[Any]:
     """A finite number for each job, a :class:`Priority`, or of a job in several partitions a list of these.
+
+    A column of numbers stays one.
 
     Raises:
         Refused: another length, or what is no finite number.
     """
     if _is_unordered(answer) or _length(answer) != len(jobs):
         raise Refused(f"answered {short(answer)} for {len(jobs)} jobs; answer one number for each", jobs[0])
+    if isinstance(answer, Priorities) and np.isfinite(answer.numbers).all():
+        return answer
     try:
         # Of finite numbers so many are infinite together only if one of them is beyond all reason.
-        if math.isfinite(sum([number(each) for each in answer])):
+        if math.isfinite(sum(numbers(answer))):
             return list(answer)
     except (TypeError, AttributeError, OverflowError):
         pass
@@ -69,6 +86,11 @@ def priorities(answer: Sequence[Any], jobs: Sequence[Job]) -> list[Any]:
 def number(answer: Any) -> Any:
     """The number of a priority: it, or that of a :class:`Priority`."""
     return answer if answer.__class__ in (int, float) else getattr(answer, "number", answer)
+
+
+def numbers(answer: Sequence[Any]) -> list[Any]:
+    """The number of each of many priorities."""
+    return answer.numbers.tolist() if isinstance(answer, Priorities) else list(map(number, answer))
 
 
 def site_factors(answer: Sequence[int], jobs: Sequence[Job]) -> list[int]:

@@ -6,6 +6,9 @@ from bisect import bisect_right
 from math import floor
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from slurm_sim_plugins.jobs import Job, Jobs, Runs
 from slurm_sim_plugins.profile import RunEntry, earliest_start
 from slurm_sim_plugins.renamed import OldName
@@ -81,6 +84,10 @@ class Counts:
     def whole(self, time: float) -> float:
         """A time in whole seconds of the cluster's clock."""
         return float(floor(time))
+
+    def whole_seconds(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Times in whole seconds of the cluster's clock."""
+        return np.floor(times)
 
     @property
     def queue(self) -> Jobs:

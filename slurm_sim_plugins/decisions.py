@@ -7,9 +7,11 @@ the event log.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, overload
+
+from numpy.typing import NDArray
 
 from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.plan import ANYWHERE, Entry, Place
@@ -51,6 +53,41 @@ class Priority(Protocol):
     @property
     def resources(self) -> Mapping[str, float]:
         """Factors of resources, by upper-case name."""
+
+
+class Priorities(Sequence[Any]):
+    """What a priority plugin may answer for many jobs at once: their numbers as a column.
+
+    Args:
+        numbers: the priority of each job, int64 or float64.
+        one: from a place in the column to the number, or the :class:`Priority`, of that job, which is asked for when
+            somebody looks; None: the number.
+    """
+
+    __slots__ = ("_one", "numbers")
+
+    def __init__(self, numbers: NDArray[Any], one: Callable[[int], Any] | None = None) -> None:
+        self.numbers = numbers
+        self._one = one or numbers.item
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        places = range(len(self))[index]
+        return [self._one(place) for place in places] if isinstance(places, range) else self._one(places)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and [*self] == [*other]
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr([*self])
 
 
 class Start:

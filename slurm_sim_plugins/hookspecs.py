@@ -78,7 +78,8 @@ class PrioritySpec:
         ``of_running = True`` those that run are in it.
         Answers: one finite number for each job, in the order of ``view.to_set``, or a
         :class:`Priority`, which shows in ``sprio`` what it was worked out from; for a job in several
-        partitions (``job.requests``) also a list with one for each. Jobs of equal priority stand in
+        partitions (``job.requests``) also a list with one for each. For many jobs :class:`Priorities` is
+        quicker, which holds the numbers as a column. Jobs of equal priority stand in
         the order of (submit, id).
         None: first come, first served; the number is then 4294901759 less one for each
         earlier job, as in Slurm's priority/basic. At the end of a period: all stays as it is.

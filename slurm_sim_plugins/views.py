@@ -15,6 +15,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from slurm_sim_plugins.block_state import BlockState
 from slurm_sim_plugins.cluster import Partition, ReadOnly
 from slurm_sim_plugins.count_plan import CountPlan
@@ -223,6 +226,10 @@ class PriorityView(View):
     def whole(self, time: float) -> float:
         """A time in whole seconds of the cluster's clock, as ages are counted."""
         return self._cluster_state.whole(time)
+
+    def whole_seconds(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The same of many times."""
+        return self._cluster_state.whole_seconds(times)
 
     def tres(self, partition: Partition | None) -> Mapping[str, float]:
         """What a partition has of each resource, or the machine, by upper-case name."""

@@ -94,7 +94,8 @@ class Explainer:
     def _priority_set(self, view: Any, answer: Any) -> None:
         if answer is None:
             return
-        for job, number in zip(view.to_set, map(answers.number, answers.priorities(answer, view.to_set)), strict=True):
+        numbers = answers.numbers(answers.priorities(answer, view.to_set))
+        for job, number in zip(view.to_set, numbers, strict=True):
             if job.id not in self._known:
                 self._known.add(job.id)
                 self._note(view, "priority", job, "priority_set", priority=_number(number))

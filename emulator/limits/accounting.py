@@ -10,6 +10,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from emulator.config.sacctmgr.database import Accounts
 from emulator.config.slurm.model import SlurmConf
 from emulator.limits import acct_policy
@@ -404,6 +407,10 @@ class Accounting:
     def whole(self, now: float) -> float:
         """A time in whole seconds of the cluster's clock."""
         return float(math.floor(now + self._phase))
+
+    def whole_seconds(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Times in whole seconds of the cluster's clock."""
+        return np.floor(times + self._phase)
 
     # Periods
 

@@ -18,6 +18,7 @@ from emulator.scheduling.requests import request_of, tres_totals
 from emulator.scheduling.seen import (
     ClusterPreemptView,
     ClusterPriorityView,
+    InColumn,
     SeenAssociation,
     SeenJob,
     SeenJobs,
@@ -29,7 +30,7 @@ from emulator.state.partition import Partition
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.cluster import Association, Qos, Request
 from slurm_sim_plugins.cluster import Partition as SeenPartition
-from slurm_sim_plugins.decisions import Plan
+from slurm_sim_plugins.decisions import Plan, Priorities
 from slurm_sim_plugins.jobs import FIRST_PRIORITY, Job, Jobs, Runs
 from slurm_sim_plugins.manager import Catalogue, Selection, names_in, select
 from slurm_sim_plugins.plan import Entry, Hole
@@ -126,7 +127,7 @@ class Policies:
             account = job.account
             _set(seen, "association", None if account is None else self._association(account.share))
             _set(seen, "qos", None if account is None or account.quality is None else self._qos(account.quality))
-            _set(seen, "answered", ())
+            _set(seen, "_answer", ())
             self._cluster_state.moved()
 
     def controlled(self, seen: Job) -> ControlledJob | None:
@@ -217,20 +218,10 @@ class Policies:
                 self._next -= 1
             return new
         before = [job.priority for job in jobs]
-        for job, each in zip(jobs, answer, strict=True):
-            assert job.seen is not None
-            known = job.seen.answered
-            if known and known[0] is each:
-                continue
-            if isinstance(each, list):
-                _set(job.seen, "answered", each)
-                numbers = [_lifted(job, answers.number(one)) for one in each]
-                job.priorities = {part.name: number for part, number in zip(job.partitions, numbers, strict=True)}
-                job.priority = max(numbers)
-            else:
-                _set(job.seen, "answered", (each,))
-                number = each if each.__class__ in PLAIN else each.number
-                job.priority, job.priorities = (_lifted(job, number) if job.lift else number), EMPTY
+        if isinstance(answer, Priorities):
+            _put_column(jobs, answer)
+        else:
+            _put(jobs, answer)
         self._cluster_state.moved()
         return before != [job.priority for job in jobs]
 
@@ -377,6 +368,31 @@ class Policies:
             return check(*values)
         except answers.Refused as refused:
             self._hooks.refuse(hook, refused.message, time=self._cluster.now, job=refused.job or job.id)
+
+
+def _put(jobs: Sequence[ControlledJob], answer: Sequence[Any]) -> None:
+    """Give jobs the numbers that were answered for them one by one."""
+    for job, each in zip(jobs, answer, strict=True):
+        assert job.seen is not None
+        known = job.seen.answered
+        if known and known[0] is each:
+            continue
+        if isinstance(each, list):
+            _set(job.seen, "_answer", each)
+            numbers = [_lifted(job, answers.number(one)) for one in each]
+            job.priorities = {part.name: number for part, number in zip(job.partitions, numbers, strict=True)}
+            job.priority = max(numbers)
+        else:
+            _set(job.seen, "_answer", (each,))
+            number = each if each.__class__ in PLAIN else each.number
+            job.priority, job.priorities = (_lifted(job, number) if job.lift else number), EMPTY
+
+
+def _put_column(jobs: Sequence[ControlledJob], answer: Priorities) -> None:
+    """Give jobs the numbers of a column."""
+    for at, (job, number) in enumerate(zip(jobs, answer.numbers.tolist(), strict=True)):
+        _set(job.seen, "_answer", InColumn(answer, at))
+        job.priority, job.priorities = (_lifted(job, number) if job.lift else number), EMPTY
 
 
 def _noted(holes: Iterator[Hole], offered: list[Hole]) -> Iterator[Hole]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from emulator.state.job import Job as ControlledJob
 from emulator.state.run import YEAR
 from slurm_sim_plugins.cluster import Association, Partition, Qos, Request, shown
-from slurm_sim_plugins.decisions import Plan
+from slurm_sim_plugins.decisions import Plan, Priorities
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.profile import RunEntry
 from slurm_sim_plugins.views import ClusterState, PreemptView, PriorityView
@@ -77,6 +80,13 @@ FACTS = ("user", "account", "group", "project", "qos", "partition", "requeue", "
 """What is known of a job on a cluster."""
 
 
+class InColumn(NamedTuple):
+    """Where a column has what was answered for a job."""
+
+    column: Priorities
+    at: int
+
+
 class SeenJob(Job):
     """A job of the controller.
 
@@ -86,14 +96,14 @@ class SeenJob(Job):
         cluster: where it runs.
     """
 
-    __slots__ = ("_cluster", "_of", "answered", "association", "qos", "requests")
+    __slots__ = ("_answer", "_cluster", "_of", "association", "qos", "requests")
 
     _of: ControlledJob
     _cluster: Cluster
     requests: Sequence[Request]
     qos: Qos | None
     association: Association | None
-    answered: Sequence[Any]
+    _answer: Sequence[Any] | InColumn
 
     def __init__(self, of: ControlledJob, jobs: SeenJobs, cluster: Cluster) -> None:
         _set(self, "_of", of)
@@ -103,7 +113,13 @@ class SeenJob(Job):
         _set(self, "_facts", jobs)
         _set(self, "submit", of.request.submit)
         _set(self, "processors", of.options.cpus)
-        _set(self, "answered", ())
+        _set(self, "_answer", ())
+
+    @property
+    def answered(self) -> Sequence[Any]:
+        """What the priority plugin answered for it last, one for each of ``requests``."""
+        answer = self._answer
+        return (answer.column[answer.at],) if isinstance(answer, InColumn) else answer
 
     def fact(self, name: str) -> Any:
         """What it asked for, by name; None where it is unknown."""
@@ -283,6 +299,11 @@ class SeenState(ClusterState):
     def now(self) -> float:
         """Simulated time in seconds."""
         return self._cluster.now
+
+    def whole_seconds(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Times in whole seconds of the cluster's clock."""
+        accounting = self._cluster.accounting
+        return np.floor(times) if accounting is None else accounting.whole_seconds(times)
 
     @property
     def nodes(self) -> int:

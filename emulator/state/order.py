@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, KeysView, Mapping
+from operator import lt
 from typing import Generic, TypeVar
 
 from emulator.state.job import Job
@@ -81,9 +82,17 @@ class Order:
         """Priorities of any jobs have changed; whether the pairs now come in another order."""
         if self._stale:
             return True
-        before = self._pairs
-        self._order_anew()
-        return any(old[1] is not new[1] or old[2] is not new[2] for old, new in zip(before, self._pairs, strict=True))
+        pairs = [(_rank(rank, job, partition), job, partition) for rank, job, partition in self._pairs]
+        fresh = [pair[0] for pair in pairs]
+        if not all(map(lt, fresh, fresh[1:])):
+            self._stale = True
+            return True
+        self._pairs = pairs
+        self._ranks = {job.id: [rank] for rank, job, _ in pairs if len(job.partitions) == 1}
+        for rank, job, _ in pairs:
+            if len(job.partitions) > 1:
+                self._ranks.setdefault(job.id, []).append(rank)
+        return False
 
     def _as_they_are(self) -> list[Pair]:
         if self._stale:
@@ -118,6 +127,12 @@ def _pairs_of(job: Job) -> list[Pair]:
         ((-partition.tier, -job.number_in(partition.name), *job.tie_break, index), job, partition)
         for index, partition in enumerate(job.partitions)
     ]
+
+
+def _rank(before: Rank, job: Job, partition: Partition) -> Rank:
+    """The rank of a pair whose number may be another than before."""
+    number = job.priority if len(job.partitions) == 1 else job.number_in(partition.name)
+    return (before[0], -number, before[2], before[3], before[4])
 
 
 def _kind(pair: Pair) -> tuple[str, str]:

@@ -3,66 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
+
+import numpy as np
 
 from slurm_sim_plugins.cluster import Association, Partition, Qos, Request
+from slurm_sim_plugins.decisions import Priorities
 from slurm_sim_plugins.hookspecs import hookimpl
 from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.priority.fair_share import fair_share_of
+from slurm_sim_plugins.priority.multifactor_columns import Columns, Floats
+from slurm_sim_plugins.priority.multifactor_factors import (
+    FACTORS,
+    NO_ACCOUNT,
+    AccountFactors,
+    JobPriority,
+    RequestFactors,
+)
 from slurm_sim_plugins.views import PriorityView
 
 MINUTE = 60.0
 DAY = 86_400.0
-
-
-class RequestFactors(NamedTuple):
-    """The factors of what a job asks for, which do not change with time; jobs that ask for the same share them."""
-
-    size: float
-    partition: float
-    size_points: float
-    partition_points: float
-    resources: Mapping[str, float]
-    resource_points: float
-
-
-class AccountFactors(NamedTuple):
-    """The factors of an association and a QOS; jobs with the same of both share them."""
-
-    association: float
-    fair_share: float
-    qos: float
-    association_points: float
-    share_points: float
-    qos_points: float
-
-
-NO_ACCOUNT = AccountFactors(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-"""Of a job without an account."""
-
-
-class JobPriority(NamedTuple):
-    """A priority, and what it was worked out from; see :class:`~slurm_sim_plugins.decisions.Priority`."""
-
-    number: int
-    total: int
-    offset: int
-    age: float
-    account: AccountFactors
-    request_factors: RequestFactors
-
-    @property
-    def factors(self) -> Mapping[str, float]:
-        """Factors without weights."""
-        account, request_factors = self.account, self.request_factors
-        shares = account.association, account.fair_share
-        values = (self.age, *shares, request_factors.size, request_factors.partition, account.qos)
-        return dict(zip(Multifactor.factors, values, strict=True))
-
-    @property
-    def resources(self) -> Mapping[str, float]:
-        """Factors of the resources that have a weight."""
-        return self.request_factors.resources
+MANY = 16
+"""So many jobs are worked out as columns; of fewer the columns would cost more than the sums."""
 
 
 class Multifactor:
@@ -95,7 +58,7 @@ class Multifactor:
     """
 
     name: ClassVar[str] = "priority/multifactor"
-    factors: ClassVar[tuple[str, ...]] = ("Age", "Assoc", "Fairshare", "JobSize", "Partition", "QOS")
+    factors: ClassVar[tuple[str, ...]] = FACTORS
     slurm_conf: ClassVar[Mapping[str, str]] = {
         **{f"weight_{factor.lower()}": f"PriorityWeight{factor}" for factor in (*factors, "TRES")},
         "max_age": "PriorityMaxAge",
@@ -140,10 +103,39 @@ class Multifactor:
         self.period = (calc_period or 300.0) if calculates else None
         self._age_weight = self.weights["Age"] if calculates else 0.0
         self._known_factors: dict[Request, RequestFactors] = {}
+        self._columns: Columns | None = None
 
     @hookimpl
     def priority_set(self, view: PriorityView) -> Sequence[Any]:
-        # Called for each waiting job at each period: millions of times in a log of a week.
+        # At each period of all that wait: millions of numbers in a log of a week.
+        if len(view.to_set) >= MANY and not (self._relative_to_time or self.never_falls):
+            answer = self._in_columns(view)
+            if answer is not None:
+                return answer
+        return self._one_by_one(view)
+
+    def _in_columns(self, view: PriorityView) -> Priorities | None:
+        """The same as columns; None where that cannot be: a job in several partitions, sums beyond reason."""
+        jobs = view.to_set
+        if any(len(job.requests) != 1 for job in jobs):
+            return None
+        if self._columns is None:
+            self._columns = Columns(
+                lambda job, request: self._request_factors(job, request, view), self._account_factors
+            )
+        ages = self._ages(jobs, view) if self._age_weight else np.zeros(len(jobs))
+        return self._columns.priced(jobs, ages, self._age_weight)
+
+    def _ages(self, jobs: Sequence[Job], view: PriorityView) -> Floats:
+        if self.accrues_always:
+            since = [job.accrued if job.held else job.queued for job in jobs]
+        else:
+            since = [job.accrued for job in jobs]
+        # Of a job whose age does not count the time is nan, of which no comparison is true.
+        waited = view.whole(view.now) - view.whole_seconds(np.array(since, dtype=float))
+        return np.where(waited > 0, np.where(waited < self.max_age, waited / self.max_age, 1.0), 0.0)
+
+    def _one_by_one(self, view: PriorityView) -> list[Any]:
         now, answer = view.whole(view.now), list[Any]()
         accounts: dict[tuple[Association | None, Qos | None], AccountFactors] = {}
         for job in view.to_set:

@@ -139,6 +139,7 @@ def test_public_names_are_pinned():
         "PluginError",
         "Preempt",
         "PreemptView",
+        "Priorities",
         "Priority",
         "PriorityView",
         "Profile",

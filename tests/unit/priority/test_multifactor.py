@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from slurm_sim_plugins import ConfigurationError, Request
-from slurm_sim_plugins.priority.multifactor import JobPriority, Multifactor
+from slurm_sim_plugins import ConfigurationError, Priorities, Request
+from slurm_sim_plugins.priority.multifactor import MANY, Multifactor
+from slurm_sim_plugins.priority.multifactor_factors import FACTORS, JobPriority
 from slurm_sim_plugins.testing import association, call, cluster, job, partition, qos
 from tests.builders.jobs import run, times
 
@@ -94,3 +99,68 @@ def test_priorities_of_a_job_in_several_partitions_only_rise() -> None:
     (again,) = plugin.priority_set(view)  # type: ignore[arg-type]
     assert [each.number for each in first] == [50, 50]
     assert [each.number for each in again] == [80, 40]
+
+
+def drawn(draws: np.random.Generator, many: int) -> list[SimpleNamespace]:
+    """Jobs of a cluster, with what a priority is worked out from."""
+    parts = [partition("p", job_factor=3, norm_priority=0.3), partition("q", job_factor=9, norm_priority=0.9)]
+    requests = [
+        Request(part, nodes, 4.0 * nodes, {"CPU": 4.0 * nodes, "MEM": 700.0 * nodes})
+        for part in parts
+        for nodes in (1, 3)
+    ]
+    whose = [None, *(association("a", "ann", fair_share=float(draws.random()), norm_priority=0.4) for _ in range(3))]
+    classes = [None, qos("high", priority=9.0, norm_priority=0.9)]
+    return [
+        SimpleNamespace(
+            requests=(requests[draws.integers(4)],),
+            association=whose[draws.integers(4)],
+            qos=classes[draws.integers(2)],
+            site=int(draws.integers(-300, 300)),
+            nice=int(draws.integers(-5, 2000)),
+            held=bool(draws.integers(2)),
+            queued=float(draws.uniform(0, 3 * DAY)),
+            accrued=None if draws.integers(4) == 0 else float(draws.uniform(0, 3 * DAY)),
+            planned=600.0,
+            answered=(),
+        )
+        for _ in range(many)
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from(["", "ACCRUE_ALWAYS", "NO_NORMAL_ALL"]), st.booleans())
+def test_columns_hold_what_one_job_after_the_other_gets(seed: int, flags: str, ages: bool) -> None:
+    draws = np.random.default_rng(seed)
+    weights = dict(zip(FACTORS, draws.choice([0.0, 7.5, 1000.0, 123_456.7], 6), strict=True))
+    options = {f"weight_{name.lower()}": float(value) for name, value in weights.items()}
+    options["max_age"] = float(draws.choice([DAY, 7 * DAY]))
+    storage = "accounting_storage/slurmdbd" if ages else "accounting_storage/none"
+    plugin = Multifactor(**options, weight_tres="CPU=100,MEM=10.5", flags=flags, accounting_storage=storage)  # type: ignore[arg-type]
+    phase = float(draws.random())
+    view = SimpleNamespace(
+        now=2 * DAY,
+        nodes=8,
+        total=32,
+        whole=lambda time: float(math.floor(time + phase)),
+        whole_seconds=lambda times: np.floor(times + phase),
+        tres=lambda _: {"CPU": 32.0, "MEM": 9000.0},
+    )
+    for _ in range(2):  # What is known of requests by then is used again.
+        view.to_set = drawn(draws, MANY + int(draws.integers(30)))
+        column, plain = plugin.priority_set(view), plugin._one_by_one(view)  # type: ignore[arg-type]
+        assert isinstance(column, Priorities)
+        assert column.numbers.tolist() == [each.number for each in plain]
+        assert column == plain
+
+
+def test_jobs_of_several_partitions_and_sums_beyond_reason_go_one_by_one() -> None:
+    draws = np.random.default_rng(1)
+    view = SimpleNamespace(now=2 * DAY, nodes=8, total=32, whole=float, whole_seconds=np.floor, tres=lambda _: {})
+    view.to_set = drawn(draws, 40)
+    huge = Multifactor(weight_age=1e19).priority_set(view)  # type: ignore[arg-type]
+    assert isinstance(huge, list)
+    assert max(each.number for each in huge) > 2**53
+    view.to_set[7].requests = (*view.to_set[7].requests, *view.to_set[8].requests)
+    answer = Multifactor(weight_age=1000).priority_set(view)  # type: ignore[arg-type]
+    assert [len(each) for each in answer if isinstance(each, list)] == [2]

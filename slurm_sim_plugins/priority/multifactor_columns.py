@@ -1,0 +1,89 @@
+"""priority/multifactor for many jobs at once: the same sums as for one, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slurm_sim_plugins.cluster import Association, Qos, Request
+from slurm_sim_plugins.decisions import Priorities
+from slurm_sim_plugins.jobs import Job
+from slurm_sim_plugins.priority.multifactor_factors import AccountFactors, JobPriority, RequestFactors
+
+Floats = NDArray[np.float64]
+EXACT = 2.0**53
+"""Up to here each whole number is a float."""
+
+
+class Columns:
+    """Points of requests that were seen, and priorities of many jobs.
+
+    Args:
+        of_request: the factors of what a job asks for.
+        of_account: the factors of an association and a QOS.
+    """
+
+    def __init__(
+        self,
+        of_request: Callable[[Job, Request], RequestFactors],
+        of_account: Callable[[Association | None, Qos | None], AccountFactors],
+    ) -> None:
+        self._of_request = of_request
+        self._of_account = of_account
+        self._rows: dict[Request, int] = {}
+        self._factors: list[RequestFactors] = []
+        self._points = np.empty((3, 0))
+
+    def priced(self, jobs: Sequence[Job], ages: Floats, age_weight: float) -> Priorities | None:
+        """The priorities of jobs of one request each; None where a sum is beyond what a float counts.
+
+        Args:
+            jobs: of which.
+            ages: their age factors.
+            age_weight: the weight of these.
+        """
+        requests, accounts, factors = self._requests(jobs), [], []
+        rows: dict[tuple[Association | None, Qos | None], int] = {}
+        for job in jobs:
+            whose = job.association, job.qos
+            row = rows.get(whose)
+            if row is None:
+                row = rows[whose] = len(rows)
+                factors.append(self._of_account(*whose))
+            accounts.append(row)
+        association, share, qos = np.array([each[3:] for each in factors], dtype=float).T[:, accounts]
+        size, partition, resources = self._points[:, requests]
+        # In the order of one job's sum: on that depends what floats add up to.
+        points = age_weight * ages + association + share
+        points = points + size + partition + qos
+        points = points + resources
+        if not (np.abs(points) < EXACT).all():
+            return None
+        totals = points.astype(np.int64)
+        offsets = np.array([job.site - job.nice for job in jobs], dtype=np.int64)
+        numbers = np.maximum(1, totals + offsets)
+        known = self._factors
+
+        def one(index: int) -> JobPriority:
+            number, total, offset = int(numbers[index]), int(totals[index]), int(offsets[index])
+            account, request = factors[accounts[index]], known[requests[index]]
+            return JobPriority(number, total, offset, float(ages[index]), account, request)
+
+        return Priorities(numbers, one)
+
+    def _requests(self, jobs: Sequence[Job]) -> list[int]:
+        """The row of what each job asks for."""
+        rows = self._rows
+        try:
+            return [rows[job.requests[0]] for job in jobs]
+        except KeyError:
+            for job in jobs:
+                request = job.requests[0]
+                if request not in rows:
+                    rows[request] = len(rows)
+                    self._factors.append(self._of_request(job, request))
+        points = [(each.size_points, each.partition_points, each.resource_points) for each in self._factors]
+        self._points = np.array(points, dtype=float).T
+        return [rows[job.requests[0]] for job in jobs]
