@@ -21,6 +21,7 @@ LINES = 20
 TRACE = "a trace in SWF"
 EVENTS = "a file of submission events"
 DUMP = "a dump of sacct"
+LIVE = "a record of slurm-sim live"
 SLURM_CONF = "a slurm.conf"
 SCENARIO = "a scenario"
 TOML = "a file in TOML, such as an experiment, a campaign or run.toml"
@@ -38,6 +39,7 @@ KINDS = {
         r"(?i)(?=.*\bjobid(raw)?\|).*\bsubmit(\||$)",
         "slurm-sim replay or run takes it, with --slurm-conf",
     ),
+    LIVE: (r'\{"event": "begin", "format": "slurm-sim live', "slurm-sim replay or run takes it, with --slurm-conf"),
     COMMANDS: (
         r"[\d.]+\s+(scontrol|sacctmgr|scancel)\s",
         "slurm-sim run takes it with --commands",

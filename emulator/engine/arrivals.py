@@ -59,10 +59,14 @@ class Arrivals(Part):
             jobs = [make_job(task, self.cluster) for task in request.tasks(self._free_ids(request.id))]
             if request.options.dependencies and is_circular(jobs[0], self.cluster):
                 raise RejectedError("Circular job dependency")
-            self._admit(jobs)
+            self.admit(jobs)
         except RejectedError as error:
             self._refuse(request, str(error))
             return
+        self.enter(jobs)
+
+    def enter(self, jobs: list[Job]) -> None:
+        """Jobs that were admitted wait from now on: one, or the tasks of an array."""
         for job in jobs:
             self.policies.arriving(job)
         self._set_first_priority(jobs[0])
@@ -95,8 +99,12 @@ class Arrivals(Part):
         self.rejected.append((request, why))
         self.telling.rejected(request, why)
 
-    def _admit(self, jobs: list[Job]) -> None:
-        """Find the account of new jobs, or refuse them."""
+    def admit(self, jobs: list[Job]) -> None:
+        """Find the account of new jobs.
+
+        Raises:
+            RejectedError: they are refused.
+        """
         if self.reservations.lacks(jobs[0]):
             raise RejectedError("Requested reservation is invalid")
         accounting = self.cluster.accounting

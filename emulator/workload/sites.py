@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from emulator.workload.eagle import looks_like_eagle, read_eagle
+from emulator.workload.live import looks_like_live, read_live
 from emulator.workload.logfile import bytes_of, first_line, workload_of
 from emulator.workload.sacct import looks_like_sacct, read_sacct
 from emulator.workload.sitelog import LoggedJob, SiteLog
@@ -19,8 +20,8 @@ UNKNOWN = -1.0
 
 
 def looks_like_site_log(head: str) -> bool:
-    """Whether the first line of a file is that of a dump of ``sacct`` or of Eagle's CSV."""
-    return looks_like_sacct(head) or looks_like_eagle(head)
+    """Whether the first line of a file is that of a dump of ``sacct``, of Eagle's CSV or of a record of live."""
+    return looks_like_sacct(head) or looks_like_eagle(head) or looks_like_live(head)
 
 
 def is_site_log(path: str | os.PathLike[str]) -> bool:
@@ -31,7 +32,7 @@ def is_site_log(path: str | os.PathLike[str]) -> bool:
 def read_site_log(
     path: str | os.PathLike[str], *, zone: str | None = None, malformed: str = "error", separator: str = "|"
 ) -> SiteLog:
-    """Read a dump of ``sacct -P`` or Eagle's CSV; which of them it is is told by the first line.
+    """Read a dump of ``sacct -P``, Eagle's CSV or a record of live; which of them it is is told by the first line.
 
     Args:
         path: the file, plain or compressed with gzip.
@@ -43,6 +44,8 @@ def read_site_log(
         InputError: the file cannot be read as what it seems to be.
         ConfigurationError: an argument that cannot be used.
     """
+    if looks_like_live(first_line(os.fspath(path))):
+        return read_live(path, malformed=malformed)
     where = {} if zone is None else {"zone": zone}
     if looks_like_eagle(first_line(os.fspath(path))):
         return read_eagle(path, malformed=malformed, **where)

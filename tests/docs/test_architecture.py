@@ -30,8 +30,14 @@ WRITERS = {
 }
 
 
-OF_DAEMONS = {"emulator/record/daemons.py", "emulator/record/player.py", "emulator/record/record.py"}
-"""What runs real daemons waits for them by the clock."""
+OF_DAEMONS = {
+    "emulator/record/daemons.py",
+    "emulator/record/player.py",
+    "emulator/record/record.py",
+    "emulator/live/session.py",
+    "emulator/live/slurm.py",
+}
+"""What runs real daemons, or stands beside them, waits for them by the clock."""
 
 
 def name_of(path: Path) -> str:

@@ -33,7 +33,7 @@ runs fairness operator
 truth
 record
 result api site
-emulator testing replay
+emulator testing replay live
 campaign resume
 walltime
 report

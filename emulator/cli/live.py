@@ -1,0 +1,123 @@
+"""``slurm-sim live``: plugins beside a running slurmctld."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from emulator.cli import shared
+from slurm_sim_plugins.errors import ConfigurationError
+
+USUAL = Path("/etc/slurm/slurm.conf")
+
+
+@click.command()
+@click.argument("plugins", nargs=-1, metavar="[PLUGIN.py]...", type=shared.PATH)
+@click.option("--scheduler", metavar="PLUGIN", help="SchedulerType.  [default: Slurm's own]")
+@click.option("--priority", metavar="PLUGIN", help="PriorityType.  [default: Slurm's own]")
+@click.option("--backfill", metavar="PLUGIN", help="BackfillType.  [default: backfill/queue_order]")
+@click.option("--preempt", metavar="PLUGIN", help="PreemptType.  [default: Slurm's own]")
+@click.option("--select", metavar="PLUGIN", help="SelectType.  [default: that of the slurm.conf]")
+@click.option("--walltime", metavar="PLUGIN", help="WalltimeType.  [default: walltime/none]")
+@click.option("--site-factor", metavar="PLUGIN", help="PrioritySiteFactorPlugin.  [default: none]")
+@click.option(
+    "--set", "settings", multiple=True, metavar="PLUGIN.OPTION=VALUE", help="Set an option of a plugin.  [repeatable]"
+)
+@click.option(
+    "--slurm-conf",
+    type=shared.PATH,
+    help="The slurm.conf of the cluster.  [default: $SLURM_CONF, or /etc/slurm/slurm.conf]",
+)
+@click.option(
+    "--accounts",
+    type=shared.PATH,
+    multiple=True,
+    help="Accounts and QOS: a sacctmgr dump, or a script of its commands.",
+)
+@click.option(
+    "--only",
+    metavar="KEY=VALUE,...",
+    help="Which jobs are the plugin's: by qos, partition, comment or user.  [default: all; --apply needs it]",
+)
+@click.option(
+    "--poll", type=click.FloatRange(min=0.1), default=2.0, show_default=True, help="Seconds between two looks at Slurm."
+)
+@click.option(
+    "--events",
+    type=shared.PATH,
+    help="A file to which job_submit.lua or EpilogSlurmctld append: when it grows, look at once.",
+)
+@click.option("--for", "duration", type=click.FloatRange(min=0), metavar="SECONDS", help="End after so long.")
+@click.option(
+    "--record", type=shared.PATH, metavar="FILE", help="Write down what happens, for slurm-sim replay and run."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of what plugins draw.")
+def live(
+    plugins: tuple[Path, ...],
+    settings: tuple[str, ...],
+    slurm_conf: Path | None,
+    accounts: tuple[Path, ...],
+    only: str | None,
+    poll: float,
+    events: Path | None,
+    duration: float | None,
+    record: Path | None,
+    seed: int,
+    **given: Any,
+) -> None:
+    """Run plugins beside the Slurm that runs here, and say what they would do.
+
+    What they decide is told, beside what Slurm does; nothing is changed. Ctrl-C ends it. A plugin file whose plugins
+    are not named takes the slots of their types.
+
+    \b
+    slurm-sim live mine.py --only partition=batch --record march.jsonl
+    slurm-sim replay march.jsonl --slurm-conf /etc/slurm/slurm.conf
+    """
+    from emulator.config.options import Config, resolve_slots
+    from emulator.config.sacctmgr import read_accounts
+    from emulator.config.slurm import read_slurm_conf
+    from emulator.live.marks import Marks
+    from emulator.live.record import Record
+    from emulator.live.session import Options, Session
+    from emulator.live.slurm import Slurm
+    from slurm_sim_plugins.manager import discover
+
+    path = slurm_conf or Path(os.environ.get("SLURM_CONF") or USUAL)
+    conf = read_slurm_conf(path)
+    catalogue = discover(plugins)
+    slots, _ = resolve_slots(given)
+    slots = {**_slots_of(plugins, catalogue, slots), **slots}
+    if not slots and not catalogue.observers():
+        raise click.UsageError("Name a plugin file, or a plugin such as --scheduler sched/easy.")
+    config = Config(slots=slots, plugin_options=shared.plugin_settings(settings), clock="ideal", seed=seed)
+    options = Options(Marks.of(only), poll, events, duration, seed)
+    tree = read_accounts(*accounts) if accounts else None
+    with Record(record) as written:
+        session = Session(Slurm(), conf, config, catalogue, options, written, shared.echo, tree)
+        try:
+            session.run()
+        except KeyboardInterrupt:
+            shared.echo("ended")
+        for line in session.wishes.summary():
+            shared.echo(line)
+
+
+def _slots_of(files: tuple[Path, ...], catalogue: Any, given: dict[str, str]) -> dict[str, str]:
+    """The slots that the plugins of the named files take, where no other is named.
+
+    Raises:
+        ConfigurationError: two of them are of one type.
+    """
+    origins = {str(path.resolve()) for path in files}
+    found: dict[str, str] = {}
+    for info in catalogue:
+        if info.slot is None or info.origin not in origins or info.slot in given:
+            continue
+        if info.slot in found:
+            raise ConfigurationError(f"{found[info.slot]} and {info.name} are both for {info.slot}; name one of them")
+        found[info.slot] = info.name
+    return found

@@ -1,0 +1,158 @@
+"""Records of ``slurm-sim live``: JSON lines of what happened on a real cluster beside a plugin.
+
+The first line names the format and the epoch (Unix seconds of second 0); the others have an ``event`` and the second
+``at`` which it happened. Of a job that was submitted the line has ``id``, ``user`` and the command ``sbatch`` that asks
+for the same. What the plugin would have done stands there, too, and is not needed to run the jobs again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from emulator.kinds import LIVE, reads
+from emulator.workload.logfile import ADVICE, MALFORMED, bytes_of, text_of
+from emulator.workload.request import JobRequest
+from emulator.workload.sbatch import TaskArray, with_option
+from emulator.workload.sbatch_line import options_of
+from emulator.workload.sitelog import UNTIL_ITS_LIMIT, Happened, LoggedJob, LoggedRun, SiteLog, Unusable
+from slurm_sim_plugins.errors import ConfigurationError, InputError
+
+FORMAT = "slurm-sim live 1"
+"""Of the first line."""
+FAILED = ("FAILED", "OUT_OF_MEMORY")
+LARGEST = 1e11
+"""Seconds; a time beyond that is none."""
+
+
+def looks_like_live(head: str) -> bool:
+    """Whether the first line of a file is that of such a record."""
+    return head.startswith('{"event": "begin"') and FORMAT in head
+
+
+@dataclass(slots=True)
+class _Job:
+    """What the lines say of one job so far."""
+
+    line: int
+    submitted: Mapping[str, Any]
+    runs: list[LoggedRun] = field(default_factory=list)
+    start: float | None = None
+    nodes: str = ""
+    state: str = "PENDING"
+    left: float | None = None
+
+    def stop(self, at: float, state: str) -> None:
+        """Its run is over."""
+        if self.start is not None:
+            self.runs.append(LoggedRun(self.start, at, at - self.start, state, self.nodes, 0, ""))
+        self.start, self.state = None, state
+
+
+@reads(LIVE)
+def read_live(path: str | os.PathLike[str], *, malformed: str = "error") -> SiteLog:
+    """Read a record.
+
+    Args:
+        path: the file, plain or compressed with gzip.
+        malformed: ``error`` or ``drop``: what to do about a line that cannot be used, such as the last one of a process
+            that was killed.
+
+    Raises:
+        InputError: the file cannot be read.
+        ConfigurationError: ``malformed`` is something else.
+    """
+    if malformed not in MALFORMED:
+        raise ConfigurationError(f"malformed is {malformed!r}; choose one of {', '.join(MALFORMED)}")
+    file = os.fspath(path)
+    raw = bytes_of(file)
+    lines = text_of(file, raw, LIVE).splitlines()
+    if not lines or not looks_like_live(lines[0]):
+        raise InputError(f"{file}:1: is not the first line of a record of slurm-sim live ({FORMAT})")
+    jobs: dict[str, _Job] = {}
+    unusable: list[Unusable] = []
+    epoch = 0
+    for number, line in enumerate(lines, 1):
+        try:
+            event = _event(line)
+            if number == 1:
+                epoch = int(event["epoch"])
+            else:
+                _take(event, number, jobs)
+        except (InputError, ValueError, KeyError, TypeError) as error:
+            if malformed == "error":
+                raise InputError(f"{file}:{number}: is no line of a record ({error}); {ADVICE}") from error
+            unusable.append(Unusable(number, number, f"is no line of a record: {error}"))
+    logged = []
+    for label, job in jobs.items():
+        try:
+            logged.append(_logged(label, job))
+        except (InputError, ValueError, KeyError, TypeError) as error:
+            if malformed == "error":
+                raise InputError(f"{file}:{job.line}: job {label} cannot be read ({error}); {ADVICE}") from error
+            unusable.append(Unusable(job.line, job.line, f"job {label} cannot be read: {error}"))
+    logged.sort(key=lambda job: (job.request.submit, job.request.id))
+    name, digest = Path(file).name.partition(".")[0], hashlib.sha256(raw).hexdigest()
+    return SiteLog(name, file, tuple(logged), epoch, len(lines), 0, tuple(unusable), (), digest)
+
+
+def _event(line: str) -> dict[str, Any]:
+    event = json.loads(line)
+    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+        raise ValueError("it has no event")
+    return event
+
+
+def _take(event: Mapping[str, Any], number: int, jobs: dict[str, _Job]) -> None:
+    kind, label = event["event"], event.get("job")
+    if kind == "submitted":
+        jobs.setdefault(str(label), _Job(number, event))
+    if not isinstance(label, str) or label not in jobs:
+        return
+    job = jobs[label]
+    if kind == "started":
+        job.start, job.nodes, job.state = _second(event), str(event.get("nodes", "")), "RUNNING"
+    elif kind == "requeued":
+        job.stop(_second(event), "REQUEUED")
+        job.state = "PENDING"
+    elif kind == "ended":
+        job.stop(_second(event), str(event["state"]))
+    elif kind == "left":
+        job.left, job.state = _second(event), str(event["state"])
+
+
+def _second(event: Mapping[str, Any]) -> float:
+    at = float(event["at"])
+    if not abs(at) <= LARGEST:
+        raise ValueError(f"at is {at}")
+    return at
+
+
+def _logged(label: str, job: _Job) -> LoggedJob:
+    stated = job.submitted
+    options = options_of(str(stated["sbatch"]))
+    if stated.get("dependency"):
+        options = with_option(options, "dependency", str(stated["dependency"]))
+    array = int(stated["array"]) if "array" in stated else None
+    if array is not None:
+        options = replace(options, array=TaskArray((int(stated["task"]),)))
+    runs = [*job.runs]
+    if job.start is not None:
+        runs.append(LoggedRun(job.start, None, 0.0, "RUNNING", job.nodes, 0, ""))
+    over = job.runs and job.start is None and job.state not in ("PENDING", "TIMEOUT")
+    request = JobRequest(
+        id=int(stated["id"]),
+        submit=_second(stated),
+        run=job.runs[-1].elapsed if over else UNTIL_ITS_LIMIT,
+        options=options,
+        user=str(stated["user"]),
+        exit_code=1 if job.state in FAILED else 0,
+        array=array,
+        task=int(stated.get("task", 0)),
+    )
+    return LoggedJob(label, request, job.left, Happened(job.state, None, tuple(runs)), job.line)
