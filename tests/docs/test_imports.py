@@ -21,7 +21,7 @@ LARGEST = 3
 FLOORS = """
 slurm_sim_plugins version livelock
 files kinds fork hooks machines hookwatch
-config hooktable scaffold
+config hooktable scaffold port
 workload
 state
 limits validate

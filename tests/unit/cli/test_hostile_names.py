@@ -18,6 +18,7 @@ from emulator.report.numbers import printable
 from emulator.workload.models import lublin99
 from emulator.workload.swf import read_swf, write_swf
 from tests.builders.jobs import two_tiers
+from tests.builders.slurm_tree import slurm_tree
 
 EVIL = "\x1b]0;owned\x07\x9b31m\u202e\x7f\x08[red][/]"
 """The title of the terminal, colours, the direction of writing, and what rich takes for markup."""
@@ -99,6 +100,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         log = folder / name / "events.jsonl"
         log.write_text(log.read_text().replace('"event":"start"', f'"reason":{json.dumps(EVIL)},"event":"start"'))
     shutil.copytree(folder / "run", folder / "damaged")
+    slurm_tree(folder / "tree")
     (folder / "damaged" / "run.toml").write_text(f"{EVIL}")
     return folder
 
@@ -165,6 +167,8 @@ COMMANDS: list[list[str]] = [
     ["walltime", "evaluate", f"a{EVIL[:-6]}.swf"],
     ["optimum", "solve", "bad.swf"],
     ["new-plugin", EVIL],
+    ["port", "priority", "--slurm-source", "tree", "--plugin", "evil.py", "--policy", "priority/evil"],
+    ["port", "priority", "--slurm-source", ".", "--name", EVIL],
     ["reproduce", "pv-easy", "--traces", EVIL],
 ]
 
