@@ -165,10 +165,12 @@ class Result:
         Raises:
             OutputError: it cannot be written.
         """
-        from emulator.report.page import write_page
+        from emulator.report.page.sources import Sources, source_of
+        from emulator.report.page.write import write_page
 
         path = Path(path)
-        write_page(FinishedRun(self.records, self.about, path.parent), path)
+        run = FinishedRun(self.records, self.about, self.folder or path.parent)
+        write_page(Sources([source_of(run, self.folder)]), path)
         return path
 
 

@@ -29,15 +29,30 @@ def diff(first: Path, second: Path, limit: int) -> None:
 
 
 @click.command()
-@click.argument("folder", type=shared.PATH)
-@click.option("--to", type=shared.PATH, help="Where to write it.  [default: FOLDER/report.html]")
-def report(folder: Path, to: Path | None) -> None:
-    """Write one page of HTML about a run, to be read offline."""
-    from emulator.accounting.runfolder import read_run
-    from emulator.report.page import write_page
+@click.argument("folders", metavar="FOLDER...", type=shared.PATH, nargs=-1, required=True)
+@click.option(
+    "--to", type=shared.PATH, help="Where to write it.  [default: report.html, of one folder in that, else here]"
+)
+@click.option(
+    "--stories",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Tell of so many jobs of each run why they waited: of those that waited longest.",
+)
+def report(folders: tuple[Path, ...], to: Path | None, stories: int) -> None:
+    """Write one page of HTML about runs and campaigns, to be looked at offline.
 
-    page = to or folder / "report.html"
-    write_page(read_run(folder), page)
+    \b
+    slurm-sim report easy
+    slurm-sim report easy fcfs sjf --to compared.html
+    slurm-sim report study
+    """
+    from emulator.report.page.sources import read_sources
+    from emulator.report.page.write import write_page
+
+    page = to or (folders[0] / "report.html" if len(folders) == 1 else Path("report.html"))
+    write_page(read_sources(folders), page, stories)
     shared.echo(f"Written: {page}")
 
 

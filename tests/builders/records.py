@@ -14,6 +14,27 @@ from emulator.accounting.runfolder import FinishedRun
 NAN = float("nan")
 Jobs = Mapping[int, Sequence[float]]
 Runs = Mapping[int, Sequence[tuple[float, float]]]
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7 * 7 }}\x1b[31m\x00"
+
+ABOUT: dict[str, Any] = {
+    "run": {"label": "sched/easy", "status": "finished", "version": "0.1.0"},
+    "machine": {"processors": 4},
+    "simulation": {"timing": "ideal", "passes": "batch", "kill_at_limit": True, "seed": 0},
+    "slots": {"SchedulerType": "sched/easy", "WalltimeType": "walltime/virtual"},
+    "plugins": {
+        "sched/easy": {"origin": "bundled", "sha256": "ab" * 32, "options": {}},
+        "walltime/virtual": {"origin": "bundled", "sha256": "cd" * 32, "options": {"error": 0.1}},
+    },
+    "workload": {
+        "name": "KTH-SP2",
+        "source": "KTH-SP2.swf.gz",
+        "source_sha256": "ef" * 32,
+        "read": 28476,
+        "jobs": 28467,
+        "dropped": [{"reason": "run time unknown or 0 s", "count": 8, "first": "KTH-SP2.swf.gz:2476"}],
+        "changed": [{"reason": "run time beyond the request", "count": 1475, "first": "KTH-SP2.swf.gz:137"}],
+    },
+}
 
 
 def records_of(
@@ -119,3 +140,38 @@ A10 = records_of(
 """A job that ventured ahead is sent back at 10."""
 
 EMPTY = records_of({}, {}, 4)
+
+
+def many(count: int, seed: int = 1, epoch: int | None = None) -> Records:
+    """Jobs with random waits; more of them run at once than the machine could."""
+    draw = np.random.default_rng(seed)
+    submit = np.sort(draw.integers(0, 400 * count, count))
+    start = submit + draw.integers(0, 9000, count) * (draw.random(count) < 0.5)
+    run, size = draw.integers(1, 7000, count), 2 ** draw.integers(0, 6, count)
+    rows = zip(submit.tolist(), size.tolist(), run.tolist(), start.tolist(), strict=True)
+    table = dict(enumerate(rows, start=1))
+    return records_of(
+        {job: (submit, size, run, 2 * run) for job, (submit, size, run, _) in table.items()},
+        {job: [(start, start + run)] for job, (_, _, run, start) in table.items()},
+        128,
+        epoch=epoch,
+        backfilled=list(range(1, count, 3)),
+    )
+
+
+def strange() -> dict[str, Records]:
+    """Runs of all kinds that are seldom, by what is strange about them."""
+    one = {1: (0, 1, 5)}
+    return {
+        "empty": EMPTY,
+        "one job of no length": records_of({1: (5, 1, 0, 1)}, {1: [(5, 5)]}, 1),
+        "rejected": records_of({1: (0, 9, 5), 2: (3, 9, 5)}, {}, 1, states={1: "REJECTED", 2: "REJECTED"}),
+        "nothing started": records_of({1: (0, 1, 5), 2: (9, 1, 5)}, {}, 1, states={1: "PENDING", 2: "PENDING"}),
+        "running": records_of({1: (0, 1, 5), 2: (9, 1, 5)}, {1: [(0, NAN)]}, 1, states={1: "RUNNING", 2: "PENDING"}),
+        "far future": records_of({**one, 2: (2.0**43, 1, 5)}, {1: [(0, 5)], 2: [(2.0**43, 2.0**43 + 5)]}, 1, epoch=0),
+        "before Christ": records_of(one, {1: [(0, 5)]}, 1, epoch=-(10**11)),
+        "year 9999": records_of(one, {1: [(0, 5)]}, 1, epoch=253402300000),
+        "microseconds": records_of({1: (0, 1, 1e-6)}, {1: [(0, 1e-6)]}, 1, epoch=0),
+        "preempted": A10,
+        "decades": records_of(one, {1: [(10**9, 10**9 + 5)]}, 1, epoch=0),
+    }

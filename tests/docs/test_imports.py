@@ -36,8 +36,7 @@ result api site
 emulator testing replay live
 campaign resume
 walltime
-report
-views explain
+report views explain
 cli
 slurm_sim_studies
 """

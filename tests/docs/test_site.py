@@ -30,6 +30,7 @@ PAGES = (
     "howto-predictor.md",
     "howto-preemption.md",
     "explain.md",
+    "report.md",
     "howto-scheduler.md",
 )
 """Pages whose blocks run one after the other, in one folder."""
