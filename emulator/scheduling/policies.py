@@ -9,6 +9,7 @@ what backfill plans with.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count, repeat
 from typing import TYPE_CHECKING, Any
 
 from emulator.config.slurm.emulated import options_of, site_slots_of, slots_of
@@ -18,7 +19,6 @@ from emulator.scheduling.requests import request_of, tres_totals
 from emulator.scheduling.seen import (
     ClusterPreemptView,
     ClusterPriorityView,
-    InColumn,
     SeenAssociation,
     SeenJob,
     SeenJobs,
@@ -54,6 +54,7 @@ class Policies:
     Attributes:
         priority, preempt: the plugins of these slots.
         names_victims, plans: whether the plugins of these slots answer.
+        by_partition: whether jobs that are tried in one partition may preempt the same runs.
         period: after how many seconds the priority plugin gives new numbers; None for never, 0 before each pass.
         renewal_matters: whether the last of these may change what a pass finds.
     """
@@ -85,6 +86,7 @@ class Policies:
         self.period = self._hooks.priority_period
         asked = self.preempt, selection.plugins[selection.slots["SchedulerType"]]
         self.renewal_matters = True
+        self.by_partition = self.names_victims and _by_partition(selection, self.preempt)
         self._by_order = all(getattr(plugin, "by_order", False) for plugin in asked)
         for partition in cluster.partitions.values():
             partition.seen, partition.tres = SeenPartition(partition), tres_totals(partition, cluster)
@@ -389,10 +391,18 @@ def _put(jobs: Sequence[ControlledJob], answer: Sequence[Any]) -> None:
 
 
 def _put_column(jobs: Sequence[ControlledJob], answer: Priorities) -> None:
-    """Give jobs the numbers of a column."""
-    for at, (job, number) in enumerate(zip(jobs, answer.numbers.tolist(), strict=True)):
-        _set(job.seen, "_answer", InColumn(answer, at))
+    """Give jobs the numbers of a column, and their places in it."""
+    for job, number, place in zip(jobs, answer.numbers.tolist(), zip(repeat(answer), count()), strict=False):
+        _set(job.seen, "_answer", place)
         job.priority, job.priorities = (_lifted(job, number) if job.lift else number), EMPTY
+
+
+def _by_partition(selection: Selection, plugin: Any) -> bool:
+    """Whether the class that names victims promises that; one that inherits the promise but names others has not."""
+    if len(selection.implementations("preempt_candidates")) > 1:
+        return False
+    names = next(vars(each) for each in type(plugin).__mro__ if "preempt_candidates" in vars(each))
+    return bool(names.get("by_partition", False))
 
 
 def _noted(holes: Iterator[Hole], offered: list[Hole]) -> Iterator[Hole]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,13 +80,6 @@ FACTS = ("user", "account", "group", "project", "qos", "partition", "requeue", "
 """What is known of a job on a cluster."""
 
 
-class InColumn(NamedTuple):
-    """Where a column has what was answered for a job."""
-
-    column: Priorities
-    at: int
-
-
 class SeenJob(Job):
     """A job of the controller.
 
@@ -103,7 +96,7 @@ class SeenJob(Job):
     requests: Sequence[Request]
     qos: Qos | None
     association: Association | None
-    _answer: Sequence[Any] | InColumn
+    _answer: Sequence[Any]
 
     def __init__(self, of: ControlledJob, jobs: SeenJobs, cluster: Cluster) -> None:
         _set(self, "_of", of)
@@ -119,7 +112,10 @@ class SeenJob(Job):
     def answered(self) -> Sequence[Any]:
         """What the priority plugin answered for it last, one for each of ``requests``."""
         answer = self._answer
-        return (answer.column[answer.at],) if isinstance(answer, InColumn) else answer
+        if answer and isinstance(answer[0], Priorities):
+            column, at = answer
+            return (column[at],)
+        return answer
 
     def fact(self, name: str) -> Any:
         """What it asked for, by name; None where it is unknown."""

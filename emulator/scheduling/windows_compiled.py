@@ -306,7 +306,9 @@ class CompiledWindows(Windows):
         self._usable: dict[tuple[int, str], Mask] = {}
         self._simple: dict[tuple[int, str], bool] = {}
         self._preempts = cluster.policies.names_victims
-        self._by_class = cluster.accounting is None and not self._preempts
+        by_priority = "PRIORITY" in cluster.parameters.preempt_mode
+        alike = not self._preempts or (cluster.policies.by_partition and not by_priority)
+        self._by_class = cluster.accounting is None and alike
         self._asked = (cluster.now, cluster.now + habits.window, habits.resolution, float(habits.size))
 
     def _no_slots(self) -> CompiledSlots:

@@ -20,6 +20,7 @@ class Plugins(Protocol):
     priority: Any
     preempt: Any
     names_victims: bool
+    by_partition: bool
 
     def candidates(self, preemptor: Job, partition: Partition) -> Sequence[Job]:
         """Running jobs that would be preempted for a job in a partition, first to go first."""

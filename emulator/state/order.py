@@ -82,7 +82,10 @@ class Order:
         """Priorities of any jobs have changed; whether the pairs now come in another order."""
         if self._stale:
             return True
-        pairs = [(_rank(rank, job, partition), job, partition) for rank, job, partition in self._pairs]
+        pairs = [
+            ((tier, -(job.number_in(part.name) if job.priorities else job.priority), first, second, index), job, part)
+            for (tier, _, first, second, index), job, part in self._pairs
+        ]
         fresh = [pair[0] for pair in pairs]
         if not all(map(lt, fresh, fresh[1:])):
             self._stale = True
@@ -127,12 +130,6 @@ def _pairs_of(job: Job) -> list[Pair]:
         ((-partition.tier, -job.number_in(partition.name), *job.tie_break, index), job, partition)
         for index, partition in enumerate(job.partitions)
     ]
-
-
-def _rank(before: Rank, job: Job, partition: Partition) -> Rank:
-    """The rank of a pair whose number may be another than before."""
-    number = job.priority if len(job.partitions) == 1 else job.number_in(partition.name)
-    return (before[0], -number, before[2], before[3], before[4])
 
 
 def _kind(pair: Pair) -> tuple[str, str]:

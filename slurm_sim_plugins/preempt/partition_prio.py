@@ -26,6 +26,7 @@ class PartitionPrio:
 
     name: ClassVar[str] = "preempt/partition_prio"
     by_order: ClassVar[bool] = True
+    by_partition: ClassVar[bool] = True
     machines: ClassVar[tuple[str, ...]] = ("nodes",)
     reorders: ClassVar[bool] = True
     slurm_conf: ClassVar[Mapping[str, str]] = {
