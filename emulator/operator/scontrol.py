@@ -15,7 +15,7 @@ from emulator.operator import jobs
 from emulator.state.job import Job
 from emulator.state.reservation import Reservation
 from emulator.workload.clock_time import after_now
-from emulator.workload.sbatch import BatchOptions, Change, with_option
+from emulator.workload.sbatch import BatchOptions, with_option
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import Mask
 
@@ -241,6 +241,9 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
     else:
         known = ", ".join(("priority", "nice", "sitefactor", "timelimit", *OF_A_JOB))
         raise InputError(f"of a job the emulator can update {known}, not {key!r}")
+
+
+Change = Callable[[BatchOptions, str], BatchOptions]
 
 
 def _as(option: str) -> Change:

@@ -198,7 +198,18 @@ def _sum(gres: Sequence[GresCount], kind: str = "") -> int:
     return sum(one.count for one in gres if kind in ("", one.name))
 
 
-Change = Callable[[BatchOptions, str], BatchOptions]
+Values = Mapping[str, Any]
+"""What becomes of fields of :class:`BatchOptions`, by name."""
+Change = Callable[[Any, str], Values]
+"""From what was asked for before, and the value of an option, to what is asked for besides."""
+NOTHING_ASKED = BatchOptions()
+
+
+class _Asked:
+    """What was asked for so far; to change it costs less than to make :class:`BatchOptions` for each option."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(NOTHING_ASKED, name)
 
 
 @dataclass(frozen=True)
@@ -227,11 +238,11 @@ def parse_sbatch(arguments: Sequence[str], submitted: float = 0.0, *, script: bo
     Raises:
         ValueError: an unknown option, or a value that cannot be understood; the message names it.
     """
-    options = BatchOptions()
+    asked = _Asked()
     # GPUs of a socket are those of a node once its sockets are known.
     for name, value in sorted(_pairs(arguments, script), key=lambda pair: pair[0] == "gpus-per-socket"):
-        options = with_option(options, name, value, submitted)
-    return _no_node_without_task(options)
+        vars(asked).update(_values(asked, name, value, submitted))
+    return _no_node_without_task(BatchOptions(**vars(asked)))
 
 
 def _no_node_without_task(options: BatchOptions) -> BatchOptions:
@@ -254,11 +265,16 @@ def with_option(options: BatchOptions, name: str, value: str, submitted: float =
     Raises:
         ValueError: an unknown option, or a value that cannot be understood; the message names it.
     """
+    return replace(options, **_values(options, name, value, submitted))
+
+
+def _values(asked: BatchOptions | _Asked, name: str, value: str, submitted: float) -> Values:
+    """What an option asks for."""
     option = _known(name)
     try:
         if name in ("begin", "deadline"):
-            return replace(options, **{name: seconds_after(value, submitted)})  # type: ignore[arg-type]
-        return option.change(options, value)
+            return {name: seconds_after(value, submitted)}
+        return option.change(asked, value)
     except ValueError as error:
         raise ValueError(f"--{name}: {error}") from None
 
@@ -301,12 +317,12 @@ def _whole_name(name: str) -> str:
 
 def _put(name: str, read: Callable[[str], object]) -> Change:
     """Read the value and keep it under that name."""
-    return lambda options, value: replace(options, **{name: read(value)})  # type: ignore[arg-type]
+    return lambda _, value: {name: read(value)}
 
 
 def _keep(**values: object) -> Change:
     """Keep these values: the option has none of its own."""
-    return lambda options, _: replace(options, **values)  # type: ignore[arg-type]
+    return lambda _, __: values
 
 
 def _count(text: str) -> int:
@@ -343,13 +359,13 @@ def _hosts(text: str) -> tuple[str, ...]:
     return tuple(expand(_some(text)))
 
 
-def _nodes(options: BatchOptions, text: str) -> BatchOptions:
+def _nodes(asked: Any, text: str) -> Values:
     found = _NODES.fullmatch(text)
     fewest = int(found.group(1)) if found is not None else 0
     most = int(found.group(2) or fewest) if found is not None else 0
     if not 1 <= fewest <= most:
         raise ValueError(f"{text!r} is neither a number of nodes nor a range such as 2-4")
-    return replace(options, min_nodes=fewest, max_nodes=most)
+    return {"min_nodes": fewest, "max_nodes": most}
 
 
 def _gres(text: str) -> tuple[GresCount, ...]:
@@ -382,12 +398,12 @@ def _array(text: str) -> TaskArray:
     return TaskArray(tuple(sorted(indices)), _positive(limit) if percent else 0)
 
 
-def _dependency(options: BatchOptions, text: str) -> BatchOptions:
+def _dependency(asked: Any, text: str) -> Values:
     separators = {mark for mark in text if mark in ",?"}
     if len(separators) > 1:
         raise ValueError(f"{text!r} has both , (all of them) and ? (one of them)")
     dependencies = [each for part in re.split("[,?]", text) for each in _conditions(part)]
-    return replace(options, dependencies=tuple(dependencies), any_dependency="?" in separators)
+    return {"dependencies": tuple(dependencies), "any_dependency": "?" in separators}
 
 
 def _conditions(text: str) -> Iterator[Dependency]:
@@ -412,30 +428,30 @@ def _time_limit(text: str) -> float:
     return duration.limit_seconds(text) or math.inf
 
 
-def _exclusive(options: BatchOptions, text: str) -> BatchOptions:
+def _exclusive(asked: Any, text: str) -> Values:
     if text not in ("", "user", "mcs", "topo"):
         raise ValueError(f"{text!r} is none of user, mcs, topo")
     # Of --exclusive and --oversubscribe the last counts (recorded).
-    return replace(options, exclusive=not text, exclusive_to=text, share=False)
+    return {"exclusive": not text, "exclusive_to": text, "share": False}
 
 
-def _switches(options: BatchOptions, text: str) -> BatchOptions:
+def _switches(asked: Any, text: str) -> Values:
     count, at, wait = text.partition("@")
-    return replace(options, switches=_count(count), switches_wait=duration.seconds(wait) if at else math.inf)
+    return {"switches": _count(count), "switches_wait": duration.seconds(wait) if at else math.inf}
 
 
-def _gpus_on_node(options: BatchOptions, text: str) -> BatchOptions:
+def _gpus_on_node(asked: Any, text: str) -> Values:
     """GPUs of each node are generic resources of it, as those of ``--gres``."""
-    others = tuple(one for one in options.gres if one.name != GPU)
-    return replace(options, gres=(*others, *_gpus(text)))
+    others = tuple(one for one in asked.gres if one.name != GPU)
+    return {"gres": (*others, *_gpus(text))}
 
 
-def _gpus_on_socket(options: BatchOptions, text: str) -> BatchOptions:
-    counts = [f"{one.type}:{one.count * (options.sockets or 1)}".lstrip(":") for one in _gpus(text)]
-    return _gpus_on_node(options, ",".join(counts))
+def _gpus_on_socket(asked: Any, text: str) -> Values:
+    counts = [f"{one.type}:{one.count * (asked.sockets or 1)}".lstrip(":") for one in _gpus(text)]
+    return _gpus_on_node(asked, ",".join(counts))
 
 
-def _geometry(options: BatchOptions, text: str) -> BatchOptions:
+def _geometry(asked: Any, text: str) -> Values:
     """``--extra-node-info``: sockets[:cores[:threads]], each a number or ``*``."""
     names = ("sockets", "cores_per_socket", "threads_per_core")
     words = text.split(":")
@@ -443,26 +459,27 @@ def _geometry(options: BatchOptions, text: str) -> BatchOptions:
         raise ValueError(f"{text!r} is not written as sockets[:cores[:threads]]")
     read = [None if word == "*" else _positive(word) for word in words]
     shape: dict[str, Any] = dict(zip(names, read, strict=False))
-    return replace(options, **shape)
+    return shape
 
 
-def _tres_per_task(options: BatchOptions, text: str) -> BatchOptions:
+def _tres_per_task(asked: Any, text: str) -> Values:
     """``cpu=4,gres/gpu:a100=1``: CPUs and GPUs of each task; other resources are named as not emulated."""
+    values: dict[str, Any] = {}
     for word in _names(text):
         name, _, value = word.rpartition("=") if "=" in word else word.rpartition(":")
         if name == "cpu":
-            options = replace(options, cpus_per_task=_positive(value))
+            values["cpus_per_task"] = _positive(value)
         elif name.removeprefix("gres/").removeprefix("gres:").split(":")[0] == GPU:
             kind = name.partition(f"{GPU}:")[2]
-            options = replace(options, gpus_per_task=_gpus(f"{kind}:{value}".lstrip(":")))
+            values["gpus_per_task"] = _gpus(f"{kind}:{value}".lstrip(":"))
         else:
-            options = _in_vain("tres-per-task")(options, value)
-    return options
+            values |= _in_vain("tres-per-task")(asked, value)
+    return values
 
 
 def _in_vain(name: str) -> Change:
-    def note(options: BatchOptions, _: str) -> BatchOptions:
-        return replace(options, not_emulated=tuple(dict.fromkeys((*options.not_emulated, name))))
+    def note(asked: Any, _: str) -> Values:
+        return {"not_emulated": tuple(dict.fromkeys((*asked.not_emulated, name)))}
 
     return note
 
@@ -501,7 +518,7 @@ OPTIONS: Mapping[str, _Option] = {
     "mem-per-cpu": _Option(_put("memory_per_cpu", duration.megabytes)),
     "mem-per-gpu": _Option(_put("memory_per_gpu", duration.megabytes)),
     "mincpus": _Option(_put("min_cpus", _positive)),
-    "nice": _Option(lambda options, value: replace(options, nice=_whole(value) if value else 100), value="optional"),
+    "nice": _Option(lambda _, value: {"nice": _whole(value) if value else 100}, value="optional"),
     "no-requeue": _Option(_keep(requeue=False), value="none"),
     "nodelist": _Option(_put("node_list", _hosts), "w"),
     "nodes": _Option(_nodes, "N"),
