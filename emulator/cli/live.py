@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,37 @@ USUAL = Path("/etc/slurm/slurm.conf")
 @click.option(
     "--record", type=shared.PATH, metavar="FILE", help="Write down what happens, for slurm-sim replay and run."
 )
+@click.option("--apply", is_flag=True, help="Carry the decisions out: hold and release jobs, requeue, write numbers.")
+@click.option(
+    "--number-by",
+    type=click.Choice(["Priority", "SiteFactor"]),
+    help="What a priority plugin's numbers are written to.  "
+    "[default: SiteFactor with priority/multifactor, else Priority]",
+)
+@click.option(
+    "--walltime-by",
+    type=click.Choice(["TimeMin", "TimeLimit"]),
+    default="TimeMin",
+    show_default=True,
+    help="What planned times are written to; a run gets its own limit back.",
+)
+@click.option(
+    "--patience",
+    type=click.FloatRange(min=1),
+    default=15.0,
+    show_default=True,
+    help="Seconds in which a job that was released has to run, before it is held again.",
+)
+@click.option(
+    "--take-held", is_flag=True, help="Jobs that are on hold when they are seen first are the scheduler's, too."
+)
+@click.option(
+    "--state",
+    type=shared.PATH,
+    metavar="FILE",
+    help="What was changed, to be undone.  [default: of the cluster's name]",
+)
+@click.option("--hand-back", is_flag=True, help="Undo what a killed process left, and end.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of what plugins draw.")
 def live(
     plugins: tuple[Path, ...],
@@ -65,6 +97,13 @@ def live(
     events: Path | None,
     duration: float | None,
     record: Path | None,
+    apply: bool,
+    number_by: str | None,
+    walltime_by: str,
+    patience: float,
+    take_held: bool,
+    state: Path | None,
+    hand_back: bool,
     seed: int,
     **given: Any,
 ) -> None:
@@ -80,29 +119,38 @@ def live(
     from emulator.config.options import Config, resolve_slots
     from emulator.config.sacctmgr import read_accounts
     from emulator.config.slurm import read_slurm_conf
+    from emulator.live.acting import Ways
+    from emulator.live.handback import applied, give_back
     from emulator.live.marks import Marks
     from emulator.live.record import Record
     from emulator.live.session import Options, Session
     from emulator.live.slurm import Slurm
     from slurm_sim_plugins.manager import discover
 
-    path = slurm_conf or Path(os.environ.get("SLURM_CONF") or USUAL)
-    conf = read_slurm_conf(path)
+    if hand_back:
+        give_back(state, shared.echo)
+        return
+    conf = read_slurm_conf(slurm_conf or Path(os.environ.get("SLURM_CONF") or USUAL))
     catalogue = discover(plugins)
     slots, _ = resolve_slots(given)
     slots = {**_slots_of(plugins, catalogue, slots), **slots}
     if not slots and not catalogue.observers():
         raise click.UsageError("Name a plugin file, or a plugin such as --scheduler sched/easy.")
+    marks = Marks.of(only)
+    if apply and not marks:
+        raise click.UsageError("--apply touches only jobs with marks: say which, such as --only partition=test.")
     config = Config(slots=slots, plugin_options=shared.plugin_settings(settings), clock="ideal", seed=seed)
-    options = Options(Marks.of(only), poll, events, duration, seed)
+    options = Options(marks, poll, events, duration, seed)
     tree = read_accounts(*accounts) if accounts else None
-    with Record(record) as written:
-        session = Session(Slurm(), conf, config, catalogue, options, written, shared.echo, tree)
+    ways = Ways(number_by or "", walltime_by, patience, take_held)
+    with Record(record) as written, applied(state, marks, ways, shared.echo) if apply else nullcontext() as hands:
+        slurm = Slurm() if hands is None else hands.hand
+        session = Session(slurm, conf, config, catalogue, options, written, shared.echo, tree, hands)
         try:
             session.run()
         except KeyboardInterrupt:
             shared.echo("ended")
-        for line in session.wishes.summary():
+        for line in session.wishes.summary() if hands is None else ():
             shared.echo(line)
 
 

@@ -57,6 +57,19 @@ class Change:
     state: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What of the state of jobs is neither Slurm's nor their users'.
+
+    Attributes:
+        held: labels of jobs that are on hold, or bound to nodes, because a plugin's scheduler has them so.
+        limits: what their users' limits are, in seconds by label, of jobs with another one.
+    """
+
+    held: frozenset[str] = frozenset()
+    limits: Mapping[str, float] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class Followed:
     """A job of the real cluster, and the one that stands for it."""
@@ -89,14 +102,13 @@ class Mirror:
     left_out: dict[str, str] = field(default_factory=dict)
     _changes: list[Change] = field(default_factory=list)
 
-    def follow(self, look: Look, ask: Asking, taken: Mapping[str, float]) -> list[Change]:
+    def follow(self, look: Look, ask: Asking, own: Own) -> list[Change]:
         """Bring the controller up to date.
 
         Args:
             look: what was seen.
             ask: says what jobs ask for and have.
-            taken: limits in seconds, by label, of jobs that live itself holds or has shortened; their hold and their
-                limit are not the user's.
+            own: what was done to jobs on behalf of the plugins.
 
         Returns:
             What happened, in the order of its times.
@@ -104,7 +116,7 @@ class Mirror:
         queue = sorted(look.queue, key=lambda sight: sight.number)
         seen = {sight.label: sight for sight in queue if self._concerns(sight)}
         gone = [self.followed[label].sight for label in self.followed.keys() - seen.keys()]
-        new = [sight for label, sight in seen.items() if self._is_news(sight, taken)]
+        new = [sight for label, sight in seen.items() if self._is_news(sight, own)]
         asked = self._asked([*gone, *new], ask)
         self._changes = []
         self._see_nodes(look)
@@ -115,7 +127,7 @@ class Mirror:
         with self._at(look.at):
             for label, sight in seen.items():
                 if label in self.followed:
-                    self._refresh(self.followed[label], sight, taken)
+                    self._refresh(self.followed[label], sight, own)
         for label in self.left_out.keys() - seen.keys():
             del self.left_out[label]
         self._forget_agenda()
@@ -126,14 +138,16 @@ class Mirror:
         """Whether plugins are to see a job: it is one of theirs, or in their way."""
         return sight.label in self.followed or not sight.waits or self.marks.fit(sight)
 
-    def _is_news(self, sight: Sight, taken: Mapping[str, float]) -> bool:
+    def _is_news(self, sight: Sight, own: Own) -> bool:
         """Whether more is to be known of a job than a look says."""
         known = self.followed.get(sight.label)
         if known is None:
             return sight.label not in self.left_out or not sight.waits
         before = known.sight
         if sight.waits:
-            same = _request(before) == _request(sight) and (before.required == sight.required or sight.label in taken)
+            same = _request(before) == _request(sight) and (
+                before.required == sight.required or sight.label in own.held
+            )
             return not before.waits or not same
         return before.waits or before.start != sight.start
 
@@ -318,18 +332,18 @@ class Mirror:
 
     # What is so
 
-    def _refresh(self, known: Followed, sight: Sight, taken: Mapping[str, float]) -> None:
+    def _refresh(self, known: Followed, sight: Sight, own: Own) -> None:
         """What a look says of a job that needs no question."""
         before, known.sight = known.sight, sight
         job = known.job
-        limit = taken.get(sight.label, sight.limit)
+        limit = own.limits.get(sight.label, sight.limit)
         if job.run is not None:
             self._refresh_run(job, sight, limit)
             return
         if job.state is not State.PENDING:
             return
         job.limit = limit
-        self._refresh_wait(job, sight, known.asked, sight.label in taken)
+        self._refresh_wait(job, sight, known.asked, sight.label in own.held)
         if self.slurm_numbers and sight.priority and sight.priority != job.priority:
             job.priority, job.fixed_priority = sight.priority, True
             self.controller.policies.reordered()

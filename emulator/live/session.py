@@ -16,7 +16,7 @@ from emulator.hooks import FAILURES
 from emulator.hookwatch import watching
 from emulator.live.hooks import check_live
 from emulator.live.marks import Marks
-from emulator.live.mirror import Change, Mirror
+from emulator.live.mirror import Change, Mirror, Own
 from emulator.live.record import Record
 from emulator.live.slurm import About, Look, NoAnswerError, Slurm
 from emulator.live.trial import Decided, Start, Trial
@@ -40,15 +40,15 @@ SKEW = 2.0
 
 
 class Acting(Protocol):
-    """Carries decisions out.
+    """Carries decisions out."""
 
-    Attributes:
-        taken: limits in seconds, by label, of jobs that it holds or has shortened.
-        busy: whether Slurm has yet to do what it was told.
-    """
+    @property
+    def own(self) -> Own:
+        """What of the state of jobs is its doing."""
 
-    taken: Mapping[str, float]
-    busy: bool
+    @property
+    def busy(self) -> bool:
+        """Whether Slurm has yet to do what it was told."""
 
     def under_way(self, mirror: Mirror, changes: Sequence[Change]) -> tuple[Sequence[Start], Sequence[Job]]:
         """Starts that Slurm was told of and has not made yet, and runs that it was told to preempt."""
@@ -174,7 +174,7 @@ class Session:
         )
         own_numbers = "PriorityType" in self._given or (self._acting is not None and "start" in self.decides)
         self._mirror = Mirror(self._controller, epoch, self._options.marks, not own_numbers, self.say)
-        self._trial = Trial(self._controller)
+        self._trial = Trial(self._controller, lasting=self._acting is not None)
         about = {"epoch": epoch, "slurm": self._about.version, "cluster": self._about.cluster}
         plugins = {slot: name for slot, name in self._given.items() if name}
         self._record.begin({**about, "mode": "shadow" if self._acting is None else "apply", "plugins": plugins})
@@ -188,7 +188,7 @@ class Session:
     def _step(self, look: Look) -> None:
         """Follow what was seen, and ask the plugins."""
         acting = self._acting
-        changes = self._mirror.follow(look, self._slurm.ask, acting.taken if acting is not None else {})
+        changes = self._mirror.follow(look, self._slurm.ask, acting.own if acting is not None else Own())
         for change in changes:
             self._record.change(change, self._mirror.followed.get(change.job))
             if self.passes:

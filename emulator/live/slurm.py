@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from emulator.live.sight import Asked, Sight, parse_job, parse_nodes, parse_queue, queue_format
+from emulator.record.daemons import end_with_parent
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
 PATIENCE = 60.0
@@ -148,6 +150,8 @@ class Slurm:
                 text=True,
                 errors="replace",
                 timeout=PATIENCE,
+                # Commands of a process that was killed are not carried out after it.
+                preexec_fn=None if given is None else lambda: end_with_parent(signal.SIGKILL),
             )
         except FileNotFoundError as error:
             raise ConfigurationError(f"{words[0]} is not on PATH: run this where Slurm's commands are") from error

@@ -68,6 +68,7 @@ class Trial:
 
     Args:
         controller: the mirror's.
+        lasting: whether victims go, so that what they leave is kept for whom they go.
 
     Attributes:
         wakes: seconds at which the plugin wants another pass.
@@ -76,8 +77,8 @@ class Trial:
     rows: Rows
     reservations: Reservations
 
-    def __init__(self, controller: Controller) -> None:
-        self._controller = controller
+    def __init__(self, controller: Controller, lasting: bool = False) -> None:
+        self._controller, self._lasting = controller, lasting
         self.rows, self.reservations = controller.starts.rows, controller.starts.reservations
         self.wakes: list[float] = []
         self._decided = Decided()
@@ -213,5 +214,6 @@ class Trial:
         for job in self._leaving:
             job.vacating = job.state is State.COMPLETING
         self._taken, self._leaving = [], []
-        self._scheduler.forget_rooms()
+        if not self._lasting:
+            self._scheduler.forget_rooms()
         return self._decided

@@ -34,6 +34,7 @@ OF_DAEMONS = {
     "emulator/record/daemons.py",
     "emulator/record/player.py",
     "emulator/record/record.py",
+    "emulator/live/handback.py",
     "emulator/live/session.py",
     "emulator/live/slurm.py",
 }

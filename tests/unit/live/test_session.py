@@ -7,49 +7,18 @@ import threading
 import time
 
 import pytest
+from builders.live_session import Any, Largest, Live, Urgent, with_preemption
 
-from emulator.config.options import Config
-from emulator.config.slurm import read_slurm_conf
 from emulator.live.marks import Marks
 from emulator.live.record import Record
-from emulator.live.session import Options, Session
-from emulator.live.slurm import Slurm
+from emulator.live.session import Options
 from emulator.replay.emulate import emulate
 from emulator.state.run import State
 from emulator.workload.read import read_trace
 from emulator.workload.sites import is_site_log, read_site_log
 from slurm_sim_plugins import hookimpl
-from slurm_sim_plugins.decisions import MakeRoom, Start
+from slurm_sim_plugins.decisions import Start
 from slurm_sim_plugins.errors import ConfigurationError, InputError, OutputError, PluginError
-from slurm_sim_plugins.manager import Catalogue, PluginInfo
-
-
-class Live:
-    """A session that a test leads step by step."""
-
-    def __init__(self, conf, slots=None, plugins=(), only=None, record=None, acting=None):
-        self.lines = []
-        catalogue = Catalogue(PluginInfo.of(plugin) for plugin in plugins)
-        config = Config(slots={"SchedulerType": "sched/easy"} if slots is None else slots, clock="ideal")
-        self.slurm = Slurm() if acting is None else acting.hand
-        self.session = Session(
-            self.slurm, conf, config, catalogue, Options(Marks.of(only), poll=0.1), record or Record(None),
-            self.lines.append, acting=acting,
-        )  # fmt: skip
-        self.session._begin(self.session._first_look())
-
-    def step(self):
-        """Another pass; the lines that were said in it."""
-        before = len(self.lines)
-        self.session._step(self.session._look())
-        return [line.split(" ", 1)[1] for line in self.lines[before:]]
-
-    @property
-    def cluster(self):
-        return self.session._controller.cluster
-
-    def jobs(self, *labels):
-        return [self.session._mirror.followed[label].job for label in labels]
 
 
 def test_what_it_would_do_is_said_once_and_nothing_is_written(fake, conf):
@@ -184,46 +153,6 @@ def test_a_job_that_the_emulator_would_not_take_is_left_to_slurm(fake, conf):
     assert len([line for line in live.lines if "left to Slurm" in line]) == 1
 
 
-class Largest:
-    """The largest job first."""
-
-    name = "priority/largest"
-
-    @hookimpl
-    def priority_set(self, view):
-        return [float(job.processors) for job in view.to_set]
-
-
-class Urgent:
-    """Whoever is urgent has room made for."""
-
-    name = "sched/urgent"
-
-    @hookimpl
-    def schedule(self, view):
-        plan = view.plan()
-        for entry in view.queue:
-            now = plan.now(entry)
-            if now.place is not None:
-                yield Start(entry, where=now.place)
-            elif entry.user == "urgent":
-                yield MakeRoom(entry)
-
-
-class Any:
-    """Any run may go."""
-
-    name = "preempt/any"
-
-    @hookimpl
-    def preempt_candidates(self, view):
-        return list(view.running)
-
-    @hookimpl
-    def preempt_mode(self, view):
-        return "REQUEUE"
-
-
 class Wrong:
     """Starts a job twice."""
 
@@ -253,13 +182,6 @@ def test_without_a_priority_plugin_jobs_have_the_numbers_that_slurm_gave_them(fa
     assert live.step() == ["would start 2 on n[1-4]"]
     fake.job("1", priority=30)
     assert live.step() == ["would no longer start 2 on n[1-4]", "would start 1 on n[1-4]"]
-
-
-def with_preemption(tmp_path, conf):
-    path = tmp_path / "preempt.conf"
-    text = (tmp_path / "slurm.conf").read_text().replace("preempt/none", "preempt/partition_prio")
-    path.write_text(f"PreemptMode=REQUEUE\n{text}")
-    return read_slurm_conf(path)
 
 
 def test_victims_are_told_and_go_on(fake, conf, tmp_path):
