@@ -24,7 +24,7 @@ export function makeCurves(hosts, shown, drawn, epoch) {
 
 function readAll(time, runs, epoch, value) {
   const words = [...runs].reverse().map((run) => `${run.name}: ${value(run)}`);
-  return `${instantText(time, epoch)}   ${words.join("   ")}`;
+  return [instantText(Math.round(time), epoch), ...words].join(" \u00b7 ");
 }
 
 function drawUse(area, runs) {

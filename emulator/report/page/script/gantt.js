@@ -1,4 +1,5 @@
-// The Gantt chart: each run of a job is a bar. Bars are put into the picture pixel by pixel, so that 300,000 are no burden.
+// The Gantt chart: each run of a job is a bar. Bars are put into the picture pixel by pixel, so that 300,000 are no burden;
+// and while one zooms through very many, the last picture of them is stretched until one rests.
 
 import { colours, pixelOf } from "./colours.js";
 import { wordAt } from "./columns.js";
@@ -13,6 +14,8 @@ const HEIGHT = 420;
 const CHUNK = 256; // Runs of which the latest end is known, so that none of them is looked at in vain.
 const ENDLESS = 2 ** 31 - 1;
 const GAP = 12; // Pixels: larger bars are set apart by a line.
+const SLOW = 12; // Milliseconds: bars that take longer to draw are stretched meanwhile.
+const REST = 120; // Milliseconds without a change after which they are drawn anew.
 const WAITS = [60, 3600, 6 * 3600, 86400];
 const WAIT_NAMES = ["under a minute", "under an hour", "under 6 hours", "under a day", "a day or more"];
 const NAMED = 7; // Most values of a column that have a colour of their own.
@@ -70,17 +73,54 @@ function latestOfChunks(ends) {
 
 /** The picture. `current()` gives the chosen run, `colour()` what bars are coloured by, `job()` the row of the chosen job. */
 export function makeGantt(host, shown, { current, colour, job, epoch, open }) {
-  return new Picture(host, shown, {
+  const bars = new Bars(() => picture.redraw());
+  const picture = new Picture(host, shown, {
     height: HEIGHT,
     label: "Gantt chart: which runs held how many processors over time",
     epoch,
-    draw: (area) => current() && drawChart(area, current(), colour(), job()),
+    draw: (area) => current() && drawChart(area, current(), bars, colour(), job()),
     read: (time, area, y) => (current() ? readBar(current(), barAt(current(), time, area, y), epoch()) : ""),
     click: (time, area, y) => {
       const bar = current() ? barAt(current(), time, area, y) : -1;
       if (bar >= 0) open(current().stints.job_id[bar]);
     },
   });
+  return picture;
+}
+
+/** The bars as they were drawn last, on a canvas of their own. */
+class Bars {
+  constructor(again) {
+    Object.assign(this, { again, canvas: element("canvas"), key: "", spent: 0, labels: [], timer: 0, rested: false });
+  }
+
+  /** Bring the bars up to date by `draw()`, or leave them to be stretched if that takes long and more changes may come. */
+  update(key, { from, to }, draw) {
+    clearTimeout(this.timer);
+    if (key === this.key && this.spent > SLOW && !this.rested && (from !== this.from || to !== this.to)) {
+      this.timer = setTimeout(() => {
+        this.rested = true;
+        this.again();
+      }, REST);
+      return;
+    }
+    const began = performance.now();
+    Object.assign(this, { key, from, to, rested: false, labels: draw() });
+    this.spent = performance.now() - began;
+  }
+
+  /** Put them where they belong in the part of time that is shown now. */
+  put(area) {
+    const { context, plot } = area;
+    context.save();
+    context.beginPath();
+    context.rect(plot.x, plot.y, plot.w, plot.h);
+    context.clip();
+    context.imageSmoothingEnabled = false;
+    context.drawImage(this.canvas, area.x(this.from), plot.y, area.x(this.to) - area.x(this.from), plot.h);
+    context.restore();
+    return this.from === area.from && this.to === area.to ? this.labels : [];
+  }
 }
 
 function chartOf(run) {
@@ -88,12 +128,22 @@ function chartOf(run) {
   return run.chart;
 }
 
-function drawChart(area, run, by, job) {
+function drawChart(area, run, bars, by, job) {
+  const ratio = area.context.getTransform().a;
+  const { w, h } = area.plot;
+  const key = [run.number, by, job, w, h, ratio, area.colours.ink].join();
+  bars.update(key, area, () => drawBars(area, run, bars.canvas, by, job, ratio));
+  drawSpells(area, run, chartOf(run));
+  const labels = bars.put(area);
+  drawLabels(area, run, labels, ratio);
+  drawScale(area, run, chartOf(run));
+}
+
+/** Draw all bars that are seen onto a canvas; gives back those that have room for a label. */
+function drawBars(area, run, canvas, by, job, ratio) {
   const chart = chartOf(run);
-  const { context, plot } = area;
   const kinds = kindsOf(run, by);
-  const ratio = context.getTransform().a;
-  const image = new Bitmap(Math.round(plot.w * ratio), Math.round(plot.h * ratio));
+  const image = new Bitmap(Math.round(area.plot.w * ratio), Math.round(area.plot.h * ratio));
   const palette = kinds.colours.map(pixelOf);
   const chosen = pixelOf(area.colours.ink);
   const labels = [];
@@ -103,9 +153,29 @@ function drawChart(area, run, by, job) {
     const right = ((chart.ends[at] - area.from) / area.length) * image.width;
     drawBar(image, chart, at, left, right, mine ? chosen : palette[kinds.of[at]], labels);
   });
-  context.putImageData(image.data, Math.round(plot.x * ratio), Math.round(plot.y * ratio));
-  drawLabels(area, run, labels, ratio);
-  drawScale(area, run, chart);
+  Object.assign(canvas, { width: image.width, height: image.height });
+  canvas.getContext("2d").putImageData(image.data, 0, 0);
+  return labels;
+}
+
+/** When nodes could not be used: behind the bars. */
+function drawSpells({ context, plot, from, to, x, colours: look }, run, chart) {
+  for (const [state, begin, end, nodes] of run.nodes?.spells ?? []) {
+    const last = end ?? run.span[1];
+    if (begin > to || last < from) continue;
+    const [left, right] = [Math.max(x(begin), plot.x), Math.min(x(last), plot.x + plot.w)];
+    context.fillStyle = spellColour(state, look);
+    for (const node of nodes) {
+      const [low, high] = chart.pools[node] ?? [0, 0];
+      const y = plot.y + plot.h * (1 - high / chart.top);
+      context.fillRect(left, y, Math.max(right - left, 1), Math.max((plot.h * (high - low)) / chart.top, 1));
+    }
+  }
+}
+
+/** Bars are opaque; what lies behind them is pale. */
+function spellColour(state, look) {
+  return { DOWN: `${look.bad}66`, DRAIN: `${look.series[4]}66` }[state] ?? `${look.muted}55`;
 }
 
 /** A picture of pixels, each one number. */
@@ -141,7 +211,11 @@ function drawBar(image, chart, at, left, right, colour, labels) {
     const y0 = Math.max(Math.floor(exact), 0);
     const below = height * (1 - ranges.lows[place] / top);
     const y1 = Math.min(Math.max(Math.floor(below) - (below - exact > GAP ? 1 : 0), y0 + 1), height);
-    for (let y = y0; y < y1; y += 1) pixels.fill(colour, y * width + x0, y * width + x1);
+    for (let y = y0; y < y1; y += 1) {
+      // Most bars of a long log are a pixel wide: a loop is faster there than fill().
+      const end = y * width + x1;
+      for (let pixel = y * width + x0; pixel < end; pixel += 1) pixels[pixel] = colour;
+    }
     if (!tallest || y1 - y0 > tallest[3] - tallest[1]) tallest = [x0, y0, x1, y1];
   }
   if (tallest && tallest[2] - tallest[0] > 40 && tallest[3] - tallest[1] > 14) labels.push([at, ...tallest]);
@@ -168,13 +242,23 @@ function drawScale(area, run, chart) {
     drawHeights(area, roundTicks(0, chart.top, 6, true).map((lane) => [y(lane), numberText(lane)]), false);
     return;
   }
-  const every = Math.max(1, Math.ceil((chart.pools.length * 14) / plot.h));
-  const marks = chart.pools.map(([low, high], node) => [y((low + high) / 2), shortened(run.nodes.names[node])]);
-  drawHeights(area, marks.filter((_, node) => node % every === 0), false);
+  const marks = chart.pools.map(([low, high], node) => [y((low + high) / 2), lastLetters(run.nodes.names[node])]);
+  drawHeights(area, apart(marks, 14), false);
 }
 
-function shortened(name) {
-  return name.length > 9 ? `${name.slice(0, 8)}\u2026` : name;
+/** Those of some marks that are at least so many pixels from each other. */
+function apart(marks, least) {
+  let last = Infinity;
+  return marks.filter(([y]) => {
+    const far = Math.abs(last - y) >= least;
+    if (far) last = y;
+    return far;
+  });
+}
+
+/** Nodes of a cluster are told apart by the end of their names. */
+function lastLetters(name) {
+  return name.length > 8 ? `\u2026${name.slice(-7)}` : name;
 }
 
 /** The run whose bar is at an instant and a height; -1 for none. */
@@ -251,12 +335,16 @@ function byWord(run, name) {
 /** Write what the colours mean below the chart. */
 export function writeLegend(host, run, by) {
   const kinds = kindsOf(run, by);
-  const swatch = (number) => {
+  const entry = (name, colour) => {
     const block = element("span", { className: "swatch block" });
-    block.style.background = kinds.colours[number];
-    return block;
+    block.style.background = colour;
+    return element("span", {}, block, ` ${name}`);
   };
-  host.replaceChildren(...kinds.names.map((name, number) => element("span", {}, swatch(number), ` ${name}`)));
+  const states = [...new Set((run.nodes?.spells ?? []).map(([state]) => state))];
+  host.replaceChildren(
+    ...kinds.names.map((name, number) => entry(name, kinds.colours[number])),
+    ...states.map((state) => entry(`nodes ${state.toLowerCase()}`, spellColour(state, colours())))
+  );
 }
 
 /** Fill the choice of colours. */

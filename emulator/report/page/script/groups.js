@@ -8,14 +8,21 @@ import { meanOf, quantile } from "./runs.js";
 const MOST = 100; // Groups in the table; the others are counted.
 const NAMES = [["partition", "partition"], ["qos", "QOS"], ["account", "account"], ["user", "user"], ["group", "group"], ["queue", "queue"], ["state", "state"]];
 
+const ORDERS = {
+  size: ({ facts }) => (one, other) => facts.processors[one[1][0]] - facts.processors[other[1][0]],
+  hour: () => (one, other) => (one[0] < other[0] ? -1 : 1),
+}; // Others: the largest group first.
+
 /** Groupings that a run has. */
 export function groupings(run) {
-  return [["size", "size"], ...NAMES.filter(([name]) => run.facts[name])];
+  const hours = run.epoch === null ? [] : [["hour", "hour of submission (UTC)"]];
+  return [["size", "size"], ...NAMES.filter(([name]) => run.facts[name]), ...hours];
 }
 
 /** Of each job the name of its group. */
 export function groupOf(run, by) {
   if (by === "size") return sizeGroups(run);
+  if (by === "hour") return (at) => hourOf(run.epoch + run.facts.submit[at]);
   const column = run.facts[by];
   if (column.words) return (at) => wordAt(column, at) || "(none)";
   return (at) => (column[at] === column[at] && column[at] !== -1 ? String(column[at]) : "(unknown)");
@@ -29,6 +36,11 @@ function sizeGroups({ facts, processors }) {
     if (!names.has(power)) names.set(power, sizeClass(power, Math.max(processors, facts.processors[at])));
     return names.get(power);
   };
+}
+
+/** The hour of the day of a Unix time. */
+function hourOf(time) {
+  return `${String(Math.floor(time / 3600) % 24).padStart(2, "0")}:00`;
 }
 
 /** Sizes from above the power of two before to this one, or to the machine. */
@@ -47,8 +59,7 @@ export function grouped(run, by) {
     if (!groups.has(group)) groups.set(group, []);
     groups.get(group).push(at);
   });
-  const order = by === "size" ? (one, other) => run.facts.processors[one[1][0]] - run.facts.processors[other[1][0]] : (one, other) => other[1].length - one[1].length;
-  return [...groups].sort(order);
+  return [...groups].sort(ORDERS[by]?.(run) ?? ((one, other) => other[1].length - one[1].length));
 }
 
 /** Write the table of a run. */

@@ -305,7 +305,7 @@ function recolour() {
 
 /** The time window changed. */
 function told() {
-  const words = `${instantText(shown.from, run?.epoch)} to ${instantText(shown.to, run?.epoch)}`;
-  byId("window").textContent = words;
+  const whole = (time) => (shown.length > 100 ? Math.round(time) : time);
+  byId("window").textContent = `${instantText(whole(shown.from), run?.epoch)} to ${instantText(whole(shown.to), run?.epoch)}`;
   if (document.documentElement.dataset.ready) remember();
 }

@@ -12,11 +12,18 @@ import numpy as np
 import pytest
 
 from emulator.accounting.records import Records
+from emulator.accounting.runfolder import read_run
+from emulator.api import simulate
+from emulator.config.slurm import parse_slurm_conf
 from emulator.metrics import machine
 from emulator.metrics.jobs import wait
+from emulator.operator.commands import read_commands
 from emulator.report.numbers import duration_text, instant_text
-from emulator.report.page.sources import Sources, source_of
+from emulator.report.page.sources import Sources, read_sources, source_of
 from emulator.report.page.write import write_page
+from emulator.workload.request import JobRequest
+from emulator.workload.sbatch import parse_sbatch
+from emulator.workload.submissions import Submissions
 from slurm_sim_plugins.lanes import assign_lanes
 from tests.builders.browser import CHROMIUM, Browser, browser
 from tests.builders.records import A10, ABOUT, HOSTILE, many, run_of, strange
@@ -315,3 +322,47 @@ def test_all_that_can_be_used_has_a_name(chromium: Browser, pages: Path) -> None
     assert len(used) > 20
     nameless = [node["role"]["value"] for node in used if not node.get("name", {}).get("value")]
     assert [role for role in nameless if role != "table"] == []
+
+
+CONF = """
+ClusterName=small
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+NodeName=n[1-4] CPUs=4
+PartitionName=all Nodes=ALL Default=YES MaxTime=2:00:00
+"""
+
+
+@pytest.fixture(scope="module")
+def on_nodes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of a run on four nodes, of which the last is drained for a while."""
+    folder = tmp_path_factory.mktemp("cluster")
+    jobs = [JobRequest(number, 50.0 * number, 1500, parse_sbatch(["-n2", "-t40"]), "ann") for number in range(1, 40)]
+    conf = parse_slurm_conf(CONF, "slurm.conf")
+    commands = folder / "commands"
+    commands.write_text("1000 scontrol update NodeName=n4 State=DRAIN\n6000 scontrol update NodeName=n4 State=RESUME\n")
+    simulate(
+        Submissions(jobs, "cluster"),
+        conf,
+        out=folder / "run",
+        actions=[(each.at, each) for each in read_commands(commands)],
+    )
+    write_page(read_sources([folder / "run"]), folder / "page.html")
+    return folder
+
+
+def test_a_cluster_has_its_nodes_in_the_chart(chromium: Browser, on_nodes: Path) -> None:
+    chromium.open(on_nodes / "page.html")
+    left, top, width, height = chromium.box("#gantt canvas")
+    settled(chromium)
+    assert "nodes drain" in text_of(chromium, "#gantt-legend")
+    runs = read_run(on_nodes / "run").records.runs
+    # The first lanes of the first node are the lowest.
+    chromium.mouse("mouseMoved", left + 64 + 0.02 * (width - 76), top + 8 + (height - 32) * (1 - 1 / 16))
+    assert f"job {runs['job_id'][0]}, 2 CPUs" in text_of(chromium, "#gantt .readout")
+    assert f"on {runs['nodes'][0]}" in text_of(chromium, "#gantt .readout")
+    chromium.run("document.querySelector('#jobs tbody th button').click()")
+    chromium.wait("document.querySelector('#panel .story')")
+    assert "waits: Resources" in text_of(chromium, "#panel .story")
+    keep(chromium, "cluster")
+    assert chromium.logged == []
