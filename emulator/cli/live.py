@@ -160,10 +160,10 @@ def _slots_of(files: tuple[Path, ...], catalogue: Any, given: dict[str, str]) ->
     Raises:
         ConfigurationError: two of them are of one type.
     """
-    origins = {str(path.resolve()) for path in files}
+    origins = {path.resolve() for path in files}
     found: dict[str, str] = {}
     for info in catalogue:
-        if info.slot is None or info.origin not in origins or info.slot in given:
+        if info.slot is None or Path(info.origin).resolve() not in origins or info.slot in given:
             continue
         if info.slot in found:
             raise ConfigurationError(f"{found[info.slot]} and {info.name} are both for {info.slot}; name one of them")

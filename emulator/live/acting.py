@@ -80,8 +80,8 @@ class Hands:
     def own(self) -> Own:
         """What of the state of jobs is not Slurm's or the user's."""
         jobs = self.ledger.jobs.items()
-        held = frozenset(label for label, entry in jobs if entry.held or entry.released)
-        return Own(held, {label: entry.limit for label, entry in jobs if entry.limit is not None})
+        required = {label: entry.required for label, entry in jobs if entry.held or entry.released}
+        return Own(required, {label: entry.limit for label, entry in jobs if entry.limit is not None})
 
     @property
     def busy(self) -> bool:
@@ -230,10 +230,10 @@ class Hands:
         entry.held, entry.released = False, nodes
         self._confirmed.discard(label)
         self._released[label] = _Released(start, now)
-        if not known.sight.held:
-            self._command(label, f"hold {label}")
         self._command(label, f"update JobId={label} ReqNodeList={nodes}")
-        self._command(label, f"release {label}")
+        if known.sight.held:
+            # A job that was just submitted is not held first: for up to ten seconds Slurm would not release it.
+            self._command(label, f"release {label}")
         if known.job.restarts:
             # Slurm lets a job that was requeued wait for two minutes.
             self._command(label, f"update JobId={label} StartTime=now")

@@ -62,11 +62,12 @@ class Own:
     """What of the state of jobs is neither Slurm's nor their users'.
 
     Attributes:
-        held: labels of jobs that are on hold, or bound to nodes, because a plugin's scheduler has them so.
+        required: of jobs that are on hold, or bound to nodes, because a plugin's scheduler has them so: the ReqNodeList
+            of their users, by label.
         limits: what their users' limits are, in seconds by label, of jobs with another one.
     """
 
-    held: frozenset[str] = frozenset()
+    required: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -144,12 +145,12 @@ class Mirror:
         if known is None:
             return sight.label not in self.left_out or not sight.waits
         before = known.sight
-        if sight.waits:
-            same = _request(before) == _request(sight) and (
-                before.required == sight.required or sight.label in own.held
-            )
-            return not before.waits or not same
-        return before.waits or before.start != sight.start
+        if not sight.waits:
+            return before.waits or before.start != sight.start
+        if before.waits and sight.required != own.required.get(sight.label, sight.required):
+            # It is bound to the nodes on which it is to start, and its size is theirs.
+            return False
+        return not before.waits or _request(before) != _request(sight)
 
     def _asked(self, jobs: Sequence[Sight], ask: Asking) -> dict[str, Asked]:
         """What these jobs ask for; tasks of an array that are still together are asked for once."""
@@ -318,6 +319,9 @@ class Mirror:
             self.controller.passes.leave_queue(known.job, State.CANCELLED)
             self._forget(known)
             return
+        finally:
+            # The queue is in order again before any job is taken out of it.
+            self.controller.cluster.order.pairs()
         known.asked = asked
 
     def _forget(self, known: Followed) -> None:
@@ -343,7 +347,7 @@ class Mirror:
         if job.state is not State.PENDING:
             return
         job.limit = limit
-        self._refresh_wait(job, sight, known.asked, sight.label in own.held)
+        self._refresh_wait(job, sight, known.asked, sight.label in own.required)
         if self.slurm_numbers and sight.priority and sight.priority != job.priority:
             job.priority, job.fixed_priority = sight.priority, True
             self.controller.policies.reordered()
@@ -416,7 +420,8 @@ class Mirror:
 
 def _request(sight: Sight) -> tuple[object, ...]:
     """What a job asks for, as far as a look shows it; its limit is read at each look."""
-    return sight.partition, sight.account, sight.qos, sight.nice, sight.reservation, sight.name, sight.size
+    stated = sight.partition, sight.account, sight.qos, sight.nice, sight.reservation, sight.name
+    return *stated, sight.size, sight.required
 
 
 def _call(do: Callable[..., None], *values: object) -> Callable[[], None]:

@@ -146,7 +146,10 @@ class Session:
         with watching(self.selection, lambda: self._controller.cluster.now):
             self._tell("run_begun")
             while True:
-                self._step(look)
+                try:
+                    self._step(look)
+                except NoAnswerError as error:
+                    self._gone(error)
                 if time.monotonic() >= until:
                     break
                 self._wait(until, look)
@@ -248,15 +251,19 @@ class Session:
                     self._about = self._ask_about()
                 look = self._slurm.look()
             except NoAnswerError as error:
-                if self._away_since is None:
-                    self._away_since = time.monotonic()
-                    self._told(f"{error}; it is asked again every {self._options.poll:g} s")
+                self._gone(error)
                 time.sleep(self._options.poll)
                 continue
             if self._away_since is not None:
                 self._told(f"the controller answers again, after {time.monotonic() - self._away_since:.0f} s")
                 self._away_since = None
             return look
+
+    def _gone(self, error: NoAnswerError) -> None:
+        """The controller does not answer, since now or for longer."""
+        if self._away_since is None:
+            self._away_since = time.monotonic()
+            self._told(f"{error}; it is asked again every {self._options.poll:g} s")
 
     def _ask_about(self) -> About:
         """Version and clock of the controller; what is unusual is said."""

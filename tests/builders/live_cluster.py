@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from emulator.config.slurm.hostlist import expand
+
 CONF = """
 ClusterName=fake
 SelectType=select/cons_tres
@@ -144,7 +146,7 @@ class FakeSlurm:
             "%n": job["required"],
             "%y": 0,
             "%v": "(null)",
-            "%D": job["size"],
+            "%D": max(job["size"], len(expand(job["required"])) if job["required"] else 0),
             "%C": job["cpus"] * job["size"],
             "%m": "0",
             "%c": "1",

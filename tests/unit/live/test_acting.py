@@ -50,7 +50,7 @@ def test_a_scheduler_holds_and_releases_with_nodes(fake, conf, state, hands):
     fake.job("3", user="eve")
     live = Live(conf, only="user=ann", acting=hands())
     assert live.step() == ["1 jobs are held: 2", "1 is released for n[1-3]"]
-    assert fake.written == ["hold 2", "hold 1", "update JobId=1 ReqNodeList=n[1-3]", "release 1"]
+    assert fake.written == ["hold 2", "update JobId=1 ReqNodeList=n[1-3]"]
     assert fake.job("3")["priority"] == 1000
     # Until Slurm has started it, its nodes count as taken, and nothing is said again.
     assert live.step() == []

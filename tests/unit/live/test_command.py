@@ -40,10 +40,11 @@ class Last:
 """
 
 
-def test_a_plugin_file_takes_the_slot_of_its_type(site, tmp_path):
+def test_a_plugin_file_takes_the_slot_of_its_type(site, tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(PLUGIN)
     site.job("1")
-    done = live(tmp_path / "mine.py", "--for", "0", "--record", tmp_path / "a.jsonl")
+    monkeypatch.chdir(tmp_path)
+    done = live("mine.py", "--for", "0", "--record", tmp_path / "a.jsonl")
     assert done.exit_code == 0, done.output
     assert "fake, Slurm 22.05.8: 1 jobs, 4 nodes; shadow mode" in done.output
     assert "would give 1 the priority 1" in done.output

@@ -12,6 +12,7 @@ from builders.live_session import Any, Largest, Live, Urgent, with_preemption
 from emulator.live.marks import Marks
 from emulator.live.record import Record
 from emulator.live.session import Options
+from emulator.live.slurm import NoAnswerError, Slurm
 from emulator.replay.emulate import emulate
 from emulator.state.run import State
 from emulator.workload.read import read_trace
@@ -312,3 +313,24 @@ def test_an_event_ends_the_wait(fake, conf, tmp_path):
     before = time.monotonic()
     live.session._wait(float("inf"), look)
     assert time.monotonic() - before < 5.0
+
+
+def test_a_controller_that_goes_away_between_two_questions(fake, conf, monkeypatch):
+    fake.job("1")
+    live = Live(conf)
+    live.session._options = Options(Marks.of(None), poll=0.05, duration=0.3)
+    monkeypatch.setattr(live.session, "_begin", lambda look: None)
+    asked = []
+
+    def ask(jobs):
+        asked.append(jobs)
+        if len(asked) == 1:
+            raise NoAnswerError("scontrol: Unable to contact slurm controller")
+        return Slurm.ask(live.slurm, jobs)
+
+    monkeypatch.setattr(live.slurm, "ask", ask)
+    live.session.run()
+    said = [line for line in live.lines if "controller" in line or "would" in line]
+    assert "Unable to contact" in said[0]
+    assert "answers again" in said[1]
+    assert "would start 1" in said[2]
