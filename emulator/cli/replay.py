@@ -11,7 +11,7 @@ from emulator.cli import shared
 from emulator.cli.repeats import jitter_of, jitter_options
 
 if TYPE_CHECKING:
-    from emulator.accounting.records import Records
+    from emulator.result import Result
     from emulator.workload.sitelog import SiteLog
 
 
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 @jitter_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all random numbers.")
 @click.option("--out", type=shared.PATH, help="Leave the emulated run in a folder, for squeue and others.")
+@click.option("--report", "page", type=shared.PATH, help="Write a page of HTML about both, real beside emulated.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 def replay(
     dump: Path,
@@ -68,6 +69,7 @@ def replay(
     repeats: int | None,
     seed: int,
     out: Path | None,
+    page: Path | None,
     as_json: bool,
 ) -> None:
     """Run a dump of sacct -P (or Eagle's CSV) on a configuration, and compare with what really happened.
@@ -93,13 +95,16 @@ def replay(
     config: dict[str, Any] = {"clock": clock, "slurm_version": slurm_version, "seed": seed}
     config["operation"] = Operation(**shared.operation_settings(operation))
 
-    def run(jobs: SiteLog, out: Path | None = None) -> Records:
+    def made(jobs: SiteLog, out: Path | None = None) -> Result:
         # Accounts hold the usage of a run: they are read again for each.
         tree = read_accounts(*accounts) if accounts else None
-        return emulate(jobs, conf, Options(cancelled, elsewhere), out, accounts=tree, **config).records
+        return emulate(jobs, conf, Options(cancelled, elsewhere), out, accounts=tree, **config)
 
-    found = compare(log, run(log, out), tolerance, warm_up)
-    band = noise(log, found, moved, run, warm_up) if moved is not None else None
+    result = made(log, out)
+    if page is not None:
+        write_beside(page, log, result)
+    found = compare(log, result.records, tolerance, warm_up)
+    band = noise(log, found, moved, lambda jobs: made(jobs).records, warm_up) if moved is not None else None
     if as_json:
         about = {"log": log.name, "records": log.read, "steps": log.steps, "unusable": len(log.unusable)}
         shared.print_json({**about, **found.data(limit), **({"noise": band.data()} if band is not None else {})})
@@ -115,3 +120,20 @@ def replay(
         shared.echo(sentence)
     if limit and found.partings():
         shared.print_table(partings_table(found, limit, log.epoch))
+
+
+def write_beside(page: Path, log: SiteLog, result: Result) -> None:
+    """Write a page about a log and its emulation.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    from emulator.accounting.runfolder import FinishedRun
+    from emulator.replay.real import real_about, real_records
+    from emulator.report.page.sources import Sources, source_of
+    from emulator.report.page.write import write_page
+
+    folder = result.folder
+    emulated = source_of(FinishedRun(result.records, result.about, folder or Path()), folder)
+    real = FinishedRun(real_records(log, result.records), real_about(result.about), Path())
+    write_page(Sources([source_of(real, folder, told=False), emulated]), page)

@@ -30,6 +30,7 @@ class Source:
         run: all of it; None where a campaign kept its numbers only.
         place: the folder, as it was named.
         folder: where event log and cluster of the run lie; None if it was left in no folder.
+        told: whether the event log there is of this run.
     """
 
     workload: str
@@ -40,6 +41,7 @@ class Source:
     run: FinishedRun | None = None
     place: str = ""
     folder: Path | None = None
+    told: bool = True
 
 
 @dataclass(frozen=True)
@@ -77,13 +79,12 @@ def read_sources(folders: Sequence[Path]) -> Sources:
     return Sources(told_apart(found), notes, baseline)
 
 
-def source_of(run: FinishedRun, folder: Path | None = None) -> Source:
-    """A run, with the folder that it was left in, if it was."""
+def source_of(run: FinishedRun, folder: Path | None = None, told: bool = True) -> Source:
+    """A run, with the folder that it was left in, if it was; ``told`` if the event log there is of this run."""
     workload = printable(table(run.about, "workload").get("name", ""))
     seed = table(run.about, "simulation").get("seed", 0)
-    return Source(
-        workload, printable(run.label), seed, summarise(run.records), run.about, run, str(folder or ""), folder
-    )
+    place = str(folder or "") if told else ""
+    return Source(workload, printable(run.label), seed, summarise(run.records), run.about, run, place, folder, told)
 
 
 def told_apart(sources: Sequence[Source]) -> list[Source]:

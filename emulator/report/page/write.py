@@ -99,12 +99,13 @@ def _run(source: Source, matrix: dict[str, Any], blocks: Blocks, stories: int) -
         "numbers": numbers,
         "place": printable(source.place),
     }
-    return known if source.run is None else {**known, **_records(source.run, source.folder, blocks, stories)}
+    return known if source.run is None else {**known, **_records(source, source.run, blocks, stories)}
 
 
-def _records(run: FinishedRun, folder: Path | None, blocks: Blocks, stories: int) -> dict[str, Any]:
+def _records(source: Source, run: FinishedRun, blocks: Blocks, stories: int) -> dict[str, Any]:
     records = run.records
-    nodes = nodes_of(records, folder)
+    nodes = nodes_of(records, source.folder)
+    told = stories_of(run, source.folder, stories) if source.told else {}
     return {
         "count": len(records),
         "processors": records.processors,
@@ -113,5 +114,5 @@ def _records(run: FinishedRun, folder: Path | None, blocks: Blocks, stories: int
         "jobs": encode_table(records.jobs, blocks),
         "stints": encode_table(records.runs, blocks),
         "nodes": None if nodes is None else blocks.add_json(nodes),
-        "stories": blocks.add_json(stories_of(run, folder, stories)),
+        "stories": blocks.add_json(told),
     }

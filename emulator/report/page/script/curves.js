@@ -29,12 +29,11 @@ function readAll(time, runs, epoch, value) {
 
 function drawUse(area, runs) {
   const { plot } = area;
-  const scale = (share) => plot.y + plot.h * (1 - share / 1.04);
+  const shares = runs.map((run) => eachPixel(area, (from, to) => meanBetween(run.use, from, to) / run.processors));
+  const top = Math.max(1.04, ...shares.map((each) => 1.04 * largest(each))); // A log may say more than the machine has.
+  const scale = (share) => plot.y + plot.h * (1 - share / top);
   drawHeights(area, [0, 0.25, 0.5, 0.75, 1].map((share) => [scale(share), `${100 * share} %`]));
-  for (const run of runs) {
-    const means = eachPixel(area, (from, to) => scale(meanBetween(run.use, from, to) / run.processors));
-    drawLine(area, run, means, runs.length === 1 ? scale(0) : null);
-  }
+  runs.forEach((run, place) => drawLine(area, run, shares[place].map(scale), runs.length === 1 ? scale(0) : null));
 }
 
 function drawQueue(area, runs) {

@@ -110,6 +110,7 @@ async function loadBeside() {
     const other = await loadRun(index, number);
     if (run !== mine) return;
     beside.push(other);
+    shown.extend(...other.span);
     redraw();
   }
   fillOther();

@@ -15,6 +15,14 @@ export class TimeWindow {
     this.to = this.last;
   }
 
+  /** Take in another stretch of time; whoever sees all of it goes on seeing all. */
+  extend(first, last) {
+    const all = this.isWhole;
+    this.first = Math.min(this.first, first);
+    this.last = Math.max(this.last, last);
+    if (all) this.all();
+  }
+
   get length() {
     return this.to - this.from;
   }
