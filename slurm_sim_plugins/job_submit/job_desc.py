@@ -92,20 +92,42 @@ def _copied(job: Submission) -> dict[str, Any]:
             shown[name] = INFINITE if math.isinf(seconds) else math.ceil(seconds / MINUTE)
     if job.array:
         shown["array_inx"] = job.array
-    if job.node_list and job.min_nodes is None:
-        shown["min_nodes"] = len(job.node_list)
+    if job.node_list:
+        shown["min_nodes"] = _fewest_nodes(job)
+    if job.max_nodes is not None:
+        shown["max_nodes"] = _most_nodes(job)
     if job.begin is not None:
         shown["begin_time"] = job.submit + job.begin
     return shown
 
 
+def _fewest_nodes(job: Submission) -> int | None:
+    """How many nodes it has at least, as ``sbatch`` says it: those that it names count."""
+    named = len(job.node_list)
+    return job.min_nodes if not named else max(job.min_nodes or 0, named)
+
+
+def _most_nodes(job: Submission) -> int:
+    """How many nodes it has at most, as ``sbatch`` says it: no more than tasks, nor than GPUs in all."""
+    assert job.max_nodes is not None, "else nothing is said"
+    gpus = sum(int(one.rpartition(":")[2]) for one in job.tres_per_job.split(",") if one)
+    return min(filter(None, (job.max_nodes, job.tasks, gpus)))
+
+
+def _nodes_if_fixed(job: Submission) -> int:
+    """How many nodes tasks are counted on where their number is not stated; 0 for a range."""
+    fewest = _fewest_nodes(job)
+    return 1 if fewest is None else fewest if job.max_nodes in (None, fewest) else 0
+
+
 def _sized(job: Submission) -> dict[str, Any]:
     """Tasks, CPUs, memory and generic resources."""
     shown: dict[str, Any] = {}
-    tasks = job.tasks if job.tasks is not None else (job.min_nodes or 0) * (job.tasks_per_node or 0) or None
+    nodes = _nodes_if_fixed(job)
+    tasks = job.tasks if job.tasks is not None else nodes * (job.tasks_per_node or 0) or None
     if tasks is not None:
         shown["num_tasks"] = tasks
-    shown["min_cpus"] = max(tasks or 1, 1) * (job.cpus_per_task or 1)
+    shown["min_cpus"] = max(nodes if tasks is None else tasks, 1) * (job.cpus_per_task or 1)
     if job.min_cpus or job.cpus_per_task:
         shown["pn_min_cpus"] = max(job.min_cpus or 0, job.cpus_per_task or 0)
     if job.memory_per_cpu is not None:

@@ -115,7 +115,7 @@ class Lua:
         uid = self._uids.setdefault(job.user or "root", FIRST_UID + len(self._uids) - 1)
         if self._parts is None:
             self._parts = self._table({part.name: self._table(_fields(part)) for part in view.partitions})
-        over, fine, answer, written = self._submit(self._table(described(job, uid)), self._parts, uid)
+        over, fine, answer, written = self._submit(self._table(described(job, uid)), self._parts, uid, self._heard())
         if over:
             raise RuntimeError(f"{answer}: the script does not end, or takes too long")
         if not fine and str(answer).endswith("not enough memory"):
@@ -132,6 +132,10 @@ class Lua:
             if not followed(name):
                 self._warn(f"{self._file} writes job_desc.{name}, which is not emulated")
         return changed(job, fields)
+
+    def _heard(self) -> bool:
+        """Whether anybody reads what the script writes into the log."""
+        return logging.getLogger(__name__).isEnabledFor(logging.DEBUG)
 
     # What a script sees and calls
 

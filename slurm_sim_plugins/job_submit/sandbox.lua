@@ -85,8 +85,13 @@ for _, name in pairs({ "module", "dofile", "loadfile", "load", "loadstring", "io
   env[name] = name == "io" and setmetatable({}, { __index = refused }) or refused
 end
 
+-- What nobody reads is put together, as that may be an error of the script, and not handed on.
+local heard = true
 local function log(level)
-  return function(...) host.log(level, format(...)) end
+  return function(...)
+    local text = format(...)
+    if heard or level == "user" then host.log(level, text) end
+  end
 end
 local slurm = { SUCCESS = 0, ERROR = -1, FAILURE = -1, log_user = log("user"), user_msg = log("user"), error = log("error") }
 slurm.log = slurm.log_user
@@ -101,8 +106,26 @@ for _, name in pairs({ "jobs", "reservations" }) do
 end
 env.slurm = slurm
 
+-- Three fields say what memory a job wants, and are one number in Slurm: the last that was written says what all hold.
+local memory_fields = { pn_min_memory = true, min_mem_per_node = true, min_mem_per_cpu = true }
+local per_cpu = 2 ^ 63
+local no_memory = 2 ^ 64 - 2
+
+local function wanted_memory(field, value, name)
+  if field == "pn_min_memory" then
+    if value >= no_memory then
+      if name == field then return value end
+      return nil
+    end
+    field, value = value >= per_cpu and "min_mem_per_cpu" or "min_mem_per_node", value % per_cpu
+  end
+  if name == field then return value end
+  if name == "pn_min_memory" then return field == "min_mem_per_cpu" and per_cpu + value or value end
+  return nil
+end
+
 -- Fields of job_desc. The plugin of Slurm takes numbers that are written as text, and refuses what is neither.
-local written
+local written, memory
 local function assign(_, name, value)
   if numbers[name] ~= nil then
     local number = tonumber(value)
@@ -119,14 +142,19 @@ local function assign(_, name, value)
     host.unknown(tostring(name), line(2))
     return
   end
+  if memory_fields[name] then
+    for field in pairs(memory_fields) do written[field] = nil end
+    memory = name
+  end
   written[name] = value
 end
 
 local function describe(stated)
-  written = {}
+  written, memory = {}, nil
   return setmetatable({}, {
     __newindex = assign,
     __index = function(_, name)
+      if memory and memory_fields[name] then return wanted_memory(memory, written[memory], name) end
       local value = written[name]
       if value == nil then value = stated[name] end
       if value == nil then value = numbers[name] end
@@ -146,7 +174,8 @@ local function bounded(...)
   return spent, got[1], got[2]
 end
 
-local function submit(stated, parts, uid)
+local function submit(stated, parts, uid, listening)
+  heard = listening
   local over, fine, answer = bounded(env.slurm_job_submit, describe(stated), parts, uid)
   return over, fine, answer, written
 end

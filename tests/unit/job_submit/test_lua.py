@@ -85,6 +85,26 @@ def test_each_field_holds_what_it_held_in_slurm(tmp_path: Path) -> None:
                 assert held.get(name, "") == value, (case["sbatch"], name)
 
 
+@pytest.mark.parametrize(
+    ("words", "written", "held"),
+    [
+        ("--mem=2G", "min_mem_per_cpu = 500", "nil 500 9.2233720368548e+18"),
+        ("--mem-per-cpu=500", "min_mem_per_node = 4096", "4096 nil 4096"),
+        ("--mem-per-cpu=500", "pn_min_memory = 1024", "1024 nil 1024"),
+        ("--mem=2G", "pn_min_memory = slurm.NO_VAL64", "nil nil 1.844674407371e+19"),
+        ("--mem=2G", "name = 'x'", "2048 nil 2048"),
+    ],
+)
+def test_what_is_written_of_memory_is_in_all_its_fields(tmp_path: Path, words: str, written: str, held: str) -> None:
+    body = f"""job_desc.{written}
+    slurm.log_user(tostring(job_desc.min_mem_per_node) .. " " .. tostring(job_desc.min_mem_per_cpu) .. " "
+        .. tostring(job_desc.pn_min_memory))
+    return slurm.ERROR"""
+    found = judged(tmp_path, body, words)
+    assert isinstance(found, str)
+    assert found.splitlines()[0] == held
+
+
 def test_it_sees_the_partitions_and_the_user(tmp_path: Path) -> None:
     body = """for name, part in pairs(parts) do
       if part.flag_default == 0 and part.max_time == slurm.INFINITE and part.priority_tier == 1 then
