@@ -124,11 +124,13 @@ class Session:
     def decides(self) -> frozenset[str]:
         """What the given plugins decide: ``start``, ``preempt``, ``priority``, ``site factor``, ``walltime``."""
         given = self._given
-        found = {"start", "preempt"} if "SchedulerType" in given else set()
-        found |= {"preempt"} if "PreemptType" in given else set()
-        found |= {"priority"} if "PriorityType" in given and "SchedulerType" not in given else set()
-        found |= {"walltime"} if "WalltimeType" in given and "SchedulerType" not in given else set()
-        found |= {"site factor"} if given.get("PrioritySiteFactorPlugin") else set()
+        # A plugin in one of these changes what starts, if only through the emulated loops of Slurm.
+        found = {"start"} if given.keys() & {"SchedulerType", "BackfillType", "SelectType"} else set()
+        found |= {"preempt"} if given.keys() & {"SchedulerType", "PreemptType"} else set()
+        if "start" not in found:
+            found |= {"priority"} if "PriorityType" in given else set()
+            found |= {"walltime"} if "WalltimeType" in given else set()
+            found |= {"site factor"} if given.get("PrioritySiteFactorPlugin") else set()
         return frozenset(found)
 
     def run(self) -> None:

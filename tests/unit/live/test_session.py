@@ -9,6 +9,7 @@ import time
 import pytest
 from builders.live_session import Any, Largest, Live, Urgent, with_preemption
 
+from emulator.live.hooks import APPLIED, REFUSED, TOLD, WARNED
 from emulator.live.marks import Marks
 from emulator.live.record import Record
 from emulator.live.session import Options
@@ -20,6 +21,7 @@ from emulator.workload.sites import is_site_log, read_site_log
 from slurm_sim_plugins import hookimpl
 from slurm_sim_plugins.decisions import Start
 from slurm_sim_plugins.errors import ConfigurationError, InputError, OutputError, PluginError
+from slurm_sim_plugins.hookspecs import SPECS
 
 
 def test_what_it_would_do_is_said_once_and_nothing_is_written(fake, conf):
@@ -334,3 +336,22 @@ def test_a_controller_that_goes_away_between_two_questions(fake, conf, monkeypat
     assert "Unable to contact" in said[0]
     assert "answers again" in said[1]
     assert "would start 1" in said[2]
+
+
+def test_every_hook_has_its_place():
+    places = [APPLIED, dict.fromkeys(TOLD), WARNED, REFUSED]
+    hooks = {name for spec in SPECS.values() for name in vars(spec) if not name.startswith("_")}
+    assert set().union(*places) == hooks
+    assert sum(map(len, places)) == len(hooks)
+
+
+@pytest.mark.parametrize(
+    ("slots", "decides"),
+    [
+        ({"SchedulerType": "sched/easy", "PriorityType": "priority/basic"}, {"start", "preempt"}),
+        ({"BackfillType": "backfill/queue_order"}, {"start"}),
+        ({"PriorityType": "priority/basic", "WalltimeType": "walltime/none"}, {"priority", "walltime"}),
+    ],
+)
+def test_what_is_decided_goes_by_the_slots(fake, conf, slots, decides):
+    assert Live(conf, slots).session.decides == decides
