@@ -247,6 +247,8 @@ class Want:
         last_first: whether the last nodes go first, for a single CPU.
         first_node: whether one node is enough, and the first with room for all is taken.
         pool: the partition whose jobs may have only so many units of a node together, or empty.
+        marks: what it marks its nodes with, where some jobs share their resources and others do not.
+        unmarked: marks that its nodes must not have.
         tree: the switches that it goes by, or None.
         switches: leaf switches on which its nodes may be at most; 0 for any number.
         never: why it can never start in the partition, or empty.
@@ -280,6 +282,8 @@ class Want:
     last_first: bool = False
     first_node: bool = False
     pool: str = ""
+    marks: tuple[str, ...] = ()
+    unmarked: tuple[str, ...] = ()
     tree: Tree | None = None
     switches: int = 0
     never: str = ""

@@ -91,7 +91,7 @@ class Arrivals(Part):
             self.agenda.at(jobs[0].begin, "due")
         if self.parameters.bf_min_age_reserve:
             self.agenda.at(max(jobs[0].begin, self.cluster.now) + self.parameters.bf_min_age_reserve, "due")
-        self._passes.request_for_submission()
+        self._passes.request_in_turn(self.timing.submit_lag)
 
     def _refuse(self, request: JobRequest, why: str) -> None:
         if why == NOT_AVAILABLE and not request.options.held:
@@ -111,6 +111,9 @@ class Arrivals(Part):
         if accounting is None:
             return
         accounting.admit(jobs[0], len(jobs))
+        if jobs[0].unfit and not accounting.obstacle(jobs[0]):
+            # Of a job that waits for its limits Slurm does not ask whether there are nodes for it.
+            raise RejectedError(jobs[0].unfit)
         reservation = self.reservations.of(jobs[0])
         if reservation is not None and not reservation.admits(jobs[0]):
             raise RejectedError("Access denied to requested reservation")

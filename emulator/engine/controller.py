@@ -75,6 +75,7 @@ class Controller(Part):
         passes, arrivals, stints, endings, starts, node_states: the other parts.
         rejected: (submission, Slurm's words) of what was refused.
         refused: (second, words) of operators' commands that could not be carried out.
+        asks: whether a pass follows the operator's command that is being carried out.
     """
 
     def __init__(
@@ -125,6 +126,7 @@ class Controller(Part):
         )
         super().__init__(**vars(shared))
         policies.save(self.checkpoints.unsaved)
+        self.asks = True
         self.passes = Passes(shared, period)
         self.arrivals = Arrivals(shared, self.passes, requests)
         self.stints = Stints(**vars(shared), alone=alone)
@@ -226,12 +228,15 @@ class Controller(Part):
         self.passes.moved()
         self.stints.sweep_due = 0.0
         self.cluster.look_again()
+        self.asks = True
         try:
             self._actions[index](self)
         except InputError as error:
+            self.asks = False
             self.refused.append((self.cluster.now, str(error)))
         self.policies.reordered()
-        self.passes.request_for_submission()
+        if self.asks:
+            self.passes.request_in_turn(self.timing.submit_lag)
 
     # What a test of a plugin asks for
 

@@ -154,7 +154,7 @@ class Endings(Part):
         job.run.end = self.cluster.now
         if self.cluster.accounting is not None:
             self.cluster.accounting.ended(job)
-        delay = self.parameters.kill_wait if job.request.ignores_term else self.timing.job_overhead
+        delay = self.parameters.kill_wait if job.request.ignores_term else self.timing.job_overhead / 2
         if job.request.dies_in is not None:
             delay = job.request.dies_in
         if at_once and not delay:
@@ -190,7 +190,7 @@ class Endings(Part):
     def leave(self, number: int, outcome: State) -> None:
         """A run leaves its nodes; its job is requeued or has ended, once ``EpilogSlurmctld`` is over."""
         job, now = self.cluster.jobs[number], self.cluster.now
-        run = job.run
+        run, cleared = job.run, job.state is State.COMPLETING
         assert run is not None
         run.end, run.outcome = now if run.end is None else run.end, outcome
         self.checkpoints.settle(job, run, outcome)
@@ -217,7 +217,11 @@ class Endings(Part):
         self.stints.take_turns()
         if self.ideal or rest <= 0:
             # While EpilogSlurmctld goes on others may have the nodes, but the main loop is not told of it, nor later.
-            self.passes.request(now + (0.0 if self.operation.epilog else self.timing.end_lag))
+            if cleared:
+                # Nodes that tell the controller that they are clear have it make a pass at once (recorded).
+                self.passes.request(now)
+            else:
+                self.passes.request_in_turn(self.timing.end_lag)
 
     def completed(self, number: int, outcome: State) -> None:
         """Nothing is left of a run: its job waits again, or is over."""
@@ -243,6 +247,8 @@ class Endings(Part):
         self.changes.all()
         job.state, job.reason = State.PENDING, "BeginTime"
         job.submitted = self.cluster.now
+        if self.parameters.rules.REQUEUED_GO_LAST and not job.fixed_priority:
+            self.policies.set_priorities([job], new=True)
         self.cluster.enqueue(job)
         self.telling.arrived(job)
         job.begin = self.cluster.now + self.parameters.requeue_hold

@@ -99,7 +99,7 @@ class NodeStates(Part):
         self.stints.sweep_due = 0.0
         self.cluster.look_again()
         self.set(nodes, state, reason)
-        self.passes.request(self.cluster.now + self.timing.submit_lag)
+        self.passes.request_in_turn(self.timing.submit_lag)
 
     def _end(self, job: Job) -> None:
         """A job that has lost a node ends; one that leaves its nodes already does so."""

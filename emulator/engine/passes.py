@@ -58,7 +58,8 @@ class Passes(Part):
         self._cycle_at = self._changed_at = -self.timing.backfill_phase
         self.main_at: float | None = None
         # The last pass before the first submission: half a delay ago, for want of better knowledge.
-        self._last_main = self._batch_at = -self.parameters.batch_sched_delay / 2
+        self._last_main = self._batch_at = -self.parameters.batch_sched_delay / (1 if self.timing.round else 2)
+        self._interval_at = -math.inf
         self.passing = self._full = self._unseen = False
         self.next_end = math.inf
         self.before_pass: Callable[[], None] | None = None
@@ -85,7 +86,7 @@ class Passes(Part):
         self.telling.left(job, state)
         self.cluster.dequeue(job)
         job.state = state
-        self.request(self.cluster.now + self.timing.end_lag)
+        self.request_in_turn(self.timing.end_lag)
 
     # When
 
@@ -117,16 +118,25 @@ class Passes(Part):
             if bound >= self.cluster.now:
                 self.agenda.at(bound, "due")
 
-    def request_for_submission(self) -> None:
-        """Submissions and commands are answered by one pass in each ``batch_sched_delay`` (observation B5).
+    def request_in_turn(self, lag: float) -> None:
+        """Submissions, commands and ends are answered by one pass in each ``batch_sched_delay`` (observation B5).
 
-        The pass at the end of an interval counts, too; those that follow ends of runs do not.
+        It counts from the last pass on, whatever that was for; the pass at the end of an interval counts, too.
+
+        Args:
+            lag: seconds until it comes at the earliest, where the rounds of the controller's loop are not known.
         """
-        now, parameters = self.cluster.now, self.parameters
+        now, parameters, timing = self.cluster.now, self.parameters, self.timing
         if self._batch_at <= now:
             first = self.first_interval
-            last = max(self._batch_at, now - (now - first) % parameters.sched_interval if "main" in self.loops else now)
-            self._batch_at = max(now + self.timing.submit_lag, last + parameters.batch_sched_delay)
+            last = now - (now - first) % parameters.sched_interval if "main" in self.loops else now
+            if timing.round:
+                last = self._interval_at
+            last = max(self._batch_at, self._last_main, last)
+            delayed = last + parameters.batch_sched_delay
+            if timing.round:
+                delayed = timing.round_after(last, parameters.batch_sched_delay)
+            self._batch_at = timing.round_at(max(now + lag, delayed))
         self.request(self._batch_at)
 
     @property
@@ -145,6 +155,7 @@ class Passes(Part):
 
     def interval(self) -> None:
         """The interval of the main loop is over: the pass that follows goes over the whole queue."""
+        self._interval_at = self.cluster.now
         if self.intervals_matter():
             self._changed_at = self.cluster.now
         self._ask_plugins()

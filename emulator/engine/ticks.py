@@ -19,6 +19,9 @@ from emulator.engine.stints import Stints
 SWEEP = 30.0
 """Seconds between two sweeps for exceeded limits (observation T2)."""
 
+IN_ROUNDS = frozenset({"sweep", "main"})
+"""What the controller's loop does in its rounds."""
+
 
 class Tick(NamedTuple):
     """What is done again after each period.
@@ -35,8 +38,8 @@ class Tick(NamedTuple):
     first: float
     order: int
 
-    def due(self, at: float, number: int) -> tuple[float, float, float, int, int, Tick]:
-        """Its entry among the ticks, which go in the order in which they came if none were left out.
+    def due(self, at: float, number: int) -> Due:
+        """Its entry among the ticks, which go in the order in which they came if none were left out; sweeps go first.
 
         Args:
             at: when it is done.
@@ -44,7 +47,11 @@ class Tick(NamedTuple):
         """
         at = round(at, 6)
         since = round(at - self.period, 6) if at > self.first else -math.inf
-        return at, since, -self.first, self.order, number, self
+        return at, self.kind != "sweep", since, -self.first, self.order, number, self
+
+
+Due = tuple[float, bool, float, float, int, int, Tick]
+"""When a tick is due, what orders those of one time, its number among the events, and itself."""
 
 
 class Ticks(Part):
@@ -66,7 +73,7 @@ class Ticks(Part):
         # Numbers of a plugin that says from when on a job grows no older change at the end of a period only.
         by_period = self.policies.period in (None, period) and hasattr(self.policies.priority, "max_age")
         self._ages = self.policies.period is not None and not by_period
-        self._ticks: list[tuple[float, float, float, int, int, Tick]] = []
+        self._ticks: list[Due] = []
         self._period_due = 0.0
         self._begun = False
 
@@ -77,11 +84,12 @@ class Ticks(Part):
         self._begun = True
         timing, passes, parameters = self.timing, self._passes, self.parameters
         if self._sweeps:
-            self._every(SWEEP, "sweep", timing.sweep_phase % SWEEP)
+            self._every(SWEEP, "sweep", self._first_round(SWEEP) if timing.round else timing.sweep_phase % SWEEP)
         if "backfill" in passes.loops and not self.ideal:
             self._every(passes.bf_interval, "backfill", passes.first_glance())
         if "main" in passes.loops and not self.ideal:
-            self._every(parameters.sched_interval, "main", passes.first_interval)
+            interval = parameters.sched_interval
+            self._every(interval, "main", self._first_round(interval) if timing.round else passes.first_interval)
         if self._period:
             self._period_due = (-timing.uptime) % self._period
             self._every(self._period, "period", self._period_due)
@@ -89,6 +97,13 @@ class Ticks(Part):
             self._every(self.policies.period, "renewal", (-timing.uptime) % self.policies.period)
         if self.rows.slices:
             self._every(parameters.time_slice, "slice", parameters.time_slice - timing.slice_phase)
+
+    def _first_round(self, period: float) -> float:
+        """The first round of the controller's loop in which something is done that is done once in a period."""
+        at = -self.timing.uptime
+        while at < 0:
+            at = self.timing.round_after(at, period)
+        return at
 
     def _every(self, period: float, kind: Kind, first: float) -> None:
         """Have something done at a time, and after each period."""
@@ -105,7 +120,7 @@ class Ticks(Part):
         if not self._ticks:
             return False
         event = self.agenda.first
-        return event is None or (self._ticks[0][0], self._ticks[0][4]) < (event[0], event[2])
+        return event is None or (self._ticks[0][0], self._ticks[0][5]) < (event[0], event[2])
 
     def take(self, does: Mapping[Kind, Callable[..., None]], until: float | None) -> None:
         """Do what is due, and once more after its period; or later, if until then there is nothing to find.
@@ -121,6 +136,10 @@ class Ticks(Part):
         if backfills:
             tick = tick._replace(period=passes.nap)
         at = self.cluster.now + tick.period
+        if self.timing.round and tick.kind in IN_ROUNDS:
+            # None is left out: a round that comes late moves those that follow.
+            heappush(self._ticks, tick.due(self.timing.round_after(self.cluster.now, tick.period), number))
+            return
         stride = passes.stride if backfills else tick.period
         quiet = self._quiet_until(calculates, until) if until is not None and stride else 0.0
         if quiet == math.inf:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from emulator.scheduling.job_mgr import make_job
 from emulator.state.job import Job
 from emulator.state.run import State
+from emulator.workload.request import RejectedError
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.errors import InputError
 
@@ -46,6 +47,8 @@ def requeue(job: Job, controller: Controller, held: bool = False) -> None:
         return
     if job.state is not State.RUNNING:
         raise InputError(f"job {job.id} does not run; only jobs that run or have run can be requeued")
+    if job.options.requeue is False:
+        raise InputError(f"job {job.id} was submitted with --no-requeue: Requested operation is presently disabled")
     job.requeue_after = True
     job.hold_after = held
     controller.endings.terminate(job, State.PREEMPTED)
@@ -61,19 +64,22 @@ def cancel(job: Job, controller: Controller) -> None:
 
 
 def suspend(job: Job, controller: Controller) -> None:
-    """Suspend a running job; its nodes are given away (observation P13)."""
+    """Suspend a running job; its nodes are given away (observation P13), and its priority is 0 till it goes on."""
     if job.state is not State.RUNNING or job.run is None:
         raise InputError(f"job {job.id} does not run; only running jobs can be suspended")
     job.suspended_by_operator = True
     controller.stints.suspend(job, "operator")
+    job.priority = 0
 
 
 def resume(job: Job, controller: Controller) -> None:
-    """Resume a suspended job, even onto nodes that are in use."""
+    """Resume a suspended job, even onto nodes that are in use; it gets a new priority; no pass follows."""
     if job.id not in controller.cluster.suspended or job.run is None:
         raise InputError(f"job {job.id} is not suspended")
     job.suspended_by_operator = False
     controller.stints.resume(job, "operator")
+    controller.asks = False
+    controller.policies.set_priorities([job], new=True)
 
 
 def change(job: Job, options: BatchOptions, controller: Controller) -> None:
@@ -85,6 +91,8 @@ def change(job: Job, options: BatchOptions, controller: Controller) -> None:
     if job.state is not State.PENDING:
         raise InputError(f"job {job.id} does not wait: that can be changed only of a job that does")
     before, changed = job.options, make_job(replace(job.request, options=options), controller.cluster)
+    if changed.unfit:
+        raise RejectedError(changed.unfit)
     _change_account(job, changed, controller)
     job.request, job.partitions, job.wants, job.request_class = (
         changed.request,

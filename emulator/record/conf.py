@@ -217,7 +217,7 @@ def _own(site: Site, database: int | None) -> dict[str, object]:
         "MessageTimeout": 60,
         "SlurmctldTimeout": 600,
         "SlurmdTimeout": 600,
-        "SlurmctldDebug": "info",
+        "SlurmctldDebug": "debug",
         "SlurmdDebug": "error",
         "LogTimeFormat": "iso8601_ms",
         "StateSaveLocation": site.folder / "state",

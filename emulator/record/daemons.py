@@ -26,7 +26,7 @@ READY = 120.0
 PATIENCE = 60.0
 """Seconds in which a daemon must end after SIGTERM."""
 _PARENT_DEATH = 1
-_FIRST_LINE = re.compile(r"\[([0-9T:.-]+)\] ")
+_IN_CHARGE = re.compile(r"\[([0-9T:.-]+)\] Running as primary controller")
 _PORTS = range(21000, 60000, 150)
 _MOST_OF_A_LOG = 400
 _USUAL = re.compile(r"mpi|MPI|state file|NOTE: Trying|backup state|registration")
@@ -214,9 +214,9 @@ class Cluster:
             time.sleep(0.3)
 
     def _began(self) -> float:
-        """When the controller was started, by its own log: from then its threads count."""
+        """When the controller was there, by its own log: from then its threads count."""
         log = (self._folder / "log" / "slurmctld.log").read_text(errors="replace")
-        found = _FIRST_LINE.search(log)
+        found = _IN_CHARGE.search(log)
         if found is None:
             raise InputError("the controller's log does not say when it was started")
         return datetime.fromisoformat(found[1]).replace(tzinfo=UTC).timestamp()

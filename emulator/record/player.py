@@ -23,12 +23,15 @@ from emulator.config.operation import SCRIPTS
 from emulator.record.checks import argv, renumbered_arguments, sbatch_arguments
 from emulator.record.conf import Site, write_conf
 from emulator.record.daemons import Cluster, Root, end_with_parent, free_ports, short
+from emulator.record.rounds import passes_in, rounds_of
 from emulator.record.sights import Timeline, jobs_of
 from emulator.workload.scenario import Action, Scenario, Submission, read_scenario
 from slurm_sim_plugins.errors import SlurmSimError
 
 LOOK = 0.25
 """Seconds between two looks."""
+LONGER = 0.003
+"""Seconds of the machine's clock by which a round of the controller's loop outlasts its second, at most."""
 LATE = 1.0
 """A look that comes later than this says that the machine is busy with something else."""
 MINUTE = 60.0
@@ -78,6 +81,7 @@ class Played:
         version: of Slurm.
         uptime: seconds for which the controller had run when the recording started.
         second: the part of a second that had passed then.
+        rounds: when the controller's loop went round first, and every how many seconds; None if its log does not say.
         end: the last second that was looked at.
         jobs: rows of the submissions that were accepted, as in a scenario.
         rejected: rows of those that were refused.
@@ -89,6 +93,7 @@ class Played:
     version: str
     uptime: float
     second: float
+    rounds: tuple[float, float] | None
     end: float
     jobs: list[dict[str, Any]]
     rejected: list[dict[str, Any]]
@@ -271,6 +276,7 @@ def play(task: Task) -> Played:
             version=version,
             uptime=round(player.zero - began, 1),
             second=round(player.zero % 1, 2),
+            rounds=_rounds(root.outside(folder) / "log" / "slurmctld.log", player.zero, task.speed),
             end=round(end, 1),
             jobs=player.jobs,
             rejected=player.rejected,
@@ -281,6 +287,11 @@ def play(task: Task) -> Played:
     finally:
         cluster.stop()
         shutil.rmtree(root.outside(folder), ignore_errors=True)
+
+
+def _rounds(log: Path, zero: float, speed: float) -> tuple[float, float] | None:
+    with log.open(encoding="utf-8", errors="replace") as lines:
+        return rounds_of(passes_in(lines, zero), 1 + LONGER * speed)
 
 
 def _interrupted(*_: object) -> None:

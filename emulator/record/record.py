@@ -31,6 +31,8 @@ LONGEST_FOLDER = 50
 HOUR = 3600.0
 NORMAL = ("PENDING", "RUNNING", "COMPLETING")
 ACCOUNTS_TAKE = 120.0
+CLOCKS = "/dev/shm/faketime_shm_{}", "/dev/shm/sem.faketime_sem_{}"  # noqa: S108 - faketime's own
+"""What ``faketime`` leaves behind, by the id of its process: another process of that id would not get a clock."""
 IMPORTS_TAKE = 1.5
 """Seconds of the machine's clock in which a process that plays is there."""
 
@@ -123,6 +125,7 @@ def document(source: Mapping[str, Any], played: Mapping[str, Any], speed: float)
     made: dict[str, Any] = {name: source[name] for name in kept if source.get(name) is not None}
     made |= {"slurm_version": played["version"], "speed": speed}
     made |= {"uptime": played["uptime"], "second": played["second"]}
+    made |= {"rounds": list(played["rounds"])} if played["rounds"] else {}
     made["sweep_phase"] = round(-played["uptime"] % SWEEP, 1)
     prolog = (source.get("operation") or {}).get("prolog", 0.0)
     overhead = launch_time(played["jobs"], played["timeline"], prolog)
@@ -238,6 +241,8 @@ def _played(task: Task, folder: Path, root: Root, *, accounts: bool) -> dict[str
                 os.killpg(player.pid, signal.SIGKILL)
                 player.wait()
         sweep(inside)
+        for name in CLOCKS:
+            Path(name.format(player.pid)).unlink(missing_ok=True)
     if player.returncode or not answer:
         raise InputError(f"{path}: could not be played: {error.strip().splitlines()[-1:] or player.returncode}")
     played: dict[str, Any] = json.loads(answer)

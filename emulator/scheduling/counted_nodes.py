@@ -225,6 +225,7 @@ class CountedNodes:
             or want.gres
             or want.gres_total
             or want.gres_per_task
+            or want.unmarked
         ):
             return -1
         if len(want.choices) != 1 or want.choices[0].counts or not bool(want.choices[0].mask[nodes].all()):

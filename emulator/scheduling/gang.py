@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
+from emulator.state.machine import MARK
 from emulator.state.partition import Partition
 from emulator.state.run import Run
 from slurm_sim_plugins.nodes import Allocation, Free, Mask
@@ -114,7 +115,7 @@ class Rows:
         free, own = self._cluster.free.copy(), self._free_of(row)
         free.units[:], free.jobs[:] = own.units, own.jobs
         for kind in own.gres:
-            if not kind[0]:
+            if not kind[0] and not kind[1].startswith(MARK):
                 free.gres[kind][:] = own.gres[kind]
         return free
 

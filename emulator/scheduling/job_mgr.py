@@ -62,7 +62,7 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
 
 
 def _checked(request: JobRequest, cluster: Cluster) -> Job:
-    _check_list(request)
+    _check_words(request, cluster)
     partitions = _partitions(request, cluster)
     barred = _barred(request, partitions, cluster) if cluster.groups else EMPTY
     lifted = NOTHING if cluster.accounting is None else cluster.accounting.lifted(request, partitions[0].name)
@@ -100,7 +100,9 @@ def _checked(request: JobRequest, cluster: Cluster) -> Job:
     if not unchecked and not any(_fits_empty(request_class, wants[one.name], one, cluster) for one in partitions):
         memory = int(cluster.machine.memory.max(initial=0))
         too_much = all(want.memory_per_node > memory for want in wants.values())
-        raise RejectedError(f"{NOT_ENOUGH_MEMORY}\n{NOT_AVAILABLE}" if too_much else NOT_AVAILABLE)
+        job.unfit = f"{NOT_ENOUGH_MEMORY}\n{NOT_AVAILABLE}" if too_much else NOT_AVAILABLE
+        if cluster.accounting is None:
+            raise RejectedError(job.unfit)
     return job
 
 
@@ -165,21 +167,23 @@ def partition_reason(job: Job, partition: Partition) -> str | None:
         return "PartitionDown" if partition.state == "DOWN" else "PartitionInactive"
     if want.never:
         return want.never
-    limit = job.time_min if job.time_min is not None else job.limit
     lifted = job.lifted
-    if limit > partition.max_time and job.options.time_limit is not None and "PARTITIONTIMELIMIT" not in lifted:
-        return PARTITION_TIME
     most = partition.max_nodes
     if most is not None and max(want.min_nodes, want.most_nodes or 0) > most and "PARTITIONMAXNODES" not in lifted:
         return PARTITION_NODES
     most = want.most_nodes
     if most is not None and most < partition.min_nodes and "PARTITIONMINNODES" not in lifted:
         return PARTITION_NODES
+    limit = job.time_min if job.time_min is not None else job.limit
+    if limit > partition.max_time and job.options.time_limit is not None and "PARTITIONTIMELIMIT" not in lifted:
+        return PARTITION_TIME
     return None
 
 
-def _check_list(request: JobRequest) -> None:
-    """What ``sbatch`` itself refuses: a list of more nodes than are wanted."""
+def _check_words(request: JobRequest, cluster: Cluster) -> None:
+    """What ``sbatch`` itself refuses: a list of more nodes than are wanted, or words that do not go together."""
+    if request.options.both_ways and cluster.parameters.rules.EXCLUSIVE_IS_NOT_SHARED:
+        raise RejectedError("--exclusive and --oversubscribe options are mutually exclusive")
     listed, most = len(request.options.node_list), request.options.max_nodes
     if most is not None and listed > most:
         raise RejectedError(f"invalid number of nodes (-N {listed}-{most})")

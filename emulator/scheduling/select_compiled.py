@@ -87,7 +87,14 @@ def encode(want: Want, machine: Machine) -> Code | None:
     others = want.required is not None or want.least_loaded or want.gres_total or len(want.gres) > 1
     if others or len(want.choices) != 1 or want.choices[0].counts or want.target_nodes > want.min_nodes:
         return None
-    if want.pool or want.gres_per_task or want.contiguous or len(machine.gres) > MOST_KINDS:
+    if (
+        want.pool
+        or want.marks
+        or want.unmarked
+        or want.gres_per_task
+        or want.contiguous
+        or len(machine.gres) > MOST_KINDS
+    ):
         return None
     if want.task_cores or want.per_socket < FAR:
         return None

@@ -64,6 +64,7 @@ class Job:
         fixed_priority: whether it was given its priority.
         lifted: bounds of partitions that its quality of service lifts, as its flags name them.
         barred: why it may not use partitions, by their names.
+        unfit: in which words it is refused, for no nodes could ever hold it; empty if they could.
         entries: itself in each of its partitions, as schedulers see it while it waits.
     """
 
@@ -109,6 +110,7 @@ class Job:
     fixed_priority: bool = False
     lifted: frozenset[str] = NOTHING
     barred: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    unfit: str = ""
     entries: tuple[Entry, ...] = ()
     id: int = field(init=False)
     tie_break: tuple[int, int] = field(init=False)

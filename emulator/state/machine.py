@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
 from emulator.config.slurm.model import Node, Partition, SlurmConf
 from slurm_sim_plugins.nodes import Gres, Ints, Machine
 from slurm_sim_plugins.topology.tree import Tree
+
+MARK = "+"
+"""What marks begin with: resources without a name that each job of a kind has one of, on each of its nodes."""
+ALONE = MARK
+"""The mark of jobs that share with no others."""
+MANY = 1_000_000
+"""More jobs than a node has."""
+
+
+class _Shared(Protocol):
+    @property
+    def oversubscribe(self) -> str: ...
+
+    @property
+    def oversubscribe_jobs(self) -> int: ...
 
 
 def machine_of(conf: SlurmConf) -> Machine:
@@ -22,6 +38,7 @@ def machine_of(conf: SlurmConf) -> Machine:
     gres = _gres(nodes)
     index = {node.name: number for number, node in enumerate(nodes)}
     gres.update({("", partition.name): _pool(partition, nodes, threads, index) for partition in bounded})
+    gres.update({("", mark): np.full(len(nodes), MANY, dtype=np.int64) for mark in _marks(conf.partitions)})
     return Machine(
         names=[node.name for node in nodes],
         units=np.maximum(cpus // threads, 1),
@@ -86,6 +103,20 @@ def _pool(partition: Partition, nodes: Sequence[Node], threads: Ints, index: Map
             bounds.append(partition.max_cpus_per_socket * node.sockets)
         most[number] = min(bounds) // threads[number]
     return most
+
+
+def _marks(partitions: Sequence[Partition]) -> list[str]:
+    """What jobs mark their nodes with, where some share their resources and others do not."""
+    forced = [partition.oversubscribe == "FORCE" for partition in partitions]
+    rows = [partition.name for partition in partitions if has_rows(partition)]
+    if all(forced) or not (any(forced) or rows):
+        return []
+    return [ALONE, *(MARK + name for name in rows)]
+
+
+def has_rows(partition: _Shared) -> bool:
+    """Whether several jobs of a partition may have the same resources."""
+    return partition.oversubscribe in ("FORCE", "YES") and partition.oversubscribe_jobs > 1
 
 
 def _bounded(partition: Partition) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from emulator.state.machine import MARK
 from slurm_sim_plugins.nodes import Allocation
 
 YEAR = 365 * 86_400.0
@@ -73,7 +74,8 @@ class Run:
         if not self.row:
             return self.allocation
         has = self.allocation
-        return replace(has, units=(0,) * len(has.units), gres={kind: has.gres[kind] for kind in has.gres if kind[0]})
+        gres = {kind: has.gres[kind] for kind in has.gres if kind[0] or kind[1].startswith(MARK)}
+        return replace(has, units=(0,) * len(has.units), gres=gres)
 
     def suspended(self, now: float) -> float:
         """Seconds that it was suspended until ``now``."""

@@ -14,6 +14,7 @@ import numpy as np
 from emulator.config.slurm.model import GresCount
 from emulator.state.cluster import Cluster
 from emulator.state.features import choices
+from emulator.state.machine import ALONE, MARK, has_rows
 from emulator.state.partition import Partition
 from emulator.workload.request import JobRequest, RejectedError
 from emulator.workload.sbatch import BatchOptions
@@ -70,8 +71,10 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     tasks = options.tasks_on(nodes)
     if options.tasks is not None and options.tasks < nodes:
         nodes = options.tasks if options.max_nodes != options.min_nodes else nodes
+    bound = partition.max_nodes
     target = max(nodes, min(most or (tasks if options.spread else nodes), max(options.tasks or tasks, nodes)))
     alone = options.exclusive or partition.oversubscribe == "EXCLUSIVE"
+    shares = partition.oversubscribe == "FORCE" or (has_rows(partition) and options.share)
     demand = _demand(request, partition, nodes)
     per_task = demand.cpus_per_task
     on_node = max(demand.cpus_on_node, per_task * (1 if options.overcommit else options.tasks_per_node or 1))
@@ -85,7 +88,9 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     on_node = max(on_node, cpus) if most == 1 else on_node
     tasks_per_core = options.tasks_per_core or (1 if parameters.one_task_per_core else FAR)
     threads = 1 if options.hint == "nomultithread" else options.threads_per_core or FAR
-    one_node = most == 1 or (most is None and tasks == 1 and nodes == 1)
+    one_node = most == 1 or (options.tasks == 1 and nodes == 1)
+    if most is None and bound is not None and nodes <= bound < min(cpus, int(partition.nodes.sum())):
+        most = bound
     return Want(
         min_nodes=nodes,
         most_nodes=most,
@@ -117,8 +122,30 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         tree=_tree(request, cluster),
         switches=options.switches,
         pool=partition.name if partition.name in cluster.machine.pools else "",
+        marks=_marks(shares, partition, cluster),
+        unmarked=_unmarked(shares, partition, cluster),
         never=_never(tasks * per_task, nodes, partition, cluster) or (TOO_MUCH_MEMORY if demand.too_much else ""),
     )
+
+
+def _marks(shares: bool, partition: Partition, cluster: Cluster) -> tuple[str, ...]:
+    """What a job marks its nodes with."""
+    of_partition: tuple[str, ...] = (MARK + partition.name,)
+    if not shares:
+        of_partition = (ALONE,) if cluster.parameters.rules.SHARED_BY_JOBS else (ALONE, *of_partition)
+    return tuple(mark for mark in of_partition if ("", mark) in cluster.machine.gres)
+
+
+def _unmarked(shares: bool, partition: Partition, cluster: Cluster) -> tuple[str, ...]:
+    """Which marks a job's nodes must not have.
+
+    One that shares goes to no nodes with a job that does not; and that not to nodes with jobs of another partition
+    which share or, in older versions, might.
+    """
+    marks = [mark for name, mark in cluster.machine.gres if not name and mark.startswith(MARK)]
+    if shares:
+        return (ALONE,) if ALONE in marks else ()
+    return tuple(mark for mark in marks if mark not in (ALONE, MARK + partition.name))
 
 
 def _tree(request: JobRequest, cluster: Cluster) -> Tree | None:

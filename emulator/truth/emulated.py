@@ -72,6 +72,9 @@ def timing_of(inputs: Inputs) -> Timing:
     timing, clock = Timing(sweep_phase=phase), inputs.clock
     if clock is None:
         return timing
+    if clock.rounds is not None:
+        first, period = clock.rounds
+        timing = replace(timing, submit_lag=0.0, end_lag=0.0, round=period, round_phase=first)
     return replace(
         timing,
         uptime=timing.uptime if clock.uptime is None else clock.uptime,

@@ -103,6 +103,7 @@ class Clock:
         sweep: when the sweep over time limits falls, in seconds modulo its period; None for what the recording says.
         backfill: seconds for which backfill's thread had run when the recording began; None where that is not known.
         overhead: seconds by which runs outlasted their work; None where that is not known.
+        rounds: when the controller's loop went round first, and every how many seconds; None where that is not known.
         reason: what shows it in the recording.
     """
 
@@ -113,6 +114,7 @@ class Clock:
     time_slice: float | None = None
     backfill: float | None = None
     overhead: float | None = None
+    rounds: tuple[float, float] | None = None
     sweep: float | None = None
 
 
@@ -166,7 +168,11 @@ class Known:
         clocks = self.clocks
         if scenario.uptime is not None and self.clock_of(scenario.name) is None:
             measured = {"backfill": scenario.uptime, "overhead": scenario.overhead}
-            clocks = (*clocks, Clock(scenario.name, RECORDED, scenario.uptime, scenario.second, **measured))
+            rounds = scenario.rounds
+            if rounds is None and scenario.configuration().rules.ROUNDS_ON_SECONDS:
+                rounds = -scenario.second % 1, 1.0
+            clock = Clock(scenario.name, RECORDED, scenario.uptime, scenario.second, **measured, rounds=rounds)
+            clocks = (*clocks, clock)
         return replace(self, noise=(*self.noise, *noise), clocks=clocks)
 
     def clock_of(self, scenario: str) -> Clock | None:

@@ -185,5 +185,10 @@ def _rejections(scenario: Scenario, emulation: Emulation) -> Iterator[Difference
 
 
 def _words(error: str) -> str:
-    lines = error.replace("sbatch: error: ", "").replace("Batch job submission failed: ", "").splitlines()
+    lines = (
+        error.replace("sbatch: error: ", "")
+        .replace("sbatch: fatal: ", "")
+        .replace("Batch job submission failed: ", "")
+        .splitlines()
+    )
     return "; ".join(line.strip() for line in lines)

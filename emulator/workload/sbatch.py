@@ -78,6 +78,7 @@ class BatchOptions:
         exclusive: whether it wants whole nodes.
         exclusive_to: with whom it shares them nonetheless: ``user``, ``mcs`` or ``topo``; empty: with none.
         share: whether it would share resources.
+        both_ways: whether it says both, of which the last counts, or which are refused.
         memory_per_node: mebibytes; 0 is all of a node's.
         memory_per_cpu: mebibytes.
         memory_per_gpu: mebibytes.
@@ -130,6 +131,7 @@ class BatchOptions:
     exclusive: bool = False
     exclusive_to: str = ""
     share: bool = False
+    both_ways: bool = False
     memory_per_node: int | None = None
     memory_per_cpu: int | None = None
     memory_per_gpu: int | None = None
@@ -432,7 +434,13 @@ def _exclusive(asked: Any, text: str) -> Values:
     if text not in ("", "user", "mcs", "topo"):
         raise ValueError(f"{text!r} is none of user, mcs, topo")
     # Of --exclusive and --oversubscribe the last counts (recorded).
-    return {"exclusive": not text, "exclusive_to": text, "share": False}
+    both = asked.both_ways or asked.share
+    return {"exclusive": not text, "exclusive_to": text, "share": False, "both_ways": both}
+
+
+def _oversubscribe(asked: Any, text: str) -> Values:
+    both = asked.both_ways or asked.exclusive or bool(asked.exclusive_to)
+    return {"share": True, "exclusive": False, "exclusive_to": "", "both_ways": both}
 
 
 def _switches(asked: Any, text: str) -> Values:
@@ -528,7 +536,7 @@ OPTIONS: Mapping[str, _Option] = {
     "ntasks-per-node": _Option(_put("tasks_per_node", _positive)),
     "ntasks-per-socket": _Option(_put("tasks_per_socket", _positive)),
     "overcommit": _Option(_keep(overcommit=True), "O", value="none"),
-    "oversubscribe": _Option(_keep(share=True, exclusive=False, exclusive_to=""), "s", value="none"),
+    "oversubscribe": _Option(_oversubscribe, "s", value="none"),
     "partition": _Option(_put("partitions", _names), "p"),
     "prefer": _Option(_put("prefer", _some)),
     "priority": _Option(_put("priority", _count)),

@@ -295,6 +295,7 @@ class Scenario:
         sweep_phase: when the sweep over time limits falls, in seconds modulo its period; None where it does not matter.
         uptime: seconds for which the controller had run when the recording started; None where that is not known.
         second: the part of a second that had passed then.
+        rounds: when the controller's loop went round first, and every how many seconds; None where that is not known.
         overhead: seconds by which runs outlasted their work on the machine; None where that is not known.
         slurm_version: of the Slurm that was recorded, such as ``24.11.5``.
         recorded: what came of it.
@@ -314,6 +315,7 @@ class Scenario:
     sweep_phase: float | None
     uptime: float | None
     second: float
+    rounds: tuple[float, float] | None
     overhead: float | None
     slurm_version: str
     recorded: Recorded
@@ -512,7 +514,7 @@ class Fields:
 def _scenario(tree: _Tree) -> Scenario:
     recorded = ("timeline", "expected", "rejected", "queries", "cluster_events", "noise")
     done = ("scenario", "note", "slurm_conf", "operation", "sacctmgr", "jobs", "actions", "sweep_phase")
-    how = ("slurm_version", "speed", "repeats", "uptime", "second", "overhead")
+    how = ("slurm_version", "speed", "repeats", "uptime", "second", "rounds", "overhead")
     fields = tree.fields("a scenario", *done, *FILES_BESIDE, *how, *recorded)
     name, note = fields.need("scenario", _Tree.text), fields.need("note", _Tree.text)
     said = _SLURM.match(note)
@@ -531,6 +533,7 @@ def _scenario(tree: _Tree) -> Scenario:
         sweep_phase=fields.get("sweep_phase", _Tree.second),
         uptime=fields.get("uptime", _Tree.second),
         second=fields.get("second", _Tree.second) or 0.0,
+        rounds=fields.get("rounds", _rounds),
         overhead=fields.get("overhead", _Tree.second),
         slurm_version=fields.get("slurm_version", _Tree.text) or version,
         recorded=Recorded(
@@ -550,6 +553,13 @@ def _operation(tree: _Tree) -> Operation:
         return Operation(**{name: fields.get(name, _Tree.second) or 0.0 for name in SCRIPTS.values()})  # type: ignore[arg-type]
     except ConfigurationError as error:
         raise fields.error(str(error)) from None
+
+
+def _rounds(tree: _Tree) -> tuple[float, float]:
+    first, period = (one.second() for one in tree.row("rounds", 2, 2))
+    if not 1 <= period < 2:
+        raise tree.error(f"a round of the controller's loop takes a second and a little, not {period:g} s")
+    return first, period
 
 
 def _each(read: Callable[[_Tree], T]) -> Callable[[_Tree], tuple[T, ...]]:

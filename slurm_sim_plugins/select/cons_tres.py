@@ -130,11 +130,7 @@ def _distribute(want: Want, machine: Machine, picked: dict[int, int]) -> dict[in
 
 def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
     """Free CPUs of each node that the job can use: it may take fewer, but they say how good a fit the node is."""
-    units = np.where(usable, free.units, 0)
-    if want.whole:
-        units = np.where(free.jobs == 0, np.where(usable, machine.units, 0), 0)
-    if want.pool:
-        units = np.minimum(units, free.gres["", want.pool])
+    units = _free_units(want, machine, free, usable)
     capacity = _cpus(want, machine, units)
     if want.memory_per_cpu:
         capacity = _with_enough(want, machine, free, units, capacity)
@@ -153,6 +149,18 @@ def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
         capacity = np.minimum(capacity, _gres_free(free, name, kind, len(machine)) // count * want.cpus_per_task)
     # A node that has not as much as is wanted of each is of no use.
     return np.where(capacity >= want.cpus_on_node, np.maximum(capacity, 0), 0)
+
+
+def _free_units(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
+    """Units of each node that the job may have."""
+    units = np.where(usable, free.units, 0)
+    if want.whole:
+        units = np.where(free.jobs == 0, np.where(usable, machine.units, 0), 0)
+    if want.pool:
+        units = np.minimum(units, free.gres["", want.pool])
+    for mark in want.unmarked:
+        units = np.where(free.gres["", mark] == machine.gres["", mark], units, 0)
+    return units
 
 
 def _with_enough(want: Want, machine: Machine, free: Free, units: Ints, cpus: Ints) -> Ints:
@@ -424,6 +432,8 @@ def allocate(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) 
         memory = np.minimum(want.memory_per_gpu * gpus, free.memory[taken])
     if want.pool:
         gres["", want.pool] = had.tolist()
+    for mark in want.marks:
+        gres["", mark] = [1] * len(nodes)
     return Allocation(
         neighbours(nodes),
         shared(tuple(had.tolist())),

@@ -13,7 +13,7 @@ pytest.importorskip("yaml")
 
 PATHS = sorted(Path(__file__).with_name("recorded").glob("*.yaml"))
 OPEN = {
-    "preempt_beside": "a job in OverSubscribe=YES is preempted by one that would fit beside it",
+    "preempt_beside": "a job that waits for its begin time is found by a pass of another cycle of backfill",
 }
 """Recordings with which the emulator does not agree yet, and why."""
 

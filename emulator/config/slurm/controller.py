@@ -13,6 +13,8 @@ from slurm_sim_plugins.errors import ConfigurationError
 
 DEFAULT_EXPIRE = 120.0
 """Seconds for which a credential is valid where ``AuthInfo`` does not say (observation P7)."""
+AS_GOOD_AS_THERE = 1e-6
+"""Of a second or a round: what is as near to the next one counts as that."""
 _CODES = re.compile(r"([0-9]{1,3})(?:-([0-9]{1,3}))?")
 
 
@@ -23,13 +25,16 @@ class Timing:
     Attributes:
         submit_lag: from a submission to the pass of the main loop that it brings about.
         end_lag: from the end of a job to that pass.
-        job_overhead: what a run takes longer than its work: launch and epilog.
+        job_overhead: what a run takes longer than its work: launch and epilog; a run that is killed takes half of it.
         sweep_phase: when the sweep for exceeded limits falls, modulo 30 s.
         backfill_phase: how long before the first submission backfill went to sleep first.
         uptime: how long before it the controller was started, from which ``PriorityCalcPeriod`` and ``sched_interval``
             count.
         second_phase: what is added to a time before usage and ages are counted in whole seconds.
         slice_phase: how long before multiples of their length time slices of gang scheduling end.
+        round: from one round of the controller's loop, which makes the passes, to the next; 0 where rounds are not
+            known, and lags are means.
+        round_phase: when it goes round first.
 
     Source: means over the recorded runs.
     """
@@ -42,6 +47,19 @@ class Timing:
     uptime: float = 9.0
     second_phase: float = 0.0
     slice_phase: float = 1.0
+    round: float = 0.0
+    round_phase: float = 0.0
+
+    def round_at(self, at: float) -> float:
+        """The first round at a time or later, in seconds; that time itself where rounds are not known."""
+        if not self.round:
+            return at
+        return self.round_phase + math.ceil((at - self.round_phase) / self.round - AS_GOOD_AS_THERE) * self.round
+
+    def round_after(self, at: float, seconds: float) -> float:
+        """The first round at which the clock shows so many whole seconds more than at another time."""
+        shown = math.floor(at + self.second_phase + AS_GOOD_AS_THERE) + seconds
+        return self.round_at(shown - self.second_phase)
 
 
 NO_DELAYS = Timing(submit_lag=0.0, end_lag=0.0, job_overhead=0.0, uptime=0.0)

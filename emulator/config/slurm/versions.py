@@ -53,10 +53,37 @@ class Rules:
 
     FIRST_NODE_FOR_ONE: bool = _rule(
         "26.05",
-        "a job of one node gets the first node that has room for it, by weight and then in the order of the file",
+        "a job of -N1 or -n1 gets the first node that has room for it, by weight and then in the order of the file",
         "it gets a node of the tightest set of neighbours that suffices, and there the one with least to spare",
         "release notes of 26.05: an optimized single-node path through the scheduling logic",
         *("26.05/d4_deps", "26.05/g_a12_bestfit", "26.05/g_h6_busy_nodes", "26.05/g_h6_busy_nodes_off"),
+    )
+    REQUEUED_GO_LAST: bool = _rule(
+        "24.11",
+        "a job that is requeued gets a new number under priority/basic, lower than those of all others",
+        "it keeps its number",
+        "not named in the release notes",
+        *("requeue_number_22", "requeue_number_24", "requeue_number_26"),
+    )
+    EXCLUSIVE_IS_NOT_SHARED: bool = _rule(
+        "24.11",
+        "sbatch refuses --exclusive beside --oversubscribe",
+        "it takes both",
+        "not named in the release notes; sbatch says it",
+    )
+    ROUNDS_ON_SECONDS: bool = _rule(
+        "24.11",
+        "the controller's loop, which makes the passes, goes round at each full second",
+        "it rests for a second in each round, which takes a little longer",
+        "not named in the release notes; the controller's log shows the passes",
+        *("end_in_turn_26", "end_in_turn_22"),
+    )
+    SHARED_BY_JOBS: bool = _rule(
+        "24.11",
+        "a job that does not share goes to no nodes with jobs of another partition that do share",
+        "it goes to no nodes with jobs of another partition in which jobs may share",
+        "not named in the release notes",
+        *("shared_beside_alone_22", "shared_beside_alone_24", "shared_beside_alone_26"),
     )
     LEAST_LOADED_IN_TURN: bool = _rule(
         "26.05",

@@ -1,0 +1,48 @@
+"""When the controller's loop goes round: the instants at which passes of the main loop come, as its log tells them.
+
+A round takes a second and a little; how little depends on the machine, its load and the version.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+_PASS = re.compile(r"\[([0-9T:.-]+)\] (?:debug:  )?sched: (?:Running job scheduler|Allocate )")
+FEWEST = 4
+"""Passes from which rounds are told."""
+STEP = 0.0001
+"""Seconds between two periods that are tried."""
+SURE = 0.6
+"""How well passes must agree with rounds, of 1."""
+
+
+def passes_in(log: Iterable[str], zero: float) -> list[float]:
+    """Seconds from ``zero`` (of the epoch) at which the lines of a log, in UTC, tell of passes."""
+    found = (_PASS.match(line) for line in log)
+    return [datetime.fromisoformat(one[1]).replace(tzinfo=UTC).timestamp() - zero for one in found if one]
+
+
+def rounds_of(passes: Sequence[float], longest: float) -> tuple[float, float] | None:
+    """The first round after 0 and the seconds from one to the next, or None if the passes do not say.
+
+    Args:
+        passes: seconds at which there were passes.
+        longest: the most seconds that a round can take.
+    """
+    if len(passes) < FEWEST:
+        return None
+    periods = [1 + STEP * number for number in range(round((longest - 1) / STEP) + 1)]
+    period = max(periods, key=lambda one: abs(_mean(passes, one)))
+    mean = _mean(passes, period)
+    if abs(mean) < SURE:
+        return None
+    return round(cmath.phase(mean) / math.tau * period % period, 3), round(period, 4)
+
+
+def _mean(passes: Sequence[float], period: float) -> complex:
+    """The mean of the passes on a circle that the loop goes once round."""
+    return sum(cmath.rect(1, math.tau * at / period) for at in passes) / len(passes)

@@ -1,0 +1,36 @@
+"""When the controller's loop goes round, by its log."""
+
+from __future__ import annotations
+
+from emulator.record.rounds import passes_in, rounds_of
+
+LOG = """\
+[2026-11-23T14:00:01.222] debug:  sched: Running job scheduler for default depth.
+[2026-11-23T14:00:01.223] sched: Allocate JobId=1 NodeList=a1 #CPUs=2 Partition=batch
+[2026-11-23T14:00:01.392] debug:  sched/backfill: _attempt_backfill: beginning
+"""
+
+
+def test_passes_are_seconds_from_zero() -> None:
+    zero = 1_795_442_400.0  # 14:00:00 UTC
+    assert [round(at, 3) for at in passes_in(LOG.splitlines(), zero)] == [1.222, 1.223]
+
+
+def test_the_first_round_and_the_period_are_told() -> None:
+    passes = [0.4 + 1.0072 * number for number in (-20, 0, 3, 17, 60, 61, 150, 240)]
+    first, period = rounds_of(passes, 1.018) or (0.0, 0.0)
+    assert abs(first - 0.4) < 0.02
+    assert abs(period - 1.0072) < 0.0002
+
+
+def test_a_pass_beside_the_rounds_does_not_matter() -> None:
+    passes = [float(number) for number in range(0, 100, 7)]
+    found = rounds_of([*passes, 35.4], 1.018)
+    assert found is not None
+    assert abs(found[0] - round(found[0])) < 0.03
+    assert found[1] == 1.0
+
+
+def test_few_passes_or_passes_anywhere_tell_nothing() -> None:
+    assert rounds_of([1.0, 2.0, 3.0], 1.018) is None
+    assert rounds_of([at * at * 0.37 % 100 for at in range(200)], 1.001) is None
