@@ -28,7 +28,7 @@ def main() -> int:
     scenarios = list(read_scenarios(sys.argv[1]))
     skipped = [(scenario.name, why) for scenario in scenarios if (why := why_not_compared(scenario, known))]
     names = {name for name, _ in skipped}
-    verdicts = [judge(scenario, known) for scenario in scenarios if scenario.name not in names]
+    verdicts = [judge(scenario, known, search=True) for scenario in scenarios if scenario.name not in names]
     page = HERE / "truth.md"
     before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     after = rest.partition(END)[2]

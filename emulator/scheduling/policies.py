@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from emulator.config.slurm.emulated import options_of, site_slots_of, slots_of
 from emulator.config.slurm.model import SlurmConf
 from emulator.hooks import FAILURES, Hooks
-from emulator.scheduling.requests import request_of, tres_totals
+from emulator.scheduling.requests import request_of, tres_totals, unasked_memory
 from emulator.scheduling.seen import (
     ClusterPreemptView,
     ClusterPriorityView,
@@ -90,6 +90,7 @@ class Policies:
         self._by_order = all(getattr(plugin, "by_order", False) for plugin in asked)
         for partition in cluster.partitions.values():
             partition.seen, partition.tres = SeenPartition(partition), tres_totals(partition, cluster)
+            partition.unasked_memory = unasked_memory(partition, cluster)
 
     @property
     def hooks(self) -> Hooks:

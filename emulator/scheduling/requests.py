@@ -22,6 +22,11 @@ def request_of(job: Job, partition: Partition) -> Request:
     return Request(partition.seen, job.wants[partition.name].min_nodes, tres["CPU"], tres)
 
 
+def unasked_memory(partition: Partition, cluster: Cluster) -> float:
+    """Mebibytes of a node that count for a job which asks for none, and is given none by default."""
+    return float(cluster.machine.memory[partition.nodes].min()) if partition.nodes.any() else 0.0
+
+
 def tres_totals(partition: Partition, cluster: Cluster) -> Mapping[str, float]:
     """What a partition has of each resource, by upper-case name."""
     machine, nodes = cluster.machine, partition.nodes
@@ -74,7 +79,7 @@ def _memory(job: Job, partition: Partition) -> float:
     per_cpu = request.options.memory_per_cpu or partition.default_memory_per_cpu
     if per_cpu:
         return float(per_cpu) * _tasks(job, want) * request.cpus_per_task
-    return float(partition.default_memory_per_node or 0.0) * want.min_nodes
+    return float(partition.default_memory_per_node or partition.unasked_memory) * want.min_nodes
 
 
 def _cpus(job: Job, partition: Partition) -> float:

@@ -28,6 +28,7 @@ class Partition:
         below_another: whether it is such a one for another.
         norm_priority: its job factor as a share of the highest.
         tres: what its nodes have of each resource.
+        unasked_memory: mebibytes of a node that count for priority where a job asks for none.
         seen: itself as plugins see it.
     """
 
@@ -64,6 +65,7 @@ class Partition:
     below_another: bool = False
     norm_priority: float = 0.0
     tres: Mapping[str, float] = field(default_factory=dict)
+    unasked_memory: float = 0.0
     seen: SeenPartition = None  # type: ignore[assignment]
 
     @property

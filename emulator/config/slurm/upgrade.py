@@ -104,6 +104,24 @@ def _first_node(conf: SlurmConf) -> str:
     return _partitions([partition.name for partition in conf.partitions if partition.name not in others])
 
 
+def _requeued(conf: SlurmConf) -> str:
+    basic = conf.parameters.text("PriorityType").lower() == "priority/basic"
+    return "jobs that are preempted or requeued" if basic else ""
+
+
+def _both_ways(conf: SlurmConf) -> str:
+    return "submissions with --exclusive and --oversubscribe"
+
+
+def _rounds(conf: SlurmConf) -> str:
+    return "starts, by less than a second"
+
+
+def _sharing(conf: SlurmConf) -> str:
+    several = [one for one in conf.partitions if one.oversubscribe in ("FORCE", "YES") and one.oversubscribe_jobs > 1]
+    return _partitions([partition.name for partition in several])
+
+
 def _in_turn(conf: SlurmConf) -> str:
     return _partitions(_least_loaded(conf))
 
@@ -142,6 +160,10 @@ def _closed(conf: SlurmConf) -> str:
 
 CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "FIRST_NODE_FOR_ONE": _first_node,
+    "REQUEUED_GO_LAST": _requeued,
+    "EXCLUSIVE_IS_NOT_SHARED": _both_ways,
+    "ROUNDS_ON_SECONDS": _rounds,
+    "SHARED_BY_JOBS": _sharing,
     "LEAST_LOADED_IN_TURN": _in_turn,
     "TIME_MIN_GROWS": _time_min,
     "HEALTHY_NODES_ARE_AVAILABLE": _reasons,

@@ -70,6 +70,7 @@ class Rules:
         "sbatch refuses --exclusive beside --oversubscribe",
         "it takes both",
         "not named in the release notes; sbatch says it",
+        *("unasked_memory_22", "unasked_memory_24", "unasked_memory_26"),
     )
     ROUNDS_ON_SECONDS: bool = _rule(
         "24.11",

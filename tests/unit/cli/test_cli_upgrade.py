@@ -61,6 +61,10 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
     found = changes(parse_slurm_conf(CONF), "22.05", "26.05")
     assert {one.rule.name: one.concerns for one in found.rules} == {
         "FIRST_NODE_FOR_ONE": "partitions p, r",
+        "REQUEUED_GO_LAST": "",
+        "EXCLUSIVE_IS_NOT_SHARED": "submissions with --exclusive and --oversubscribe",
+        "ROUNDS_ON_SECONDS": "starts, by less than a second",
+        "SHARED_BY_JOBS": "",
         "LEAST_LOADED_IN_TURN": "partition q",
         "TIME_MIN_GROWS": "jobs with --time-min that backfill starts",
         "HEALTHY_NODES_ARE_AVAILABLE": "reasons of waiting jobs as squeue shows them, no start",
@@ -70,6 +74,10 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "GROUPS_ARE_WAITED_FOR": "partition r",
     }
     assert [one.rule.name for one in changes(parse_slurm_conf(CONF), "22.05", "24.11").rules] == [
+        "REQUEUED_GO_LAST",
+        "EXCLUSIVE_IS_NOT_SHARED",
+        "ROUNDS_ON_SECONDS",
+        "SHARED_BY_JOBS",
         "HEALTHY_NODES_ARE_AVAILABLE",
         "SWITCHES_BY_CPUS",
         "PLANS_ARE_NEWS",
@@ -78,9 +86,18 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
     ]
     plain = "SchedulerType=sched/builtin\nNodeName=n CPUs=1\nPartitionName=p Nodes=ALL\n"
     without = {one.rule.name for one in changes(parse_slurm_conf(plain), "22.05", "26.05").rules if not one.concerns}
-    assert {rule.name for rule in all_rules()} - without == {"FIRST_NODE_FOR_ONE", "HEALTHY_NODES_ARE_AVAILABLE"}
+    assert {rule.name for rule in all_rules()} - without == {
+        "FIRST_NODE_FOR_ONE",
+        "EXCLUSIVE_IS_NOT_SHARED",
+        "ROUNDS_ON_SECONDS",
+        "HEALTHY_NODES_ARE_AVAILABLE",
+    }
     everywhere = changes(parse_slurm_conf(f"EnforcePartLimits=ALL\n{CONF}"), "22.05", "24.11").rules[-1]
     assert (everywhere.rule.name, everywhere.concerns) == ("GROUPS_ARE_WAITED_FOR", "")
+    more = "PriorityType=priority/basic\n" + plain.replace("ALL", "ALL OverSubscribe=FORCE:2")
+    concerns = {one.rule.name: one.concerns for one in changes(parse_slurm_conf(more), "22.05", "26.05").rules}
+    assert concerns["REQUEUED_GO_LAST"] == "jobs that are preempted or requeued"
+    assert concerns["SHARED_BY_JOBS"] == "partition p"
     wired = parse_slurm_conf(f"TopologyPlugin=topology/tree\n{plain}", topology="SwitchName=s Nodes=n\n")
     concerns = {one.rule.name: one.concerns for one in changes(wired, "22.05", "24.11").rules}
     assert concerns["SWITCHES_BY_CPUS"] == "jobs on several nodes, and which leaf switch the others get"

@@ -59,8 +59,10 @@ def test_a_quote_that_does_not_end_names_its_line() -> None:
         ("--gpus-per-socket=1 --sockets-per-node=2", Verdict("g1", 1, 1000, (("gpu:v100", 2),))),
         ("-n8 --ntasks-per-socket=2", Verdict("a[1-2]", 8, 8000)),
         ("-N2 --gpus=1", Verdict(reason="Invalid generic resource (gres) specification")),
-        ("--exclusive --oversubscribe -n2", Verdict("a1", 2, 2000)),
-        ("--oversubscribe --exclusive -n2", Verdict("a1", 16, 16000)),
+        (
+            "--exclusive --oversubscribe -n2",
+            Verdict(reason="--exclusive and --oversubscribe options are mutually exclusive"),
+        ),
         ("--mincpus=10", Verdict("a1", 10, 10000)),
         ("-O -n40", Verdict("a1", 1, 1000)),
         ("--prefer=fast", Verdict("g1", 1, 1000)),
