@@ -69,10 +69,17 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
     picked = _pick(want, machine, capacity, choice, _counted_gres(want, machine, free))
     if picked is None or _on_too_many_switches(want, list(picked)):
         return None
-    if want.in_turn:
+    if want.in_turn and _first_is_least_loaded(capacity, machine):
         picked = {node: min(int(capacity[node]), want.per_node) for node in picked}
     tasks_on = np.array(list(_distribute(want, machine, picked).items()), dtype=np.int64)
     return allocate(want, machine, free, tasks_on[:, 0], tasks_on[:, 1])
+
+
+def _first_is_least_loaded(capacity: Ints, machine: Machine) -> bool:
+    """Whether a larger share is free of the first of the usable nodes than of some, and of none a larger one."""
+    usable = np.flatnonzero(capacity)
+    share = capacity[usable] / (machine.units * machine.threads)[usable]
+    return bool(share[0] == share.max() > share.min())
 
 
 def _on_too_many_switches(want: Want, nodes: list[int]) -> bool:

@@ -88,9 +88,10 @@ class Rules:
     )
     LEAST_LOADED_IN_TURN: bool = _rule(
         "26.05",
-        "on the least loaded nodes (CR_LLN, LLN) tasks are dealt in turn up to all that is free",
+        "where the first node has a larger share free than some, and none has a larger one, tasks on the least loaded "
+        "nodes (CR_LLN, LLN) are dealt in turn up to all that is free",
         "the first of the nodes gives all that it has, and the last what is missing",
-        "not named in the release notes; both recordings of 26.05 show it, those of 24.11 do not",
+        "not named in the release notes; both recordings and thirteen questions show it, recordings of 24.11 do not",
         *("26.05/g_a1_pack_lln", "26.05/first/g_a1_pack_lln"),
     )
     TIME_MIN_GROWS: bool = _rule(
