@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from emulator.campaign.store import DamagedError, Store
+from emulator.campaign.store import STINTS, DamagedError, Store
 from emulator.campaign.work import Numbers
 from slurm_sim_plugins.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from emulator.accounting.records import Records
 
 State = Literal["done", "failed", "missing", "damaged"]
 STATES: tuple[State, ...] = ("done", "failed", "missing", "damaged")
@@ -119,6 +121,31 @@ def records(folder: Path, run: str) -> pd.DataFrame:
     import pandas as pd
 
     return pd.DataFrame(read_columns(file, store.folder))
+
+
+def run_records(folder: Path, run: str) -> Records | None:
+    """All records of a run; None if the campaign keeps none, or was made before it kept those of runs.
+
+    Raises:
+        InputError: they are damaged.
+    """
+    import pyarrow.parquet
+
+    from emulator.accounting.records import Records, read_columns
+    from emulator.files import open_kept
+
+    store = Store(folder)
+    jobs, stints = store.records(run), store.records(run, STINTS)
+    if not (jobs.exists() and stints.exists()):
+        return None
+    columns = [read_columns(file, store.folder) for file in (jobs, stints)]
+    with open_kept(stints, store.folder) as stream:
+        stated = pyarrow.parquet.read_schema(stream).metadata or {}
+    try:
+        epoch = stated[b"epoch"].decode()
+        return Records(columns[0], columns[1], int(stated[b"processors"]), int(epoch) if epoch else None)
+    except (KeyError, ValueError) as error:
+        raise InputError(f"{stints}: does not state the machine ({error}); make the run again") from error
 
 
 def _state(store: Store, listed: Mapping[str, Any]) -> RunState:

@@ -13,6 +13,7 @@ from emulator.campaign.generated import Generated
 from emulator.campaign.hashes import PACKAGES, canonical, code, hash_of, sha256, source_of
 from emulator.campaign.jobs import workload
 from emulator.campaign.slurm import Cluster, forget_files
+from emulator.campaign.store import STINTS
 from emulator.campaign.work import Numbers
 from emulator.config.options import Config
 from emulator.config.slurm.emulated import stated_slots_of
@@ -61,7 +62,7 @@ class RunSpec:
             SlurmSimError: it cannot be made.
         """
         records = self._records()
-        return self.measure(records), {"records.parquet": _bytes_of(records)} if self.records else {}
+        return self.measure(records), _files_of(records) if self.records else {}
 
     def _records(self) -> Records:
         from emulator.api import simulate
@@ -180,11 +181,18 @@ def _words_of(measure: Measure) -> Any:
     return words
 
 
-def _bytes_of(records: Records) -> bytes:
-    """Job records as a Parquet file."""
+def _files_of(records: Records) -> dict[str, bytes]:
+    """Job records and run records; with the latter the machine and Unix time of second 0."""
+    machine = {"processors": str(records.processors), "epoch": "" if records.epoch is None else str(records.epoch)}
+    runs = records.runs_table().replace_schema_metadata(machine)
+    return {"records.parquet": _bytes_of(records.jobs_table()), STINTS: _bytes_of(runs)}
+
+
+def _bytes_of(table: Any) -> bytes:
+    """A Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet
 
     stream = pa.BufferOutputStream()
-    pyarrow.parquet.write_table(records.jobs_table(), stream)
+    pyarrow.parquet.write_table(table, stream)
     return bytes(stream.getvalue().to_pybytes())

@@ -7,6 +7,7 @@
     runs/run=<identity>/numbers.parquet one row: what was measured
     runs/run=<identity>/_manifest.json  what made it so, what it cost, the hashes of its files
     records/run=<identity>/*.parquet    job records, if they were wanted
+    stints/run=<identity>/runs.parquet  run records, if those were wanted
 
 A result counts when its manifest is there and the files are what it says. The manifest is
 written last, each file under another name first; so whatever is interrupted, a result is
@@ -36,6 +37,9 @@ MARK = "slurm-sim-campaign.json"
 PLAN = "campaign.json"
 NUMBERS = "numbers.parquet"
 MANIFEST = "_manifest.json"
+STINTS = "runs.parquet"
+PARTS = ("runs", "records", "stints")
+"""Folders of the store. Each is a data set of its own, of one kind of rows."""
 FORMAT = 1
 IDENTITY = re.compile(r"[0-9a-f]{64}")
 RECORD_FILE = re.compile(r"[a-z]+\.parquet")
@@ -92,7 +96,7 @@ class Store:
         mark = folder / MARK
         if not mark.exists() or not mark.stat().st_size:
             # An empty mark is what a lost machine can leave; then there is nothing else but ours.
-            ours = {MARK, PLAN, "runs", "records"} if mark.exists() else set()
+            ours = {MARK, PLAN, *PARTS} if mark.exists() else set()
             names = (file.name for file in folder.iterdir())
             others = sorted(name for name in names if name not in ours and not name.endswith(PART))
             if others:
@@ -213,7 +217,7 @@ class Store:
             return self._folder("runs", identity) / NUMBERS
         if not RECORD_FILE.fullmatch(name):
             raise ValueError(f"{name!r} is no file of a run")
-        return self._folder("records", identity) / name
+        return self._folder("stints" if name == STINTS else "records", identity) / name
 
     def _put(self, file: Path, data: bytes) -> None:
         for folder in (file.parent, file.parent.parent):
@@ -225,7 +229,7 @@ class Store:
     def _clear(self) -> None:
         """Take away what interrupted writes left: only names that such a write gives, in no folder but this one."""
         folders = [self.folder]
-        for part in map(self.folder.joinpath, ("runs", "records")):
+        for part in map(self.folder.joinpath, PARTS):
             if not part.is_symlink():
                 folders += [each for each in part.glob("run=*") if not each.is_symlink()]
         for folder in folders:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from emulator.accounting.runfolder import FinishedRun, read_run
-from emulator.campaign.results import RunState, survey
+from emulator.campaign.results import RunState, run_records, survey
 from emulator.campaign.store import MARK
 from emulator.metrics.summary import summarise
 from emulator.report.caption import table
@@ -104,12 +104,22 @@ def _campaign(folder: Path) -> tuple[list[Source], list[str], str]:
     found = survey(folder)
     name = printable(found.about.get("campaign", folder.name))
     lacking = [f"{name}: {printable(run.name)} is {run.state}" for run in found.runs if run.state != "done"]
-    runs = [_of_campaign(run) for run in found.runs if run.state == "done"]
+    runs = [_of_campaign(folder, run) for run in found.runs if run.state == "done"]
     return runs, lacking, printable(found.about.get("baseline") or "")
 
 
-def _of_campaign(run: RunState) -> Source:
-    where = run.coordinates
-    workload, policy = printable(where.get("workload", "")), printable(where.get("policy", run.name))
+def _of_campaign(folder: Path, run: RunState) -> Source:
+    where = {name: value for name, value in run.coordinates.items() if name not in ("workload", "policy")}
+    workload = printable(run.coordinates.get("workload", ""))
+    policy = printable(run.coordinates.get("policy", run.name))
     metrics = {key: value if math.isfinite(value) else math.nan for key, value in run.numbers.items()}
-    return Source(workload, policy, where.get("seed", 0), metrics, {"workload": {"name": workload}}, None, run.name)
+    about: dict[str, Any] = {
+        "run": {"label": policy, "status": "finished"},
+        "workload": {"name": workload},
+        "simulation": {name: "" if value is None else value for name, value in where.items()},
+    }
+    records = run_records(folder, run.run)
+    if records is not None:
+        about["machine"] = {"processors": records.processors}
+    finished = FinishedRun(records, about, folder) if records is not None else None
+    return Source(workload, policy, where.get("seed", 0), metrics, about, finished)

@@ -72,7 +72,7 @@ def make(study: Path, out: Path, **options: object) -> list[Outcome]:
 
 def data(folder: Path) -> dict[str, bytes]:
     """All that a campaign measured; what it cost is in the manifests."""
-    files = [*folder.rglob("numbers.parquet"), *folder.rglob("records.parquet")]
+    files = [*folder.rglob("numbers.parquet"), *folder.rglob("records.parquet"), *folder.rglob("runs.parquet")]
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
 
 
@@ -189,7 +189,7 @@ def test_a_damaged_file_is_told_and_made_again_whichever_it_is(study: Path, tmp_
     before = data(out)
     draw = np.random.default_rng(7)
     files = sorted(file for file in out.rglob("*") if file.is_file() and file.parent.name.startswith("run="))
-    assert len(files) == 3 * RUNS
+    assert len(files) == 4 * RUNS
     hurt = {files[place].parent.name: files[place] for place in draw.choice(len(files), 6, replace=False)}
     for number, file in enumerate(hurt.values()):
         content = bytearray(file.read_bytes())

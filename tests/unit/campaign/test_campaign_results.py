@@ -26,8 +26,11 @@ from emulator.campaign.measure import Metrics
 from emulator.campaign.results import frame, records
 from emulator.cli import slurm_sim
 from emulator.cli.board import Board
+from emulator.metrics.summary import summarise
 from emulator.report.campaign import curves_picture, means_picture, pareto_picture, with_interval
 from emulator.report.numbers import UNKNOWN
+from emulator.report.page.sources import read_sources
+from emulator.report.page.write import write_page
 from emulator.workload.models import lublin99
 from slurm_sim_plugins import ConfigurationError, InputError
 
@@ -173,6 +176,16 @@ def test_the_data_set_is_one_that_others_read_too(folder: Path) -> None:
     )
 
 
+def test_a_page_of_a_campaign_draws_its_runs(folder: Path, tmp_path: Path) -> None:
+    found = read_sources([folder])
+    assert [len(each.run.records) for each in found.runs if each.run] == [80] * 12
+    assert {each.run.records.processors for each in found.runs if each.run} == {64}
+    again = summarise(found.runs[0].run.records) if found.runs[0].run else {}
+    assert again["utilisation"] == pytest.approx(found.runs[0].metrics["utilisation"])
+    write_page(found, tmp_path / "page.html")
+    assert "2 policies on 2 workloads" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
 def test_job_records_are_kept_where_they_are_wanted(folder: Path, tmp_path: Path) -> None:
     run = frame(folder).iloc[0]
     jobs = records(folder, run["run"])
@@ -187,7 +200,7 @@ def test_a_manifest_says_all_that_made_a_result(folder: Path) -> None:
     assert manifest["determined_by"]["config"]["seed"] == manifest["coordinates"]["seed"]
     assert manifest["versions"].keys() >= {"python", "numpy", "slurm-sim-plugins"}
     assert manifest["spent"]["cpu_seconds"] > 0 and manifest["spent"]["peak_memory_mb"] > 10
-    assert set(manifest["files"]) == {"numbers.parquet", "records.parquet"}
+    assert set(manifest["files"]) == {"numbers.parquet", "records.parquet", "runs.parquet"}
 
 
 def test_results_are_printed_and_what_a_file_says_is_text(folder: Path) -> None:
