@@ -1,4 +1,4 @@
-"""The machine that honours Slurm's semantics and calls the hooks.
+"""The machine that honours Slurm's semantics and calls the hooks; the package ``emulator`` of slurm-sim-plugins.
 
 >>> from emulator import simulate
 >>> result = simulate("trace.swf.gz", processors=100, scheduler="sched/easy")  # doctest: +SKIP

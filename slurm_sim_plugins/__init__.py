@@ -1,5 +1,7 @@
 """All that a plugin author imports: hooks, views, decisions, errors."""
 
+import warnings
+
 from slurm_sim_plugins.block_state import BlockState
 from slurm_sim_plugins.blocks import Blocks
 from slurm_sim_plugins.cluster import Association, Partition, Qos, Request
@@ -18,6 +20,7 @@ from slurm_sim_plugins.decisions import (
 from slurm_sim_plugins.errors import ConfigurationError, InputError, OutputError, PluginError, SlurmSimError
 from slurm_sim_plugins.hookspecs import API, hookimpl
 from slurm_sim_plugins.jobs import Job, Run
+from slurm_sim_plugins.neighbour import foreign_emulator
 from slurm_sim_plugins.plan import Answer, Entry, Hole, Place, SchedulePlan, WindowPlan
 from slurm_sim_plugins.profile import Profile, earliest_start
 from slurm_sim_plugins.renamed import names
@@ -37,6 +40,10 @@ from slurm_sim_plugins.views import (
     View,
     WalltimeView,
 )
+
+_wrong = foreign_emulator()
+if _wrong is not None:
+    warnings.warn(_wrong, RuntimeWarning, stacklevel=2)
 
 __getattr__ = names(__name__, Places="BlockState", Situation="ClusterState")
 
