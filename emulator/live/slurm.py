@@ -130,12 +130,11 @@ class Slurm:
         fence = os.urandom(16).hex()
         fenced = "".join(f"{command}\nshow hostnames {fence}\n" for command in commands)
         text = self._run(["scontrol", *options], fenced)
-        answers = re.split(rf"^(?:{_ECHO}show hostnames {fence}\n)?{fence}\n", text, flags=re.MULTILINE)
+        answers = re.split(rf"^(?:{_ECHO}[^\n]*\n)?{fence}\n", text, flags=re.MULTILINE)
         if len(answers) != len(commands) + 1:
             raise NoAnswerError(f"scontrol ended after {len(answers) - 1} of {len(commands)} commands: {_last(text)}")
-        return [
-            answer.removeprefix(f"{_ECHO}{command}\n") for command, answer in zip(commands, answers[:-1], strict=True)
-        ]
+        # It repeats what it was given, in one line, of which a terminal would show a part.
+        return [answer.partition("\n")[2] if answer.startswith(_ECHO) else answer for answer in answers[:-1]]
 
     def _run(self, words: Sequence[str], given: str | None = None) -> str:
         """What a command prints; of one with standard input, its errors in between."""
@@ -143,12 +142,10 @@ class Slurm:
             done = subprocess.run(  # noqa: S603 - Slurm's own programs, without a shell
                 list(words),
                 env=self._environment,
-                input=given,
+                input=None if given is None else given.encode(),
                 stdin=subprocess.DEVNULL if given is None else None,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE if given is None else subprocess.STDOUT,
-                text=True,
-                errors="replace",
                 timeout=PATIENCE,
                 # Commands of a process that was killed are not carried out after it.
                 preexec_fn=None if given is None else lambda: end_with_parent(signal.SIGKILL),
@@ -157,11 +154,16 @@ class Slurm:
             raise ConfigurationError(f"{words[0]} is not on PATH: run this where Slurm's commands are") from error
         except subprocess.TimeoutExpired as error:
             raise NoAnswerError(f"{words[0]} did not answer within {PATIENCE:g} s") from error
+        # Line ends are left as they are: a carriage return is none.
+        said, printed = _text(done.stderr), _text(done.stdout)
         if given is None and done.returncode:
-            said = _last(done.stderr) or f"exit code {done.returncode}"
-            kind = NoAnswerError if AWAY.search(done.stderr) else InputError
-            raise kind(f"{' '.join(words[:3])}: {said}")
-        return done.stdout
+            kind = NoAnswerError if AWAY.search(said) else InputError
+            raise kind(f"{' '.join(words[:3])}: {_last(said) or f'exit code {done.returncode}'}")
+        return printed
+
+
+def _text(printed: bytes | None) -> str:
+    return (printed or b"").decode(errors="replace")
 
 
 class Hand(Slurm):

@@ -9,6 +9,7 @@ import pytest
 
 from emulator.live.marks import Marks
 from emulator.live.sight import FIELDS, parse_job, parse_nodes, parse_queue, queue_format, takes_jobs
+from emulator.live.slurm import Hand, Slurm
 from emulator.workload.sbatch import TaskArray
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
@@ -161,3 +162,17 @@ def test_marks():
     for wrong in ("", "user", "user=", "name=x", "user=ann;qos=b,x"):
         with pytest.raises(ConfigurationError, match="KEY=VALUE"):
             Marks.of(wrong)
+
+
+def test_answers_are_told_apart_whatever_a_terminal_shows_of_the_commands(monkeypatch):
+    def scontrol(self, words, given=None):
+        fence = given.splitlines()[1].split()[-1]
+        return (
+            f"scontrol: hold 1,2\nscontrol: show hostnames {fence}\n{fence}\n"
+            f"scontrol: \r<4,145,98,150\nInvalid job id specified for job 150\nscontrol: \r<ames {fence}\n{fence}\n"
+            f"Invalid job id specified\n{fence}\nscontrol: \n"
+        )
+
+    monkeypatch.setattr(Slurm, "_run", scontrol)
+    answers = Hand().write(["hold 1,2", "hold 144,145,98,150", "release 7"])
+    assert answers == ["", "Invalid job id specified for job 150", "Invalid job id specified"]
