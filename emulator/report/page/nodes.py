@@ -10,7 +10,7 @@ import numpy as np
 
 from emulator.accounting.cluster import read_cluster
 from emulator.accounting.records import Records, read_columns
-from emulator.accounting.runfolder import CLUSTER, NODES
+from emulator.accounting.runfolder import CLUSTER, NODES, RUNS
 from emulator.config.slurm.hostlist import expand
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.processors import from_words, numbers
@@ -38,13 +38,25 @@ def nodes_of(records: Records, folder: Path | None) -> dict[str, Any] | None:
     nodes = list(read_cluster(folder).each_node())
     places = {name: index for index, (name, _) in enumerate(nodes)}
     different = dict.fromkeys(str(each) for each in np.asarray(records.runs["nodes"], dtype=object).tolist() if each)
-    lists = {each: [places[name] for name in expand(each) if name in places] for each in different}
+    lists = {each: [places[name] for name in _names(each) if name in places] for each in different}
     return {
         "names": list(places),
         "cpus": [group.cpus for _, group in nodes],
         "lists": lists,
         "spells": _spells(folder),
     }
+
+
+def _names(hosts: str) -> list[str]:
+    """Names of a host list.
+
+    Raises:
+        InputError: it is none.
+    """
+    try:
+        return expand(hosts)
+    except ValueError as error:
+        raise InputError(f"{RUNS}: {hosts!r} is no host list ({error}); make the run again") from error
 
 
 def _spells(folder: Path) -> list[list[Any]]:

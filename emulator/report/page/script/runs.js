@@ -36,10 +36,10 @@ function waitsOf({ start, end, submit, run }) {
     start[row] === start[row] ? Math.round((end[row] - at - run[row]) * 1e6) / 1e6 : NaN);
 }
 
-/** Bounded slowdown of a job: (wait + length) / length, the length being at least 10 s. */
+/** Bounded slowdown of a job, as the mean of it is defined: max(1, response / max(run time, 10 s)). */
 export function slowdownOf(run, row) {
-  const length = Math.max(run.facts.run[row], 10);
-  return (run.wait[row] + length) / length;
+  const ran = run.facts.run[row];
+  return Math.max(1, (run.wait[row] + ran) / Math.max(ran, 10));
 }
 
 /** Whether a job entered the queue. */
@@ -48,36 +48,45 @@ function came(facts) {
   return (row) => !outside[facts.state[row]];
 }
 
+/** Changes of a step function, gathered in arrays of a fixed size: a long log has half a million of them. */
+class Changes {
+  constructor(most) {
+    this.instants = new Float64Array(most);
+    this.amounts = new Float64Array(most);
+    this.count = 0;
+  }
+
+  add(instant, amount) {
+    this.instants[this.count] = instant;
+    this.amounts[this.count] = amount;
+    this.count += 1;
+  }
+
+  steps() {
+    return accumulate(this.instants.subarray(0, this.count), this.amounts);
+  }
+}
+
 function useOf({ start, end, processors }) {
-  const instants = [];
-  const changes = [];
+  const changes = new Changes(2 * start.length);
   start.forEach((at, row) => {
-    instants.push(at);
-    changes.push(processors[row]);
-    if (end[row] === end[row]) {
-      instants.push(end[row]);
-      changes.push(-processors[row]);
-    }
+    changes.add(at, processors[row]);
+    if (end[row] === end[row]) changes.add(end[row], -processors[row]);
   });
-  return accumulate(Float64Array.from(instants), changes);
+  return changes.steps();
 }
 
 /** Jobs that wait: from the submission, or from being sent back, to each start. */
 function queueOf(facts, { start, end, outcome }) {
-  const instants = [];
-  const changes = [];
-  const add = (at, change) => {
-    instants.push(at);
-    changes.push(change);
-  };
+  const changes = new Changes(facts.submit.length + 2 * start.length);
   const entered = came(facts);
-  facts.submit.forEach((at, row) => entered(row) && add(at, 1));
+  facts.submit.forEach((at, row) => entered(row) && changes.add(at, 1));
   const preempted = outcome.words.indexOf("PREEMPTED");
   start.forEach((at, row) => {
-    add(at, -1);
-    if (outcome[row] === preempted) add(end[row], 1);
+    changes.add(at, -1);
+    if (outcome[row] === preempted) changes.add(end[row], 1);
   });
-  return accumulate(Float64Array.from(instants), changes);
+  return changes.steps();
 }
 
 /** From the first submission to the last end. */
@@ -90,7 +99,11 @@ function spanOf(facts, { start, end }) {
     if (at < first) first = at;
     if (at > last) last = at;
   });
-  for (const times of [start, end]) for (const at of times) if (at > last) last = at;
+  const later = (at) => {
+    if (at > last) last = at;
+  };
+  start.forEach(later);
+  end.forEach(later);
   return first <= last ? [first, last] : [0, 1];
 }
 

@@ -15,7 +15,7 @@ const SORTS = {
   run: (run) => (at) => run.facts.run[at],
   limit: (run) => (at) => run.facts.time_limit[at],
   size: (run) => (at) => run.facts.processors[at],
-  slowdown: (run) => (at) => slowdownOf(run, at),
+  "bounded slowdown": (run) => (at) => slowdownOf(run, at),
 };
 const MEANINGS = {
   job: "The trace's job id.",
@@ -25,7 +25,7 @@ const MEANINGS = {
   run: "Seconds of work (h:mm:ss).",
   limit: "Requested time (h:mm:ss).",
   size: "Processors that it took.",
-  slowdown: "Bounded slowdown of this job: (wait + length) / length, the length being its run time, at least 10 s.",
+  "bounded slowdown": "max(1, response / max(run time, 10 s)) of this job; their mean is the mean bounded slowdown.",
 };
 
 /** Rows of the jobs that a text finds. */
