@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from emulator.port.source import read_source
 from tests.docs.pages import Block, blocks
 
 SOURCES = [Path(name) for name in os.environ.get("SLURM_SIM_SLURM_SOURCES", "").split(os.pathsep) if name]
@@ -20,6 +21,7 @@ DEMANDED = {
     "sched": "reconfig",
 }
 """The symbols without which a slurmctld of 22.05.8 or 24.11.5 ends, as they stand in its library."""
+PAGE = (Path(__file__).parents[2] / "docs" / "porting.md").read_text(encoding="utf-8")
 PLUGINS = [block for block in blocks("porting.md") if block.name.endswith(".c")]
 
 
@@ -32,8 +34,7 @@ def test_there_is_a_plugin_of_each_kind() -> None:
 
 
 def test_there_is_no_other_c_on_the_page() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "porting.md").read_text(encoding="utf-8")
-    assert page.count("```c\n") == len(PLUGINS)
+    assert PAGE.count("```c\n") == len(PLUGINS)
 
 
 @pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
@@ -54,3 +55,32 @@ def test_a_plugin_compiles_without_a_warning(plugin: Block, source: Path, tmp_pa
     words = ["cc", "-Wall", "-Werror", "-fsyntax-only", "-I", str(source), str(file)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def table() -> dict[str, dict[str, str]]:
+    """The functions of each version as the page says them."""
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \| (.*) \| (.*) \|$", PAGE, re.MULTILINE)
+    found: dict[str, dict[str, str]] = {"22.05.8": {}, "24.11.5": {}}
+    for name, old, new, _ in rows:
+        for version, stated in (("22.05.8", old), ("24.11.5", old if new == "the same" else new)):
+            if stated.startswith("`"):
+                found[version][name] = stated.strip("`")
+    return found
+
+
+def test_the_table_has_what_the_sketches_define() -> None:
+    for plugin in PLUGINS:
+        demanded = {f"{kind(plugin)}_p_{name}" for name in DEMANDED[kind(plugin)].split()}
+        assert demanded == {name for name in table()["24.11.5"] if name.startswith(f"{kind(plugin)}_p_")}
+
+
+@pytest.mark.skipif(not SOURCES, reason="SLURM_SIM_SLURM_SOURCES names no source tree of Slurm")
+@pytest.mark.parametrize("folder", SOURCES, ids=lambda source: source.name)
+def test_the_table_is_that_of_the_loaders(folder: Path) -> None:
+    source = read_source(folder)
+    stated = table().get(source.version)
+    if stated is None:
+        pytest.skip(f"the page has no column of {source.version}")
+    kinds = ("priority", "site_factor", "preempt", "job_submit", "sched")
+    symbols = [symbol for name in kinds for symbol in source.symbols(name)]
+    assert stated == {one.name: f"{one.result} ({', '.join(one.types) or 'void'})" for one in symbols}

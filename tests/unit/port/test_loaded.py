@@ -1,16 +1,7 @@
-"""Ports that are built, loaded into a real slurmctld, and do what the policy does in the emulator.
-
-``SLURM_SIM_SLURM_SOURCES`` names configured source trees, and ``SLURM_SIM_SLURM_ROOTS`` further systems with a Slurm
-(chroots), each with ``:`` between; a tree is tried where the slurmctld of its version is installed.
-"""
+"""Ports that are built, loaded into a real slurmctld, and do what the policy does in the emulator."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,15 +9,13 @@ import pytest
 
 from emulator import simulate
 from emulator.config.slurm import parse_slurm_conf
-from emulator.port import Ported, write_port
+from emulator.port import write_port
 from emulator.port.source import read_source
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins import Reject, Submission, hookimpl
+from tests.builders.real_slurm import HOMES, tried
 
-SOURCES = [Path(name) for name in os.environ.get("SLURM_SIM_SLURM_SOURCES", "").split(os.pathsep) if name]
-ROOTS = [Path("/"), *(Path(name) for name in os.environ.get("SLURM_SIM_SLURM_ROOTS", "").split(os.pathsep) if name)]
-PORT = os.environ.get("SLURM_SIM_PORT", "17100")
 JOBS = 36
 FILL = "sbatch -Q -N 4 --exclusive -t 9 --wrap 'sleep 90'\nsleep 3\n"
 SIZES = [(1 + number * 7 % 16, 1 + number * 5 % 40, f"acct{number % 3}") for number in range(JOBS)]
@@ -87,41 +76,11 @@ class Queues:
         return None
 
 
-def homes() -> Iterator[Any]:
-    """Each source tree with the root where its slurmctld is."""
-    for source in SOURCES:
-        version = read_source(source).version
-        for root in ROOTS:
-            if (root / "usr/sbin/slurmctld").exists() and shutil.which("cc"):
-                asked = subprocess.run(["chroot", root, "slurmctld", "-V"], capture_output=True, text=True, check=False)
-                if asked.stdout.split()[-1:] == [version]:
-                    yield pytest.param(source, root, id=version)
-
-
-HOMES = list(homes())
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not HOMES, reason="SLURM_SIM_SLURM_SOURCES names no tree of a Slurm that is installed"),
     pytest.mark.parametrize(("source", "root"), HOMES),
 ]
-
-
-def tried(made: Ported, root: Path, commands: str) -> str:
-    """What commands print with the plugin in a real slurmctld; built without a warning, ended without a daemon left."""
-    if list(made.folder.glob("*.c")):
-        subprocess.run(["make", "-C", made.folder], check=True, capture_output=True)
-    (made.folder / "jobs.sh").write_text(f"#!/bin/sh\n{commands}")
-    (made.folder / "jobs.sh").chmod(0o755)
-    with tempfile.TemporaryDirectory(prefix="port-", dir=root / "tmp") as private:
-        folder = Path(private) / "it"
-        shutil.copytree(made.folder, folder)
-        inside = "/" / folder.relative_to(root)
-        words = ["chroot", root, "env", f"PORT={PORT}", inside / "try.sh"]
-        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=180)
-        log = folder / "tried" / "slurmctld.log"
-        said = done.stderr + (log.read_text()[-2000:] if log.exists() else "")
-    assert done.returncode == 0, said
-    return done.stdout
 
 
 def submitted(*more: str) -> str:
