@@ -170,6 +170,7 @@ COMMANDS: list[list[str]] = [
     ["port", "priority", "--slurm-source", "tree", "--plugin", "evil.py", "--policy", "priority/evil"],
     ["port", "priority", "--slurm-source", ".", "--name", EVIL],
     ["reproduce", "pv-easy", "--traces", EVIL],
+    ["live", "--plugin", EVIL, "--slurm-conf", EVIL],
 ]
 
 
