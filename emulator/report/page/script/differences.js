@@ -70,9 +70,9 @@ function scaleOf(area, { change }) {
 function drawMap(area, { run, change }) {
   const { context, colours: look } = area;
   const { most, y } = scaleOf(area, { change });
-  const marks = MARKS.filter((mark) => mark <= most);
-  const apart = marks.filter((mark, at) => !at || Math.abs(y(mark) - y(marks[at - 1])) > 13);
-  drawHeights(area, [0, ...apart, ...apart.map((mark) => -mark)].map((mark) => [y(mark), mark ? shortText(mark) : "0"]));
+  const marks = [0, ...MARKS.filter((mark) => mark <= most)];
+  const apart = marks.filter((mark, at) => !at || (y(marks[at - 1]) - y(mark) > 13 && y(0) - y(mark) > 13));
+  drawHeights(area, [...apart, ...apart.slice(1).map((mark) => -mark)].map((mark) => [y(mark), mark ? shortText(mark) : "0"]));
   const dots = visible(run, area);
   const size = dots.length > 20000 ? 1.5 : dots.length > 2000 ? 2 : 4;
   for (const [sign, colour] of [[-1, look.good], [1, look.bad]]) {
