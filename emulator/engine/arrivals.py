@@ -40,12 +40,19 @@ class Arrivals(Part):
         self._passes = passes
         self._requests = requests
         self._ids = {request.id for request in requests}
+        self._told = False
         partitions = [partition.seen for partition in self.cluster.partitions.values()]
         self._chain = SubmitChain(self.policies.hooks, self.policies.cluster_state, partitions)
         for sentence in not_emulated(requests):
             log.warning(sentence)
         self.rejected: list[tuple[JobRequest, str]] = []
         self.delays: dict[int, set[float]] = {}
+
+    def tell_of_change(self) -> None:
+        """Say once that an operator changes jobs without the plugins that judge submissions (their ``job_modify``)."""
+        if self.policies.hooks.job_submit and not self._told:
+            log.warning("JobSubmitPlugins are not asked of what scontrol update changes (job_modify, slurm_job_modify)")
+        self._told = True
 
     def come(self, index: int) -> None:
         """The submission of this index comes now."""

@@ -211,6 +211,7 @@ def _update_partition(fields: Fields, controller: Controller) -> None:
 
 def _update_jobs(words: list[str], fields: Fields, controller: Controller) -> None:
     who = [word for word in words if "=" not in word or word.lower().startswith(("jobid=", "jobname=", "job="))]
+    controller.arrivals.tell_of_change()
 
     def update(job: Job) -> None:
         for key, value in fields.items():

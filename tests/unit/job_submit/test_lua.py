@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from emulator import Result, simulate
 from emulator.config.slurm import parse_slurm_conf, read_slurm_conf
+from emulator.operator.commands import TimedCommand
 from emulator.operator.job_submit import Script, fields_of
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
@@ -358,3 +359,12 @@ def test_what_a_script_copies_comes_back_as_it_went(text: str, nodes: int, nice:
     shown = fields_of(before)
     written = {name: shown[name] for name in ("name", "min_nodes", "nice") if name in shown}
     assert changed(Submission(1, 0.0), written) == before
+
+
+def test_that_a_change_is_not_judged_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    script(tmp_path, "return 0", "function slurm_job_modify() return slurm.ERROR end")
+    actions = [(at, TimedCommand(at, f"scontrol update JobId=2 Nice={at:.0f}", "commands")) for at in (2.0, 3.0)]
+    for commands, count in ((actions, 1), ([], 0)):
+        caplog.clear()
+        run(tmp_path, ["-n 16", "-n 16"], actions=commands)
+        assert sum("slurm_job_modify" in record.getMessage() for record in caplog.records) == count
