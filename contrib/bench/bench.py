@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as slurm-sim does, before numpy is imported
@@ -294,6 +295,29 @@ def hook_call() -> None:
         click.echo(f"  check {name:20} {cpu(lambda factory=factory: check_plugin(factory), runs=1):6.2f} CPU s")
 
 
+def lua() -> None:
+    from slurm_sim_plugins.job_submit.lua import Lua
+    from slurm_sim_plugins.submission import Submission
+
+    rules = "".join(
+        f"""  if job_desc.partition == "p{rule}" and job_desc.time_limit > {rule} then
+    slurm.log_info("%s: partition %s, %d minutes", job_desc.user_name, job_desc.partition, job_desc.time_limit)
+    if job_desc.qos == nil then job_desc.qos = "q{rule}" end
+    if job_desc.min_nodes > {rule} then job_desc.shared = 0 end
+  end
+"""
+        for rule in range(59)
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "job_submit.lua"
+        script.write_text(f"function slurm_job_submit(job_desc, parts, uid)\n{rules}  return slurm.SUCCESS\nend\n")
+        plugin, calls = Lua(str(script)), 20_000
+    job = Submission(1, 0.0, "ann", partitions=("p40",), min_nodes=50, tasks=100, time_limit=7200.0)
+    view = SimpleNamespace(submission=job, partitions=(), now=0.0)
+    seconds = cpu(lambda: [plugin.job_submit(view) for _ in range(calls)])
+    click.echo(f"lua: {calls / seconds:,.0f} submissions per CPU second through a job_submit.lua of 297 lines")
+
+
 def two_tier() -> None:
     click.echo(
         "two_tier: feitelson96, 200,000 jobs on 320 processors, load 0.9, from trace to records, the whole process"
@@ -421,6 +445,7 @@ PARTS = {
         walltime,
         explain,
         hook_call,
+        lua,
         two_tier,
         realtime,
         slurm,
