@@ -28,6 +28,8 @@ NODES = 4
 BASE = 2147483648
 """Added to numbers of which some may be below 1."""
 NAME = re.compile(r"[a-z][a-z0-9_]*")
+PLAIN = re.compile(r"[\w./+~-]+", re.ASCII)
+"""A path in which nothing is read otherwise by make and a shell."""
 CONF = {
     "priority": ("PriorityType={plugin}",),
     "site_factor": (
@@ -213,7 +215,7 @@ def _contents(plan: Plan, functions: list[Function]) -> list[tuple[str, str, int
         "plugin": plugin,
         "file": file,
         "source": plan.source,
-        "folder": str(plan.source.folder),
+        "folder": _folder(plan),
         "headers": plan.source.headers(plan.kind),
         "functions": functions,
         "about": [line for sentence in about for line in commented(sentence)],
@@ -227,6 +229,14 @@ def _contents(plan: Plan, functions: list[Function]) -> list[tuple[str, str, int
     made |= {"job_submit.lua": "job_submit.lua.j2"} if plan.lua else {f"{file}.c": f"{plan.kind}.c.j2"}
     files = [(path, environment.get_template(name).render(values), 0o644) for path, name in made.items()]
     return [*files, ("try.sh", environment.get_template("try.sh.j2").render(values), 0o755)]
+
+
+def _folder(plan: Plan) -> str:
+    """The tree as a Makefile can name it; empty, with a notice, where make or a shell would read more into its name."""
+    if PLAIN.fullmatch(str(plan.source.folder)):
+        return str(plan.source.folder)
+    plan.notices.append("the path of the source tree has letters that make reads otherwise: give make SLURM_SOURCE=...")
+    return ""
 
 
 def commented(text: str) -> list[str]:

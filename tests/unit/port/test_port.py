@@ -192,6 +192,13 @@ def test_a_tree_that_is_not_configured_is_told(tmp_path: Path) -> None:
     assert "run ./configure there" in write_port("priority", tree, tmp_path).notices[0]
 
 
+def test_a_path_that_a_shell_would_read_is_left_out(tmp_path: Path) -> None:
+    tree = slurm_tree(tmp_path / "a $(touch x) `y`")
+    made = write_port("priority", tree, tmp_path)
+    assert "give make SLURM_SOURCE=" in made.notices[-1]
+    assert "touch" not in (made.folder / "Makefile").read_text()
+
+
 def test_arguments_that_cannot_be(tmp_path: Path) -> None:
     tree = slurm_tree(tmp_path / "tree")
     for words, why in (
