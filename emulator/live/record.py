@@ -56,7 +56,8 @@ class Record:
             # The name is the user's own, and decides nothing.
             options = replace(asked.options, name="", array=None)
             line |= {"id": sight.number, "user": sight.user, "sbatch": submit_line(options)}
-            line |= {} if sight.array is None else {"array": sight.array, "task": sight.task}
+            if asked.options.array is not None:
+                line |= {"array": sight.array, "task": sight.task, "at_once": asked.options.array.limit}
             line |= {"held": True} if sight.held else {}
             dependency = re.sub(r"\([a-z]*\)", "", sight.dependency)
             line |= {"dependency": dependency} if dependency else {}

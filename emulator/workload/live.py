@@ -140,7 +140,7 @@ def _logged(label: str, job: _Job) -> LoggedJob:
         options = with_option(options, "dependency", str(stated["dependency"]))
     array = int(stated["array"]) if "array" in stated else None
     if array is not None:
-        options = replace(options, array=TaskArray((int(stated["task"]),)))
+        options = replace(options, array=TaskArray((int(stated["task"]),), int(stated.get("at_once", 0))))
     runs = [*job.runs]
     if job.start is not None:
         runs.append(LoggedRun(job.start, None, 0.0, "RUNNING", job.nodes, 0, ""))

@@ -79,7 +79,8 @@ class JobRequest:
                 id=self.id if position == last else next(free_ids),
                 run=self.task_runs[position] if self.task_runs else self.run,
                 exit_code=self.task_exits[position] if self.task_exits else self.exit_code,
-                array=self.id,
+                # A log has each task by itself, and says of which array it is.
+                array=self.id if self.array is None else self.array,
                 task=index,
             )
             for position, index in enumerate(array.indices)

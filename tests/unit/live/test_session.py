@@ -287,6 +287,37 @@ def test_a_record_is_a_log(fake, conf, tmp_path):
         Record(path)
 
 
+def test_tasks_of_a_recorded_array_keep_their_place_in_the_queue(conf, tmp_path):
+    path = tmp_path / "live.jsonl"
+    task = {
+        "event": "submitted",
+        "at": 1,
+        "user": "ann",
+        "sbatch": "sbatch -N4 --exclusive -t1",
+        "array": 2,
+        "at_once": 1,
+    }
+    tasks = [{**task, "job": f"2_{n}", "id": 1002000000 + n, "task": n, "sbatch": "sbatch -N1 -t1"} for n in (1, 2)]
+    other = {"event": "submitted", "at": 1, "job": "3", "id": 3, "user": "ann", "sbatch": "sbatch -N4 --exclusive -t1"}
+    runs = [{"event": kind, "at": at, "job": job, "state": "COMPLETED"} for job in ("2_1", "2_2", "3")
+            for kind, at in (("started", 2), ("ended", 12))]  # fmt: skip
+    lines = [{"event": "begin", "format": "slurm-sim live 1", "epoch": 5}, other, *tasks, *runs]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    log = read_site_log(path)
+    made = [task for job in log.jobs for task in job.request.tasks(iter(()))]
+    assert [(request.id, request.array, request.task) for request in made] == [
+        (3, None, 0),
+        (1002000001, 2, 1),
+        (1002000002, 2, 2),
+    ]
+    starts = emulate(log, conf, clock="ideal").records.jobs
+    assert dict(zip(starts["job_id"].tolist(), starts["start"].tolist(), strict=True)) == {
+        3: 1.0,
+        1002000001: 11.0,
+        1002000002: 21.0,
+    }
+
+
 @pytest.mark.parametrize(
     "line",
     [
