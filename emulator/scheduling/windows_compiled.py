@@ -105,7 +105,9 @@ class CompiledSlots(Slots):
 
     def nodes(self) -> Ints:
         """Nodes that are kept at any time, ascending."""
-        return np.unique(self.members[: self.sizes[USED]])
+        kept = np.zeros(self._nodes, dtype=bool)
+        kept[self.members[: self.sizes[USED]]] = True
+        return np.flatnonzero(kept)
 
     def __len__(self) -> int:
         return int(self.sizes[MARKS])
