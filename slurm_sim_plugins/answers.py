@@ -10,8 +10,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
-import numpy as np
-
 from slurm_sim_plugins.block_state import BlockState
 from slurm_sim_plugins.cluster import PREEMPT_MODES
 from slurm_sim_plugins.decisions import (
@@ -65,7 +63,7 @@ def priorities(answer: Sequence[Any], jobs: Sequence[Job]) -> Sequence[Any]:
     """
     if _is_unordered(answer) or _length(answer) != len(jobs):
         raise Refused(f"answered {short(answer)} for {len(jobs)} jobs; answer one number for each", jobs[0])
-    if isinstance(answer, Priorities) and np.isfinite(answer.numbers).all():
+    if isinstance(answer, Priorities) and math.isfinite(abs(answer.numbers).max(initial=0)):
         return answer
     try:
         # Of finite numbers so many are infinite together only if one of them is beyond all reason.

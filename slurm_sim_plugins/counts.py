@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from math import floor
-from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Protocol
 
 from slurm_sim_plugins.jobs import Job, Jobs, Runs
 from slurm_sim_plugins.profile import RunEntry, earliest_start
 from slurm_sim_plugins.renamed import OldName
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 HALF_A_MICROSECOND = 5e-7
 _LAST = float("inf")
@@ -87,7 +88,7 @@ class Counts:
 
     def whole_seconds(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         """Times in whole seconds of the cluster's clock."""
-        return np.floor(times)
+        return times // 1.0
 
     @property
     def queue(self) -> Jobs:

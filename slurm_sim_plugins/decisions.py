@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, overload
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
 
 from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.plan import ANYWHERE, Entry, Place
 from slurm_sim_plugins.processors import Processors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FIRST_TIER = "fg"
 """Name of the first tier, wherever there are tiers."""

@@ -13,10 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from slurm_sim_plugins.block_state import BlockState
 from slurm_sim_plugins.cluster import Partition, ReadOnly
@@ -29,6 +26,10 @@ from slurm_sim_plugins.plan import Hole, SchedulePlan, WindowPlan
 from slurm_sim_plugins.profile import Profile, RunEntry, earliest_start
 from slurm_sim_plugins.renamed import OldName
 from slurm_sim_plugins.tiers import Stay, Tiers
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _ORDER = attrgetter("_order")
 

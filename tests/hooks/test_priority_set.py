@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurm_sim_plugins import Job, PriorityView, hookimpl
+from slurm_sim_plugins import Job, PluginError, Priorities, PriorityView, hookimpl
+from slurm_sim_plugins.testing import cluster, job
 from tests.builders.jobs import JobRow, column, failing, line_with, run, starts
 
 JOBS = [(1, 0, 4, 10, 10), (2, 1, 1, 5, 5), (3, 1, 2, 5, 5), (4, 1, 4, 5, 5), (5, 6, 3, 5, 5)]
@@ -310,3 +312,23 @@ def test_a_period_is_seconds(period: Any) -> None:
 def test_whoever_fails_then_is_named_as_well() -> None:
     error = failing(FOUR, 4, **aging(lambda job, now: job if now < 10 else 1 / 0))
     assert (error.plugin, error.hook, error.job, error.time) == ("priority/aging", "priority_set", 3, 10.0)
+
+
+def test_a_column_of_numbers_is_an_answer(call_hook: Any) -> None:
+    class Column:
+        """The second job goes first; of the last one the number is what the test says."""
+
+        name = "priority/column"
+
+        def __init__(self, last: float = 0.5) -> None:
+            self._last = last
+
+        @hookimpl
+        def priority_set(self, view: Any) -> Priorities:
+            return Priorities(np.array([1.0, 2.0, self._last]))
+
+    here = cluster(10).waiting(job(user="ann"), job(user="bob"), job(user="cy"))
+    assert call_hook(Column, "priority_set", here) == [1.0, 2.0, 0.5]
+    for last in (math.nan, math.inf, -math.inf):
+        with pytest.raises(PluginError, match="a priority is a finite number"):
+            call_hook(Column(last), "priority_set", here)
