@@ -186,8 +186,8 @@ def test_jobs_are_only_read(attribute: str) -> None:
 
 def test_the_true_run_time_is_not_to_be_had() -> None:
     def look(self: Any, view: PriorityView) -> None:
-        for job in view.to_set:
-            shown = {name: getattr(job, name) for name in dir(Job) if not name.startswith("_")}
+        for each in view.to_set:
+            shown = {name: getattr(each, name) for name in dir(Job) if not name.startswith("_")}
             assert 77 not in shown.values()
             assert job.fact("run") is job.fact("status") is job.fact("no such column") is None
 
