@@ -189,7 +189,7 @@ def test_the_true_run_time_is_not_to_be_had() -> None:
         for each in view.to_set:
             shown = {name: getattr(each, name) for name in dir(Job) if not name.startswith("_")}
             assert 77 not in shown.values()
-            assert job.fact("run") is job.fact("status") is job.fact("no such column") is None
+            assert each.fact("run") is each.fact("status") is each.fact("no such column") is None
 
     run([(1, 0, 1, 77, 100)], 1, priority="priority/writing", plugins=[plugin(look)])
 
