@@ -42,6 +42,12 @@ def pytest_sessionstart() -> None:
     njit(lambda values: values.sum())(np.zeros(1))  # The first compilation imports further parts.
 
 
+@pytest.fixture(autouse=True)
+def without_lines_of_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a command prints must not depend on how long it takes here."""
+    monkeypatch.setattr("emulator.cli.lines.FIRST", 3600.0)
+
+
 @pytest.fixture(scope="session")
 def traces() -> Path:
     """The folder of real logs; tests that need it are skipped where it is absent."""

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from emulator.cli import shared
+from emulator.cli.lines import lines
 
 if TYPE_CHECKING:
+    from rich.live import Live
     from rich.progress import Progress
     from rich.table import Table
 
@@ -37,27 +39,31 @@ class Row:
 def board(
     specs: Sequence[RunSpec], metric: str, wanted: bool | None = None
 ) -> Iterator[Callable[[Outcome], None] | None]:
-    """Show what becomes of runs on standard error, if it is a terminal; None elsewhere.
+    """Show what becomes of runs on standard error: a table on a terminal, elsewhere a line from time to time.
 
     Args:
         specs: the runs.
         metric: whose mean so far the table shows.
-        wanted: whether to show it; None asks whether there is a terminal.
+        wanted: True for the table wherever it goes, False for nothing.
     """
-    if not (wanted if wanted is not None else sys.stderr.isatty()):
+    if wanted is False:
         yield None
         return
+    shown = Board(specs, metric)
+    with _live(shown) if wanted or sys.stderr.isatty() else lines(shown.bar.tasks[0], shared.say):
+        yield shown.report
+
+
+def _live(shown: Board) -> Live:
     from rich.console import Group
     from rich.live import Live
 
-    shown = Board(specs, metric)
-    with Live(
+    return Live(
         console=shared.console(stderr=True),
         get_renderable=lambda: Group(shown.table(), shown.bar),
         transient=True,
         refresh_per_second=2,
-    ):
-        yield shown.report
+    )
 
 
 class Board:

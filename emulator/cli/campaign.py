@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli import shared
+from emulator.cli.kept import of_campaign, saying
 from emulator.cli.workers import chosen, worker_options
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ common_options = shared.options(
     ),
     shared.plugin_files,
     worker_options,
-    click.option("--progress/--no-progress", default=None, help="Show how far it is.  [default: on a terminal]"),
+    shared.progress_option,
 )
 
 
@@ -213,7 +214,7 @@ def _make(
         shared.echo(f"{len(specs):,} runs")
         return 0
     about = {**study.about(), "plugin_files": [plugin.name for plugin in plugins]}
-    with chosen(**workers) as found, board(specs, study.metrics[0], progress) as told:
+    with saying(of_campaign(out)), chosen(**workers) as found, board(specs, study.metrics[0], progress) as told:
         outcomes = run_all(specs, keep=out, report=told, workers=found, about=about)
     made = [outcome for outcome in outcomes if not outcome.kept]
     for outcome in made:

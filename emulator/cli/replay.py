@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli import shared
+from emulator.cli.kept import of_run
 from emulator.cli.repeats import jitter_of, jitter_options
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 @click.option("--out", type=shared.PATH, help="Leave the emulated run in a folder, for squeue and others.")
 @click.option("--report", "page", type=shared.PATH, help="Write a page of HTML about both, real beside emulated.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
+@shared.progress_option
 def replay(
     dump: Path,
     slurm_conf: Path,
@@ -71,6 +73,7 @@ def replay(
     out: Path | None,
     page: Path | None,
     as_json: bool,
+    progress: bool | None,
 ) -> None:
     """Run a dump of sacct -P (or Eagle's CSV) on a configuration, and compare with what really happened.
 
@@ -98,7 +101,9 @@ def replay(
     def made(jobs: SiteLog, out: Path | None = None) -> Result:
         # Accounts hold the usage of a run: they are read again for each.
         tree = read_accounts(*accounts) if accounts else None
-        return emulate(jobs, conf, Options(cancelled, elsewhere), out, accounts=tree, **config)
+        how = Options(cancelled, elsewhere)
+        with shared.progress(jobs.name, len(jobs), progress, of_run(jobs.name, out, resumable=False)) as report:
+            return emulate(jobs, conf, how, out, accounts=tree, report=report, **config)
 
     result = made(log, out)
     if page is not None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from emulator.cli import shared
+from emulator.cli.kept import of_run
 from emulator.cli.run import show
 from emulator.cli.slurm import check_finished, show_site
 
@@ -35,7 +36,7 @@ def resume(
     from emulator.resume import resume as go_on
     from emulator.site import Site
 
-    with shared.progress(folder.name, 0, progress) as report:
+    with shared.progress(folder.name, 0, progress, of_run(folder.name, folder)) as report:
         result, jobs = go_on(folder, trace=trace, files=shared.plugin_paths(files, folders), report=report)
     if isinstance(jobs, Site):
         show_site(result, jobs, jobs.accounts(), threshold, warm_up, as_json)

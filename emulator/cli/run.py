@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli import shared
+from emulator.cli.kept import of_run
 from emulator.cli.repeats import jitter_of, jitter_options, repeated, simulate_jobs
 from emulator.cli.slurm import check_finished, cluster_options, is_log, read_site, show_site
 from slurm_sim_plugins.errors import ConfigurationError
@@ -127,13 +128,14 @@ def run(
     if site is None:
         only_on_clusters(commands, accounts, study)
         workload = shared.read_workload(trace, study, processors=config.processors, **reading)
-        with shared.progress(workload.name, len(workload), progress) as report:
+        with shared.progress(workload.name, len(workload), progress, of_run(workload.name, out)) as report:
             result = simulate(workload, config=config, report=report, **written)
         noise = band_of(result, workload, config, catalogue, moved, threshold, warm_up, progress)
         show(result, workload, threshold, warm_up, as_json, noise)
     else:
         submissions, tree = site.submissions, site.accounts()
-        with shared.progress(submissions.name, len(submissions.requests), progress) as report:
+        kept = of_run(submissions.name, out)
+        with shared.progress(submissions.name, len(submissions.requests), progress, kept) as report:
             result = simulate(
                 submissions, site.conf, config=config, report=report, accounts=tree, actions=site.actions, **written
             )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from emulator.cli.kept import Kept, nothing_of, saying
 from emulator.config.slurm.versions import VERSIONS
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.manager import WORDS
@@ -78,7 +79,10 @@ operation_option = click.option(
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 progress_option = click.option(
-    "--progress/--no-progress", default=None, help="Show a progress bar.  [default: on a terminal]"
+    "--progress/--no-progress",
+    default=None,
+    help="Say on standard error how far it is: a bar on a terminal, elsewhere a line from time to time, the first "
+    "after 2 s.  [default: do]",
 )
 
 trace_options = options(
@@ -300,19 +304,41 @@ def read_workload(trace: Path, experiment: Experiment | None = None, **given: An
 
 
 @contextmanager
-def progress(label: str, total: int, wanted: bool | None = None) -> Iterator[Callable[[int], None] | None]:
-    """A progress bar on a terminal (standard error), None elsewhere."""
+def progress(
+    label: str, total: int, wanted: bool | None = None, kept: Kept | None = None
+) -> Iterator[Callable[[int], None] | None]:
+    """How far a command is, on standard error: a bar on a terminal, elsewhere a line from time to time.
+
+    Args:
+        label: of what is done.
+        total: how much there is to do; 0 if that is not known.
+        wanted: True for a bar wherever it goes, False for nothing.
+        kept: what Ctrl-C says is kept of it; by default nothing.
+
+    Yields:
+        A function that is called with how much is done, or None.
+    """
     import sys
 
-    if not (wanted if wanted is not None else sys.stderr.isatty()):
-        yield None
+    kept = kept or nothing_of(label)
+    if wanted is False:
+        with saying(kept):
+            yield None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+    from emulator.cli.lines import lines
+
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total)
+    bar = Progress(*columns, console=console(stderr=True), transient=True)
+    task = bar.add_task(label, total=total or None)
+    with saying(kept), bar if wanted or sys.stderr.isatty() else lines(bar.tasks[0], say):
         yield lambda done: bar.update(task, completed=done)
+
+
+def say(line: str) -> None:
+    """Print a line on standard error."""
+    echo(line, err=True)
 
 
 def echo(text: object = "", err: bool = False, nl: bool = True) -> None:

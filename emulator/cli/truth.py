@@ -23,7 +23,14 @@ DIFFERS = 1
 )
 @shared.version_option
 @shared.json_option
-def truth(paths: tuple[Path, ...], known_file: Path | None, slurm_version: str | None, as_json: bool) -> None:
+@shared.progress_option
+def truth(  # noqa: C901 - one case after the other
+    paths: tuple[Path, ...],
+    known_file: Path | None,
+    slurm_version: str | None,
+    as_json: bool,
+    progress: bool | None,
+) -> None:
     """Run recorded scenarios through the emulator, and show both timelines side by side.
 
     A scenario is a YAML file with a configuration, submissions, and what a real Slurm made of them. Exit code 1 if
@@ -38,23 +45,25 @@ def truth(paths: tuple[Path, ...], known_file: Path | None, slurm_version: str |
     known = read_known(known_file) if known_file is not None else Known()
     verdicts, skipped, failed = [], [], []
     files = _files(paths)
-    for file in files:
-        try:
-            scenario = read_scenario(file)
+    with shared.progress("scenarios", len(files), progress) as told:
+        for done, file in enumerate(files):
+            if told is not None:
+                told(done)
+            try:
+                scenario = read_scenario(file)
+            except InputError as error:
+                if len(files) == 1:
+                    raise
+                failed.append((file.stem, f"cannot be read: {error}"))
+                continue
             scenario = replace(scenario, slurm_version=slurm_version or scenario.slurm_version)
-        except InputError as error:
-            if len(files) == 1:
-                raise
-            failed.append((file.stem, f"cannot be read: {error}"))
-            continue
-        why = why_not_compared(scenario, known)
-        if why:
-            skipped.append((scenario.name, why))
-            continue
-        try:
-            verdicts.append(judge(scenario, known, search=True))
-        except (ConfigurationError, InputError) as error:
-            failed.append((scenario.name, f"cannot be run: {error}"))
+            if why := why_not_compared(scenario, known):
+                skipped.append((scenario.name, why))
+                continue
+            try:
+                verdicts.append(judge(scenario, known, search=True))
+            except (ConfigurationError, InputError) as error:
+                failed.append((scenario.name, f"cannot be run: {error}"))
     agree = not failed and all(verdict.agrees for verdict in verdicts)
     skipped += failed
     if as_json:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
 from emulator.cli import shared
 from emulator.config.slurm.versions import NEWEST, RELEASES
+
+if TYPE_CHECKING:
+    from emulator.accounting.records import Records
 
 _release = click.Choice(RELEASES)
 
@@ -23,6 +27,7 @@ _release = click.Choice(RELEASES)
     "--limit", type=click.IntRange(min=0), default=10, show_default=True, help="Show so many of the jobs; 0 shows all."
 )
 @shared.json_option
+@shared.progress_option
 def upgrade_check(
     slurm_conf: Path,
     old: str,
@@ -36,6 +41,7 @@ def upgrade_check(
     elsewhere: str,
     limit: int,
     as_json: bool,
+    progress: bool | None,
 ) -> None:
     """Say what changes for a slurm.conf with an upgrade of Slurm.
 
@@ -69,9 +75,12 @@ def upgrade_check(
         for sentence in log.notices():
             shared.echo(sentence, err=True)
         how, tree = Options(cancelled, elsewhere), read_accounts(*accounts) if accounts else None
-        before, after = (
-            emulate(log, conf, how, accounts=tree, slurm_version=version).records for version in (old, new)
-        )
+
+        def run(version: str) -> Records:
+            with shared.progress(f"{log.name}, {version}", len(log), progress) as report:
+                return emulate(log, conf, how, accounts=tree, slurm_version=version, report=report).records
+
+        before, after = run(old), run(new)
         starts = upgrade.Starts(len(before), diff_records(before, after), log.epoch)
     if as_json:
         shared.print_json(upgrade.data(found, starts, limit))
@@ -84,7 +93,7 @@ def upgrade_check(
 
 def _of_a_log_only(context: click.Context) -> None:
     """Refuse options that say how a log is read or shown where there is none."""
-    always = ("slurm_conf", "old", "new", "dump", "as_json")
+    always = ("slurm_conf", "old", "new", "dump", "as_json", "progress")
     for option in context.command.params:
         given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
         if given and option.name not in always:

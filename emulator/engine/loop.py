@@ -28,7 +28,7 @@ from slurm_sim_plugins.views import ClusterState
 
 Progress = Callable[[int], None]
 NO_MORE = 2**63
-REPORT_EVERY = 4096
+REPORT_EVERY = 256
 """Submissions between two reports of progress."""
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from emulator.campaign import Outcome, RunSpec, run_all
 from emulator.campaign.runs import Workers
 from emulator.cli import shared
+from emulator.cli.kept import of_study
 from slurm_sim_studies.papers.claims import Claim
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Runs:
     def told(self, label: str, total: int = 0) -> Iterator[Callable[[Outcome], None] | None]:
         """A progress bar over runs, on a terminal; 0 if their number is not known."""
         done = 0
-        with shared.progress(label, total, self.progress) as told:
+        with shared.progress(label, total, self.progress, of_study(self.keep)) as told:
 
             def report(_: Outcome) -> None:
                 nonlocal done

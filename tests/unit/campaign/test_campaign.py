@@ -307,6 +307,7 @@ def test_a_batch_system_that_ends_the_command_ends_its_workers(tmp_path: Path, p
     finally:
         process.kill()
     assert process.returncode == 130 and "slurm-sim: interrupted" in error and "Traceback" not in error
+    assert "the runs that are over are kept in study: slurm-sim campaign resume study makes the others" in error
     until = time.monotonic() + 30
     while any(_runs(worker) for worker in workers) and time.monotonic() < until:
         time.sleep(0.05)

@@ -192,6 +192,7 @@ def test_an_interrupted_run_leaves_its_folder(tmp_path: Path, how: signal.Signal
         process.kill()
     assert process.returncode == 130
     assert "slurm-sim: interrupted" in error and "Traceback" not in error
+    assert "; what happened until then is in spun; to be gone on with, a run needs --snapshot-every\n" in error
     read = read_run(tmp_path / "spun")
     assert read.about["run"]["status"] == "interrupted"
     assert read.records.jobs["state"].tolist() == ["RUNNING", "RUNNING", "PENDING", "FUTURE"]
