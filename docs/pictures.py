@@ -1,4 +1,4 @@
-"""Make the pictures of ``docs/report.md`` anew, from generated jobs: ``python docs/pictures.py`` (needs Chromium)."""
+"""Make the pictures of ``docs/report.md`` from generated jobs: ``python docs/pictures.py`` (needs Chromium)."""
 
 from __future__ import annotations
 

@@ -266,7 +266,7 @@ class Hands:
             )
 
     def _resume(self, mirror: Mirror, starts: Sequence[Start]) -> None:
-        """Suspended runs go on when all that they have is free again, and nobody is to start there."""
+        """Suspended runs go on when all that they have is free again, and no job is to start there."""
         free = mirror.controller.cluster.free.copy()
         for start in (
             *starts,

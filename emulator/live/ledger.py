@@ -1,6 +1,6 @@
 """What was changed of jobs, and what it was before: in a file that is written before anything is done.
 
-So whoever comes after a process that was killed knows all that may have to be undone.
+So the process after one that was killed knows all that may have to be undone.
 """
 
 from __future__ import annotations

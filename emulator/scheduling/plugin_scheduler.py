@@ -373,7 +373,7 @@ class PluginScheduler:
             plan.started(job)
 
     def forget_rooms(self) -> None:
-        """Nobody makes room for any job: what was preempted goes on."""
+        """No run makes room for any job: what was preempted goes on."""
         self._rooms.clear()
 
     # Decisions

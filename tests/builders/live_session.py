@@ -52,7 +52,7 @@ class Largest:
 
 
 class Urgent:
-    """Whoever is urgent has room made for."""
+    """Room is made for urgent jobs."""
 
     name = "sched/urgent"
 
