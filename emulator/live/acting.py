@@ -70,6 +70,7 @@ class Hands:
     _rests: dict[str, tuple[float, float]] = field(default_factory=dict)
     _free: set[str] = field(default_factory=set)
     _confirmed: set[str] = field(default_factory=set)
+    _held_back: set[str] = field(default_factory=set)
     _minutes: dict[str, int] = field(default_factory=dict)
     _commands: list[tuple[str, str]] = field(default_factory=list)
     _said: list[tuple[str, str]] = field(default_factory=list)
@@ -166,13 +167,19 @@ class Hands:
 
     def _hold_again(self, label: str, known: Followed, now: float) -> None:
         """What was released and does not run is held, for longer each time."""
-        del self._released[label]
-        entry, pause = self.ledger.of(label), 2 * self._rests.get(label, (0.0, self.ways.patience / 2))[1]
-        entry.held, entry.released = True, ""
+        pause = 2 * self._rests.get(label, (0.0, self.ways.patience / 2))[1]
         self._rests[label] = (now + pause, pause)
+        self._hold_back(label)
+        self._say("held again", f"{label} was released and does not run ({known.sight.reason}): it is held again")
+
+    def _hold_back(self, label: str) -> None:
+        """A job that was released is not to start any more."""
+        del self._released[label]
+        self._held_back.add(label)
+        entry = self.ledger.of(label)
+        entry.held, entry.released = True, ""
         self._command(label, f"hold {label}")
         self._command(label, f"update JobId={label} ReqNodeList={entry.required}")
-        self._say("held again", f"{label} was released and does not run ({known.sight.reason}): it is held again")
 
     # Starts
 
@@ -192,7 +199,7 @@ class Hands:
                     self._confirmed.add(label)
                 elif label in self._confirmed:
                     self._leave(label)
-                if sight.held or label in self._free:
+                if sight.held or label in self._free or label in self._held_back:
                     continue
             elif (entry is not None and entry.released) or label in self._free or not self._may_take(sight):
                 continue
@@ -245,6 +252,11 @@ class Hands:
     def _preempt(self, victim: Victim, labels: Mapping[int, str], mirror: Mirror) -> None:
         label = labels[victim.job.id]
         if label in self._leaving:
+            return
+        if label in self._released:
+            # Slurm has not started it yet, so that there is no run to be requeued.
+            self._hold_back(label)
+            self._say("held again", f"{label} is held again, for {labels[victim.preemptor.id]}")
             return
         if not self.marks.fit(mirror.followed[label].sight):
             self._say_once(f"{label} is not preempted: it has none of the marks")
@@ -351,6 +363,7 @@ class Hands:
     def _give(self) -> None:
         """Give the commands of this pass; the ledger is written first."""
         commands, self._commands = self._commands, []
+        self._held_back.clear()
         if not commands:
             return
         self.ledger.save()

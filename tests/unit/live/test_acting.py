@@ -131,6 +131,17 @@ def test_victims_are_requeued_and_started_again(fake, conf, tmp_path, state, han
     assert fake.written[-1] == "update JobId=1 StartTime=now"
 
 
+def test_a_victim_that_slurm_has_not_started_yet_is_held_again(fake, conf, tmp_path, hands):
+    fake.job("1", size=3)
+    slots = {"SchedulerType": "sched/urgent", "PreemptType": "preempt/any"}
+    live = Live(with_preemption(tmp_path, conf), slots, [Urgent, Any], acting=hands())
+    assert live.step() == ["1 is released for n[1-3]"]
+    fake.job("2", size=4, user="urgent")
+    assert live.step() == ["1 is held again, for 2", "1 jobs are held: 2"]
+    assert fake.written[1:] == ["hold 1", "update JobId=1 ReqNodeList=", "hold 2"]
+    assert (fake.job("1")["priority"], fake.job("1")["required"]) == (0, "")
+
+
 class Sleepy(Any):
     """Any run may stand still."""
 
