@@ -1,6 +1,6 @@
 """The same submissions a little later, and what that alone makes of a result: the band of noise.
 
-Which job starts first in a second decides which waits for hours: a schedule answers to changes that are under no control,
+Which job starts first in a second decides which waits for hours. A schedule depends on details beyond control,
 such as the fraction of a second that a log rounds off. Repeats with other fractions show how much of a difference is of
 that kind.
 """

@@ -1,4 +1,4 @@
-"""Another distribution's package of the name ``emulator`` is told apart from ours, and named."""
+"""Another distribution's package of the name ``emulator`` is recognised, and the message names it."""
 
 from __future__ import annotations
 
