@@ -79,6 +79,7 @@ def resume(job: Job, controller: Controller) -> None:
     job.suspended_by_operator = False
     controller.stints.resume(job, "operator")
     controller.asks = False
+    controller.policies.changed(job)
     controller.policies.set_priorities([job], new=True)
 
 

@@ -100,7 +100,7 @@ def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     if options.reservation and reservations.lacks(job):
         return "ReservationDeleted"
     own = reservations.of(job) if options.reservation else None
-    if own is not None and own.start > cluster.now:
+    if own is not None and own.start > cluster.now and "FLEX" not in own.flags:
         return "Reservation"
     if options.array is not None and array_full(job, cluster):
         return "JobArrayTaskLimit"

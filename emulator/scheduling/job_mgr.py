@@ -158,8 +158,8 @@ def _without_nodes(request_class: int, wants: dict[str, Want], partitions: list[
             wants[partition.name] = cluster.wants[request_class, partition.name] = replace(want, never=BAD_CONSTRAINTS)
 
 
-def partition_reason(job: Job, partition: Partition) -> str | None:
-    """Why a partition's own bounds keep a job from it, or None."""
+def partition_reason(job: Job, partition: Partition, least: bool = True) -> str | None:
+    """Why a partition's own bounds keep a job from it, or None; its least limit counts, but for Slurm's main loop."""
     want = job.wants[partition.name]
     if job.barred and partition.name in job.barred:
         return job.barred[partition.name]
@@ -174,7 +174,7 @@ def partition_reason(job: Job, partition: Partition) -> str | None:
     most = want.most_nodes
     if most is not None and most < partition.min_nodes and "PARTITIONMINNODES" not in lifted:
         return PARTITION_NODES
-    limit = job.time_min if job.time_min is not None else job.limit
+    limit = job.time_min if least and job.time_min is not None else job.limit
     if limit > partition.max_time and job.options.time_limit is not None and "PARTITIONTIMELIMIT" not in lifted:
         return PARTITION_TIME
     return None

@@ -75,7 +75,7 @@ class _Pass:
         if refused is not None:
             job.reason = refused.reason
             return False
-        reason = partition_reason(job, partition)
+        reason = partition_reason(job, partition, least=False)
         if reason is not None:
             job.reason = reason
             return False

@@ -207,7 +207,7 @@ class Windows(WindowPlan):
         if job.time_min is None or not self._cluster.parameters.rules.TIME_MIN_GROWS:
             return entry.shortest
         now, nodes = self._cluster.now, list(allocation.nodes)
-        limit = min(job.limit, YEAR)
+        limit = min(job.limit, YEAR, self._cluster.partitions[entry.partition].max_time)
         kept = [self.slots.first_begin(now, nodes), *(at for at in self._controls.reservations.bounds() if at > now)]
         for at in sorted(kept):
             if at - now < limit and (
