@@ -6,6 +6,7 @@ import base64
 import html
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,19 +35,19 @@ class Plots:
         """Processors in use over time."""
         from emulator.report import plots
 
-        return plots.utilisation(self.records)
+        return _shown(plots.utilisation(self.records))
 
     def queue(self) -> Figure:
         """Jobs waiting over time."""
         from emulator.report import plots
 
-        return plots.queue_length(self.records)
+        return _shown(plots.queue_length(self.records))
 
     def waits(self) -> Figure:
         """Waits by size of the job."""
         from emulator.report import plots
 
-        return plots.waits_by_size(self.records)
+        return _shown(plots.waits_by_size(self.records))
 
     def gantt(self) -> Figure:
         """Which runs held how many processors, over time.
@@ -60,7 +61,15 @@ class Plots:
         if figure is None:
             most, jobs = plots.GANTT_JOBS, len(self.records)
             raise ConfigurationError(f"plot.gantt: {jobs:,} jobs cannot be told apart; it draws {most:,} at most")
-        return figure
+        return _shown(figure)
+
+
+def _shown(figure: Figure) -> Figure:
+    """A figure that a notebook shows: it asks the figure itself, as nobody has imported pyplot."""
+    from emulator.report.style import picture_bytes
+
+    vars(figure)["_repr_png_"] = partial(picture_bytes, figure, "png")
+    return figure
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ def test_pictures_are_figures_that_a_notebook_shows(name: str) -> None:
     figure = getattr(run("sched/easy").plot, name)()
     assert figure.axes
     assert any(axes.has_data() for axes in figure.axes)
+    assert figure._repr_png_().startswith(b"\x89PNG")
 
 
 def test_a_gantt_chart_of_too_many_jobs_is_refused() -> None:
