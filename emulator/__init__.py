@@ -38,7 +38,9 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that ``slurm-sim --help`` need not wait."""
     if name not in _HOMES:
-        raise AttributeError(f"module 'emulator' has no attribute {name!r}")
+        from slurm_sim_plugins.errors import meant
+
+        raise AttributeError(f"module 'emulator' has no attribute {name!r}{meant(name, __all__)}")
     import importlib
 
     return getattr(importlib.import_module(_HOMES[name]), name)

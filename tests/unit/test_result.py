@@ -29,6 +29,13 @@ def test_public_names_are_completed_before_they_are_imported() -> None:
     assert imported == "False"
 
 
+def test_a_misspelt_name_is_answered_with_the_right_one() -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'simulat' \(did you mean 'simulate'\?\)"):
+        emulator.simulat  # noqa: B018
+    with pytest.raises(ConfigurationError, match=r"no option 'schedular' \(did you mean 'scheduler'\?\)"):
+        simulate(WORKLOAD, processors=32, schedular="sched/easy")
+
+
 @pytest.mark.parametrize("name", ["utilisation", "queue", "waits", "gantt"])
 def test_pictures_are_figures_that_a_notebook_shows(name: str) -> None:
     figure = getattr(run("sched/easy").plot, name)()
