@@ -77,7 +77,7 @@ def ask(command: str, folder: Path, *arguments: str) -> str:
 def test_the_queue_in_slurms_default_columns(run: Path) -> None:
     assert ask("squeue", run, "--at", "100").splitlines() == [
         "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)",
-        "                 2        hi               bob  R       1:28      2 n[1-2]",
+        "                 2        hi               bob  R       1:29      2 n[1-2]",
         "                 1        lo    first      ann PD       0:00      4 (BeginTime)",
         "           3_[5%2]        lo     many      bob PD       0:00      1 (JobArrayTaskLimit)",
         "                 4        lo               bob PD       0:00      1 (Dependency)",
@@ -92,7 +92,7 @@ def test_formats_sorting_and_choices_of_squeue(run: Path) -> None:
     assert ask("squeue", run, *at, "-h", "-O", "JobID:.5,UserName:4", "-u", "ann") == "    1ann \n"
     assert ask("squeue", run, *at, "-h", "-o", "%.3j|%-6j|", "-j", "1").startswith("fir|")
     assert ask("squeue", run, *at, "-h", "-o", "%A %K %L %e", "-r", "-j", "3", "-t", "PD") == "3 5 5:00 N/A\n"
-    assert ask("squeue", run, *at, "-h", "-o", "%V %S", "-j", "2") == "2021-03-01T10:00:10 2021-03-01T10:00:11\n"
+    assert ask("squeue", run, *at, "-h", "-o", "%V %S", "-j", "2") == "2021-03-01T10:00:10 2021-03-01T10:00:10\n"
     zoned = ask(
         "squeue", run, *at[:1], "100", "-h", "-o", "%V", "-j2", "--zone", "Asia/Tokyo", "--time-format", "%H:%M%z"
     )
@@ -149,7 +149,7 @@ def test_accounting_of_some_time(run: Path) -> None:
 
 def test_json(run: Path) -> None:
     (job,) = json.loads(ask("squeue", run, "--at", "100", "-j", "2", "--json"))["jobs"]
-    assert (job["job_state"], job["nodes"], job["cpus"], job["start_time"]) == ("RUNNING", "n[1-2]", 4, 1614592811)
+    assert (job["job_state"], job["nodes"], job["cpus"], job["start_time"]) == ("RUNNING", "n[1-2]", 4, 1614592810)
     nodes = json.loads(ask("sinfo", run, "--at", "100", "--json"))["nodes"]
     assert [node["alloc_cpus"] for node in nodes] == [2, 2, 2, 2, 0]
     jobs = json.loads(ask("sacct", run, "--json"))["jobs"]
