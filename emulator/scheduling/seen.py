@@ -117,6 +117,10 @@ class SeenJob(Job):
             return (column[at],)
         return answer
 
+    def keep_answer(self) -> None:
+        """Keep what was answered for it alone, and not the column of all that waited then."""
+        _set(self, "_answer", self.answered)
+
     def fact(self, name: str) -> Any:
         """What it asked for, by name; None where it is unknown."""
         of, options = self._of, self._of.options
@@ -254,6 +258,8 @@ class SeenState(ClusterState):
         length = job.plan.running if job.plan is not None else job.plan_limit
         self._entries[job.id] = (now + length, self._sequence, cpus, now, job)
         self._begun[job.id] = job
+        if isinstance(job.seen, SeenJob):
+            job.seen.keep_answer()
         self.moved()
 
     def _look(self) -> None:
