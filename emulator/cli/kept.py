@@ -28,7 +28,7 @@ def saying(kept: Kept) -> Iterator[None]:
 
 def nothing_of(label: str) -> Kept:
     """Of work whose results are written at its end."""
-    return lambda: f"nothing is kept of {label}: give the command again to begin anew"
+    return lambda: f"nothing is kept of {label}: give the command again to start over"
 
 
 def of_run(label: str, out: Path | None, *, resumable: bool = True) -> Kept:

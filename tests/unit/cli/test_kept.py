@@ -28,7 +28,7 @@ def test_what_is_not_written_before_its_end_is_not_kept(wanted: bool | None) -> 
 
 
 def test_a_run_without_a_folder_is_lost() -> None:
-    assert interrupted(of_run("easy", None)) == "nothing is kept of easy: give the command again to begin anew"
+    assert interrupted(of_run("easy", None)) == "nothing is kept of easy: give the command again to start over"
 
 
 @pytest.mark.parametrize("folder", ["", "unfinished"])
