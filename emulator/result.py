@@ -65,7 +65,7 @@ class Plots:
 
 
 def _shown(figure: Figure) -> Figure:
-    """A figure that a notebook shows: it asks the figure itself, as nobody has imported pyplot."""
+    """A figure that a notebook shows: it asks the figure itself, since pyplot need not be imported."""
     from emulator.report.style import picture_bytes
 
     vars(figure)["_repr_png_"] = partial(picture_bytes, figure, "png")

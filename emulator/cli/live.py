@@ -109,7 +109,7 @@ def live(
 ) -> None:
     """Run plugins beside the Slurm that runs here, and say what they would do.
 
-    What they decide is told, beside what Slurm does; nothing is changed. Ctrl-C ends it. A plugin file whose plugins
+    It prints what they decide beside what Slurm does, and changes nothing. Ctrl-C ends it. A plugin file whose plugins
     are not named takes the slots of their types.
 
     \b

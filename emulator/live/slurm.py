@@ -178,7 +178,7 @@ class Hand(Slurm):
         self.written = 0
 
     def write(self, commands: Sequence[str]) -> list[str]:
-        """Give commands to one ``scontrol``; what Slurm says to each, empty where it does as it is told.
+        """Give commands to one ``scontrol``; what Slurm says to each, empty where it does that.
 
         Raises:
             NoAnswerError: the controller does not answer.

@@ -32,7 +32,7 @@ def is_site_log(path: str | os.PathLike[str]) -> bool:
 def read_site_log(
     path: str | os.PathLike[str], *, zone: str | None = None, malformed: str = "error", separator: str = "|"
 ) -> SiteLog:
-    """Read a dump of ``sacct -P``, Eagle's CSV or a record of live; which of them it is is told by the first line.
+    """Read a dump of ``sacct -P``, Eagle's CSV or a record of live; the first line says which.
 
     Args:
         path: the file, plain or compressed with gzip.

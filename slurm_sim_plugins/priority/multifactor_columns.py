@@ -21,30 +21,27 @@ class Columns:
     """Points of requests that were seen, and priorities of many jobs.
 
     Args:
-        of_request: the factors of what a job asks for.
         of_account: the factors of an association and a QOS.
     """
 
-    def __init__(
-        self,
-        of_request: Callable[[Job, Request], RequestFactors],
-        of_account: Callable[[Association | None, Qos | None], AccountFactors],
-    ) -> None:
-        self._of_request = of_request
+    def __init__(self, of_account: Callable[[Association | None, Qos | None], AccountFactors]) -> None:
         self._of_account = of_account
         self._rows: dict[Request, int] = {}
         self._factors: list[RequestFactors] = []
         self._points = np.empty((3, 0))
 
-    def priced(self, jobs: Sequence[Job], ages: Floats, age_weight: float) -> Priorities | None:
+    def priced(
+        self, jobs: Sequence[Job], of_request: Callable[[Job, Request], RequestFactors], ages: Floats, age_weight: float
+    ) -> Priorities | None:
         """The priorities of jobs of one request each; None where a sum is beyond what a float counts.
 
         Args:
             jobs: of which.
+            of_request: the factors of what a job asks for; asked once for each request.
             ages: their age factors.
             age_weight: the weight of these.
         """
-        requests, accounts, factors = self._requests(jobs), [], []
+        requests, accounts, factors = self._requests(jobs, of_request), [], []
         rows: dict[tuple[Association | None, Qos | None], int] = {}
         for job in jobs:
             whose = job.association, job.qos
@@ -73,17 +70,15 @@ class Columns:
 
         return Priorities(numbers, one)
 
-    def _requests(self, jobs: Sequence[Job]) -> list[int]:
+    def _requests(self, jobs: Sequence[Job], of_request: Callable[[Job, Request], RequestFactors]) -> list[int]:
         """The row of what each job asks for."""
-        rows = self._rows
-        try:
-            return [rows[job.requests[0]] for job in jobs]
-        except KeyError:
-            for job in jobs:
-                request = job.requests[0]
-                if request not in rows:
-                    rows[request] = len(rows)
-                    self._factors.append(self._of_request(job, request))
-        points = [(each.size_points, each.partition_points, each.resource_points) for each in self._factors]
-        self._points = np.array(points, dtype=float).T
-        return [rows[job.requests[0]] for job in jobs]
+        rows, known = self._rows, len(self._factors)
+        requests = [job.requests[0] for job in jobs]
+        for job, request in zip(jobs, requests, strict=True):
+            if request not in rows:
+                rows[request] = len(rows)
+                self._factors.append(of_request(job, request))
+        if len(rows) > known:
+            new = [(each.size_points, each.partition_points, each.resource_points) for each in self._factors[known:]]
+            self._points = np.hstack([self._points, np.array(new, dtype=float).T])
+        return [rows[request] for request in requests]

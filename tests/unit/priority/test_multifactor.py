@@ -164,3 +164,14 @@ def test_jobs_of_several_partitions_and_sums_beyond_reason_go_one_by_one() -> No
     view.to_set[7].requests = (*view.to_set[7].requests, *view.to_set[8].requests)
     answer = Multifactor(weight_age=1000).priority_set(view)  # type: ignore[arg-type]
     assert [len(each) for each in answer if isinstance(each, list)] == [2]
+
+
+def test_a_new_request_is_priced_by_the_machine_that_is_asked_about() -> None:
+    plugin = Multifactor(weight_jobsize=1000)
+    for cpus in (32, 64):
+        view = SimpleNamespace(now=0.0, nodes=8, total=cpus, whole=float, whole_seconds=np.floor, tres=lambda _: {})
+        view.to_set = drawn(np.random.default_rng(cpus), MANY)
+        for column, plain in zip(
+            plugin.priority_set(view), Multifactor(weight_jobsize=1000)._one_by_one(view), strict=True
+        ):  # type: ignore[arg-type]
+            assert column == plain
