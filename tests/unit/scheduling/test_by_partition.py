@@ -71,3 +71,15 @@ def test_it_is_asked_less_and_the_schedule_is_the_same() -> None:
     (often, one), (seldom, other) = found.values()
     assert 0 < seldom < often
     assert str(one) == str(other)
+
+
+@pytest.mark.compiled
+def test_the_promise_does_not_count_where_priorities_decide() -> None:
+    pytest.importorskip("numba", reason="like jobs are tried together in compiled code alone")
+    conf = parse_slurm_conf(CONF.replace("PreemptMode=REQUEUE", "PreemptMode=REQUEUE,PRIORITY"))
+    often = []
+    for plugin in (Counted, Promising):
+        asked.clear()
+        simulate(requests(), conf, slots={"PreemptType": plugin.name}, plugins=[plugin], compiled=True)
+        often.append(len(asked))
+    assert often[0] == often[1] > 0
