@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import slurm_sim_plugins.kernels  # noqa: F401 - says which form of a kernel is imported, also of those in here
+
 if TYPE_CHECKING:
     from emulator.api import simulate
     from emulator.config.options import Config

@@ -21,7 +21,7 @@ from slurm_sim_plugins.count_plan import CountPlan
 from slurm_sim_plugins.count_windows import CountWindows
 from slurm_sim_plugins.counts import Counts
 from slurm_sim_plugins.jobs import Job, Jobs, Run, Runs
-from slurm_sim_plugins.kernels import have_numba
+from slurm_sim_plugins.kernels import are_compiled
 from slurm_sim_plugins.plan import Hole, SchedulePlan, WindowPlan
 from slurm_sim_plugins.profile import Profile, RunEntry, earliest_start
 from slurm_sim_plugins.renamed import OldName
@@ -146,7 +146,7 @@ class SchedulingView(ClusterState):
             from slurm_sim_plugins.profile_compiled import CompiledProfile
 
             return CompiledProfile(self.now, self.free, self._runs)
-        have_numba("view.profile(), as sched/conservative uses it,")
+        are_compiled("view.profile(), as sched/conservative uses it,")
         return Profile(self.now, self.free, self._runs)
 
 

@@ -57,8 +57,10 @@ class _Handler(logging.StreamHandler[TextIO]):
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
         from emulator.version import version
+        from slurm_sim_plugins.kernels import why_plain
 
-        shared.echo(f"slurm-sim {version()}")
+        reason = why_plain()
+        shared.echo(f"slurm-sim {version()}\nkernels: {f'plain Python: {reason}' if reason else 'compiled'}")
         context.exit()
 
 

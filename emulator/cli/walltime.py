@@ -31,7 +31,7 @@ grid_options = shared.options(
     _list("--thresholds", float, "0,0.5", help="Least shares of a request to plan with.  [default: 0,0.5]"),
     click.option("--min-jobs", type=int, default=10, show_default=True, help="Adjust nothing with fewer similar jobs."),
     click.option("--project", metavar="COLUMN", help="What says a job's project.  [default: project, else group]"),
-    click.option("--compiled/--no-compiled", default=None, help="The same sooner.  [default: if numba is installed]"),
+    click.option("--compiled/--no-compiled", default=None, help="The same sooner.  [default: if kernels are compiled]"),
     shared.json_option,
     shared.progress_option,
 )

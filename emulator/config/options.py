@@ -59,8 +59,8 @@ class Config:
         seed: of the random numbers that plugins draw; each plugin has a stream of its own.
         dispatch: ``resolved`` calls a hook's one implementation directly, ``pluggy``
             always goes through pluggy. The schedule is the same; for debugging.
-        compiled: use compiled kernels (numba) where there are some. The schedule is the
-            same. The default: if numba is installed and there are at least :data:`MANY`
+        compiled: use compiled kernels where there are some. The schedule is the
+            same. The default: if kernels are compiled and there are at least :data:`MANY`
             jobs; fewer are done before kernels are loaded.
         explain: whether to record, in the event log, who decided what and why, for
             ``slurm-sim explain``. The schedule is the same; the run takes longer.
@@ -119,7 +119,7 @@ class Config:
         return replace(self, clock=clock)
 
     def kernels(self, jobs: int) -> bool | None:
-        """Whether to use compiled kernels for so many jobs; None if that depends on whether numba is installed."""
+        """Whether to use compiled kernels for so many jobs; None if that depends on whether kernels are compiled."""
         return False if self.compiled is None and jobs < MANY else self.compiled
 
     def _one_of(self, option: str, choices: tuple[str, ...]) -> None:

@@ -42,7 +42,7 @@ from emulator.state.reservation import Reservations
 from emulator.state.run import State
 from emulator.workload.request import JobRequest
 from slurm_sim_plugins.errors import InputError
-from slurm_sim_plugins.kernels import have_numba
+from slurm_sim_plugins.kernels import are_compiled
 from slurm_sim_plugins.manager import Selection
 
 Action = Callable[["Controller"], None]
@@ -60,7 +60,7 @@ class Controller(Part):
         accounts: associations and qualities of service, if there is accounting.
         epoch: Unix time of second 0.
         compiled: whether compiled code chooses nodes, which changes nothing in what comes of
-            it; by default if numba is installed.
+            it; by default if kernels are compiled.
         preemption: how checkpoints are written with ``PreemptMode=CHECKPOINT``; None for the defaults.
         clock: ``slurm``: the daemons' ticks and delays; ``ideal``: decisions take no time, a pass follows all
             that happens at one instant, and a run is killed at its limit.
@@ -147,7 +147,7 @@ class Controller(Part):
         if (
             cluster.nodes_for.compiled
             and not cluster.machine.shared
-            and (have_numba("Slurm's timing") if compiled is None else compiled)
+            and (are_compiled("Slurm's timing") if compiled is None else compiled)
         ):
             from emulator.scheduling.compiled import Compiled
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from emulator.accounting.eventlog import EventLog
@@ -25,6 +24,7 @@ from emulator.state.jobs import COMPLETED, FUTURE, REJECTED, RUNNING, TIMEOUT, J
 from emulator.validate import Validator
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_plugins.kernels import why_plain
 from slurm_sim_plugins.manager import Selection, names_in
 from slurm_sim_plugins.views import SchedulingView
 
@@ -55,7 +55,7 @@ class Simulation:
         check_companions(selection)
         self.table = JobTable(workload)
         kernels = config.kernels(len(self.table))
-        compiled = find_spec("numba") is not None if kernels is None else kernels
+        compiled = not why_plain() if kernels is None else kernels
         self._cluster_state = SchedulingView(processors, compiled=compiled)
         self._hooks = Hooks(selection, config.dispatch)
         kind = TIERS if self._hooks.tiered else BLOCKS if self._hooks.on_blocks else PROCESSORS

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from emulator.walltime.log import Log
 from emulator.walltime.schemes import Grid, Scheme
 from emulator.workload.workload import Floats
-from slurm_sim_plugins.kernels import have_numba
+from slurm_sim_plugins.kernels import are_compiled
 from slurm_sim_plugins.walltime.history import LEAST_PLANNED, MONTH, WINDOWS
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def evaluate(
         log: the jobs.
         grid: the schemes; by default the 336 of the paper.
         compiled: whether to use the compiled sweep, with the same answers; by default if
-            numba is installed.
+            kernels are compiled.
         report: is called from time to time with how many schemes are done.
     """
     grid = grid if grid is not None else Grid()
@@ -151,8 +151,8 @@ def distributions(log: Log, grid: Grid, compiled: bool | None = None) -> dict[st
 
 
 def sweep(compiled: bool | None = None) -> Callable[..., Floats]:
-    """The plain or the compiled function ``shares``; by default the compiled one if there is numba."""
-    if have_numba("walltime evaluate") if compiled is None else compiled:
+    """The plain or the compiled function ``shares``; by default the compiled one if kernels are compiled."""
+    if are_compiled("walltime evaluate") if compiled is None else compiled:
         from emulator.walltime.sweep_compiled import shares
     else:
         from emulator.walltime.sweep import shares

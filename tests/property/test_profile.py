@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import pickle
-import sys
 from typing import NamedTuple
 
+import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from slurm_sim_plugins.jobs import new_jobs
 from slurm_sim_plugins.profile import Profile, RunEntry, earliest_start
+from slurm_sim_plugins.profile_compiled import CompiledProfile
+from tests.builders.kernels import NEEDS_KERNELS, forms
 
-NEEDS_NUMBA = pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="numba is not installed")
 JOB = new_jobs({}, [1], [0.0], [1], [1.0])[0]
-COMPILES = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 class BySecond:
@@ -165,12 +163,9 @@ def test_compress_never_moves_later(case: Case, data: st.DataObject) -> None:
     assert min(level for _, level in profile.steps()) >= 0
 
 
-@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=NEEDS_NUMBA)])
-def test_bad_requests_are_refused(compiled: bool) -> None:
-    if compiled:
-        from slurm_sim_plugins.profile_compiled import CompiledProfile
-
-    profile = (CompiledProfile if compiled else Profile)(0.0, 1, runs([(5.0, 2)]))
+@pytest.mark.parametrize("kind", [Profile, CompiledProfile])
+def test_bad_requests_are_refused(kind: type[Profile]) -> None:
+    profile = kind(0.0, 1, runs([(5.0, 2)]))
     with pytest.raises(ValueError, match="wants 4 processors, the whole machine has 3"):
         profile.place([1, 4], [1.0, 1.0], 0.0)
     with pytest.raises(ValueError, match="wants 4 processors, the whole machine has 3"):
@@ -185,13 +180,9 @@ SECONDS = st.floats(0.0, 1e6) | st.integers(0, 50).map(float)
 LASTING = st.floats(1e-3, 1e6) | st.integers(1, 20).map(float)
 
 
-@NEEDS_NUMBA
-@COMPILES
 @given(st.data())
 def test_compiled_answers_as_plain(data: st.DataObject) -> None:
     """Through several calls on one profile, to the bit."""
-    from slurm_sim_plugins.profile_compiled import CompiledProfile
-
     running = runs(data.draw(st.lists(st.tuples(SECONDS, st.integers(1, 40)), max_size=20)))
     now, free = data.draw(SECONDS), data.draw(st.integers(1, 40))
     total = free + processors_of(running)
@@ -209,18 +200,30 @@ def test_compiled_answers_as_plain(data: st.DataObject) -> None:
         assert compiled.steps() == plain.steps()
 
 
-@NEEDS_NUMBA
 def test_compiled_answers_in_plain_numbers_and_can_be_kept() -> None:
-    from slurm_sim_plugins.profile_compiled import CompiledProfile
-
     profile = CompiledProfile(0, 4, runs([(5, 3)]))
     assert [type(start) for start in profile.place([4, 7], [2, 2], 1)] == [float, float]
     assert {type(value) for step in profile.steps() for value in step} == {float, int}
     assert pickle.loads(pickle.dumps(profile)).steps() == profile.steps()
 
 
-def test_without_numba_the_import_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "numba", None)
-    monkeypatch.delitem(sys.modules, "slurm_sim_plugins.profile_compiled", raising=False)
-    with pytest.raises(ImportError, match=r"python -m pip install numba"):
-        importlib.import_module("slurm_sim_plugins.profile_compiled")
+WIDE = st.integers(1, 40) | st.integers(2**60, 2**62 - 1)
+
+
+@NEEDS_KERNELS
+@given(st.data())
+def test_both_forms_of_the_kernel_do_the_same(data: st.DataObject) -> None:
+    """Also with what wraps around in one of them if it is wrong: numbers near the largest, no requests, one step."""
+    times = np.unique(np.array(data.draw(st.lists(SECONDS, min_size=1, max_size=12))))
+    levels = sorted(data.draw(st.lists(WIDE, min_size=len(times), max_size=len(times))))
+    requests = data.draw(st.lists(st.tuples(st.integers(1, levels[-1]), LASTING, SECONDS), max_size=12))
+    not_before, how = data.draw(SECONDS | st.just(-1.0)), data.draw(st.sampled_from(["place", "compress"]))
+    answers = []
+    for form in forms("slurm_sim_plugins.profile_kernel"):
+        more = 1 + 4 * len(requests)
+        marks, free = np.append(times, np.zeros(more)), np.append(levels, np.zeros(more, dtype=np.int64))
+        wanted = np.array([wide for wide, _, _ in requests], dtype=np.int64)
+        durations, starts = (np.array([row[column] for row in requests], dtype=float) for column in (1, 2))
+        count = getattr(form, how)(marks, free, len(times), wanted, durations, starts, not_before)
+        answers.append((count, marks[:count].tolist(), free[:count].tolist(), starts.tolist()))
+    assert answers[0] == answers[1]

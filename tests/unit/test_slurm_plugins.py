@@ -6,7 +6,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -478,22 +478,20 @@ def test_preempt_mode_priority_spares_jobs_of_no_lower_priority(first: int, seco
 
 
 @pytest.fixture
-def no_numba(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(kernels, "find_spec", lambda name: None)
-    kernels.have_numba.cache_clear()
-    yield
-    kernels.have_numba.cache_clear()
+def no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "why_plain", lambda: "the kernels are not compiled")
+    kernels._warn.cache_clear()
 
 
-def test_what_is_slow_without_numba_says_so_once(no_numba: None, caplog: pytest.LogCaptureFixture) -> None:
-    told = "runs in plain Python, many times slower; python -m pip install numba"
+def test_what_is_slow_without_kernels_says_so_once(no_kernels: None, caplog: pytest.LogCaptureFixture) -> None:
+    told = "runs in plain Python, many times slower: the kernels are not compiled"
     for _ in range(2):
         simulate([request(number, 0, 3, "-n1") for number in range(1, MANY + 1)], one_partition())
         simulate(workload([(1, 0, 1, 3, 3)]), processors=1, scheduler="sched/conservative", compiled=False)
         simulate(workload([(1, 0, 1, 3, 3)]), processors=1, scheduler="sched/easy", compiled=False)
     assert [record.getMessage() for record in caplog.records] == [
-        f"numba is not installed: Slurm's timing {told}",
-        f"numba is not installed: view.profile(), as sched/conservative uses it, {told}",
+        f"Slurm's timing {told}",
+        f"view.profile(), as sched/conservative uses it, {told}",
     ]
 
 

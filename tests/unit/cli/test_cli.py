@@ -23,6 +23,7 @@ from emulator.accounting.runfolder import read_run
 from emulator.cli.compare import parse_policy
 from emulator.cli.shared import plugin_settings
 from slurm_sim_plugins import ConfigurationError
+from slurm_sim_plugins.kernels import why_plain
 
 COMMAND = Path(sys.executable).parent / "slurm-sim"
 FULL = Path("/dev/full")
@@ -249,7 +250,8 @@ def test_standard_output_that_is_full_is_told(words: list[str]) -> None:
 def test_version_and_help(cli: Cli) -> None:
     from emulator.version import version
 
-    assert cli("--version") == Done(0, f"slurm-sim {version()}\n", "")
+    form = f"plain Python: {why_plain()}" if why_plain() else "compiled"
+    assert cli("--version") == Done(0, f"slurm-sim {version()}\nkernels: {form}\n", "")
     code, out, _ = cli("--help")
     assert code == 0
     for command in ("run", "compare", "demo", "trace", "plugins", "diff", "report"):
