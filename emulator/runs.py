@@ -17,8 +17,10 @@ from emulator.config.operation import SCRIPTS, Operation
 from emulator.config.options import Config
 from emulator.config.preemption import Preemption
 from emulator.engine.simulation import Simulation
+from emulator.engine.stock import StockRun, stock_policy
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import ConfigurationError
+from slurm_sim_plugins.kernels import why_plain
 from slurm_sim_plugins.manager import Catalogue, Selection, select
 
 if TYPE_CHECKING:
@@ -48,7 +50,16 @@ class CountedRun:
 
     def begin(self, log: EventLog | None, report: Callable[[int], None] | None, whole: bool) -> None:
         """Make the empty machine."""
-        self._simulation = Simulation(self._workload, self._processors, self.config, self.selection, log)
+        # As plain Python the loop is no faster than the general one.
+        policy = stock_policy(self.selection, self.config, self._workload, log) if not why_plain() else None
+        self._simulation: Simulation | StockRun
+        if policy is not None:
+            self._simulation = StockRun(self._workload, self._processors, self.config, policy)
+            logging.getLogger(__name__).info(
+                "%s: the compiled loop of stock plugins makes this run", self._workload.name
+            )
+        else:
+            self._simulation = Simulation(self._workload, self._processors, self.config, self.selection, log)
 
     @property
     def cluster_state(self) -> ClusterState:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow
 
+    from emulator.engine.stock import StockTable
     from emulator.execution.tiers import PastStay
 
 Columns = dict[str, NDArray[Any]]
@@ -132,7 +133,9 @@ class Records:
         return _frame(self.runs)
 
 
-def collect(table: JobTable, workload: Workload, processors: int, stays: Sequence[PastStay] | None = None) -> Records:
+def collect(
+    table: JobTable | StockTable, workload: Workload, processors: int, stays: Sequence[PastStay] | None = None
+) -> Records:
     """Make the records of a simulation, finished or broken off."""
     jobs = _job_columns(table, workload)
     where = stay_columns(stays, workload.id) if stays is not None else None
@@ -172,11 +175,11 @@ def read_columns(path: Path, folder: Path | None = None) -> Columns:
     return columns
 
 
-def _job_columns(table: JobTable, workload: Workload) -> Columns:
-    states = np.array(table.state, dtype=np.int8)
+def _job_columns(table: JobTable | StockTable, workload: Workload) -> Columns:
+    states = np.asarray(table.state, dtype=np.int8)
     start, end = _instants(table.start), _instants(table.end)
-    blocked = np.array(table.blocked, dtype=bool)
-    backfilled = np.array(table.backfilled, dtype=bool)
+    blocked = np.asarray(table.blocked, dtype=bool)
+    backfilled = np.asarray(table.backfilled, dtype=bool)
     first_start = start.copy()
     occupied = np.nan_to_num(end - start, nan=0.0)
     for index, began, ended, *_ in table.past_runs:
@@ -196,21 +199,21 @@ def _job_columns(table: JobTable, workload: Workload) -> Columns:
         "state": names[states],
         "run": np.where(killed, np.minimum(workload.run, limits), workload.run),
         "time_limit": limits,
-        "planned": np.array(table.planned, dtype=np.float64),
+        "planned": np.asarray(table.planned, dtype=np.float64),
         "first_start": first_start,
-        "requeues": np.array(table.requeues, dtype=np.int64),
+        "requeues": np.asarray(table.requeues, dtype=np.int64),
         "occupied": occupied,
         "backfilled": backfilled,
         "blocked": blocked,
-        "reserved": np.array(table.reserved, dtype=np.float64),
-        "first_reserved": np.array(table.first_reserved, dtype=np.float64),
+        "reserved": np.asarray(table.reserved, dtype=np.float64),
+        "first_reserved": np.asarray(table.first_reserved, dtype=np.float64),
         "could_start": np.where(ordinary, start, _instants(table.could_start)),
-        "priority_at_start": np.array([job.priority for job in table.jobs], dtype=np.float64),
+        "priority_at_start": table.priorities(),
         **{name: column for name, column in workload.facts.items() if name not in JOB_COLUMNS},
     }
 
 
-def _run_columns(table: JobTable, jobs: Columns) -> Columns:
+def _run_columns(table: JobTable | StockTable, jobs: Columns) -> Columns:
     past = np.array([(*run[:3], run[4]) for run in table.past_runs], dtype=np.int64).reshape(-1, 4)
     last = np.flatnonzero(~np.isnan(jobs["start"]))
     index = np.concatenate([past[:, 0], last])
@@ -241,9 +244,9 @@ def _run_columns(table: JobTable, jobs: Columns) -> Columns:
     return {name: column[order] for name, column in columns.items()}
 
 
-def _instants(column: list[int]) -> NDArray[np.float64]:
+def _instants(column: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
     """Microseconds to seconds, NaN for what has not happened."""
-    instants = np.array(column, dtype=np.int64)
+    instants = np.asarray(column, dtype=np.int64)
     return np.where(instants == NEVER, np.nan, instants / MICROSECONDS)
 
 

@@ -61,7 +61,8 @@ class Config:
             always goes through pluggy. The schedule is the same; for debugging.
         compiled: use compiled kernels where there are some. The schedule is the
             same. The default: if kernels are compiled and there are at least :data:`MANY`
-            jobs; fewer are done before kernels are loaded.
+            jobs; fewer are done before kernels are loaded. False also keeps runs of stock
+            plugins from the compiled loop (:mod:`emulator.engine.stock`).
         explain: whether to record, in the event log, who decided what and why, for
             ``slurm-sim explain``. The schedule is the same; the run takes longer.
     """

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from emulator.state.instants import NEVER, instants
@@ -95,6 +96,10 @@ class JobTable:
 
     def __len__(self) -> int:
         return len(self.jobs)
+
+    def priorities(self) -> NDArray[np.float64]:
+        """The number of each job that orders the queue."""
+        return np.array([job.priority for job in self.jobs], dtype=np.float64)
 
     def site_factors(self) -> list[int]:
         """What a site adds to the priority of each job, which jobs show; 0 in the beginning."""

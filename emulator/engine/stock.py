@@ -1,0 +1,285 @@
+"""Runs of stock plugins that nothing else looks at, in one compiled loop over columns.
+
+Under the ideal clock, on counted processors, :func:`stock_policy` says whether a run is one of these; then
+:class:`StockRun` takes the place of :class:`emulator.engine.simulation.Simulation`, and its records are the same to the
+last byte. A plugin counts as stock by its exact class: a copy or a subclass of one is asked through its hooks, by the
+general loop, as every other plugin is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.engine import stock_loop
+from emulator.state.instants import MICROSECONDS, NEVER, instants
+from emulator.state.jobs import COMPLETED, FUTURE, REJECTED, TIMEOUT
+from slurm_sim_plugins.backfill.queue_order import QueueOrder
+from slurm_sim_plugins.backfill.sjf import Sjf as BackfillSjf
+from slurm_sim_plugins.execution.plain import Plain
+from slurm_sim_plugins.jobs import FIRST_PRIORITY
+from slurm_sim_plugins.preempt.none import NoPreemption
+from slurm_sim_plugins.priority.basic import Basic
+from slurm_sim_plugins.priority.sjf import Sjf as PrioritySjf
+from slurm_sim_plugins.sched.easy import Easy
+from slurm_sim_plugins.sched.fcfs import Fcfs
+from slurm_sim_plugins.select.count import Count
+from slurm_sim_plugins.views import ClusterState
+from slurm_sim_plugins.walltime.none import NoAdjustment
+
+if TYPE_CHECKING:
+    from emulator.accounting.eventlog import EventLog
+    from emulator.config.options import Config
+    from emulator.workload.workload import Floats, Workload
+    from slurm_sim_plugins.manager import Selection
+
+Report = Callable[[int], None]
+Ints = NDArray[np.int64]
+SCHEDULERS: dict[type, int] = {Fcfs: 0, Easy: 1}
+"""The number by which the loop knows each."""
+RESERVATIONS = ("recompute", "sticky", "ratchet")
+OTHERS = frozenset({Basic, PrioritySjf, QueueOrder, BackfillSjf, NoPreemption, Count, NoAdjustment, Plain})
+"""What may stand in the other slots."""
+LATEST = 2**60
+"""Microseconds. Where all that could ever be added up is less, nothing overflows."""
+END = 2**63 - 1
+"""The instant after the last."""
+PORTION = 1 << 15
+"""Submissions between two looks whether somebody has pressed Ctrl-C, and two reports of progress."""
+
+
+@dataclass(frozen=True)
+class StockPolicy:
+    """What decides in a run of stock plugins.
+
+    Attributes:
+        scheduler: its number.
+        reservation: index in :data:`RESERVATIONS`.
+        by_length: whether the shortest job is the head of the queue.
+        shortest_first: whether the shortest job is tried first behind the head.
+    """
+
+    scheduler: int
+    reservation: int = 0
+    by_length: bool = False
+    shortest_first: bool = False
+
+
+def stock_policy(selection: Selection, config: Config, workload: Workload, log: EventLog | None) -> StockPolicy | None:
+    """What decides, if the run is one for the compiled loop; None if the general one has to make it.
+
+    That is so where a plugin is not stock or there is one more (an observer, a job_submit plugin), where somebody looks
+    (an event log, an explanation), where the run is to be made in plain Python or through pluggy, where a run may take
+    longer than its work, and where times are so large that sums of them are no 64-bit numbers.
+    """
+    plugins = {type(plugin): plugin for plugin in selection.plugins.values()}
+    scheduler = selection.plugins[selection.slots["SchedulerType"]]
+    stock = type(scheduler) in SCHEDULERS and plugins.keys() <= {type(scheduler), *OTHERS}
+    registered = len(selection.manager.list_name_plugin()) == len(selection.plugins)
+    if not (stock and registered) or log is not None:
+        return None
+    if config.explain or config.compiled is False or config.dispatch != "resolved" or config.preemption.overhead:
+        return None
+    if not _fits(workload):
+        return None
+    return StockPolicy(
+        SCHEDULERS[type(scheduler)],
+        RESERVATIONS.index(scheduler._kept) if type(scheduler) is Easy else 0,
+        PrioritySjf in plugins,
+        BackfillSjf in plugins,
+    )
+
+
+def _fits(workload: Workload) -> bool:
+    """Whether there are jobs, and every sum of times is a 64-bit number of microseconds."""
+    if not len(workload):
+        return False
+    longest = np.maximum(workload.run, workload.time_limit)
+    latest = float(np.abs(workload.submit).max()) + float(longest.sum()) + float(longest.max())
+    return latest * MICROSECONDS < LATEST
+
+
+class StockRun:
+    """One run of a workload under stock plugins, from the empty machine on.
+
+    Args:
+        workload: the jobs.
+        processors: size of the machine.
+        config: how to simulate.
+        policy: what decides.
+        loop: the loop; the compiled one, or the same as plain Python.
+    """
+
+    stays = None
+    """There are no tiers."""
+
+    def __init__(
+        self, workload: Workload, processors: int, config: Config, policy: StockPolicy, loop: Any = stock_loop
+    ) -> None:
+        self.cluster_state = ClusterState(processors)
+        self._plain = str(loop.__file__).endswith(".py")
+        self._order = _order(workload, policy)
+        self._made = _made(len(workload), self._plain)
+        self.table = StockTable(workload, self._made, self._order, policy.by_length)
+        given = _given(workload, config, policy, self._order)
+        numbers = {
+            "scheduler": policy.scheduler,
+            "reservation": policy.reservation,
+            "shortest_first": int(policy.shortest_first),
+            "event": int(config.passes == "event"),
+            "overruns": int(not config.kill_at_limit),
+            "again": int(config.expired == "again"),
+            "processors": processors,
+            "jobs": len(workload),
+        }
+        self._submits = given["submit"]
+        laid_out = {name: column.tolist() if self._plain else column for name, column in given.items()}
+        room = _room(len(workload), min(len(workload), processors) + 1, self._plain)
+        self.loop = loop.StockLoop(numbers, laid_out, self._made, room)
+
+    def run(self, report: Report | None = None) -> None:
+        """Run to the end; ``report`` is called from time to time with how many jobs were submitted."""
+        count = len(self._submits)
+        while self.loop.arrived < count:
+            self.advance(int(self._submits[min(self.loop.arrived + PORTION, count - 1)]) + 1)
+            if report is not None:
+                report(self.loop.arrived)
+        self.advance(END)
+
+    def advance(self, until: int) -> None:
+        """Run up to an instant (microseconds), but not what happens at it."""
+        self.loop.advance(until)
+        self.cluster_state.now = self.loop.now / MICROSECONDS
+
+    def close(self) -> None:
+        """There are no circles: all goes with the run itself."""
+
+
+class StockTable:
+    """What has happened to the jobs, as columns; what :func:`emulator.accounting.records.collect` asks for.
+
+    The attributes are those of :class:`emulator.state.jobs.JobTable`, in the order of (submit, id).
+    """
+
+    past_runs: tuple[()] = ()
+    past_blocks: tuple[()] = ()
+    blocks = None
+    block_names: tuple[()] = ()
+
+    def __init__(self, workload: Workload, made: dict[str, Any], order: Ints | None, by_length: bool) -> None:
+        self._workload, self._made, self._order, self._by_length = workload, made, order, by_length
+        self.limits: dict[int, float] = {}
+        self.refused: dict[int, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._workload)
+
+    def __getattr__(self, name: str) -> NDArray[Any]:
+        if name not in MADE:
+            raise AttributeError(name)
+        column = np.asarray(self._made[name], dtype=MADE[name][0])
+        if self._order is None:
+            return column
+        found = np.empty_like(column)
+        found[self._order] = column
+        return found
+
+    @property
+    def submit_at(self) -> list[int]:
+        """Submissions, in microseconds."""
+        submits: list[int] = instants(self._workload.submit).tolist()
+        return submits
+
+    @property
+    def planned(self) -> Floats:
+        """Seconds that schedulers planned with: the limits."""
+        return self._workload.time_limit
+
+    @property
+    def requeues(self) -> Ints:
+        """None was sent back."""
+        return np.zeros(len(self), dtype=np.int64)
+
+    def priorities(self) -> Floats:
+        """The numbers that ordered the queue; those of jobs that were not queued are as without a plugin."""
+        numbers = float(FIRST_PRIORITY) - np.arange(len(self), dtype=np.float64)
+        if not self._by_length:
+            return numbers
+        state = self.state
+        return np.where((state == FUTURE) | (state == REJECTED), numbers, -self._workload.time_limit)
+
+
+MADE: dict[str, tuple[Any, float]] = {
+    "state": (np.int8, FUTURE),
+    "start": (np.int64, NEVER),
+    "end": (np.int64, NEVER),
+    "could_start": (np.int64, NEVER),
+    "blocked": (np.int8, 0),
+    "backfilled": (np.int8, 0),
+    "reserved": (np.float64, float("nan")),
+    "first_reserved": (np.float64, float("nan")),
+}
+"""The columns that are filled in: their kind, and what is in them in the beginning."""
+
+
+def _made(count: int, plain: bool) -> dict[str, Any]:
+    if plain:
+        return {name: [value] * count for name, (_, value) in MADE.items()}
+    return {name: np.full(count, value, dtype=kind) for name, (kind, value) in MADE.items()}
+
+
+def _room(jobs: int, runs: int, plain: bool) -> dict[str, Any]:
+    """Columns to work in: for each job that may wait, and for each that may run."""
+    lengths = dict.fromkeys(("queue", "short_queue", "fresh_jobs"), jobs)
+    lengths |= dict.fromkeys(("run_job", "heap_time", "heap_number", "heap_job", "due", "late"), runs)
+    reals = {"planned_end": jobs, "run_end": runs}
+    if plain:
+        return {name: [0] * length for name, length in {**lengths, **reals, "fresh": jobs}.items()}
+    return {
+        **{name: np.empty(length, dtype=np.int64) for name, length in lengths.items()},
+        **{name: np.empty(length) for name, length in reals.items()},
+        "fresh": np.zeros(jobs, dtype=np.int8),
+    }
+
+
+def _order(workload: Workload, policy: StockPolicy) -> Ints | None:
+    """The jobs in the order of the queue, by their positions in (submit, id); None if it is the same."""
+    return np.argsort(workload.time_limit, kind="stable") if policy.by_length else None
+
+
+def _given(workload: Workload, config: Config, policy: StockPolicy, order: Ints | None) -> dict[str, NDArray[Any]]:
+    """The jobs' columns, in the order of the queue."""
+    work, limit = instants(workload.run), instants(workload.time_limit)
+    killed = limit < work if config.kill_at_limit else np.zeros(len(work), dtype=bool)
+    useful = np.where(killed, limit, work)
+    columns: dict[str, NDArray[Any]] = {
+        "processors": workload.processors,
+        "duration": useful,
+        "ends_as": np.where(killed, np.int8(TIMEOUT), np.int8(COMPLETED)),
+        "at_limit": (killed | (useful == limit)).astype(np.int8),
+        "planned": workload.time_limit,
+        "planned_instants": limit,
+    }
+    identity = np.arange(len(work), dtype=np.int64)
+    if order is not None:
+        columns = {name: np.ascontiguousarray(column[order]) for name, column in columns.items()}
+    by_shortness = identity
+    if policy.shortest_first and order is None:
+        by_shortness = np.argsort(workload.time_limit, kind="stable")
+    return {
+        **columns,
+        "submit": instants(workload.submit),
+        "arrivals": identity if order is None else _inverse(order),
+        "by_shortness": by_shortness,
+        "shortness": by_shortness if by_shortness is identity else _inverse(by_shortness),
+    }
+
+
+def _inverse(order: Ints) -> Ints:
+    inverse = np.empty_like(order)
+    inverse[order] = np.arange(len(order), dtype=np.int64)
+    return inverse

@@ -1,0 +1,515 @@
+"""The ideal clock and the stock schedulers in one flat loop over columns: no object a job, no call of a hook.
+
+A :mod:`kernel <slurm_sim_plugins.kernels>`. What it decides is, to the last bit, what the general loop decides
+(:mod:`emulator.engine.loop`, :mod:`emulator.scheduling.scheduling_pass`) with ``sched/fcfs`` and ``sched/easy``.
+
+A job is a number: its rank in the order of the queue, which never changes. A column is anything that is indexed: lists
+where this is plain Python, arrays where it is compiled. Instants are whole microseconds, planned ends are seconds in
+floats, as plugins see them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+MICROSECONDS = 1_000_000
+HALF_A_MICROSECOND = 5e-7
+NO_MORE = 2**63 - 1
+NEVER = -(2**63)
+EXACT = 2**53
+"""Whole numbers up to here are floats, too."""
+FUTURE, PENDING, RUNNING, REJECTED = 0, 1, 2, 5
+FCFS, EASY = 0, 1
+RECOMPUTE, STICKY, RATCHET = 0, 1, 2
+NOBODY = -1
+
+
+class StockLoop:
+    """Takes event after event until there are none.
+
+    Args:
+        policy: what decides: numbers by name, see :meth:`__init__`.
+        given: columns of the jobs by rank, but for the first two, which are in the order of (submit, id).
+        made: columns that are filled in.
+        room: columns to work in.
+
+    Attributes:
+        arrived: how many jobs have been submitted.
+        ended: how many runs have ended.
+        passes: how often the scheduler has looked at the queue.
+    """
+
+    def __init__(
+        self, policy: dict[str, int], given: dict[str, Any], made: dict[str, Any], room: dict[str, Any]
+    ) -> None:
+        self.scheduler, self.kept = policy["scheduler"], policy["reservation"]
+        self.shortest_first, self.event = policy["shortest_first"], policy["event"]
+        self.overruns, self.again = policy["overruns"], policy["again"]
+        self.total = self.free = policy["processors"]
+        self.count = policy["jobs"]
+        self.submit, self.arrivals = given["submit"], given["arrivals"]
+        self.processors, self.duration = given["processors"], given["duration"]
+        self.ends_as, self.at_limit = given["ends_as"], given["at_limit"]
+        self.planned, self.planned_instants = given["planned"], given["planned_instants"]
+        self.shortness, self.by_shortness = given["shortness"], given["by_shortness"]
+        self.state, self.start, self.end = made["state"], made["start"], made["end"]
+        self.could_start, self.blocked = made["could_start"], made["blocked"]
+        self.backfilled = made["backfilled"]
+        self.reserved, self.first_reserved = made["reserved"], made["first_reserved"]
+        self.queue, self.short_queue = room["queue"], room["short_queue"]
+        self.fresh, self.fresh_jobs = room["fresh"], room["fresh_jobs"]
+        self.planned_end = room["planned_end"]
+        self.run_end, self.run_job = room["run_end"], room["run_job"]
+        self.heap_time, self.heap_number, self.heap_job = room["heap_time"], room["heap_number"], room["heap_job"]
+        self.due, self.late = room["due"], room["late"]
+        self.now, self.clock = 0, 0.0
+        self.arrived = self.ended = self.passes = self.started = 0
+        self.first = self.last = self.short_last = self.fresh_count = 0
+        self.runs = self.events = 0
+        self.changed = self.hopeful = self.fresh_view = False
+        self.watched, self.missing = NOBODY, 1
+        self.reserved_job, self.reserved_time = NOBODY, 0.0
+        self.promised_job, self.promised_time = NOBODY, 0.0
+        self.shadow_job, self.shadow, self.extra = NOBODY, 0.0, 0
+
+    # Time
+
+    def advance(self, until: int) -> None:
+        """Handle all instants before ``until`` (microseconds); one instant is never parted."""
+        while True:
+            now = self.next_instant()
+            if now >= until:
+                return
+            self.now, self.clock = now, self.seconds(now)
+            if self.event:
+                self.one_by_one()
+            else:
+                self.batch()
+
+    def next_instant(self) -> int:
+        """When something happens next, in microseconds; ``NO_MORE`` at the end."""
+        now = NO_MORE
+        if self.arrived < self.count:
+            now = self.submit[self.arrived]
+        if self.events and self.heap_time[0] < now:
+            now = self.heap_time[0]
+        return now
+
+    def seconds(self, instant: int) -> float:
+        """An instant in seconds, rounded once."""
+        if instant < EXACT:
+            return instant / 1000000.0
+        return self.far(instant)
+
+    def far(self, instant: Any) -> float:
+        """The same of an instant that no float holds."""
+        found: float = instant / MICROSECONDS
+        return found
+
+    def batch(self) -> None:
+        """All that ends at this instant, ends; then all submissions; then one pass."""
+        while self.events and self.heap_time[0] == self.now:
+            self.finish(self.pop())
+        while self.arrived < self.count and self.submit[self.arrived] == self.now:
+            self.arrive()
+        if self.changed or self.hopeful or self.overruns:
+            self.make_pass()
+
+    def one_by_one(self) -> None:
+        """What reaches its limit, ends; then each submission, then each other end, with a pass after each."""
+        many = 0
+        while self.events and self.heap_time[0] == self.now:
+            self.due[many] = self.pop()
+            many += 1
+        for index in range(many):
+            job = self.due[index]
+            if self.at_limit[job]:
+                self.finish(job)
+        while self.arrived < self.count and self.submit[self.arrived] == self.now:
+            self.arrive()
+            self.make_pass()
+        for index in range(many):
+            job = self.due[index]
+            if not self.at_limit[job]:
+                self.finish(job)
+            self.make_pass()
+
+    # Events
+
+    def arrive(self) -> None:
+        """The next job is submitted."""
+        job = self.arrivals[self.arrived]
+        self.arrived += 1
+        if self.processors[job] > self.total:
+            self.state[job] = REJECTED
+            return
+        self.state[job] = PENDING
+        if self.enqueue(job):
+            self.changed = True
+        self.fresh[job] = 1
+        self.fresh_jobs[self.fresh_count] = job
+        self.fresh_count += 1
+        if self.processors[job] <= self.free:
+            self.hopeful = True
+
+    def begin(self, job: int, ahead: bool) -> None:
+        """A waiting job starts, which has left the queue; ``ahead`` of the head or not."""
+        self.state[job] = RUNNING
+        self.free -= self.processors[job]
+        self.shadow_job = NOBODY
+        self.started += 1
+        self.push(self.now + self.duration[job], self.started, job)
+        self.plan_run(job, self.seconds(self.now + self.planned_instants[job]))
+        if self.watched != NOBODY:
+            if job == self.watched:
+                self.watched, self.missing = NOBODY, 1
+            elif job < self.watched:
+                self.missing += self.processors[job]
+        self.start[job] = self.now
+        if ahead:
+            self.backfilled[job] = 1
+        elif self.blocked[job] and self.could_start[job] == NEVER:
+            self.could_start[job] = self.now
+
+    def finish(self, job: int) -> None:
+        """A run ends by itself or at its limit."""
+        self.drop_run(job)
+        self.free += self.processors[job]
+        self.shadow_job = NOBODY
+        self.changed = True
+        if self.watched != NOBODY and job < self.watched:
+            self.missing -= self.processors[job]
+        self.state[job] = self.ends_as[job]
+        self.end[job] = self.now
+        self.ended += 1
+
+    # The pass
+
+    def make_pass(self) -> None:
+        """The scheduler looks at the queue, if there is anything new for it."""
+        if self.first == self.last:
+            return
+        if self.overruns and self.runs and self.run_end[0] <= self.clock:
+            self.replan()
+        if not (self.changed or self.hopeful):
+            return
+        self.passes += 1
+        self.fresh_view = self.changed
+        self.changed = self.hopeful = False
+        if self.missing <= 0 and self.queue[self.first] == self.watched:
+            self.note()
+        self.start_in_order()
+        if self.scheduler == EASY and self.first < self.last:
+            self.backfill()
+        for index in range(self.fresh_count):
+            self.fresh[self.fresh_jobs[index]] = 0
+        self.fresh_count = 0
+        if self.first < self.last:
+            self.watch(self.queue[self.first])
+
+    def start_in_order(self) -> None:
+        """Start the queue in order until its head does not fit."""
+        while self.first < self.last:
+            job = self.queue[self.first]
+            if self.processors[job] > self.free:
+                return
+            self.first += 1
+            if self.shortest_first:
+                self.leave_short_queue(job)
+            self.begin(job, False)
+
+    def backfill(self) -> None:
+        """Reserve for the head; start jobs that do not delay it."""
+        head = self.queue[self.first]
+        self.find_shadow(head)
+        shadow, extra = self.shadow, self.extra
+        if self.kept != RECOMPUTE:
+            if self.promised_job != head:
+                self.promised_job, self.promised_time = head, shadow
+            if self.promised_time > shadow:
+                shadow = self.promised_time
+            if self.kept == RATCHET:
+                self.promised_time = shadow
+            extra = self.free_at(shadow) - self.processors[head]
+        if self.fresh_view and (self.reserved_job != head or self.reserved_time != shadow):
+            self.reserved_job, self.reserved_time = head, shadow
+            self.reserve(head, shadow)
+        if self.free:
+            if self.shortest_first:
+                self.fill_shortest_first(head, shadow - self.clock + HALF_A_MICROSECOND, extra)
+            else:
+                self.fill_in_order(shadow - self.clock + HALF_A_MICROSECOND, extra)
+
+    def fill_in_order(self, in_time: float, extra: int) -> None:
+        """Start jobs behind the head that are over in time, or take no more than is left over."""
+        read = self.first + 1
+        if not self.fresh_view:
+            # Unless something has changed, a job that was refused before would be refused again.
+            read = max(read, self.place_in_queue(self.first_fresh()))
+        write = read
+        while read < self.last and self.free:
+            job = self.queue[read]
+            width = self.processors[job]
+            if width <= self.free and (self.fresh_view or self.fresh[job]):
+                if self.planned[job] <= in_time:
+                    self.begin(job, True)
+                    read += 1
+                    continue
+                if width <= extra:
+                    extra -= width
+                    self.begin(job, True)
+                    read += 1
+                    continue
+            if write != read:
+                self.queue[write] = job
+            write += 1
+            read += 1
+        if write != read:
+            while read < self.last:
+                self.queue[write] = self.queue[read]
+                write += 1
+                read += 1
+            self.last = write
+
+    def fill_shortest_first(self, head: int, in_time: float, extra: int) -> None:
+        """The same, the shortest job first."""
+        read = write = 0
+        while read < self.short_last:
+            job = self.by_shortness[self.short_queue[read]]
+            width = self.processors[job]
+            starts = False
+            if width <= self.free and (self.fresh_view or self.fresh[job]) and job != head:
+                if self.planned[job] <= in_time:
+                    starts = True
+                elif width <= extra:
+                    extra -= width
+                    starts = True
+            if starts:
+                self.leave_queue(job)
+                self.begin(job, True)
+            else:
+                self.short_queue[write] = self.short_queue[read]
+                write += 1
+            read += 1
+        self.short_last = write
+
+    def first_fresh(self) -> int:
+        """The rank of the first of the jobs that came since the last pass."""
+        found: int = self.fresh_jobs[0]
+        for index in range(1, self.fresh_count):
+            if self.fresh_jobs[index] < found:
+                found = self.fresh_jobs[index]
+        return found
+
+    def find_shadow(self, head: int) -> None:
+        """When the head fits if nothing else starts, and how many processors it leaves over then."""
+        if self.shadow_job == head and self.shadow > self.clock:
+            return
+        free, wanted = self.free, self.processors[head]
+        index = 0
+        while free < wanted:
+            free += self.processors[self.run_job[index]]
+            index += 1
+        time = self.run_end[index - 1]
+        if time < self.clock:
+            time = self.clock
+        while index < self.runs and self.run_end[index] <= time:
+            free += self.processors[self.run_job[index]]
+            index += 1
+        self.shadow_job, self.shadow, self.extra = head, time, free - wanted
+
+    def free_at(self, time: float) -> int:
+        """Processors that are free at a time if nothing else starts, as planned."""
+        free = self.free
+        index = 0
+        while index < self.runs and self.run_end[index] <= time:
+            free += self.processors[self.run_job[index]]
+            index += 1
+        return free
+
+    def reserve(self, job: int, time: float) -> None:
+        """A waiting job is planned to start at ``time``; kept unless the last one has run out."""
+        last = self.reserved[job]
+        if last != last:
+            self.first_reserved[job] = time
+        if last != last or self.clock <= last:
+            self.reserved[job] = time
+
+    # The head of the queue, as emulator.accounting.headwatch
+
+    def watch(self, head: int) -> None:
+        """A pass is over, and ``head`` still waits."""
+        if head != self.watched:
+            self.watched = head
+            self.blocked[head] = 1
+            self.missing = self.processors[head] - self.free
+            for index in range(self.runs):
+                if self.run_job[index] > head:
+                    self.missing -= self.processors[self.run_job[index]]
+        if self.missing <= 0:
+            self.note()
+
+    def note(self) -> None:
+        """The watched head could start now, if all that it outranks made room."""
+        if self.could_start[self.watched] == NEVER:
+            self.could_start[self.watched] = self.now
+
+    # The queue
+
+    def enqueue(self, job: int) -> bool:
+        """Insert a job in order; says whether it is the head now."""
+        if self.shortest_first:
+            self.insert_short(self.shortness[job])
+        place = self.last
+        if place > self.first and self.queue[place - 1] > job:
+            place = self.place_in_queue(job)
+            for index in range(self.last, place, -1):
+                self.queue[index] = self.queue[index - 1]
+        self.queue[place] = job
+        self.last += 1
+        return place == self.first
+
+    def place_in_queue(self, job: int) -> int:
+        """Where a job is in the queue, or would be."""
+        low, high = self.first, self.last
+        while low < high:
+            middle = (low + high) // 2
+            if self.queue[middle] < job:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def leave_queue(self, job: int) -> None:
+        """Take a job out that is not the head."""
+        for index in range(self.place_in_queue(job), self.last - 1):
+            self.queue[index] = self.queue[index + 1]
+        self.last -= 1
+
+    def place_in_short_queue(self, shortness: int) -> int:
+        """Where a job is in the queue that has the shortest first, or would be."""
+        low, high = 0, self.short_last
+        while low < high:
+            middle = (low + high) // 2
+            if self.short_queue[middle] < shortness:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def insert_short(self, shortness: int) -> None:
+        """Insert a job where the shortest is first."""
+        place = self.place_in_short_queue(shortness)
+        for index in range(self.short_last, place, -1):
+            self.short_queue[index] = self.short_queue[index - 1]
+        self.short_queue[place] = shortness
+        self.short_last += 1
+
+    def leave_short_queue(self, job: int) -> None:
+        """Take a job out there."""
+        for index in range(self.place_in_short_queue(self.shortness[job]), self.short_last - 1):
+            self.short_queue[index] = self.short_queue[index + 1]
+        self.short_last -= 1
+
+    # Runs by planned end
+
+    def place_of_end(self, time: float) -> int:
+        """How many runs are planned to end before a time."""
+        low, high = 0, self.runs
+        while low < high:
+            middle = (low + high) // 2
+            if self.run_end[middle] < time:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def plan_run(self, job: int, end: float) -> None:
+        """A run is planned to end at a time."""
+        self.planned_end[job] = end
+        place = self.place_of_end(end)
+        for index in range(self.runs, place, -1):
+            self.run_end[index] = self.run_end[index - 1]
+            self.run_job[index] = self.run_job[index - 1]
+        self.run_end[place], self.run_job[place] = end, job
+        self.runs += 1
+
+    def drop_run(self, job: int) -> None:
+        """A run is no longer planned."""
+        place = self.place_of_end(self.planned_end[job])
+        while self.run_job[place] != job:
+            place += 1
+        self.runs -= 1
+        for index in range(place, self.runs):
+            self.run_end[index] = self.run_end[index + 1]
+            self.run_job[index] = self.run_job[index + 1]
+
+    def replan(self) -> None:
+        """Runs that go on at their planned ends are planned again, as :mod:`emulator.execution.overdue` says."""
+        self.changed = True
+        late = 0
+        while late < self.runs and self.run_end[late] <= self.clock:
+            self.late[late] = self.run_job[late]
+            late += 1
+        for index in range(late):
+            job = self.late[index]
+            later = self.seconds(self.overdue(self.start[job], self.planned_instants[job]))
+            if later > self.planned_end[job]:
+                self.drop_run(job)
+                self.plan_run(job, later)
+                self.shadow_job = NOBODY
+
+    def overdue(self, start: int, longest: int) -> int:
+        """When a run is planned to end that was planned for its limit, and goes on at it."""
+        if self.again:
+            if longest < 1:
+                longest = 1
+            times = (self.now - start) // longest + 1
+            if times < 1:
+                times = 1
+            return start + longest * times
+        return start + longest
+
+    # Ends of runs by instant, then by number of the start
+
+    def push(self, time: int, number: int, job: int) -> None:
+        """Note when a run ends."""
+        place = self.events
+        self.events += 1
+        while place:
+            above = (place - 1) // 2
+            if self.heap_time[above] < time or (self.heap_time[above] == time and self.heap_number[above] < number):
+                break
+            self.heap_time[place] = self.heap_time[above]
+            self.heap_number[place] = self.heap_number[above]
+            self.heap_job[place] = self.heap_job[above]
+            place = above
+        self.heap_time[place], self.heap_number[place], self.heap_job[place] = time, number, job
+
+    def pop(self) -> int:
+        """Whose run ends first."""
+        found: int = self.heap_job[0]
+        self.events -= 1
+        count = self.events
+        time, number, job = self.heap_time[count], self.heap_number[count], self.heap_job[count]
+        place = 0
+        below = 1
+        while below < count:
+            other = below + 1
+            if other < count and (
+                self.heap_time[other] < self.heap_time[below]
+                or (
+                    self.heap_time[other] == self.heap_time[below] and self.heap_number[other] < self.heap_number[below]
+                )
+            ):
+                below = other
+            if time < self.heap_time[below] or (time == self.heap_time[below] and number < self.heap_number[below]):
+                break
+            self.heap_time[place] = self.heap_time[below]
+            self.heap_number[place] = self.heap_number[below]
+            self.heap_job[place] = self.heap_job[below]
+            place = below
+            below = 2 * place + 1
+        if count:
+            self.heap_time[place], self.heap_number[place], self.heap_job[place] = time, number, job
+        return found

@@ -1,0 +1,122 @@
+"""Which runs the loop of stock plugins makes, and which it leaves to the general one."""
+
+from __future__ import annotations
+
+import io
+import logging
+from typing import Any
+
+import pytest
+
+from emulator import Config, Workload, simulate
+from emulator.accounting.eventlog import EventLog
+from emulator.config.preemption import Preemption
+from emulator.engine.stock import StockPolicy, StockRun, stock_policy
+from slurm_sim_plugins import hookimpl
+from slurm_sim_plugins.manager import Catalogue, PluginInfo, select
+from slurm_sim_plugins.sched.easy import Easy
+from tests.builders.kernels import NEEDS_KERNELS
+from tests.builders.stock_loops import loops
+
+
+class OwnEasy(Easy):
+    name = "sched/own_easy"
+
+
+class Observer:
+    name = "observer/of_ends"
+
+    @hookimpl
+    def job_ended(self, job: Any) -> None:
+        """Look at it."""
+
+
+def jobs(unit: float = 1.0) -> Workload:
+    columns = {"id": [1, 2, 3], "submit": [0.0, 0.0, 1.0], "processors": [3, 4, 1]}
+    return Workload.from_columns(columns | {"run": [4 * unit, unit, 2 * unit], "time_limit": [5 * unit, unit, unit]})
+
+
+def policy(workload: Workload | None = None, log: EventLog | None = None, plugin: type | None = None, **options: Any):
+    catalogue = Catalogue([PluginInfo.of(plugin)] if plugin is not None else ())
+    config = Config(**options)
+    selection = select(catalogue, config.slots, config.plugin_options)
+    return stock_policy(selection, config, workload if workload is not None else jobs(), log)
+
+
+@pytest.mark.parametrize(
+    ("slots", "expected"),
+    [
+        ({}, StockPolicy(1)),
+        ({"SchedulerType": "sched/fcfs"}, StockPolicy(0)),
+        ({"PriorityType": "priority/sjf"}, StockPolicy(1, by_length=True)),
+        ({"BackfillType": "backfill/sjf"}, StockPolicy(1, shortest_first=True)),
+    ],
+)
+def test_stock_plugins(slots: dict[str, str], expected: StockPolicy) -> None:
+    assert policy(slots=slots) == expected
+    assert policy(slots=slots, passes="event", kill_at_limit=False, expired="again", seed=3) == expected
+
+
+def test_options_of_easy() -> None:
+    for number, kept in enumerate(("recompute", "sticky", "ratchet")):
+        assert policy(plugin_options={"sched/easy": {"reservation": kept}}) == StockPolicy(1, number)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"compiled": False},
+        {"dispatch": "pluggy"},
+        {"explain": True},
+        {"preemption": Preemption(mode="SUSPEND")},
+        {"slots": {"SchedulerType": "sched/backfill"}},
+        {"slots": {"PriorityType": "priority/wfp"}},
+        {"slots": {"PreemptType": "preempt/shadow_load"}},
+        {"slots": {"WalltimeType": "walltime/last_two"}},
+        {"slots": {"ExecutionType": "execution/two_tier"}},
+        {"slots": {"JobSubmitPlugins": "require_timelimit"}},
+        {"slots": {"SchedulerType": "sched/own_easy"}, "plugin": OwnEasy},
+        {"plugin": Observer},
+        {"log": EventLog(io.StringIO())},
+        {"workload": jobs(2.0**40)},
+        {"workload": jobs().where(jobs().id == 0)},
+    ],
+    ids=lambda options: " ".join(options),
+)
+def test_what_the_general_loop_makes(options: dict[str, Any]) -> None:
+    assert policy(**options) is None
+
+
+def test_a_plugin_that_was_registered_besides() -> None:
+    selection = select(Catalogue())
+    selection.manager.register(Observer(), name="observer/of_ends")
+    assert stock_policy(selection, Config(), jobs(), None) is None
+
+
+def test_it_makes_the_run(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path) -> None:
+    made, reports = [], list[int]()
+
+    def watched(*given: Any) -> StockRun:
+        made.append(StockRun(*given, loops()[-1]))
+        return made[-1]
+
+    monkeypatch.setattr("emulator.runs.why_plain", str)
+    monkeypatch.setattr("emulator.runs.StockRun", watched)
+    caplog.set_level(logging.INFO)
+    result = simulate(jobs(), 4, report=reports.append)
+    assert len(made) == 1 and "compiled loop" in caplog.text and reports == [3]
+    assert result.records.jobs["start"].tolist() == [0.0, 4.0, 1.0]
+    assert result.records.jobs["end"].tolist() == [4.0, 5.0, 2.0]
+    assert result.records.jobs["state"].tolist() == ["COMPLETED", "COMPLETED", "TIMEOUT"]
+    general = simulate(jobs(), 4, compiled=False)
+    assert result.about == general.about and len(made) == 1
+    simulate(jobs(), 4, out=tmp_path / "run")
+    assert len(made) == 1
+
+
+@NEEDS_KERNELS
+def test_the_compiled_loop_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    monkeypatch.setattr("emulator.runs.StockRun", lambda *given: made.append(StockRun(*given)) or made[-1])
+    simulate(jobs(), 4)
+    assert [run.loop.passes for run in made] == [4]
