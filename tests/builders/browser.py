@@ -136,7 +136,8 @@ class Browser:
 
     def key(self, name: str, text: str = "") -> None:
         """Press a key, such as ArrowLeft or +."""
-        self.send("Input.dispatchKeyEvent", type="keyDown", key=name, text=text)
+        code = {"Tab": 9}.get(name, 0)
+        self.send("Input.dispatchKeyEvent", type="keyDown", key=name, text=text, windowsVirtualKeyCode=code)
         self.send("Input.dispatchKeyEvent", type="keyUp", key=name)
 
     def write(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Puts the page together: facts as HTML, data as compressed blocks, the script and the style with their hashes."""
+"""Puts the page of runs together: facts as HTML, and data as compressed blocks."""
 
 from __future__ import annotations
 
@@ -42,18 +42,10 @@ def write_page(sources: Sources, path: Path, stories: int = STORIES) -> None:
 
 def page(sources: Sources, stories: int = STORIES) -> str:
     """The page as text; the same runs give the same text."""
-    import jinja2
-
-    # All that comes from traces and configurations is escaped, here and nowhere else.
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(assets.template()).render(_content(sources, stories)) + "\n"
+    return assets.render("page.html.j2", "main.js", **_content(sources, stories))
 
 
 def _content(sources: Sources, stories: int) -> dict[str, Any]:
-    from markupsafe import Markup
-
     blocks = Blocks()
     runs = sources.runs
     matrix = matrix_of(runs, sources.baseline)
@@ -64,7 +56,6 @@ def _content(sources: Sources, stories: int) -> dict[str, Any]:
         "columns": {**SLURM_JOB_COLUMNS, **JOB_COLUMNS},
     }
     main = blocks.add_json(index)
-    code, style = assets.joined_script(), assets.style()
     return {
         "title": _title(matrix),
         "notes": sources.notes,
@@ -73,11 +64,6 @@ def _content(sources: Sources, stories: int) -> dict[str, Any]:
         "threshold": f"{THRESHOLD:g}",
         "blocks": blocks.texts(),
         "index": main,
-        # Of our own making, and named by its hash in the policy of the page.
-        "script": Markup(code),  # noqa: S704
-        "style": Markup(style),  # noqa: S704
-        "script_hash": assets.digest(code),
-        "style_hash": assets.digest(style),
     }
 
 

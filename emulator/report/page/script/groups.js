@@ -4,6 +4,7 @@ import { wordAt } from "./columns.js";
 import { byId, element, fill, head, row, term } from "./dom.js";
 import { changeText, durationText, numberText, shareText } from "./numbers.js";
 import { meanOf, quantile } from "./runs.js";
+import { makeSortable } from "./sort.js";
 
 const MOST = 100; // Groups in the table; the others are counted.
 const NAMES = [["partition", "partition"], ["qos", "QOS"], ["account", "account"], ["user", "user"], ["group", "group"], ["queue", "queue"], ["state", "state"]];
@@ -80,6 +81,7 @@ export function writeGroups(run, chosen) {
   const total = all.reduce((sum, [, rows]) => sum + heldBy(run, rows), 0);
   const body = element("tbody", {}, ...all.slice(0, MOST).map(([name, rows]) => groupRow(run, name, rows, total)));
   byId("groups").replaceChildren(head(titles, 1), body);
+  makeSortable(byId("groups"));
   byId("groups-note").textContent = all.length > MOST ? `The ${MOST} largest of ${numberText(all.length)} groups are shown.` : "";
 }
 
@@ -111,4 +113,5 @@ export function writeChanges(run, change, by) {
     return row([name, numberText(changes.length), numberText(less), numberText(more), element("span", { className: colour }, changeText(mean))], 1);
   });
   byId("changes").replaceChildren(head(titles, 1), element("tbody", {}, ...body));
+  makeSortable(byId("changes"));
 }

@@ -10,6 +10,7 @@ import { makeGantt, offerColours, writeLegend } from "./gantt.js";
 import { writeChanges, writeGroups } from "./groups.js";
 import { offerMetrics, writeMatrix } from "./matrix.js";
 import { instantText } from "./numbers.js";
+import { makeNodes, writeNodes } from "./nodes.js";
 import { MOVES } from "./picture.js";
 import { showJob } from "./panel.js";
 import { loadRun } from "./runs.js";
@@ -57,6 +58,7 @@ function makePictures() {
   pictures = [
     ...makeCurves(hosts, shown, drawn, epoch),
     makeGantt(byId("gantt"), shown, { current, colour: () => byId("colour").value, job, epoch, open }),
+    makeNodes(byId("node-plot"), shown, { current: () => (run?.nodes ? run : null), epoch }),
     makeMap(byId("map"), shown, { current: () => (change ? { run, change } : null), epoch, open }),
   ];
 }
@@ -94,6 +96,7 @@ async function showRun(last) {
   writeGroups(run, chosen);
   writeJobs(run, chosen, open);
   writeGantt();
+  writeNodes(run);
   shown.tell();
   await loadBeside();
   if (!byId("panel").hidden && chosen.job !== null) await open(chosen.job);
@@ -186,7 +189,7 @@ function seedChoice(about) {
 }
 
 function headline(metric, [text, clock]) {
-  return element("div", { className: "card", title: metric.definition }, element("h3", {}, term(metric.title, metric.definition)), element("strong", {}, text), element("small", {}, clock));
+  return element("div", { className: "card", title: metric.definition }, element("p", { className: "what" }, term(metric.title, metric.definition)), element("strong", {}, text), element("small", {}, clock));
 }
 
 function metricCard(group, metrics, numbers) {
@@ -301,6 +304,7 @@ function recolour() {
   if (!run) return;
   writeOverlay(index.runs.filter((each) => each.count !== undefined && each.workload === run.workload && each.seed === run.seed).map((each) => each.policy));
   writeGantt();
+  writeNodes(run);
   for (const picture of pictures) picture.drawNow();
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,19 +13,14 @@ import pytest
 
 from emulator.accounting.records import Records
 from emulator.accounting.runfolder import read_run
-from emulator.api import simulate
-from emulator.config.slurm import parse_slurm_conf
 from emulator.metrics import machine
 from emulator.metrics.jobs import wait
-from emulator.operator.commands import read_commands
 from emulator.report.numbers import duration_text, instant_text
-from emulator.report.page.sources import Sources, read_sources, source_of
+from emulator.report.page.sources import Sources, source_of
 from emulator.report.page.write import write_page
-from emulator.workload.request import JobRequest
-from emulator.workload.sbatch import parse_sbatch
-from emulator.workload.submissions import Submissions
 from slurm_sim_plugins.lanes import assign_lanes
 from tests.builders.browser import CHROMIUM, Browser, browser
+from tests.builders.clusters import cluster_page
 from tests.builders.records import A10, ABOUT, HOSTILE, many, run_of, strange
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")]
@@ -138,7 +133,9 @@ def test_numbers_on_the_page_are_those_of_the_run(chromium: Browser, pages: Path
 
 def test_headlines_and_metrics_have_their_definitions_on_hover(chromium: Browser, pages: Path) -> None:
     chromium.open(pages / "one.html")
-    bare = "[...document.querySelectorAll('#metrics th, #headlines h3')].filter(each => !each.firstChild.title).length"
+    bare = (
+        "[...document.querySelectorAll('#metrics th, #headlines .what')].filter(each => !each.firstChild.title).length"
+    )
     assert chromium.run(bare) == 0
 
 
@@ -283,72 +280,16 @@ def test_it_can_be_printed(chromium: Browser, pages: Path) -> None:
     assert chromium.logged == []
 
 
-CONTRAST = """
-(() => {
-  const bright = (share) => share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-  const light = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map((part) => bright(part / 255))
-    .reduce((sum, part, at) => sum + part * [0.2126, 0.7152, 0.0722][at], 0);
-  const behind = (each) => {
-    const colour = each ? getComputedStyle(each).backgroundColor : "rgb(255, 255, 255)";
-    return /, 0\\)$/.test(colour) ? behind(each.parentElement) : colour;
-  };
-  const isText = (child) => child.nodeType === 3 && child.data.trim();
-  const written = (each) => each.offsetParent && [...each.childNodes].some(isText);
-  return [...document.querySelectorAll("body *")].filter(written).filter((each) => {
-    const [one, other] = [light(getComputedStyle(each).color), light(behind(each))];
-    return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05) < 4.5;
-  }).map((each) => each.tagName + " " + each.textContent.slice(0, 40));
-})()
-"""
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_has_contrast(chromium: Browser, pages: Path, scheme: str) -> None:
-    chromium.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-    chromium.open(pages / "two.html", "#run=1&job=8&baseline=0")
-    chromium.wait("!document.getElementById('differences').hidden")
-    keep(chromium, scheme)
-    poor = chromium.run(CONTRAST)
-    chromium.send("Emulation.setEmulatedMedia", features=[])
-    assert poor == []
-
-
-def test_all_that_can_be_used_has_a_name(chromium: Browser, pages: Path) -> None:
-    chromium.open(pages / "two.html", "#run=1&job=8")
-    chromium.wait("!document.getElementById('differences').hidden")
-    nodes = chromium.send("Accessibility.getFullAXTree")["nodes"]
-    roles = ("button", "combobox", "searchbox", "checkbox", "application", "dialog", "table")
-    used = [node for node in nodes if not node.get("ignored") and node.get("role", {}).get("value") in roles]
-    assert len(used) > 20
-    nameless = [node["role"]["value"] for node in used if not node.get("name", {}).get("value")]
-    assert [role for role in nameless if role != "table"] == []
-
-
-CONF = """
-ClusterName=small
-SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU
-NodeName=n[1-4] CPUs=4
-PartitionName=all Nodes=ALL Default=YES MaxTime=2:00:00
-"""
-
-
 @pytest.fixture(scope="module")
 def on_nodes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page of a run on four nodes, of which the last is drained for a while."""
     folder = tmp_path_factory.mktemp("cluster")
-    jobs = [JobRequest(number, 50.0 * number, 1500, parse_sbatch(["-n2", "-t40"]), "ann") for number in range(1, 40)]
-    conf = parse_slurm_conf(CONF, "slurm.conf")
-    commands = folder / "commands"
-    commands.write_text("1000 scontrol update NodeName=n4 State=DRAIN\n6000 scontrol update NodeName=n4 State=RESUME\n")
-    simulate(
-        Submissions(jobs, "cluster"),
-        conf,
-        out=folder / "run",
-        actions=[(each.at, each) for each in read_commands(commands)],
-    )
-    write_page(read_sources([folder / "run"]), folder / "page.html")
+    cluster_page(folder, "page.html")
     return folder
+
+
+def runs_on(runs: Mapping[str, Any], node: str) -> int:
+    return sum(each == node for each in runs["nodes"])
 
 
 def test_a_cluster_has_its_nodes_in_the_chart(chromium: Browser, on_nodes: Path) -> None:
@@ -364,5 +305,16 @@ def test_a_cluster_has_its_nodes_in_the_chart(chromium: Browser, on_nodes: Path)
     chromium.run("document.querySelector('#jobs tbody th button').click()")
     chromium.wait("document.querySelector('#panel .story')")
     assert "waits: Resources" in text_of(chromium, "#panel .story")
+    rows = chromium.run(
+        "[...document.querySelectorAll('#node-table tbody tr')].map(r => [...r.cells].map(c => c.innerText))"
+    )
+    assert [row[:3] for row in rows] == [[f"n{each}", "4", str(runs_on(runs, f"n{each}"))] for each in range(1, 5)]
+    assert [row[5] for row in rows[:3]] == ["0:00:00"] * 3
+    until = max(end for end, nodes in zip(runs["end"], runs["nodes"], strict=True) if nodes == "n4" and end < 6000)
+    assert rows[3][5] == duration_text(6000 - until)
+    left, top, width, height = chromium.box("#node-plot canvas")
+    first, last = machine.span(read_run(on_nodes / "run").records)
+    chromium.mouse("mouseMoved", left + 64 + (until + 100 - first) / (last - first) * (width - 76), top + 20)
+    assert "3 run jobs · 1 out of service · 0 idle" in text_of(chromium, "#node-plot .readout")
     keep(chromium, "cluster")
     assert chromium.logged == []
