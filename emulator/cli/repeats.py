@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from emulator.cli import shared
+from emulator.cli.kept import of_run
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from emulator.config.options import Config
     from emulator.result import Result
     from emulator.site import Site
@@ -64,7 +67,12 @@ def repeated(jobs: Workload | Site, jitter: Jitter | None) -> Iterator[tuple[str
 
 
 def simulate_jobs(
-    name: str, jobs: Workload | Site, config: Config, catalogue: Catalogue, progress: bool | None
+    name: str,
+    jobs: Workload | Site,
+    config: Config,
+    catalogue: Catalogue,
+    progress: bool | None,
+    out: Path | None = None,
 ) -> Result:
     """Run the jobs under one policy.
 
@@ -74,14 +82,16 @@ def simulate_jobs(
         config: the policy.
         catalogue: plugins that were found.
         progress: whether a bar is shown; None for on a terminal only.
+        out: folder that the run is left in, if one is wanted.
     """
     from emulator.api import simulate
     from emulator.workload.workload import Workload
 
+    kept = of_run(name, out, resumable=False)
     if isinstance(jobs, Workload):
-        with shared.progress(name, len(jobs), progress) as report:
-            return simulate(jobs, config=config, catalogue=catalogue, report=report)
-    with shared.progress(name, len(jobs.submissions.requests), progress) as report:
+        with shared.progress(name, len(jobs), progress, kept) as report:
+            return simulate(jobs, config=config, catalogue=catalogue, report=report, out=out)
+    with shared.progress(name, len(jobs.submissions.requests), progress, kept) as report:
         accounts = jobs.accounts()
         return simulate(
             jobs.submissions,
@@ -89,6 +99,7 @@ def simulate_jobs(
             config=config,
             catalogue=catalogue,
             report=report,
+            out=out,
             accounts=accounts,
             actions=jobs.actions,
         )

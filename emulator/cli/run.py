@@ -11,7 +11,7 @@ import click
 from emulator.cli import shared
 from emulator.cli.kept import of_run
 from emulator.cli.repeats import jitter_of, jitter_options, repeated, simulate_jobs
-from emulator.cli.slurm import check_finished, cluster_options, is_log, read_site, show_site
+from emulator.cli.slurm import check_finished, cluster_options, conf_option, is_log, read_site, show_site
 from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ READING = ("filter", "processors_field", "first_submit", "malformed")
 @click.option("--execution", metavar="PLUGIN", help="ExecutionType.  [default: execution/plain]")
 @click.option("--job-submit", metavar="PLUGIN[,PLUGIN]", help="JobSubmitPlugins, in their order.  [default: none]")
 @click.option("--site-factor", metavar="PLUGIN", help="PrioritySiteFactorPlugin.  [default: none]")
+@conf_option
 @cluster_options
 @shared.plugin_options
 @shared.trace_options

@@ -21,10 +21,16 @@ if TYPE_CHECKING:
     from emulator.site import Site
     from emulator.workload.jitter import Band, Jitter
 
+_CONF = "Take machine and policy from a slurm.conf, and run in Slurm's timing."
+conf_option = click.option("--slurm-conf", type=shared.PATH, help=_CONF)
+confs_option = click.option(
+    "--slurm-conf",
+    "slurm_confs",
+    type=shared.PATH,
+    multiple=True,
+    help=f"{_CONF} Several are compared with each other.  [repeatable]",
+)
 cluster_options = shared.options(
-    click.option(
-        "--slurm-conf", type=shared.PATH, help="Take machine and policy from a slurm.conf, and run in Slurm's timing."
-    ),
     click.option(
         "--clock",
         type=click.Choice(["ideal", "slurm"]),
