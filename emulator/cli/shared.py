@@ -77,6 +77,9 @@ operation_option = click.option(
     help="With --slurm-conf: what happens to nodes, such as mtbf=2592000, mttr=14400 (failures that are drawn from "
     "--seed, mean seconds between two and until the repair) or node_events=FILE.  [repeatable]",
 )
+page_option = click.option(
+    "--report", "page", type=PATH, help="Also write it all as a page of HTML, with its pictures."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 progress_option = click.option(
     "--progress/--no-progress",

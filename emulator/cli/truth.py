@@ -22,12 +22,14 @@ DIFFERS = 1
     help="A list of what is noise in the recordings, and of what they leave out (TOML).",
 )
 @shared.version_option
+@shared.page_option
 @shared.json_option
 @shared.progress_option
 def truth(  # noqa: C901 - one case after the other
     paths: tuple[Path, ...],
     known_file: Path | None,
     slurm_version: str | None,
+    page: Path | None,
     as_json: bool,
     progress: bool | None,
 ) -> None:
@@ -36,12 +38,16 @@ def truth(  # noqa: C901 - one case after the other
     A scenario is a YAML file with a configuration, submissions, and what a real Slurm made of them. Exit code 1 if
     they differ in something that counts, or if one of them cannot be read or run.
     """
+    from emulator.files import check_writable
     from emulator.report import truth as report
+    from emulator.report.page.sheet import write_sheet
     from emulator.truth import Known, judge, read_known
     from emulator.truth.verdict import why_not_compared
     from emulator.workload.scenario import read_scenario
     from slurm_sim_plugins.errors import ConfigurationError, InputError
 
+    if page is not None:
+        check_writable(page)
     known = read_known(known_file) if known_file is not None else Known()
     verdicts, skipped, failed = [], [], []
     files = _files(paths)
@@ -66,6 +72,8 @@ def truth(  # noqa: C901 - one case after the other
                 failed.append((scenario.name, f"cannot be run: {error}"))
     agree = not failed and all(verdict.agrees for verdict in verdicts)
     skipped += failed
+    if page is not None:
+        write_sheet(page, "A real Slurm and the emulator", report.parts(verdicts, known, skipped), report.TERMS)
     if as_json:
         described = [report.describe(verdict, known) for verdict in verdicts]
         shared.print_json({"agree": agree, "scenarios": described, "not_compared": dict(skipped)})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -12,7 +12,15 @@ from emulator.cli import shared
 from emulator.config.slurm.versions import NEWEST, RELEASES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.table import Table
+
     from emulator.accounting.records import Records
+    from emulator.config.slurm.model import SlurmConf
+    from emulator.config.slurm.upgrade import Changes
+    from emulator.replay.emulate import Options
+    from emulator.report.upgrade import Starts
 
 _release = click.Choice(RELEASES)
 
@@ -26,6 +34,7 @@ _release = click.Choice(RELEASES)
 @click.option(
     "--limit", type=click.IntRange(min=0), default=10, show_default=True, help="Show so many of the jobs; 0 shows all."
 )
+@shared.page_option
 @shared.json_option
 @shared.progress_option
 def upgrade_check(
@@ -40,6 +49,7 @@ def upgrade_check(
     cancelled: str,
     elsewhere: str,
     limit: int,
+    page: Path | None,
     as_json: bool,
     progress: bool | None,
 ) -> None:
@@ -52,36 +62,26 @@ def upgrade_check(
     slurm-sim upgrade-check /etc/slurm/slurm.conf --from 22.05 --to 26.05
     slurm-sim upgrade-check slurm.conf --from 22.05 --log march.sacct --zone Europe/Paris
     """
-    from emulator.config.sacctmgr import read_accounts
     from emulator.config.slurm import read_slurm_conf
     from emulator.config.slurm.upgrade import changes
-    from emulator.config.slurm.versions import emulated_version
-    from emulator.replay.emulate import Options, emulate
+    from emulator.files import check_writable
+    from emulator.replay.emulate import Options
     from emulator.report import upgrade
-    from emulator.report.diff import diff_records
-    from emulator.workload.sites import read_site_log
 
+    if page is not None:
+        check_writable(page)
     if dump is None:
         _of_a_log_only(click.get_current_context())
     conf = read_slurm_conf(slurm_conf)
     for notice in conf.notices:
         shared.echo(f"{notice}", err=True)
     found = changes(conf, old, new)
-    starts = None
-    if dump is not None:
-        for version in (old, new):
-            emulated_version(version)
-        log = read_site_log(dump, zone=zone, malformed=malformed, separator=delimiter)
-        for sentence in log.notices():
-            shared.echo(sentence, err=True)
-        how, tree = Options(cancelled, elsewhere), read_accounts(*accounts) if accounts else None
-
-        def run(version: str) -> Records:
-            with shared.progress(f"{log.name}, {version}", len(log), progress) as report:
-                return emulate(log, conf, how, accounts=tree, slurm_version=version, report=report).records
-
-        before, after = run(old), run(new)
-        starts = upgrade.Starts(len(before), diff_records(before, after), log.epoch)
+    how = {"zone": zone, "malformed": malformed, "separator": delimiter}
+    options = Options(cancelled, elsewhere)
+    starts = _starts(dump, conf, (old, new), how, options, accounts, progress) if dump is not None else None
+    if page is not None:
+        write_page(page, f"{slurm_conf.name}: an upgrade from Slurm {old} to {new}", found, starts)
+        shared.echo(f"Written: {page}", err=as_json)
     if as_json:
         shared.print_json(upgrade.data(found, starts, limit))
         return
@@ -91,9 +91,55 @@ def upgrade_check(
         shared.echo(sentence)
 
 
+def _starts(
+    dump: Path,
+    conf: SlurmConf,
+    versions: tuple[str, str],
+    reading: Mapping[str, Any],
+    how: Options,
+    accounts: Sequence[Path],
+    progress: bool | None,
+) -> Starts:
+    """What becomes of a log under both versions."""
+    from emulator.config.sacctmgr import read_accounts
+    from emulator.config.slurm.versions import emulated_version
+    from emulator.replay.emulate import emulate
+    from emulator.report.diff import diff_records
+    from emulator.report.upgrade import Starts
+    from emulator.workload.sites import read_site_log
+
+    for version in versions:
+        emulated_version(version)
+    log = read_site_log(dump, **reading)
+    for sentence in log.notices():
+        shared.echo(sentence, err=True)
+    tree = read_accounts(*accounts) if accounts else None
+
+    def run(version: str) -> Records:
+        with shared.progress(f"{log.name}, {version}", len(log), progress) as report:
+            return emulate(log, conf, how, accounts=tree, slurm_version=version, report=report).records
+
+    before, after = map(run, versions)
+    return Starts(len(before), diff_records(before, after), log.epoch)
+
+
+def write_page(page: Path, title: str, found: Changes, starts: Starts | None) -> None:
+    """Write what changes as a page, with all jobs.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    from emulator.report import upgrade
+    from emulator.report.diff import TERMS
+    from emulator.report.page.sheet import Part, write_sheet
+
+    parts: list[Part | Table] = [*upgrade.sentences(found, starts, 0), *upgrade.tables(found, starts, 0)]
+    write_sheet(page, title, parts, {**TERMS, **upgrade.TERMS})
+
+
 def _of_a_log_only(context: click.Context) -> None:
     """Refuse options that say how a log is read or shown where there is none."""
-    always = ("slurm_conf", "old", "new", "dump", "as_json", "progress")
+    always = ("slurm_conf", "old", "new", "dump", "page", "as_json", "progress")
     for option in context.command.params:
         given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
         if given and option.name not in always:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,8 @@ import click
 from emulator.cli import shared
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from emulator.walltime.evaluate import Evaluation, Outcome
     from emulator.walltime.log import Log
     from emulator.walltime.schemes import Grid
@@ -48,6 +50,7 @@ def walltime() -> None:
 @shared.trace_options
 @click.option("--csv", "csv_file", type=shared.PATH, help="Write one row a scheme.")
 @click.option("--plots", type=shared.PATH, help="Draw the paper's figures 4 to 11 into a folder (PNG).")
+@shared.page_option
 @click.option("--limit", type=click.IntRange(min=0), default=20, show_default=True, help="Show this many; 0 shows all.")
 def evaluate(
     trace: Path,
@@ -55,6 +58,7 @@ def evaluate(
     compiled: bool | None,
     csv_file: Path | None,
     plots: Path | None,
+    page: Path | None,
     limit: int,
     as_json: bool,
     progress: bool | None,
@@ -70,10 +74,11 @@ def evaluate(
     from emulator.report.walltimetables import evaluation_table
 
     grid = make_grid(given)
-    if plots is not None and len(grid.definitions) > 1:
-        raise click.UsageError("--plots draws one definition of a percentile; name one in --definitions.")
-    if csv_file is not None:
-        check_writable(csv_file)
+    if (plots is not None or page is not None) and len(grid.definitions) > 1:
+        which = "--plots" if plots is not None else "--report"
+        raise click.UsageError(f"{which} draws one definition of a percentile; name one in --definitions.")
+    for file in filter(None, (csv_file, page)):
+        check_writable(file)
     if plots is not None:
         make_folder(plots)
     log, evaluation, note = evaluated(trace, grid, project, compiled, progress, given)
@@ -83,8 +88,12 @@ def evaluate(
         shared.print_json(described(evaluation))
     else:
         shared.print_table(evaluation_table(evaluation, limit, note))
+    figures = drawn(log, evaluation, grid, compiled) if plots is not None or page is not None else {}
     if plots is not None:
-        draw(log, evaluation, grid, compiled, plots)
+        write_pictures(figures, plots)
+    if page is not None:
+        write_page(page, evaluation, note, figures)
+        shared.echo(f"Written: {page}", err=as_json)
 
 
 @walltime.command()
@@ -178,13 +187,28 @@ def described(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def draw(log: Log, evaluation: Evaluation, grid: Grid, compiled: bool | None, folder: Path) -> None:
-    """Draw all figures into a folder."""
-    from emulator.report.style import write_picture
+def drawn(log: Log, evaluation: Evaluation, grid: Grid, compiled: bool | None) -> Mapping[str, Figure]:
+    """All figures by name."""
     from emulator.report.walltimeplots import all_figures
     from emulator.walltime.evaluate import distributions
 
-    for name, figure in all_figures(evaluation, distributions(log, grid, compiled)).items():
+    return all_figures(evaluation, distributions(log, grid, compiled))
+
+
+def write_page(page: Path, evaluation: Evaluation, note: str, figures: Mapping[str, Figure]) -> None:
+    """Write a page with all schemes and figures."""
+    from emulator.report.page.sheet import pictures_of, write_sheet
+    from emulator.report.walltimetables import TERMS, evaluation_table
+
+    title = f"How accurate adjusted walltimes would have been on {evaluation.log}"
+    write_sheet(page, title, [evaluation_table(evaluation, 0, note), *pictures_of(figures)], TERMS)
+
+
+def write_pictures(figures: Mapping[str, Figure], folder: Path) -> None:
+    """Write all figures into a folder."""
+    from emulator.report.style import write_picture
+
+    for name, figure in figures.items():
         write_picture(figure, folder / f"{name}.png")
         shared.echo(f"Picture: {folder / name}.png", err=True)
 

@@ -19,6 +19,14 @@ from emulator.report.numbers import UNKNOWN, duration_text, instant_text, printa
 if TYPE_CHECKING:
     from rich.table import Table
 
+TERMS = {
+    "job": "Its number.",
+    "processors": "That the job has, in a cluster its CPUs.",
+    "start": "When the job starts; a date in UTC, or seconds on the clock of the log.",
+    "later by": "How much later the job starts in the second run, in h:mm:ss; sooner where it is negative.",
+}
+"""What the headings mean."""
+
 
 @dataclass(frozen=True, slots=True)
 class JobDiff:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from emulator.report.grid import add, table
 from emulator.report.numbers import printable
+from emulator.report.page.sheet import Heading
 from emulator.truth.compare import Pair, lasts
 from emulator.truth.history import History, Stint
 from emulator.truth.known import Known
@@ -75,13 +76,18 @@ def describe(verdict: Verdict, known: Known) -> dict[str, Any]:
     }
 
 
-def timeline_table(verdict: Verdict) -> Table:
-    """The timeline, job by job; what differs is marked."""
+def timeline_table(verdict: Verdict, *, once: bool = True) -> Table:
+    """The timeline, job by job; what differs is marked.
+
+    Args:
+        verdict: whose.
+        once: name each job in its first row only.
+    """
     title = printable(f"{verdict.scenario.name}: {'agrees' if verdict.agrees else 'differs'}")
-    grid = table(title, ("job", "event", "recorded", "emulated", ""), (), pad_edge=False)
+    grid = table(title, ("job", "event", "recorded", "emulated", "verdict"), (), pad_edge=False)
     before = ""
     for row in rows(verdict):
-        cells = ("" if row.job == before else row.job, row.event, row.recorded, row.emulated, row.mark)
+        cells = ("" if once and row.job == before else row.job, row.event, row.recorded, row.emulated, row.mark)
         add(grid, cells, _STYLES[row.mark])
         before = row.job
     return grid
@@ -168,6 +174,31 @@ def notes(verdict: Verdict, known: Known) -> list[str]:
     lines += [f"supplied: {text}" for text in verdict.supplied]
     lines += [f"not compared: {text}" for text in verdict.not_compared]
     return [printable(line) for line in lines]
+
+
+TERMS = {
+    "scenario": "A configuration, submissions, and what a real Slurm made of them.",
+    "state": "agrees: nothing that counts differs; differs: something does; not compared: the remark says why.",
+    "remark": "Causes that are known, what is noise in the recording, and what was supplied to the emulator.",
+    "job": "The name of the job in the scenario.",
+    "event": "What happened to the job; in seconds from the beginning of the recording, with its nodes.",
+    "recorded": "When and how it happened under the real Slurm.",
+    "emulated": "When and how it happened in the emulator.",
+    "verdict": "Nothing where both agree; differs; or noise: what differs between repeats of the recording, too.",
+}
+"""What the headings of the page mean."""
+
+
+def parts(
+    verdicts: Sequence[Verdict], known: Known, skipped: Sequence[tuple[str, str]] = ()
+) -> Iterator[Table | Heading | str]:
+    """Of a page: the scenarios, then the timeline of each, those that differ first."""
+    yield summary_table(verdicts, known, skipped)
+    if verdicts:
+        yield Heading("Timelines")
+    for verdict in sorted(verdicts, key=lambda verdict: verdict.agrees):
+        yield timeline_table(verdict, once=False)
+        yield from notes(verdict, known)
 
 
 def summary_table(verdicts: Sequence[Verdict], known: Known, skipped: Sequence[tuple[str, str]] = ()) -> Table:

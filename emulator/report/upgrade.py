@@ -35,6 +35,18 @@ class Starts:
         return self.differ[:limit] if limit else self.differ
 
 
+TERMS = {
+    "key": "A key of slurm.conf.",
+    "line": "Where the file states it; not stated: the default counts.",
+    "since": "The version of Slurm that it changes with.",
+    "what it is then": "What the key means, or its default, from that version on, and before.",
+    "concerns": "What of the configuration the rule is about.",
+    "then": "What the emulator does by the rules of the newer version.",
+    "before": "What it did by those of the older one.",
+}
+"""What the headings mean."""
+
+
 def tables(found: Changes, starts: Starts | None, limit: int) -> Iterator[Table]:
     """Keys, rules and jobs, each where there is something to show.
 

@@ -14,6 +14,22 @@ if TYPE_CHECKING:
 
 COLUMNS = ("no adj. %", "over %", "under %", "bad %")
 
+TERMS = {
+    "key": "Which jobs are similar: those of the same user, of the same project, of both (double), or of both with the "
+    "same request (triple).",
+    "window": "How far back similar jobs are looked for, in months; all: since the beginning of the log.",
+    "percentile": "Of the shares of their requests that similar jobs used, in percent.",
+    "threshold": "Least share of a request that is planned with; lower shares are raised to it.",
+    "mean": "Mean accuracy: the smaller of run time and estimate over the larger; 1 is exact.",
+    "median": "Median of the same accuracy.",
+    "no adj. %": "Jobs that are planned with what they requested, in percent of all jobs.",
+    "over %": "Jobs that run shorter than their adjusted estimate, in percent.",
+    "under %": "Jobs that run longer than their adjusted estimate, by less than 30 min, in percent.",
+    "bad %": "Jobs that run longer than their adjusted estimate by 30 min or more, in percent.",
+    "definition": "How the percentile of few numbers is taken.",
+}
+"""What the headings mean."""
+
 
 def evaluation_table(evaluation: Evaluation, limit: int = 0, note: str = "") -> Table:
     """The schemes, the most accurate first.

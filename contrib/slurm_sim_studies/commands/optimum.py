@@ -103,6 +103,7 @@ solver_options = shared.options(
     show_default=True,
     help="Where to draw the schedule (PNG or SVG, by the ending).",
 )
+@shared.page_option
 @shared.plugin_options
 @shared.trace_options
 @shared.machine_options
@@ -116,6 +117,7 @@ def optimum(
     seconds: float,
     workers: int,
     picture: Path,
+    page: Path | None,
     files: tuple[Path, ...],
     folders: tuple[Path, ...],
     settings: tuple[str, ...],
@@ -132,6 +134,7 @@ def optimum(
     slurm-sim optimum KTH-SP2.swf.gz --skip 1000 --jobs 7 --policy sched/easy
     """
     from emulator.files import check_writable
+    from emulator.report.page.sheet import Picture, write_sheet
     from emulator.report.style import write_picture
     from slurm_sim_studies.optimum.files import exact
     from slurm_sim_studies.optimum.policies import preemption_of, standing
@@ -139,7 +142,8 @@ def optimum(
 
     if picture.suffix not in (".png", ".svg"):
         raise ConfigurationError(f"--picture {picture}: name a file that ends in .png or .svg")
-    check_writable(picture)
+    for file in filter(None, (picture, page)):
+        check_writable(file)
     wanted = {name: given.pop(name) for name in FOR_TRACES}
     reading = {name: given.pop(name) for name in ("filter", "processors_field", "first_submit", "malformed")}
     config = configure(None, settings, given)
@@ -156,12 +160,18 @@ def optimum(
     best = solve(case, list(results.values()), solver, seconds, workers, loosest)
     standings = [standing(name, best.problem, records) for name, records in results.items()]
     write_picture(report.gantt(best), picture)
+    table = report.optimum_table(best, standings, note=jobs.note)
+    if page is not None:
+        shown = Picture("When each job runs in the best schedule that was found", report.gantt(best))
+        write_sheet(
+            page, f"The best schedule of {best.problem.name}", [table, shown, report.jobs_table(best)], report.TERMS
+        )
+        shared.echo(f"Written: {page}", err=as_json)
     if as_json:
         lost = {"dropped": [vars(each) for each in jobs.dropped], "changed": [vars(each) for each in jobs.changed]}
         shared.print_json({**report.data(best, standings), **lost})
         return
-    note = jobs.note
-    shared.print_table(report.optimum_table(best, standings, note=note))
+    shared.print_table(table)
     shared.echo(f"Picture: {picture}")
 
 

@@ -220,7 +220,9 @@ STUDIES = (
     ),
 )
 
-out_option = click.option("--out", type=shared.PATH, help="Write Markdown, JSON and pictures into a folder.")
+out_option = click.option(
+    "--out", type=shared.PATH, help="Write a page of HTML, Markdown, JSON and pictures into a folder."
+)
 json_option = shared.json_option
 run_options = shared.options(
     click.option("--keep", type=shared.PATH, help="Keep results in a folder, to go on from there."),
@@ -270,13 +272,21 @@ def _runs(given: dict[str, Any]) -> Iterator[Runs]:
 def _write(out: Path, made: Made) -> None:
     """Write what a study gave into a folder."""
     from emulator.files import write_data
+    from emulator.report.page.sheet import Heading, Part, parts_of, pictures_of, write_sheet
     from emulator.report.style import write_picture
+    from slurm_sim_studies.report.terms import TERMS
 
     text = json.dumps(shared.plain(made.data), indent=2, allow_nan=False) + "\n"
     write_data(out / "tables.md", made.page)
     write_data(out / "tables.json", text)
-    for name, figure in made.pictures().items():
+    pictures = made.pictures()
+    for name, figure in pictures.items():
         write_picture(figure, out / f"{name}.png")
+    parts: list[Part] = list(parts_of(made.page))
+    if pictures:
+        parts.append(Heading("Pictures"))
+    parts += pictures_of(pictures)
+    write_sheet(out / "report.html", made.page.partition("\n")[0].lstrip("# "), parts, TERMS)
 
 
 def _show(made: Made) -> None:

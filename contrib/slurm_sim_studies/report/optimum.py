@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from emulator.report.grid import empty
+from emulator.report.grid import empty, table
 from emulator.report.numbers import printable
 from emulator.report.style import PALE, SERIES, SURFACE, house_style, new_figure
 from emulator.report.timeaxis import time_axis
@@ -158,6 +158,37 @@ def optimum_table(optimum: Optimum, standings: Sequence[Standing] = (), note: st
         above = f"{100 * each.above(optimum):+.1f} %"
         grid.add_row(Text(printable(each.name)), f"{each.batch_mean:.4f}", *cells, above)
     return grid
+
+
+TERMS = {
+    "schedule": "The best one, and what each policy made of the same jobs.",
+    "batch jobs' mean slowdown": "Mean of (end - submitted) / run time over the batch jobs; it is to be the least.",
+    "real-time jobs'": "The same mean over the real-time jobs; it is to be within the bound.",
+    "keeps the bound": "Whether the real-time jobs' mean slowdown is at most the bound.",
+    "above the best": "How far the batch jobs' mean slowdown is above that of the best schedule, in percent.",
+    "job": "Its number.",
+    "kind": "batch, or real-time: to be run soon.",
+    "size": "Processors of the job; on a machine of blocks its nodes.",
+    "submitted": "When the scheduler would know of it, in seconds.",
+    "run time": "Seconds of work.",
+    "parts": "From when until when it runs, in seconds; two parts where it is preempted once.",
+    "slowdown": "(end - submitted) / run time.",
+}
+"""What the headings mean."""
+
+
+def jobs_table(optimum: Optimum) -> Table:
+    """Each job of the best schedule: when it runs, and its slowdown."""
+    problem = optimum.problem
+    rows = []
+    for job in problem.jobs:
+        stay = optimum.schedule[job.id]
+        parts = ", ".join(f"{part.start:,} to {part.end:,}" for part in stay.parts)
+        kind = "real-time" if job.realtime else "batch"
+        times = (f"{job.submit:,}", f"{job.run:,}", f"{(stay.end - job.submit) / job.run:.3f}")
+        rows.append((f"{job.id}", kind, f"{job.size:,}", *times, parts))
+    headings = ("job", "kind", "size", "submitted", "run time", "slowdown", "parts")
+    return table("Jobs of the best schedule", headings, rows, left=2)
 
 
 def _notes(optimum: Optimum) -> Iterator[str]:
