@@ -25,6 +25,7 @@ from slurm_sim_plugins.jobs import FIRST_PRIORITY
 from slurm_sim_plugins.preempt.none import NoPreemption
 from slurm_sim_plugins.priority.basic import Basic
 from slurm_sim_plugins.priority.sjf import Sjf as PrioritySjf
+from slurm_sim_plugins.sched.conservative import Conservative
 from slurm_sim_plugins.sched.easy import Easy
 from slurm_sim_plugins.sched.fcfs import Fcfs
 from slurm_sim_plugins.select.count import Count
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 Report = Callable[[int], None]
 Ints = NDArray[np.int64]
-SCHEDULERS: dict[type, int] = {Fcfs: 0, Easy: 1}
+SCHEDULERS: dict[type, int] = {Fcfs: 0, Easy: 1, Conservative: 2}
 """The number by which the loop knows each."""
 RESERVATIONS = ("recompute", "sticky", "ratchet")
 OTHERS = frozenset({Basic, PrioritySjf, QueueOrder, BackfillSjf, NoPreemption, Count, NoAdjustment, Plain})
@@ -84,7 +85,7 @@ def stock_policy(selection: Selection, config: Config, workload: Workload, log: 
         return None
     if config.explain or config.compiled is False or config.dispatch != "resolved" or config.preemption.overhead:
         return None
-    if not _fits(workload):
+    if (type(scheduler) is Conservative and scheduler.compress != "rebuild") or not _fits(workload):
         return None
     return StockPolicy(
         SCHEDULERS[type(scheduler)],
@@ -138,7 +139,7 @@ class StockRun:
         }
         self._submits = given["submit"]
         laid_out = {name: column.tolist() if self._plain else column for name, column in given.items()}
-        room = _room(len(workload), min(len(workload), processors) + 1, self._plain)
+        room = _room(len(workload), processors, policy, self._plain)
         self.loop = loop.StockLoop(numbers, laid_out, self._made, room)
 
     def run(self, report: Report | None = None) -> None:
@@ -232,17 +233,23 @@ def _made(count: int, plain: bool) -> dict[str, Any]:
     return {name: np.full(count, value, dtype=kind) for name, (kind, value) in MADE.items()}
 
 
-def _room(jobs: int, runs: int, plain: bool) -> dict[str, Any]:
-    """Columns to work in: for each job that may wait, and for each that may run."""
-    lengths = dict.fromkeys(("queue", "short_queue", "fresh_jobs"), jobs)
-    lengths |= dict.fromkeys(("run_job", "heap_time", "heap_number", "heap_job", "due", "late"), runs)
-    reals = {"planned_end": jobs, "run_end": runs}
+def _room(jobs: int, processors: int, policy: StockPolicy, plain: bool) -> dict[str, Any]:
+    """Columns to work in: for each job that may wait, for each that may run, for each size, and for steps of a plan."""
+    runs = min(jobs, processors) + 1
+    sizes, steps = (processors + 1, runs + 3 * jobs + 3) if policy.scheduler == SCHEDULERS[Conservative] else (0, 0)
+    wholes = dict.fromkeys(("queue", "fresh_jobs"), jobs) | {"short_queue": jobs if policy.shortest_first else 0}
+    wholes |= dict.fromkeys(("run_job", "heap_time", "heap_number", "heap_job", "due", "late"), runs)
+    wholes |= {"known_in": sizes, "step_free": steps}
+    reals = {"planned_end": jobs, "run_end": runs, "known_length": sizes, "known_start": sizes, "step_time": steps}
     if plain:
-        return {name: [0] * length for name, length in {**lengths, **reals, "fresh": jobs}.items()}
+        columns: dict[str, Any] = {name: [0] * length for name, length in {**wholes, **reals}.items()}
+        return columns | {"fresh": [0] * jobs, "slot": [float("nan")] * jobs}
     return {
-        **{name: np.empty(length, dtype=np.int64) for name, length in lengths.items()},
-        **{name: np.empty(length) for name, length in reals.items()},
+        # What is not touched takes no memory; what is read before it is written begins as 0.
+        **{name: np.zeros(length, dtype=np.int64) for name, length in wholes.items()},
+        **{name: np.zeros(length) for name, length in reals.items()},
         "fresh": np.zeros(jobs, dtype=np.int8),
+        "slot": np.full(jobs if sizes else 0, float("nan")),
     }
 
 

@@ -1,10 +1,11 @@
 # The C types of stock_loop.py where it is compiled.
 
 cimport cython
+cimport libc.math as np
 
 cdef long long MICROSECONDS, NO_MORE, NEVER, EXACT
-cdef double HALF_A_MICROSECOND
-cdef int PENDING, RUNNING, REJECTED, FCFS, EASY, RECOMPUTE, STICKY, RATCHET, NOBODY
+cdef double HALF_A_MICROSECOND, NOT_YET
+cdef int PENDING, RUNNING, REJECTED, FCFS, EASY, CONSERVATIVE, RECOMPUTE, STICKY, RATCHET, NOBODY
 
 cdef class StockLoop:
     cdef public long long scheduler, kept, shortest_first, event, overruns, again
@@ -14,6 +15,9 @@ cdef class StockLoop:
     cdef double[::1] planned, reserved, first_reserved, planned_end, run_end
     cdef long long[::1] start, end, could_start
     cdef long long[::1] queue, short_queue, fresh_jobs, run_job, heap_time, heap_number, heap_job, due, late
+    cdef double[::1] slot, step_time, known_length, known_start
+    cdef long long[::1] step_free, known_in
+    cdef Py_ssize_t steps
     cdef public long long now, arrived, ended, passes, started
     cdef public double clock
     cdef Py_ssize_t first, last, short_last, fresh_count, runs, events
@@ -52,6 +56,25 @@ cdef class StockLoop:
     cdef long long free_at(self, double time) noexcept
     @cython.locals(last=cython.double)
     cdef void reserve(self, long long job, double time) noexcept
+    @cython.locals(
+        read=cython.Py_ssize_t, write=cython.Py_ssize_t, job=cython.longlong, slot=cython.double, begin=cython.double)
+    cdef void keep_promises(self) noexcept
+    @cython.locals(place=cython.Py_ssize_t, index=cython.Py_ssize_t)
+    cdef bint fresh_are_last(self) noexcept
+    @cython.locals(free=cython.longlong, count=cython.Py_ssize_t, index=cython.Py_ssize_t)
+    cdef void make_profile(self) noexcept
+    @cython.locals(
+        wanted=cython.longlong, length=cython.double, step=cython.Py_ssize_t, beyond=cython.Py_ssize_t,
+        index=cython.Py_ssize_t, start=cython.double, end=cython.double)
+    cdef double take(self, long long job, double begin) noexcept
+    @cython.locals(end=cython.double)
+    cdef double end_of(self, double start, double length) noexcept
+    @cython.locals(step=cython.Py_ssize_t)
+    cdef void step_at(self, double time) noexcept
+    @cython.locals(index=cython.Py_ssize_t)
+    cdef void insert_step(self, Py_ssize_t place, double time) noexcept
+    @cython.locals(low=cython.Py_ssize_t, high=cython.Py_ssize_t, middle=cython.Py_ssize_t)
+    cdef Py_ssize_t first_step(self, double time) noexcept
     @cython.locals(index=cython.Py_ssize_t)
     cdef void watch(self, long long head) noexcept
     cdef void note(self) noexcept

@@ -1,7 +1,8 @@
 """The ideal clock and the stock schedulers in one flat loop over columns: no object a job, no call of a hook.
 
 A :mod:`kernel <slurm_sim_plugins.kernels>`. What it decides is, to the last bit, what the general loop decides
-(:mod:`emulator.engine.loop`, :mod:`emulator.scheduling.scheduling_pass`) with ``sched/fcfs`` and ``sched/easy``.
+(:mod:`emulator.engine.loop`, :mod:`emulator.scheduling.scheduling_pass`) with ``sched/fcfs``, ``sched/easy`` and
+``sched/conservative``.
 
 A job is a number: its rank in the order of the queue, which never changes. A column is anything that is indexed: lists
 where this is plain Python, arrays where it is compiled. Instants are whole microseconds, planned ends are seconds in
@@ -12,6 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 MICROSECONDS = 1_000_000
 HALF_A_MICROSECOND = 5e-7
 NO_MORE = 2**63 - 1
@@ -19,9 +22,10 @@ NEVER = -(2**63)
 EXACT = 2**53
 """Whole numbers up to here are floats, too."""
 FUTURE, PENDING, RUNNING, REJECTED = 0, 1, 2, 5
-FCFS, EASY = 0, 1
+FCFS, EASY, CONSERVATIVE = 0, 1, 2
 RECOMPUTE, STICKY, RATCHET = 0, 1, 2
 NOBODY = -1
+NOT_YET = float("nan")
 
 
 class StockLoop:
@@ -62,6 +66,10 @@ class StockLoop:
         self.run_end, self.run_job = room["run_end"], room["run_job"]
         self.heap_time, self.heap_number, self.heap_job = room["heap_time"], room["heap_number"], room["heap_job"]
         self.due, self.late = room["due"], room["late"]
+        self.slot, self.step_time, self.step_free = room["slot"], room["step_time"], room["step_free"]
+        self.known_in, self.known_length = room["known_in"], room["known_length"]
+        self.known_start = room["known_start"]
+        self.steps = 0
         self.now, self.clock = 0, 0.0
         self.arrived = self.ended = self.passes = self.started = 0
         self.first = self.last = self.short_last = self.fresh_count = 0
@@ -97,7 +105,7 @@ class StockLoop:
 
     def seconds(self, instant: int) -> float:
         """An instant in seconds, rounded once."""
-        if instant < EXACT:
+        if -EXACT < instant < EXACT:
             return instant / 1000000.0
         return self.far(instant)
 
@@ -112,7 +120,7 @@ class StockLoop:
             self.finish(self.pop())
         while self.arrived < self.count and self.submit[self.arrived] == self.now:
             self.arrive()
-        if self.changed or self.hopeful or self.overruns:
+        if self.changed or self.hopeful or self.overruns or self.scheduler == CONSERVATIVE:
             self.make_pass()
 
     def one_by_one(self) -> None:
@@ -191,16 +199,19 @@ class StockLoop:
             return
         if self.overruns and self.runs and self.run_end[0] <= self.clock:
             self.replan()
-        if not (self.changed or self.hopeful):
+        if not (self.changed or self.hopeful or self.scheduler == CONSERVATIVE):
             return
         self.passes += 1
         self.fresh_view = self.changed
         self.changed = self.hopeful = False
         if self.missing <= 0 and self.queue[self.first] == self.watched:
             self.note()
-        self.start_in_order()
-        if self.scheduler == EASY and self.first < self.last:
-            self.backfill()
+        if self.scheduler == CONSERVATIVE:
+            self.keep_promises()
+        else:
+            self.start_in_order()
+            if self.scheduler == EASY and self.first < self.last:
+                self.backfill()
         for index in range(self.fresh_count):
             self.fresh[self.fresh_jobs[index]] = 0
         self.fresh_count = 0
@@ -334,6 +345,109 @@ class StockLoop:
             self.first_reserved[job] = time
         if last != last or self.clock <= last:
             self.reserved[job] = time
+
+    # Conservative backfilling, on the steps of a profile as slurm_sim_plugins.profile
+
+    def keep_promises(self) -> None:
+        """Find each job the earliest hole in the plan; start those whose slot is now."""
+        read = self.last - self.fresh_count
+        if self.fresh_view or not self.steps or not self.fresh_are_last():
+            self.make_profile()
+            read = self.first
+        # The plan stands otherwise; jobs that came behind all others find their places in it.
+        begin = max(self.clock, self.step_time[0])
+        self.step_at(begin)
+        write = read
+        while read < self.last:
+            job = self.queue[read]
+            slot = self.take(job, begin)
+            if slot <= self.clock and self.processors[job] <= self.free:
+                self.slot[job] = NOT_YET
+                self.begin(job, write != self.first)
+            else:
+                if self.slot[job] != slot:
+                    self.slot[job] = slot
+                    self.reserve(job, slot)
+                self.queue[write] = job
+                write += 1
+            read += 1
+        self.last = write
+
+    def fresh_are_last(self) -> bool:
+        """Whether jobs came since the last pass, and all of them behind the others."""
+        place = self.last - self.fresh_count
+        for index in range(self.fresh_count):
+            if self.queue[place + index] != self.fresh_jobs[index]:
+                return False
+        return self.fresh_count > 0
+
+    def make_profile(self) -> None:
+        """Free processors over time: what runs, until its planned ends."""
+        free, count = self.free, 1
+        self.step_time[0], self.step_free[0] = self.clock, free
+        for index in range(self.runs):
+            free += self.processors[self.run_job[index]]
+            if self.run_end[index] > self.step_time[count - 1]:
+                self.step_time[count] = self.run_end[index]
+                count += 1
+            self.step_free[count - 1] = free
+        self.steps = count
+
+    def take(self, job: int, begin: float) -> float:
+        """Take the earliest hole for a job that begins with a step at or after ``begin``; when it begins."""
+        wanted: int = self.processors[job]
+        length: float = self.planned[job]
+        # In one pass holes only shrink: a job starts no earlier than one that wanted as many for no longer.
+        if self.known_in[wanted] == self.passes and self.known_length[wanted] <= length:
+            begin = self.known_start[wanted]
+        step = self.first_step(begin)
+        while True:
+            while self.step_free[step] < wanted:
+                step += 1
+            start: float = self.step_time[step]
+            end = self.end_of(start, length)
+            beyond = step + 1
+            while beyond < self.steps and self.step_time[beyond] < end and self.step_free[beyond] >= wanted:
+                beyond += 1
+            if beyond == self.steps or self.step_time[beyond] >= end:
+                break
+            step = beyond + 1
+        if beyond == self.steps or self.step_time[beyond] != end:
+            self.insert_step(beyond, end)
+        for index in range(step, beyond):
+            self.step_free[index] -= wanted
+        self.known_in[wanted], self.known_length[wanted], self.known_start[wanted] = self.passes, length, start
+        return start
+
+    def end_of(self, start: float, length: float) -> float:
+        """When a run ends that begins at a time, in whole microseconds."""
+        end: float = np.rint((start + length) * 1000000.0) / 1000000.0
+        return end
+
+    def step_at(self, time: float) -> None:
+        """Make a step that begins at a time, if there is none."""
+        step = self.first_step(time)
+        if step == self.steps or self.step_time[step] != time:
+            self.insert_step(step, time)
+
+    def insert_step(self, place: int, time: float) -> None:
+        """A further step begins at a time, with what was free before."""
+        for index in range(self.steps, place, -1):
+            self.step_time[index] = self.step_time[index - 1]
+            self.step_free[index] = self.step_free[index - 1]
+        self.step_time[place], self.step_free[place] = time, self.step_free[place - 1]
+        self.steps += 1
+
+    def first_step(self, time: float) -> int:
+        """The first step that begins at a time or later."""
+        low, high = 0, self.steps
+        while low < high:
+            middle = (low + high) // 2
+            if self.step_time[middle] < time:
+                low = middle + 1
+            else:
+                high = middle
+        return low
 
     # The head of the queue, as emulator.accounting.headwatch
 

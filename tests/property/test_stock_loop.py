@@ -20,6 +20,7 @@ OPTIONS = st.sampled_from(
         {"SchedulerType": "sched/fcfs"},
         {"SchedulerType": "sched/easy"},
         {"SchedulerType": "sched/easy", "BackfillType": "backfill/sjf"},
+        {"SchedulerType": "sched/conservative"},
     ]
 )
 HOW = st.fixed_dictionaries(

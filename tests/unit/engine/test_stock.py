@@ -48,6 +48,7 @@ def policy(workload: Workload | None = None, log: EventLog | None = None, plugin
     [
         ({}, StockPolicy(1)),
         ({"SchedulerType": "sched/fcfs"}, StockPolicy(0)),
+        ({"SchedulerType": "sched/conservative"}, StockPolicy(2)),
         ({"PriorityType": "priority/sjf"}, StockPolicy(1, by_length=True)),
         ({"BackfillType": "backfill/sjf"}, StockPolicy(1, shortest_first=True)),
     ],
@@ -70,6 +71,10 @@ def test_options_of_easy() -> None:
         {"explain": True},
         {"preemption": Preemption(mode="SUSPEND")},
         {"slots": {"SchedulerType": "sched/backfill"}},
+        {
+            "slots": {"SchedulerType": "sched/conservative"},
+            "plugin_options": {"sched/conservative": {"compress": "never_later"}},
+        },
         {"slots": {"PriorityType": "priority/wfp"}},
         {"slots": {"PreemptType": "preempt/shadow_load"}},
         {"slots": {"WalltimeType": "walltime/last_two"}},
