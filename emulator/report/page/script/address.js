@@ -1,7 +1,9 @@
 // The page's address says what is looked at, so that a link leads there: #run=2&job=17&from=0&to=3600.
 
 const NAMES = ["run", "job", "metric", "baseline", "other", "group", "search", "from", "to"];
+const PAUSE = 250; // Milliseconds without a further change.
 const NUMBERS = new Set(["run", "job", "other", "from", "to"]);
+let waiting = 0;
 
 /** What the address says; numbers that are none are left out. */
 export function readAddress() {
@@ -16,10 +18,13 @@ export function readAddress() {
   return found;
 }
 
-/** Put into the address what is looked at; what is null or empty is left out. */
+/** Put into the address what is looked at; what is null or empty is left out. Soon, as browsers refuse many changes at once. */
 export function writeAddress(values) {
   const stated = new URLSearchParams();
   for (const name of NAMES) if (values[name] !== null && values[name] !== undefined && values[name] !== "") stated.set(name, values[name]);
-  const hash = `#${stated}`;
-  if (hash !== location.hash) history.replaceState(null, "", hash);
+  clearTimeout(waiting);
+  waiting = setTimeout(() => {
+    const hash = `#${stated}`;
+    if (hash !== location.hash) history.replaceState(null, "", hash);
+  }, PAUSE);
 }

@@ -7,7 +7,7 @@ import { lastAt, meanBetween, peakBetween, valueAt } from "./steps.js";
 import { roundTicks } from "./ticks.js";
 
 const HEIGHT = 190;
-const BIN = 5; // Pixels over which waits are averaged.
+const BIN = 5; // Pixels over which waits are averaged, and the use of several policies.
 
 /** The three pictures of curves. `drawn()` gives the runs that are drawn, the chosen one last. */
 export function makeCurves(hosts, shown, drawn, epoch) {
@@ -29,11 +29,12 @@ function readAll(time, runs, epoch, value) {
 
 function drawUse(area, runs) {
   const { plot } = area;
-  const shares = runs.map((run) => eachPixel(area, (from, to) => meanBetween(run.use, from, to) / run.processors));
+  const width = runs.length === 1 ? 1 : BIN; // Of several, wider steps: else each hides the others.
+  const shares = runs.map((run) => eachStep(area, width, (from, to) => meanBetween(run.use, from, to) / run.processors));
   const top = Math.max(1.04, ...shares.map((each) => 1.04 * largest(each))); // A log may say more than the machine has.
   const scale = (share) => plot.y + plot.h * (1 - share / top);
   drawHeights(area, [0, 0.25, 0.5, 0.75, 1].map((share) => [scale(share), `${100 * share} %`]));
-  runs.forEach((run, place) => drawLine(area, run, shares[place].map(scale), runs.length === 1 ? scale(0) : null));
+  runs.forEach((run, place) => drawLine(area, run, shares[place].map(scale), runs.length === 1 ? scale(0) : null, width));
 }
 
 function drawQueue(area, runs) {
@@ -65,34 +66,51 @@ function heights(area, most, text, whole) {
 }
 
 function eachPixel(area, value) {
-  const width = area.length / area.plot.w;
-  return Array.from({ length: Math.ceil(area.plot.w) }, (_, at) => value(area.from + at * width, area.from + (at + 1) * width));
+  return eachStep(area, 1, value);
+}
+
+/** Values of steps that are so many pixels wide. */
+function eachStep(area, width, value) {
+  const time = (width * area.length) / area.plot.w;
+  return Array.from({ length: Math.ceil(area.plot.w / width) }, (_, at) => value(area.from + at * time, area.from + (at + 1) * time));
 }
 
 function largest(values) {
   return values.reduce((most, value) => (value > most ? value : most), 0);
 }
 
-/** A line through a value a pixel; with `base` it is filled down to there. */
-function drawLine(area, run, values, base) {
-  const { context, plot } = area;
-  const { colour, dash } = look(run.look);
-  if (base !== null) {
-    fillBelow(area, values, base, colour);
-    return;
-  }
-  context.beginPath();
-  values.forEach((y, at) => context.lineTo(plot.x + at, y));
-  stroke(context, colour, dash, run.chosen);
+/** A line through values, each `width` pixels wide; with `base` it is filled down to there. */
+function drawLine(area, run, values, base, width = 1) {
+  if (base !== null) fillBelow(area, values, base, look(run.look).colour);
+  else drawSteps(area, run, values.map((y, at) => [area.plot.x + width * at, y]), width);
 }
 
-function stroke(context, colour, dash, chosen) {
-  context.strokeStyle = colour;
-  context.lineWidth = chosen ? 2.4 : 1.3;
-  context.setLineDash(dash);
-  context.lineJoin = "round";
-  context.stroke();
-  context.setLineDash([]);
+/**
+ * A line through steps of one width, pairs of pixel and height, joined where they follow each other. It is made of
+ * rectangles: without a graphics card a path of a thousand corners takes ten times as long.
+ */
+function drawSteps({ context }, run, steps, width) {
+  const { colour, dash } = look(run.look);
+  const thick = run.chosen ? 2.4 : 1.3;
+  const isDrawn = dashes(dash);
+  context.fillStyle = colour;
+  steps.forEach(([x, y], at) => {
+    if (!isDrawn(x)) return;
+    context.fillRect(x, y - thick / 2, width, thick);
+    const [before, last] = at ? steps[at - 1] : [NaN, y];
+    if (x - before <= width && last !== y) context.fillRect(x - thick / 2, Math.min(y, last) - thick / 2, thick, Math.abs(y - last) + thick);
+  });
+}
+
+/** Whether a broken line is seen at a pixel; `pattern` has the lengths of lines and gaps. */
+function dashes(pattern) {
+  const length = pattern.reduce((sum, each) => sum + each, 0);
+  return (x) => {
+    if (!length) return true;
+    let left = x % length;
+    const part = pattern.findIndex((each) => (left -= each) < 0);
+    return part % 2 === 0;
+  };
 }
 
 function fillBelow({ context, plot }, values, base, colour) {
@@ -125,13 +143,6 @@ function waitAround(run, time, area) {
 }
 
 /** A bar a bin, joined where bins follow each other. */
-function drawBins({ context }, run, bins) {
-  const { colour, dash } = look(run.look);
-  context.beginPath();
-  bins.forEach(([x, y], at) => {
-    if (at && x - bins[at - 1][0] <= BIN) context.lineTo(x, y);
-    else context.moveTo(x, y);
-    context.lineTo(x + BIN, y);
-  });
-  stroke(context, colour, dash, run.chosen);
+function drawBins(area, run, bins) {
+  drawSteps(area, run, bins, BIN);
 }

@@ -146,7 +146,7 @@ def test_mouse_and_keys_zoom_all_pictures_at_once(chromium: Browser, pages: Path
     chromium.drag((left + 0.3 * width, top + 40), (left + 0.6 * width, top + 60))
     part = chromium.run(SHOWN)
     assert part != whole
-    assert "from=" in chromium.run("location.hash")
+    chromium.wait("location.hash.includes('from=')")
     chromium.run("document.querySelector('#queue canvas').focus()")
     for key, text in (("+", "+"), ("ArrowRight", ""), ("-", "-")):
         before = chromium.run(SHOWN)
@@ -186,7 +186,7 @@ def test_a_search_finds_jobs_and_users(chromium: Browser, pages: Path) -> None:
     chromium.key("Enter", "\r")
     chromium.wait("!document.getElementById('panel').hidden")
     assert text_of(chromium, "#panel-title") == "Job 17 under sched/easy"
-    assert "job=17" in chromium.run("location.hash")
+    chromium.wait("location.hash.includes('job=17')")
     chromium.key("Escape")
     assert chromium.run("document.getElementById('panel').hidden")
     chromium.run("document.getElementById('search').select()")
