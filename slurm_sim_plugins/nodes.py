@@ -183,7 +183,15 @@ class Free:
         """A job goes."""
         self._change(allocation, 1)
 
-    def _change(self, allocation: Allocation, sign: int) -> None:
+    def hold(self, allocation: Allocation) -> None:
+        """What a job has is taken, but it does not count as a job on its nodes."""
+        self._change(allocation, -1, jobs=0)
+
+    def yield_up(self, allocation: Allocation) -> None:
+        """What was held is given back."""
+        self._change(allocation, 1, jobs=0)
+
+    def _change(self, allocation: Allocation, sign: int, jobs: int = 1) -> None:
         # Most jobs have one node, where plain numbers are changed much faster than columns.
         alone = len(allocation.nodes) == 1
         nodes = allocation.nodes[0] if alone else allocation.where
@@ -197,7 +205,7 @@ class Free:
             change(self.memory, allocation.memory)
         for kind, counts in allocation.gres.items():
             change(self.gres[kind], counts)
-        self.jobs[nodes] -= sign
+        self.jobs[nodes] -= sign * jobs
 
 
 @dataclass(frozen=True)

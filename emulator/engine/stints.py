@@ -78,16 +78,18 @@ class Stints(Part):
         self.telling.suspended(job, cause)
 
     def suspend(self, job: Job, cause: str) -> None:
-        """A job's work stands still, and others may have its nodes."""
+        """A job's work stands still, and others may have its CPUs; what else it has stays its own."""
         assert job.run is not None
         self.halt(job, cause)
         self.cluster.suspended[job.id] = self.cluster.running.pop(job.id)
         self.rows.release(job, job.run)
+        self.cluster.hold(job, job.run)
 
     def resume(self, job: Job, cause: str) -> None:
         """A suspended job goes on, on its nodes."""
         assert job.run is not None
         self.cluster.running[job.id] = self.cluster.suspended.pop(job.id)
+        self.cluster.yield_up(job, job.run)
         self.rows.take(job, job.run)
         self.go_on(job, cause)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from emulator.scheduling.preempt import left_by
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from slurm_sim_plugins.nodes import Allocation, Free, Gres, Ints
@@ -15,6 +17,30 @@ FIRST_WINDOW = 30.0
 
 Windows end so long after the first multiple of it that follows the first end of a run, and then twice, four times,
 ... as long after it; or each is ``bf_window_linear`` longer than the one before."""
+
+
+class Release(NamedTuple):
+    """What a job gives back when it ends; ``jobs`` is 0 if it is suspended, and does not count on its nodes."""
+
+    end: float
+    id: int
+    allocation: Allocation
+    jobs: int
+
+
+def releases(cluster: Cluster, left_out: Container[int] = ()) -> list[Release]:
+    """What jobs on the machine give back, in the order in which they are planned to end."""
+    ends = [
+        Release(cluster.planned_end(job), job.id, job.run.at_base, 1)
+        for job in cluster.running.values()
+        if job.run is not None and job.id not in left_out
+    ]
+    ends += [
+        Release(cluster.planned_end(job), job.id, job.run.held, 0)
+        for job in cluster.suspended.values()
+        if job.run is not None
+    ]
+    return sorted(ends, key=lambda one: one[:2])
 
 
 class Future:
@@ -30,18 +56,10 @@ class Future:
         self._cluster = cluster
         self._linear = linear
         gone = {job.id for job in preemptable}
-        ends: list[tuple[float, int, Allocation]] = []
-        spare: list[Allocation] = []
-        for job in cluster.running.values():
-            if job.run is None:
-                continue
-            if job.id in gone:
-                spare.append(job.run.at_base)
-            else:
-                ends.append((cluster.planned_end(job), job.id, job.run.at_base))
-        ends.sort(key=lambda entry: entry[:2])
-        self._ends = [entry[0] for entry in ends]
-        self._released = Releases([entry[2] for entry in ends])
+        spare = [left_by(job, cluster) for job in cluster.running.values() if job.id in gone]
+        ends = releases(cluster, gone)
+        self._ends = [one.end for one in ends]
+        self._released = Releases([one.allocation for one in ends], [one.jobs for one in ends])
         self._spare = Releases(spare)
         self._known: dict[float, tuple[list[tuple[float, Free]], Iterator[tuple[float, Free]]]] = {}
 
@@ -91,10 +109,17 @@ class Future:
 
 
 class Releases:
-    """Allocations in the order in which they are given back, as columns."""
+    """Allocations in the order in which they are given back, as columns.
 
-    def __init__(self, allocations: Sequence[Allocation]) -> None:
+    Args:
+        allocations: of jobs.
+        counted: 1 for each whose job is on its nodes, 0 for one that is suspended; all are, if there are none.
+    """
+
+    def __init__(self, allocations: Sequence[Allocation], counted: Sequence[int] = ()) -> None:
         self.count = len(allocations)
+        pairs = zip(allocations, counted or (1,) * self.count, strict=True)
+        self._jobs = _column([(count,) * len(one.nodes) for one, count in pairs])
         self._offsets = np.cumsum([0, *(len(one.nodes) for one in allocations)])
         self._nodes = _column([one.nodes for one in allocations])
         self._units = _column([one.units for one in allocations])
@@ -118,7 +143,7 @@ class Releases:
         if not free.shared:
             later.units += sums(self._units)
         later.memory += sums(self._memory)
-        later.jobs -= np.bincount(nodes, minlength=size)
+        later.jobs -= sums(self._jobs)
         for kind, column in self._gres.items():
             later.gres[kind] += sums(column)
         return later

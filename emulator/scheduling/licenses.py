@@ -19,7 +19,7 @@ class LicensePlan:
     def __init__(self, cluster: Cluster) -> None:
         self._total = {name: total for name, (total, _) in cluster.licenses.items()}
         self._uses: dict[str, list[Use]] = {name: [] for name in self._total}
-        for job in cluster.running.values():
+        for job in (*cluster.running.values(), *cluster.suspended.values()):
             if job.options.licenses:
                 # One that should be over has them still.
                 self.keep(job, cluster.now, max(cluster.planned_end(job), cluster.now + 1))

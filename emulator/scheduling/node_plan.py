@@ -3,8 +3,8 @@
 Holds, begin times, dependencies, limits, licences, reservations and the bounds of partitions are
 asked here, so that a scheduler does not have to know of them.
 
-Planned ends are those of :meth:`Cluster.planned_end`. Suspended jobs hold what they have now,
-and are left out of the future.
+Planned ends are those of :meth:`Cluster.planned_end`. Suspended jobs hold their nodes now,
+and are left out of the future but for their memory and generic resources.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.counted_nodes import CountedNodes, Pool
 from emulator.scheduling.entries import still_waits
-from emulator.scheduling.future import Releases
+from emulator.scheduling.future import Releases, releases
 from emulator.scheduling.job_mgr import partition_reason
 from emulator.scheduling.licenses import LicensePlan
 from emulator.scheduling.reasons import reason_of_nodes
@@ -183,12 +183,13 @@ class NodePlan(SchedulePlan):
         usable, free = cluster.usable(job, partition), cluster.free.copy()
         if cluster.choose(want, free, usable) is not None:
             return cluster.now
-        runs = [(cluster.planned_end(other), other.id, other.run) for other in cluster.running.values()]
-        for end, _, run in sorted(runs):
-            assert run is not None
-            free.release(run.allocation)
+        for one in releases(cluster):
+            if one.jobs:
+                free.release(one.allocation)
+            else:
+                free.yield_up(one.allocation)
             if cluster.choose(want, free, usable) is not None:
-                return end
+                return one.end
         return NEVER
 
     def again(self, entry: Entry, place: Place | None = None) -> Answer:
@@ -381,10 +382,10 @@ class NodePlan(SchedulePlan):
         if self._ends is not None:
             return
         cluster = self._cluster
-        runs = [job for job in cluster.running.values() if job.run is not None]
-        ends = sorted((cluster.now if job.id in self._gone else cluster.planned_end(job), job.id, job) for job in runs)
-        self._ends = [end for end, _, _ in ends]
-        self._releases = Releases([job.run.at_base for _, _, job in ends if job.run is not None])
+        ends = [one._replace(end=cluster.now) if one.id in self._gone else one for one in releases(cluster)]
+        ends.sort(key=lambda one: one[:2])
+        self._ends = [one.end for one in ends]
+        self._releases = Releases([one.allocation for one in ends], [one.jobs for one in ends])
 
     def _fits(self, job: Job, partition: Partition, time: float) -> Promise | None:
         """What can be promised for a time, if the job fits then."""

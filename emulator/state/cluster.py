@@ -21,7 +21,7 @@ from emulator.state.machine import machine_of
 from emulator.state.node_selector import NodeSelector
 from emulator.state.order import Order
 from emulator.state.partition import Partition
-from emulator.state.run import State
+from emulator.state.run import Run, State
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.manager import Selection
 from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask, Want
@@ -38,7 +38,7 @@ class Cluster:
     Attributes:
         now: seconds.
         machine: the nodes.
-        free: what is free of them; what suspended jobs have is not taken from it.
+        free: what is free of them; of suspended jobs their CPUs are, too.
         partitions: by name, in the order of the configuration.
         exclusive_user: whether a partition gives nodes to one user at a time.
         default: the partition of jobs that name none.
@@ -253,6 +253,18 @@ class Cluster:
         self.free.release(allocation)
         for watcher in self.run_watchers:
             watcher.remove(job)
+        for name, count in job.options.licenses:
+            self.licenses[name][1] -= count
+
+    def hold(self, job: Job, run: Run) -> None:
+        """A job that left the machine is suspended: it keeps memory, generic resources and licences."""
+        self.free.hold(run.held)
+        for name, count in job.options.licenses:
+            self.licenses[name][1] += count
+
+    def yield_up(self, job: Job, run: Run) -> None:
+        """A suspended job goes on, or ends."""
+        self.free.yield_up(run.held)
         for name, count in job.options.licenses:
             self.licenses[name][1] -= count
 

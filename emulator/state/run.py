@@ -77,6 +77,20 @@ class Run:
         gres = {kind: has.gres[kind] for kind in has.gres if kind[0] or kind[1].startswith(MARK)}
         return replace(has, units=(0,) * len(has.units), gres=gres)
 
+    @property
+    def cores(self) -> Allocation:
+        """What it leaves to others while it is suspended: its CPUs in the first row."""
+        has = self.at_base
+        gres = {kind: counts for kind, counts in has.gres.items() if not kind[0]}
+        return replace(has, memory=(0,) * len(has.memory), gres=gres)
+
+    @property
+    def held(self) -> Allocation:
+        """What it keeps while it is suspended: memory and generic resources, but no CPUs."""
+        has = self.allocation
+        gres = {kind: counts for kind, counts in has.gres.items() if kind[0]}
+        return replace(has, units=(0,) * len(has.units), gres=gres)
+
     def suspended(self, now: float) -> float:
         """Seconds that it was suspended until ``now``."""
         if not self.suspensions:
