@@ -251,7 +251,7 @@ class Want:
         required: nodes that it must have, as a mask, or None.
         choices: ways to satisfy its constraint.
         least_loaded: whether nodes with the most free units go first.
-        in_turn: whether tasks are distributed in turn up to all that the nodes have free.
+        by_looks: whether a least loaded node counts with the CPUs of the one that was looked at last.
         last_first: whether the last nodes go first, for a single CPU.
         first_node: whether one node is enough, and the first with room for all is taken.
         pool: the partition whose jobs may have only so many units of a node together, or empty.
@@ -286,7 +286,7 @@ class Want:
     contiguous: bool = False
     required: Mask | None = None
     least_loaded: bool = False
-    in_turn: bool = False
+    by_looks: bool = False
     last_first: bool = False
     first_node: bool = False
     pool: str = ""

@@ -146,7 +146,9 @@ def _fits_empty(request_class: int, want: Want, partition: Partition, cluster: C
     if key not in cluster.fits_alone:
         machine = cluster.machine
         choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
-        cluster.fits_alone[key] = choose(replace(want, switches=0), machine.free(), partition.nodes) is not None
+        cluster.fits_alone[key] = (
+            choose(replace(want, switches=0, by_looks=False), machine.free(), partition.nodes) is not None
+        )
     return cluster.fits_alone[key]
 
 

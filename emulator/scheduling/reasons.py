@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from emulator.config.slurm.hostlist import compress
@@ -47,7 +49,7 @@ def fits_alone(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) ->
     key = (job.request_class, partition.name, nodes.tobytes())
     known = cluster.fits_alone.get(key)
     if known is None:
-        machine = cluster.machine
-        known = cluster.choose(job.wants[partition.name], machine.free(), nodes) is not None
+        machine, want = cluster.machine, replace(job.wants[partition.name], by_looks=False)
+        known = cluster.choose(want, machine.free(), nodes) is not None
         cluster.fits_alone[key] = known
     return known

@@ -141,7 +141,7 @@ class Windows(WindowPlan):
         found = self._cluster.select(job, partition, nodes)
         if found is None:
             return Answer(None, RESOURCES)
-        if job.wants[partition.name].in_turn and found.nodes == place._allocation.nodes:
+        if job.wants[partition.name].by_looks and found.nodes == place._allocation.nodes:
             found = place._allocation  # How tasks are dealt goes by all nodes that could be used.
         self.last_place = self._place_of(entry, found)
         return Answer(self.last_place)

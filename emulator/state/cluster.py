@@ -17,7 +17,7 @@ from emulator.limits.accounting import Accounting
 from emulator.state.attached import Kernels, Plugins, RunWatcher
 from emulator.state.job import NOT_YET_TRIED, Job
 from emulator.state.kept import Slots
-from emulator.state.machine import machine_of
+from emulator.state.machine import machine_of, with_sorted_nodes
 from emulator.state.node_selector import NodeSelector
 from emulator.state.order import Order
 from emulator.state.partition import Partition
@@ -77,7 +77,7 @@ class Cluster:
         groups: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.now = 0.0
-        self.conf = conf
+        self.conf = conf = with_sorted_nodes(conf)
         self.parameters = parameters
         self.machine = machine_of(conf)
         self.free = self.machine.free()

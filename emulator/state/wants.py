@@ -116,7 +116,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         contiguous=options.contiguous,
         required=known_nodes(options.node_list, cluster) if options.node_list else None,
         least_loaded=partition.least_loaded,
-        in_turn=partition.least_loaded and parameters.rules.LEAST_LOADED_IN_TURN,
+        by_looks=partition.least_loaded and parameters.rules.LEAST_LOADED_BY_LOOKS,
         last_first=parameters.pack_serial_at_end,
         first_node=one_node and not partition.least_loaded and parameters.rules.FIRST_NODE_FOR_ONE,
         tree=_tree(request, cluster),

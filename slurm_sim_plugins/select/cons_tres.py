@@ -69,17 +69,12 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
     picked = _pick(want, machine, capacity, choice, _counted_gres(want, machine, free))
     if picked is None or _on_too_many_switches(want, list(picked)):
         return None
-    if want.in_turn and _first_is_least_loaded(capacity, machine):
-        picked = {node: min(int(capacity[node]), want.per_node) for node in picked}
+    if want.by_looks and (
+        sum(picked.values()) < want.cpus or any(count > capacity[node] for node, count in picked.items())
+    ):
+        return None
     tasks_on = np.array(list(_distribute(want, machine, picked).items()), dtype=np.int64)
     return allocate(want, machine, free, tasks_on[:, 0], tasks_on[:, 1])
-
-
-def _first_is_least_loaded(capacity: Ints, machine: Machine) -> bool:
-    """Whether a larger share is free of the first of the usable nodes than of some, and of none a larger one."""
-    usable = np.flatnonzero(capacity)
-    share = capacity[usable] / (machine.units * machine.threads)[usable]
-    return bool(share[0] == share.max() > share.min())
 
 
 def _on_too_many_switches(want: Want, nodes: list[int]) -> bool:
@@ -96,10 +91,11 @@ def _counted_gres(want: Want, machine: Machine, free: Free) -> Ints | None:
 def _pick(want: Want, machine: Machine, capacity: Ints, choice: Choice, gres: Ints | None) -> dict[int, int] | None:
     """CPUs by node; where only so many nodes may be taken, those with least are left out, more and more, till it fits.
 
-    Without that a set of small nodes could be preferred to the one node that is large enough.
+    Without that a set of small nodes could be preferred to the one node that is large enough. Nodes that count with
+    the CPUs of others (:meth:`_Picker._by_looks`) may do without some of them, too.
     """
     picked = _Picker(want, machine, capacity, choice, gres).pick()
-    if picked is not None or want.most_nodes is None or want.required is not None:
+    if picked is not None or (want.most_nodes is None and not want.by_looks) or want.required is not None:
         return picked
     for level in np.unique(capacity[capacity > 0]).tolist():
         capacity = np.where(capacity > level, capacity, 0)
@@ -260,7 +256,9 @@ class _Picker:
                 left[node] = 0
         for mask, count in self._counts:
             self._take_some(mask, count, left)
-        if want.least_loaded:
+        if want.by_looks:
+            self._by_looks(left)
+        elif want.least_loaded:
             self._by_load(left)
         elif want.tree is not None:
             self._by_switches(left, want.tree)
@@ -291,12 +289,19 @@ class _Picker:
     def _full(self) -> bool:
         return self._want.most_nodes is not None and len(self._taken) >= self._want.most_nodes
 
-    def _take(self, node: int) -> None:
-        """Take what the node has, but leave a core for each other node that is needed."""
+    def _take(self, node: int, counted: int | None = None) -> None:
+        """Take what the node has, but leave a core for each other node that is needed.
+
+        Args:
+            node: which one.
+            counted: CPUs with which it counts, if they are not its own.
+        """
         others = max(0, self._nodes - len(self._taken) - 1) * int(self._threads[node])
         wanted = max(self._missing - others, self._want.cpus_on_node)
-        self._taken[node] = min(int(self._capacity[node]), self._want.per_node, wanted)
-        self._missing -= self._taken[node]
+        own, most = int(self._capacity[node]), self._want.per_node
+        counted = own if counted is None else counted
+        self._taken[node] = min(wanted if counted > wanted else own, most)
+        self._missing -= min(counted, wanted, most)
         self._gres_missing -= int(self._gres[node])
 
     def _by_load(self, left: Ints) -> None:
@@ -307,6 +312,27 @@ class _Picker:
             if self._done() or self._full():
                 return
             self._take(node)
+
+    def _by_looks(self, left: Ints) -> None:
+        """Take the nodes first of which the largest share is free, as Slurm 26.05 does it.
+
+        They are looked at in their order for the largest share, until one has as much as the last that was taken. The
+        one that is taken counts with the CPUs of the one that was looked at last. Where it counts with more than are
+        missing it gives what is missing, else what it has itself.
+        """
+        share, last = left / (self._machine.units * self._machine.threads), -1.0
+        nodes = np.flatnonzero(left > 0)
+        for weight in np.unique(self._machine.weight[nodes]).tolist():
+            group = nodes[self._machine.weight[nodes] == weight].tolist()
+            while group and not self._done() and not self._full():
+                best = looked_at = group[0]
+                for looked_at in group:
+                    best = looked_at if share[looked_at] > share[best] else best
+                    if share[best] == last:
+                        break
+                last = share[best]
+                group.remove(best)
+                self._take(best, int(left[looked_at]))
 
     def _by_switches(self, left: Ints, tree: Tree) -> None:
         if self._one_node(left):

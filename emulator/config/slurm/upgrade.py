@@ -164,7 +164,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "EXCLUSIVE_IS_NOT_SHARED": _both_ways,
     "ROUNDS_ON_SECONDS": _rounds,
     "SHARED_BY_JOBS": _sharing,
-    "LEAST_LOADED_IN_TURN": _in_turn,
+    "LEAST_LOADED_BY_LOOKS": _in_turn,
     "TIME_MIN_GROWS": _time_min,
     "HEALTHY_NODES_ARE_AVAILABLE": _reasons,
     "SWITCHES_BY_CPUS": _switches,

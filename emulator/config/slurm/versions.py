@@ -86,12 +86,12 @@ class Rules:
         "not named in the release notes",
         *("shared_beside_alone_22", "shared_beside_alone_24", "shared_beside_alone_26"),
     )
-    LEAST_LOADED_IN_TURN: bool = _rule(
+    LEAST_LOADED_BY_LOOKS: bool = _rule(
         "26.05",
-        "where the first node has a larger share free than some, and none has a larger one, tasks on the least loaded "
-        "nodes (CR_LLN, LLN) are dealt in turn up to all that is free",
-        "the first of the nodes gives all that it has, and the last what is missing",
-        "not named in the release notes; both recordings and thirteen questions show it, recordings of 24.11 do not",
+        "as the least loaded nodes (CR_LLN, LLN) are sought, the one that is found counts with the CPUs of the one that "
+        "was looked at last; so jobs of several tasks get other shares, and where nodes are unequal some wait for ever",
+        "each node counts with its own CPUs",
+        "not named in the release notes; both recordings and 81 questions show it, recordings of 24.11 do not",
         *("26.05/g_a1_pack_lln", "26.05/first/g_a1_pack_lln"),
     )
     TIME_MIN_GROWS: bool = _rule(

@@ -65,7 +65,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "EXCLUSIVE_IS_NOT_SHARED": "submissions with --exclusive and --oversubscribe",
         "ROUNDS_ON_SECONDS": "starts, by less than a second",
         "SHARED_BY_JOBS": "",
-        "LEAST_LOADED_IN_TURN": "partition q",
+        "LEAST_LOADED_BY_LOOKS": "partition q",
         "TIME_MIN_GROWS": "jobs with --time-min that backfill starts",
         "HEALTHY_NODES_ARE_AVAILABLE": "reasons of waiting jobs as squeue shows them, no start",
         "SWITCHES_BY_CPUS": "",
