@@ -25,7 +25,7 @@ def test_the_emulator_does_what_slurm_does(path: Path, compiled: bool, monkeypat
     if compiled and importlib.util.find_spec("numba") is None:
         pytest.skip("numba is not installed: the extra [compiled]")
     if not compiled:
-        monkeypatch.setattr(controller, "have_numba", lambda what: False)
+        monkeypatch.setattr(controller, "are_compiled", lambda what: False)
     # Of those that were handed over nothing says when the controller was started.
     differences = judge(read_scenario(path), search=path.parent == RECORDED).differences
     assert not [f"{one.job} {one.what}: {one.recorded} | {one.emulated}" for one in differences]
