@@ -60,9 +60,6 @@ class HookWatch:
         """
         stack = list(traceback.walk_stack(frame))[::-1] if frame is not None else []
         running = [each for each, _ in stack if each.f_code in self._hooks]
-        if any(each.f_globals.get("__name__", "").startswith("numba.") for each, _ in stack):
-            # Kernels are being compiled: that is not the hook's doing.
-            self._seen.clear()
         self._seen = {each: self._seen.get(each, clock) for each in running}
         self._told &= self._seen.keys()
         long = [each for each in running if clock - self._seen[each] >= LONG and each not in self._told]

@@ -248,7 +248,7 @@ class SelectSpec:
         a machine of blocks a :class:`SelectView`.
 
         Called: on nodes whenever it is asked whether and where a job fits, now or at a planned
-        time; where numba is installed, compiled code gives the answers of the bundled plugins.
+        time; compiled code, where it is there, gives the answers of the bundled plugins.
         Of blocks, when a scheduler asks ``view.block_state.find(job)``, for a :class:`Start` that
         does not say where, and, with candidates, for :class:`MakeRoom`.
         Answers: on nodes an :class:`~slurm_sim_plugins.nodes.Allocation` on nodes of

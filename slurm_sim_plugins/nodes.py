@@ -13,6 +13,8 @@ from slurm_sim_plugins.topology.tree import Tree
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Bytes = NDArray[np.uint8]
+"""A mask, as kernels take it."""
 Gres = tuple[str, str]
 """(name, type) of a generic resource; without a name, units that the jobs of a partition may have, with its name."""
 

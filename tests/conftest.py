@@ -6,10 +6,8 @@ import os
 from importlib import import_module
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import settings
-from numba import njit
 
 pytest_plugins = ["pytester"]
 
@@ -34,12 +32,10 @@ def pytest_sessionstart() -> None:
     """Import what cannot be imported twice.
 
     ``pytester`` forgets after a test, and after an inner run, what was imported in it first. Extension modules refuse
-    a second import, and numba, which imports parts of itself at the first compilation, breaks.
+    a second import.
     """
     for name in ("numpy.fft", "pandas", "pyarrow.parquet"):
         import_module(name)
-    import_module("numba.core.registry").cpu_target.target_context.refresh()
-    njit(lambda values: values.sum())(np.zeros(1))  # The first compilation imports further parts.
 
 
 @pytest.fixture(autouse=True)

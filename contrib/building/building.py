@@ -40,6 +40,8 @@ FLAGS = ["-O3", "-fwrapv", "-ffp-contract=off"]
 """So that whole numbers overflow as numpy's do, and a product is rounded before it is added to something."""
 ZIG = [sys.executable, "-m", "ziglang", "cc"]
 ZIG_FLAGS = ["-fPIC", "-mcpu=baseline", "-fno-sanitize=undefined", "-DNDEBUG"]
+BUILDS = {"bdist_wheel", "editable_wheel", "build", "build_ext", "install"}
+"""Commands of setuptools that compile; others are run before what a build needs has been installed."""
 PROBE = "#include <Python.h>\nint main(void) { return 0; }\n"
 
 
@@ -84,7 +86,8 @@ def extensions() -> list[Extension]:
     """The kernels, if they can be compiled here."""
     missing = _missing()
     if missing:
-        _say(missing)
+        if BUILDS & set(sys.argv):
+            _say(missing)
         return []
     return [Extension(name, [name.replace(".", "/") + ".py"], extra_compile_args=FLAGS) for name in KERNELS]
 

@@ -13,7 +13,7 @@ from typing import Protocol
 from slurm_sim_plugins.errors import SlurmSimError
 
 Numbers = dict[str, float]
-LIBRARIES = ("slurm-sim-plugins", "numpy", "numba", "pyarrow", "pluggy")
+LIBRARIES = ("slurm-sim-plugins", "numpy", "pyarrow", "pluggy")
 MEBIBYTE = 1024
 """Kibibytes, in which Linux counts."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from emulator.scheduling.runs import RunTable
-from emulator.scheduling.select_compiled import Code, Selector, encode
+from emulator.scheduling.select_compiled import Selector, encode
+from emulator.scheduling.select_kernel import Code
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.partition import Partition

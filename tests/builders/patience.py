@@ -1,27 +1,25 @@
-"""A bound of processor time for what is tried, from which the compilation of kernels is left out."""
+"""A bound of processor time for what is tried, from which imports are left out."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import PurePath
 from types import FrameType
 
 AGAIN = 1.0
-"""Seconds of processor time after which a compilation is looked at again."""
+"""Seconds of processor time after which an import is looked at again."""
 
 
 @contextmanager
 def patience(seconds: float, error: BaseException) -> Iterator[None]:
     """Raise an error where more processor time is taken.
 
-    Where the caches of numba are empty, a first call compiles for longer than a small file may take. An exception
-    within an import of numba leaves it half imported, and each later use of it in the same process fails.
+    A first call may import for longer than a small file may take. An exception within an import can leave it half done.
     """
 
     def stop(signum: int, frame: FrameType | None) -> None:
-        if _compiles(frame):
+        if _imports(frame):
             signal.setitimer(signal.ITIMER_PROF, AGAIN)
         else:
             raise error
@@ -35,11 +33,9 @@ def patience(seconds: float, error: BaseException) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-def _compiles(frame: FrameType | None) -> bool:
-    """Whether numba or an import is at work."""
+def _imports(frame: FrameType | None) -> bool:
     while frame is not None:
-        parts = PurePath(frame.f_code.co_filename).parts
-        if "numba" in parts or "llvmlite" in parts or frame.f_code.co_filename.startswith("<frozen importlib"):
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
             return True
         frame = frame.f_back
     return False

@@ -66,16 +66,8 @@ def outcomes_of(pytester: pytest.Pytester, *arguments: str) -> dict[str, int]:
     return outcomes
 
 
-COMPILING = ("howto-scheduler.md",)
-"""Pages whose commands compile: pytester forgets what is imported meanwhile, and numba bears no second import."""
-
-
-def said_by(arguments: list[str], *, apart: bool, pytester: pytest.Pytester) -> str:
-    """What a command prints, in a process of its own or in this one; it ends well."""
-    if apart:
-        ran = pytester.run(sys.executable, "-c", "from emulator.cli import main; main()", *arguments)
-        assert ran.ret == 0, ran.stderr.str()
-        return ran.stdout.str()
+def said_by(arguments: list[str]) -> str:
+    """What a command prints; it ends well."""
     result = CliRunner().invoke(slurm_sim, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.output
@@ -99,7 +91,7 @@ def test_what_a_page_shows_runs(page: str, pytester: pytest.Pytester, monkeypatc
                     runpy.run_path(*arguments)
                     continue
                 assert program == "slurm-sim"
-                said = words(said_by(arguments, apart=page in COMPILING, pytester=pytester))
+                said = words(said_by(arguments))
         if block.kind == "output":
             assert [line for line in block.text.splitlines() if words(line) not in said] == []
     assert done

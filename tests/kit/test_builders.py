@@ -177,7 +177,6 @@ def test_facts_of_a_job_that_came_later() -> None:
 
 
 def test_hooks_can_be_shown_a_compiled_profile() -> None:
-    pytest.importorskip("numba")
     assert type(cluster(compiled=True).scene().view.profile()).__name__ == "CompiledProfile"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from tests.reference.conservative import conservative
 from tests.reference.easy import easy
 from tests.reference.fcfs import fcfs
 
-NEEDS_NUMBA = pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="numba is not installed")
 BOTH_PASSES = pytest.mark.parametrize("passes", ["batch", "event"])
 HOW = st.fixed_dictionaries({"passes": st.sampled_from(["batch", "event"]), "kill_at_limit": st.booleans()})
 MORE = settings(max_examples=200)
@@ -167,7 +165,6 @@ def test_the_same_simulation_gives_the_same_bytes(case: Case, data: st.DataObjec
     assert logged(shuffled, case.processors, **options)[1] == log
 
 
-@NEEDS_NUMBA
 @pytest.mark.parametrize("policy", ["conservative", "never_later"])
 @given(case=cases(), how=HOW)
 def test_compiled_kernels_change_nothing(case: Case, policy: str, how: dict[str, Any]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -22,8 +20,6 @@ from slurm_sim_plugins.nodes import Choice, Machine, Want
 from slurm_sim_plugins.select.cons_tres import best_fit
 from slurm_sim_plugins.topology.tree import Tree
 from tests.builders.random_clusters import COMMANDS, SWITCHES, configuration, submission
-
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="numba is not installed")
 
 
 def random_conf(draws: np.random.Generator) -> SlurmConf:

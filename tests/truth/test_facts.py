@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import pytest
@@ -22,10 +21,7 @@ FACTS = [*OWN, *(path for name in AGREE if (path := RECORDED / f"{name}.yaml").i
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("path", FACTS, ids=lambda path: path.stem)
 def test_the_emulator_does_what_slurm_does(path: Path, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if compiled and importlib.util.find_spec("numba") is None:
-        pytest.skip("numba is not installed: the extra [compiled]")
-    if not compiled:
-        monkeypatch.setattr(controller, "are_compiled", lambda what: False)
+    monkeypatch.setattr(controller, "are_compiled", lambda purpose: compiled)
     # Of those that were handed over nothing says when the controller was started.
     differences = judge(read_scenario(path), search=path.parent == RECORDED).differences
     assert not [f"{one.job} {one.what}: {one.recorded} | {one.emulated}" for one in differences]

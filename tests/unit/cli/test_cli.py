@@ -211,7 +211,7 @@ try:
     emulator.cli.main()
 except SystemExit as leave:
     assert not leave.code, leave.code
-heavy = [name for name in ("numpy", "pandas", "pyarrow", "matplotlib", "numba", "rich") if name in sys.modules]
+heavy = [name for name in ("numpy", "pandas", "pyarrow", "matplotlib", "rich") if name in sys.modules]
 assert not heavy, heavy
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)

@@ -118,7 +118,6 @@ def test_their_times_have_the_means_that_were_asked_for() -> None:
 
 @pytest.mark.compiled
 def test_compiled_code_meets_them_as_plain_python_does(tmp_path: Path) -> None:
-    pytest.importorskip("numba")
     compiled, plain = (failures(5, tmp_path, compiled=each)[1].records.runs for each in (True, False))
     assert compiled["start"].tolist() == plain["start"].tolist()
     assert compiled["outcome"].tolist() == plain["outcome"].tolist()

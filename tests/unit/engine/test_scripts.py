@@ -89,7 +89,6 @@ def test_reduce_completing_frag_leaves_other_partitions_alone() -> None:
 
 @pytest.mark.compiled
 def test_compiled_code_goes_by_them_too() -> None:
-    pytest.importorskip("numba")
     words = [f"-n{1 + number % 7} -t{1 + number % 4}" for number in range(60)]
     conf = parse_slurm_conf(CONF.replace("ClusterName", "CompleteWait=7\nClusterName"))
     requests = [

@@ -60,7 +60,6 @@ def requests() -> list[JobRequest]:
 
 @pytest.mark.compiled
 def test_it_is_asked_less_and_the_schedule_is_the_same() -> None:
-    pytest.importorskip("numba", reason="like jobs are tried together in compiled code alone")
     found: dict[str, tuple[int, Any]] = {}
     for plugin in (Counted, Promising):
         asked.clear()
@@ -75,7 +74,6 @@ def test_it_is_asked_less_and_the_schedule_is_the_same() -> None:
 
 @pytest.mark.compiled
 def test_the_promise_does_not_count_where_priorities_decide() -> None:
-    pytest.importorskip("numba", reason="like jobs are tried together in compiled code alone")
     conf = parse_slurm_conf(CONF.replace("PreemptMode=REQUEUE", "PreemptMode=REQUEUE,PRIORITY"))
     often = []
     for plugin in (Counted, Promising):

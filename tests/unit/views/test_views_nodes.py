@@ -44,8 +44,6 @@ COMMANDS = [
 
 @pytest.fixture(scope="module", params=[False, True], ids=["plain", "compiled"])
 def run(request, tmp_path_factory) -> Path:
-    if request.param:
-        pytest.importorskip("numba")
     folder = tmp_path_factory.mktemp("nodes") / "run"
     requests = [JobRequest(number, at, work, parse_sbatch(words.split())) for number, at, work, words in JOBS]
     actions = [(at, partial(scontrol, words)) for at, words in COMMANDS]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 import tomllib
@@ -24,13 +23,11 @@ from emulator.walltime.evaluate import BAD, Evaluation, Outcome, accuracy, class
 from emulator.walltime.log import Log, read_log
 from emulator.walltime.schemes import Grid, Scheme
 from emulator.walltime.sweep import shares
+from emulator.walltime.sweep_compiled import shares as compiled
 from slurm_sim_plugins import ConfigurationError, InputError
 from slurm_sim_plugins.walltime.history import MONTH
 from tests.builders.percentiles import PERCENTILES, TWELVE
 
-NEEDS_NUMBA = pytest.mark.skipif(
-    importlib.util.find_spec("numba") is None, reason="numba is not installed: the extra [compiled]"
-)
 HOUR = 3600.0
 
 
@@ -215,7 +212,6 @@ JOBS = st.lists(
 )
 
 
-@NEEDS_NUMBA
 @settings(max_examples=60)
 @given(
     JOBS,
@@ -227,8 +223,6 @@ JOBS = st.lists(
 def test_the_compiled_sweep_answers_as_the_plain_one(
     rows: list[Any], window: str, key: str, definition: str, min_jobs: int
 ) -> None:
-    from emulator.walltime.sweep_compiled import shares as compiled
-
     submit, run, user, group, wait = (list(values) for values in zip(*rows, strict=True))
     known = [value - 1 for value in user]
     jobs = workload(run, submit, user=known, group=group, wait=wait, time_limit=[HOUR + value for value in group])
@@ -243,7 +237,6 @@ def test_the_compiled_sweep_answers_as_the_plain_one(
     assert np.array_equal(*answers, equal_nan=True)
 
 
-@NEEDS_NUMBA
 def test_an_evaluation_is_the_same_either_way() -> None:
     rng = np.random.default_rng(5)
     jobs = workload((HOUR * rng.random(300)).tolist(), user=rng.integers(0, 3, 300), group=rng.integers(0, 2, 300))

@@ -1,0 +1,529 @@
+"""Which nodes a plain request gets; a :mod:`kernel <slurm_sim_plugins.kernels>`.
+
+What is plain, and what calls this: :mod:`emulator.scheduling.select_compiled`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from emulator.scheduling import tree_kernel as tree
+from emulator.scheduling.select_rows import (
+    BEHIND,
+    FIRST,
+    FREE_GRES,
+    FREE_JOBS,
+    FREE_MEMORY,
+    FREE_UNITS,
+    LARGE,
+    MACHINE_CORES,
+    MACHINE_MEMORY,
+    MACHINE_THREADS,
+    MACHINE_UNITS,
+    MACHINE_WEIGHT,
+    ORDER,
+    SUM,
+    TAKEN,
+)
+from emulator.scheduling.tree_compiled import BEHIND as LEAF_BEHIND
+from emulator.scheduling.tree_compiled import BY_LEAF, LEAF, LEFT, MANY, ROWS, USED, WEIGHT
+from emulator.scheduling.tree_compiled import FIRST as LEAF_FIRST
+from slurm_sim_plugins.nodes import FAR, Bytes, Ints
+
+
+@dataclass
+class Code:
+    """A request as numbers; see :class:`slurm_sim_plugins.nodes.Want`.
+
+    Attributes:
+        gres: how many of a generic resource on each node.
+        gres_kinds: a bit for each kind that will do.
+        big, many_big: so many nodes must each give ``big`` CPUs, or it cannot fit.
+        highest: more CPUs than this no node gives.
+        one_thread: whether each unit of the machine is one CPU.
+        rows: how many rows of what is free it depends on.
+        steady: whether it fits wherever it fits with fewer nodes. Where only so many may be
+            taken, the wrong ones can be taken first.
+    """
+
+    min_nodes: int
+    most_nodes: int
+    cpus: int
+    per_task: int
+    on_node: int
+    per_node: int
+    per_core: int
+    whole: int
+    memory_per_node: int
+    memory_per_cpu: int
+    memory_of_core: int
+    all_memory: int
+    gres: int
+    gres_kinds: int
+    last_first: int
+    first_node: int
+    big: int
+    many_big: int
+    highest: int
+    one_thread: int
+    steady: int
+    rows: int
+
+
+@dataclass
+class Counts:
+    """What is counted of the nodes.
+
+    Attributes:
+        cpus: that a job could have.
+        nodes: with some of them.
+        big: nodes with many.
+    """
+
+    cpus: int = 0
+    nodes: int = 0
+    big: int = 0
+
+
+def choose(
+    code: Code, usable: Bytes, machine: Ints, weights: Ints, free: Ints, capacity: Ints, sets: Ints, taken: Ints
+) -> int:
+    """Fill in the nodes that are taken, and the CPUs of each that are counted on; how many they are, or 0."""
+    fill(code, usable, machine, free, capacity)
+    counts = Counts()
+    for node in range(len(capacity)):
+        recount(code, counts, capacity[node], 1)
+    return pick(code, machine, weights, capacity, sets, taken) if enough(code, counts) else 0
+
+
+def fill(code: Code, usable: Bytes, machine: Ints, free: Ints, capacity: Ints) -> None:
+    """Fill in the CPUs that a job could have on each node."""
+    units, memory, jobs = free[FREE_UNITS], free[FREE_MEMORY], free[FREE_JOBS]
+    all_units, all_memory = machine[MACHINE_UNITS], machine[MACHINE_MEMORY]
+    if code.one_thread:
+        # Most machines are so, and this is looked at most often.
+        with_memory = min(code.memory_of_core, 1)
+        for node in range(len(usable)):
+            there = room(code, units[node], memory[node], jobs[node], all_units[node], all_memory[node], 1, with_memory)
+            capacity[node] = there if usable[node] else 0
+    else:
+        for node in range(len(usable)):
+            there = room_on(code, machine, node, units[node], memory[node], jobs[node])
+            capacity[node] = there if usable[node] else 0
+    if code.gres:
+        for node in range(len(usable)):
+            if capacity[node] and gres_of(code, free, node) < code.gres:
+                capacity[node] = 0
+
+
+def room_on(code: Code, machine: Ints, node: int, units: int, memory: int, jobs: int) -> int:
+    """As :func:`room`, of a node of a machine as rows."""
+    threads, cores = machine[MACHINE_THREADS, node], machine[MACHINE_CORES, node]
+    cpus = min(threads, code.per_core * cores)
+    with_memory = min(threads, code.memory_of_core * cores)
+    all_units, all_memory = machine[MACHINE_UNITS, node], machine[MACHINE_MEMORY, node]
+    return room(code, units, memory, jobs, all_units, all_memory, cpus, with_memory)
+
+
+def room(
+    code: Code, units: int, memory: int, jobs: int, all_units: int, all_memory: int, of_unit: int, with_memory: int
+) -> int:
+    """Free CPUs that a job can use of a node where so much is free, but for generic resources.
+
+    ``of_unit`` CPUs of each unit may be used by tasks; for ``with_memory`` of them memory is given, or, if that is
+    0, for those that tasks have.
+    """
+    if code.whole:
+        units = all_units if jobs == 0 else 0
+    if code.memory_per_node and memory < code.memory_per_node:
+        return 0
+    if code.all_memory and memory < all_memory:
+        return 0
+    cpus = units * of_unit
+    if code.memory_per_cpu:
+        there = memory // (code.memory_per_cpu * max(with_memory, 1)) * (of_unit if with_memory else 1)
+        if code.whole and there < cpus:
+            return 0
+        if not code.whole:
+            cpus = min(cpus, there) // code.per_task * code.per_task
+    # A node that has not as much as is wanted of each is of no use.
+    return cpus if cpus >= code.on_node else 0
+
+
+def gres_of(code: Code, free: Ints, node: int) -> int:
+    """How many of the generic resource that is wanted are free on a node."""
+    there = 0
+    for kind in range(len(free) - FREE_GRES):
+        if code.gres_kinds >> kind & 1:
+            there += free[FREE_GRES + kind, node]
+    return there
+
+
+def recount(code: Code, counts: Counts, cpus: int, sign: int) -> None:
+    """Count a node of so many CPUs more, or less."""
+    if cpus:
+        counts.cpus += sign * cpus
+        counts.nodes += sign
+        counts.big += sign if cpus >= code.big else 0
+
+
+def enough(code: Code, counts: Counts) -> bool:
+    """Whether the nodes could do at all."""
+    return counts.cpus >= code.cpus and counts.nodes >= code.min_nodes and counts.big >= code.many_big
+
+
+def pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, taken: Ints) -> int:
+    """Fill in the nodes that are taken, and the CPUs of each; how many they are, or 0 if they do not do.
+
+    Where only so many nodes may be taken, those with least are left out, more and more, till it fits.
+
+    Args:
+        code: the request.
+        machine: the machine as rows.
+        weights: all weights, ascending.
+        capacity: CPUs that it could have on each node.
+        sets: room for sets of neighbours.
+        taken: room for the answer.
+    """
+    found = _pick(code, machine, weights, capacity, sets, taken)
+    if found or code.most_nodes == FAR:
+        return found
+    rest = sets[LARGE]
+    for node in range(len(rest)):
+        rest[node] = capacity[node]
+    while not found:
+        lowest, left = FAR, 0
+        for node in range(len(rest)):
+            if rest[node] > 0:
+                lowest = min(lowest, rest[node])
+        for node in range(len(rest)):
+            rest[node] = rest[node] if rest[node] > lowest else 0
+            left += 1 if rest[node] > 0 else 0
+        if left == 0 or left < code.min_nodes:
+            return 0
+        found = _pick(code, machine, weights, rest, sets, taken)
+    return found
+
+
+def _pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, taken: Ints) -> int:
+    missing, found = code.cpus, 0
+    if code.last_first and missing <= 1:
+        for node in range(len(capacity) - 1, -1, -1):
+            if capacity[node] > 0:
+                taken[0, 0], taken[1, 0] = node, _share(code, machine, node, capacity[node], 0, missing)
+                return 1 if _done(code, 1, missing - taken[1, 0]) else 0
+        return 0
+    if code.first_node:
+        first = _first_node(code, machine, capacity)
+        if first >= 0:
+            taken[0, 0], taken[1, 0] = first, _share(code, machine, first, capacity[first], 0, missing)
+            return 1
+    if len(machine) == ROWS:
+        return _by_switches(code, machine, weights, capacity, taken)
+    for rank in range(len(weights)):
+        if _done(code, found, missing) or found >= code.most_nodes:
+            break
+        many = _sets(capacity, sets) if len(weights) == 1 else _sets_of(weights[rank], capacity, machine, sets)
+        found, missing = _from_sets(code, machine, capacity, sets, many, taken, found, missing)
+    return found if _done(code, found, missing) else 0
+
+
+def _by_switches(code: Code, table: Ints, weights: Ints, capacity: Ints, taken: Ints) -> int:
+    """As :meth:`slurm_sim_plugins.topology.tree.Tree.order`."""
+    weight = tree.begin(table, weights, capacity, code.min_nodes, code.cpus)
+    if weight < 0:
+        return 0
+    found, missing = _lighter(code, table, capacity, taken, weight)
+    for leaf in range(table[MANY, 0] if found else 0):
+        if table[USED, leaf]:
+            found, missing = _of_leaf(code, table, capacity, taken, leaf, weight, found, missing)
+    tree.count(table, weight, weight, len(capacity))
+    while not _done(code, found, missing) and found < code.most_nodes:
+        leaf = tree.best_leaf(table, code.min_nodes - found, missing)
+        if leaf < 0:
+            return 0
+        found, missing = _of_leaf(code, table, capacity, taken, leaf, weight, found, missing)
+        tree.use(table, leaf)
+        if table[MANY, 1]:
+            tree.count(table, weight, weight, len(capacity))
+    return found if _done(code, found, missing) else 0
+
+
+def _lighter(code: Code, table: Ints, capacity: Ints, taken: Ints, weight: int) -> tuple[int, int]:
+    """Take all nodes that are lighter, for all of them are needed."""
+    found, missing = 0, code.cpus
+    for node in range(len(capacity)):
+        if table[LEFT, node] > 0 and table[WEIGHT, node] < weight:
+            if _done(code, found, missing) or found >= code.most_nodes:
+                break
+            found, missing = _of_tree(code, table, capacity, taken, node, found, missing)
+            if not table[USED, table[LEAF, node]]:
+                tree.use(table, table[LEAF, node])
+    return found, missing
+
+
+def _of_leaf(
+    code: Code, table: Ints, capacity: Ints, taken: Ints, leaf: int, weight: int, found: int, missing: int
+) -> tuple[int, int]:
+    """Take nodes of a leaf."""
+    for index in range(table[LEAF_FIRST, leaf], table[LEAF_BEHIND, leaf]):
+        node = table[BY_LEAF, index]
+        if _done(code, found, missing) or found >= code.most_nodes:
+            break
+        if table[LEFT, node] > 0 and table[WEIGHT, node] == weight:
+            found, missing = _of_tree(code, table, capacity, taken, node, found, missing)
+    return found, missing
+
+
+def _of_tree(
+    code: Code, table: Ints, capacity: Ints, taken: Ints, node: int, found: int, missing: int
+) -> tuple[int, int]:
+    """Take a node."""
+    cpus = _share(code, table, node, capacity[node], found, missing)
+    taken[0, found], taken[1, found], table[LEFT, node] = node, cpus, 0
+    return found + 1, missing - cpus
+
+
+def _first_node(code: Code, machine: Ints, capacity: Ints) -> int:
+    """The first of the nodes of least weight that have room for all, or -1."""
+    best = -1
+    for node in range(len(capacity)):
+        lighter = best < 0 or machine[MACHINE_WEIGHT, node] < machine[MACHINE_WEIGHT, best]
+        if lighter and capacity[node] >= code.cpus and code.cpus <= code.per_node:
+            best = node
+    return best
+
+
+def _from_sets(
+    code: Code, machine: Ints, capacity: Ints, sets: Ints, many: int, taken: Ints, found: int, missing: int
+) -> tuple[int, int]:
+    """Take sets one after the other until it is enough.
+
+    The first that is sought is mostly enough; only if it is not, the sets are put in order.
+    """
+    best = _best(code, sets, many, found, missing)
+    if many:
+        found, missing = _from_set(
+            code, machine, capacity, sets[FIRST, best], sets[BEHIND, best], taken, found, missing
+        )
+        sets[SUM, best] = TAKEN
+    if many < 2 or _done(code, found, missing) or found >= code.most_nodes:
+        return found, missing
+    _put_in_order(sets, many)
+    largest = 0
+    while largest < many and not _done(code, found, missing) and found < code.most_nodes:
+        if sets[SUM, sets[ORDER, largest]] == TAKEN:
+            largest += 1
+            continue
+        best = _tightest(code, sets, largest, many, found, missing)
+        found, missing = _from_set(
+            code, machine, capacity, sets[FIRST, best], sets[BEHIND, best], taken, found, missing
+        )
+        sets[SUM, best] = TAKEN
+    return found, missing
+
+
+def _put_in_order(sets: Ints, many: int) -> None:
+    """Fill in the order of so many sets: the larger first, of equal ones the first (Shell's sort)."""
+    for rank in range(many):
+        sets[ORDER, rank] = rank
+    gap = many // 2
+    while gap > 0:
+        for rank in range(gap, many):
+            one, behind = sets[ORDER, rank], rank
+            while behind >= gap and _before(sets, one, sets[ORDER, behind - gap]):
+                sets[ORDER, behind] = sets[ORDER, behind - gap]
+                behind -= gap
+            sets[ORDER, behind] = one
+        gap = max(gap * 5 // 11, 1) if gap > 1 else 0
+
+
+def _before(sets: Ints, one: int, other: int) -> bool:
+    if sets[SUM, one] == sets[SUM, other]:
+        return one < other
+    return bool(sets[SUM, one] > sets[SUM, other])
+
+
+def _tightest(code: Code, sets: Ints, largest: int, many: int, found: int, missing: int) -> int:
+    """As :func:`_best`, of sets in order from a rank on."""
+    best: int = sets[ORDER, largest]
+    fits = False
+    for rank in range(largest, many):
+        index = sets[ORDER, rank]
+        units = sets[SUM, index]
+        if units == TAKEN:
+            continue
+        if units < missing:
+            break
+        suffices = sets[BEHIND, index] - sets[FIRST, index] >= code.min_nodes - found
+        if suffices and (not fits or units < sets[SUM, best]):
+            best, fits = index, True
+    return best
+
+
+def _from_set(
+    code: Code, machine: Ints, capacity: Ints, first: int, behind: int, taken: Ints, found: int, missing: int
+) -> tuple[int, int]:
+    if code.min_nodes - found <= 1 and 0 < missing <= code.highest:
+        alone = _least_sufficient(capacity, first, behind, missing)
+        if alone >= 0:
+            first, behind = alone, alone + 1
+    for node in range(first, behind):
+        if _done(code, found, missing) or found >= code.most_nodes:
+            break
+        if found == code.most_nodes - 1 and min(capacity[node], code.per_node) < missing:
+            continue  # The last of as many as there may be must give all that is missing.
+        units = _share(code, machine, node, capacity[node], found, missing)
+        taken[0, found], taken[1, found] = node, units
+        found += 1
+        missing -= units
+    return found, missing
+
+
+def _done(code: Code, found: int, missing: int) -> bool:
+    return missing <= 0 and found >= code.min_nodes
+
+
+def _share(code: Code, machine: Ints, node: int, cpus: int, found: int, missing: int) -> int:
+    """What is taken of a node with so many CPUs; a core is left for each other node that is needed."""
+    others = max(0, code.min_nodes - found - 1) * _core_threads(code, machine, node)
+    return min(cpus, code.per_node, max(missing - others, code.on_node))
+
+
+def _sets(capacity: Ints, sets: Ints) -> int:
+    """Fill in the sets of neighbours; how many they are.
+
+    On large machines most of the time would go here: eight nodes are looked at together, for mostly all or none
+    of them can be used.
+    """
+    many, first, units, size = 0, -1, 0, len(capacity)
+    for begin in range(0, size, 8):
+        if begin + 8 <= size:
+            alike = _eight(capacity, begin, first >= 0)
+            if alike >= 0:
+                units += alike
+                continue
+        for node in range(begin, min(begin + 8, size)):
+            if capacity[node] > 0:
+                if first < 0:
+                    first, units = node, 0
+                units += capacity[node]
+            elif first >= 0:
+                sets[FIRST, many], sets[BEHIND, many], sets[SUM, many] = first, node, units
+                many, first = many + 1, -1
+    if first >= 0:
+        sets[FIRST, many], sets[BEHIND, many], sets[SUM, many] = first, size, units
+        many += 1
+    return many
+
+
+def _eight(capacity: Ints, begin: int, within: bool) -> int:
+    """CPUs of eight nodes that all belong to the set within which they begin; 0 outside of one if none is of use.
+
+    -1: the nodes are not alike.
+    """
+    some, least, total = 0, capacity[begin], 0
+    for node in range(begin, begin + 8):
+        some |= capacity[node]
+        least = min(least, capacity[node])
+        total += capacity[node]
+    if within:
+        return total if least > 0 else -1
+    return 0 if some == 0 else -1
+
+
+def _sets_of(level: int, capacity: Ints, machine: Ints, sets: Ints) -> int:
+    """Fill in the sets of neighbours of a weight; how many they are."""
+    many, first, units, size = 0, -1, 0, len(capacity)
+    for node in range(size + 1):
+        if node < size and capacity[node] > 0 and machine[MACHINE_WEIGHT, node] == level:
+            if first < 0:
+                first, units = node, 0
+            units += capacity[node]
+        elif first >= 0:
+            sets[FIRST, many], sets[BEHIND, many], sets[SUM, many] = first, node, units
+            many, first = many + 1, -1
+    return many
+
+
+def _best(code: Code, sets: Ints, many: int, found: int, missing: int) -> int:
+    """The tightest set that suffices, else the largest; of equal ones the first."""
+    best, lowest = 0, FAR
+    for index in range(many):
+        units = sets[SUM, index]
+        if units < 0:
+            continue
+        suffices = units >= missing and sets[BEHIND, index] - sets[FIRST, index] >= code.min_nodes - found
+        rank = units - FAR if suffices else -units
+        if rank < lowest:
+            best, lowest = index, rank
+    return best
+
+
+def _least_sufficient(capacity: Ints, first: int, behind: int, missing: int) -> int:
+    """The node that suffices with least to spare, or -1."""
+    best = -1
+    for node in range(first, behind):
+        if capacity[node] >= missing and (best < 0 or capacity[node] < capacity[best]):
+            best = node
+    return best
+
+
+def deal(code: Code, machine: Ints, found: int, taken: Ints, order: Ints) -> None:
+    """One task for each node that was taken, then onto each in turn as many as a core takes (observation C4).
+
+    Tasks that find no room are put onto the first nodes, whose tails they then take.
+
+    Args:
+        code: the request.
+        machine: the machine as rows.
+        found: how many nodes were taken.
+        taken: they, and the CPUs of each.
+        order: their places in ``taken``, by node.
+    """
+    size, picked = code.per_task, taken[1]
+    tasks = min(max(code.cpus, found * code.on_node), found * code.per_node) // size
+    room, exact = 0, True
+    for index in range(found):
+        room += max(1, picked[index] // size)
+        exact = exact and picked[index] % size == 0
+    if exact and room <= tasks:
+        return
+    turns = FAR if room <= tasks else _turns(code, machine, found, taken, tasks)
+    for index in range(found):
+        tasks -= _in_turns(code, machine, taken[0, index], picked[index], turns)
+    for rank in range(found):
+        index = order[rank]
+        node, most = taken[0, index], picked[index]
+        has = _in_turns(code, machine, node, most, turns)
+        if turns < FAR:
+            more = min(_in_turns(code, machine, node, most, turns + 1) - has, tasks)
+            has, tasks = has + more, tasks - more
+        picked[index] = has * size
+        if turns == FAR and tasks > 0 and most > picked[index]:
+            picked[index] = most
+            tasks -= 1
+
+
+def _in_turns(code: Code, machine: Ints, node: int, picked: int, turns: int) -> int:
+    """Tasks that a node has after so many turns."""
+    of_core = max(1, _core_threads(code, machine, node) // code.per_task)
+    return max(1, min(picked // code.per_task, turns * of_core))
+
+
+def _turns(code: Code, machine: Ints, found: int, taken: Ints, tasks: int) -> int:
+    """Turns that all nodes can have of so many tasks."""
+    turns = 0
+    while True:
+        given = 0
+        for index in range(found):
+            given += _in_turns(code, machine, taken[0, index], taken[1, index], turns + 1)
+        if given > tasks:
+            return turns
+        turns += 1
+
+
+def _core_threads(code: Code, machine: Ints, node: int) -> int:
+    """CPUs of a core of a node that tasks may use."""
+    threads: int = machine[MACHINE_THREADS, node] // machine[MACHINE_CORES, node]
+    return max(1, min(threads, code.per_core))

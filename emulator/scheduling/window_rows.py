@@ -1,0 +1,10 @@
+"""Names of rows and numbers that :mod:`emulator.scheduling.windows_kernel` works with."""
+
+from __future__ import annotations
+
+BEGIN, END = range(2)
+"""Rows of times of slots."""
+COUNT, USED, MARKS = range(3)
+"""Sizes of slots: how many, how many nodes they have, how many marks."""
+NEVER, FOUND, STARTS, KEPT, FULL, GROW = range(6)
+"""What came of it: nothing, a place, a place now, slots for all, no more slots, more room is needed."""
