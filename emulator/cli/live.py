@@ -5,12 +5,18 @@ from __future__ import annotations
 import os
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from emulator.cli import shared
 from slurm_sim_plugins.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from emulator.config.options import Config
+    from emulator.config.sacctmgr.database import Accounts
+    from emulator.config.slurm.model import SlurmConf
+    from slurm_sim_plugins.manager import Catalogue
 
 USUAL = Path("/etc/slurm/slurm.conf")
 
@@ -86,6 +92,12 @@ USUAL = Path("/etc/slurm/slurm.conf")
     help="What was changed, to be undone.  [default: of the cluster's name]",
 )
 @click.option("--hand-back", is_flag=True, help="Undo what a killed process left, and end.")
+@click.option(
+    "--again",
+    type=shared.PATH,
+    metavar="FILE",
+    help="Run the record of a session with --apply in the emulator, with the delays that it had, and compare.",
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of what plugins draw.")
 def live(
     plugins: tuple[Path, ...],
@@ -104,6 +116,7 @@ def live(
     take_held: bool,
     state: Path | None,
     hand_back: bool,
+    again: Path | None,
     seed: int,
     **given: Any,
 ) -> None:
@@ -137,11 +150,14 @@ def live(
     if not slots and not catalogue.observers():
         raise click.UsageError("Name a plugin file, or a plugin such as --scheduler sched/easy.")
     marks = Marks.of(only)
+    config = Config(slots=slots, plugin_options=shared.plugin_settings(settings), clock="ideal", seed=seed)
+    tree = read_accounts(*accounts) if accounts else None
+    if again is not None:
+        _again(again, conf, config, catalogue, tree)
+        return
     if apply and not marks:
         raise click.UsageError("--apply touches only jobs with marks: say which, such as --only partition=test.")
-    config = Config(slots=slots, plugin_options=shared.plugin_settings(settings), clock="ideal", seed=seed)
     options = Options(marks, poll, events, duration, seed)
-    tree = read_accounts(*accounts) if accounts else None
     ways = Ways(number_by or "", walltime_by, patience, take_held)
     with Record(record) as written, applied(state, marks, ways, shared.echo) if apply else nullcontext() as hands:
         slurm = Slurm() if hands is None else hands.hand
@@ -152,6 +168,14 @@ def live(
             shared.echo("ended")
         for line in session.wishes.summary() if hands is None else ():
             shared.echo(line)
+
+
+def _again(record: Path, conf: SlurmConf, config: Config, catalogue: Catalogue, accounts: Accounts | None) -> None:
+    """Run a record again and print what differs."""
+    from emulator.live.again import again
+
+    for line in again(record, conf, config, catalogue, accounts, malformed="drop").lines():
+        shared.echo(line)
 
 
 def _slots_of(files: tuple[Path, ...], catalogue: Any, given: dict[str, str]) -> dict[str, str]:

@@ -164,7 +164,8 @@ class Endings(Part):
 
     def over(self, number: int, outcome: State) -> None:
         """The processes of a run are gone: it leaves its nodes, once their epilogs are over."""
-        job, epilog = self.cluster.jobs[number], self.operation.epilog
+        job = self.cluster.jobs[number]
+        epilog = self._epilog_of(job)
         if not epilog:
             self.leave(number, outcome)
             return
@@ -179,6 +180,11 @@ class Endings(Part):
         self.cluster.epilog(job.run.allocation, 1)
         self.passes.moved()
         self.agenda.at(self.cluster.now + epilog, "epilog over", number, outcome)
+
+    def _epilog_of(self, job: Job) -> float:
+        """Seconds that the epilogs of a run take."""
+        own = job.request.epilogs[len(job.runs) - 1 : len(job.runs)]
+        return own[0] if own else self.operation.epilog
 
     def epilog_over(self, number: int, outcome: State) -> None:
         """The epilogs of a run are over."""

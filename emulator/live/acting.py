@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from emulator.live.ledger import MINUTE, Ledger, minutes_of
 from emulator.live.marks import Marks
 from emulator.live.mirror import Change, Followed, Mirror, Own
+from emulator.live.record import Done
 from emulator.live.sight import Sight
 from emulator.live.slurm import Hand, NoAnswerError
 from emulator.live.trial import Decided, Start, Trial, Victim
@@ -73,7 +74,7 @@ class Hands:
     _held_back: set[str] = field(default_factory=set)
     _minutes: dict[str, int] = field(default_factory=dict)
     _commands: list[tuple[str, str]] = field(default_factory=list)
-    _said: list[tuple[str, str]] = field(default_factory=list)
+    _said: list[Done] = field(default_factory=list)
     _schedules: bool = False
     _once: set[str] = field(default_factory=set)
 
@@ -110,10 +111,8 @@ class Hands:
         leaving = [mirror.followed[label].job for label in self._leaving]
         return [released.start for released in self._released.values()], leaving
 
-    def carry_out(
-        self, decided: Decided, mirror: Mirror, trial: Trial, decides: frozenset[str]
-    ) -> Iterable[tuple[str, str]]:
-        """Have Slurm do what was decided; (event, words) of each thing that was done or is to be said."""
+    def carry_out(self, decided: Decided, mirror: Mirror, trial: Trial, decides: frozenset[str]) -> Iterable[Done]:
+        """Have Slurm do what was decided; each thing that was done or is to be said."""
         self._schedules = "start" in decides
         labels = {known.job.id: label for label, known in mirror.followed.items()}
         if "preempt" in decides:
@@ -170,7 +169,9 @@ class Hands:
         pause = 2 * self._rests.get(label, (0.0, self.ways.patience / 2))[1]
         self._rests[label] = (now + pause, pause)
         self._hold_back(label)
-        self._say("held again", f"{label} was released and does not run ({known.sight.reason}): it is held again")
+        self._say(
+            "held again", f"{label} was released and does not run ({known.sight.reason}): it is held again", job=label
+        )
 
     def _hold_back(self, label: str) -> None:
         """A job that was released is not to start any more."""
@@ -245,18 +246,19 @@ class Hands:
             # Slurm lets a job that was requeued wait for two minutes.
             self._command(label, f"update JobId={label} StartTime=now")
         why = f": {start.reason}" if start.reason else ""
-        self._say("released", f"{label} is released for {nodes}{why}")
+        self._say("released", f"{label} is released for {nodes}{why}", job=label, nodes=nodes)
 
     # Preemption
 
     def _preempt(self, victim: Victim, labels: Mapping[int, str], mirror: Mirror) -> None:
-        label = labels[victim.job.id]
+        label, other = labels[victim.job.id], labels[victim.preemptor.id]
+        about = {"job": label, "for": other, "mode": victim.mode}
         if label in self._leaving:
             return
         if label in self._released:
             # Slurm has not started it yet, so that there is no run to be requeued.
             self._hold_back(label)
-            self._say("held again", f"{label} is held again, for {labels[victim.preemptor.id]}")
+            self._say("held again", f"{label} is held again, for {other}", **about)
             return
         if not self.marks.fit(mirror.followed[label].sight):
             self._say_once(f"{label} is not preempted: it has none of the marks")
@@ -266,12 +268,12 @@ class Hands:
             entry = self.ledger.of(label)
             entry.held = entry.leaving = self._schedules
             self._command(label, f"{'requeuehold' if self._schedules else 'requeue'} {label}")
-            self._say("preempted", f"{label} is requeued for {labels[victim.preemptor.id]}")
+            self._say("preempted", f"{label} is requeued for {other}", **about)
         elif victim.mode == "SUSPEND":
             self._leaving[label] = mirror.controller.cluster.now
             self.ledger.of(label).suspended = True
             self._command(label, f"suspend {label}")
-            self._say("preempted", f"{label} is suspended for {labels[victim.preemptor.id]}")
+            self._say("preempted", f"{label} is suspended for {other}", **about)
         else:
             self._say_once(
                 f"{label} is not preempted: of PreemptMode, REQUEUE and SUSPEND are carried out, not {victim.mode}"
@@ -377,8 +379,8 @@ class Hands:
                 self._say("told", f"Slurm answers {answer!r} to {command!r}")
         self.ledger.save()
 
-    def _say(self, event: str, words: str) -> None:
-        self._said.append((event, words))
+    def _say(self, event: str, words: str, **about: str) -> None:
+        self._said.append(Done(event, words, about))
 
     def _say_once(self, words: str) -> None:
         if words not in self._once:

@@ -44,7 +44,8 @@ class Change:
 
     Attributes:
         at: when.
-        kind: ``submitted``, ``started``, ``suspended``, ``resumed``, ``requeued``, ``ended`` or ``left``.
+        kind: ``submitted``, ``started``, ``suspended``, ``resumed``, ``completing``, ``requeued``, ``ended`` or
+            ``left``.
         job: as Slurm names it.
         nodes: of a start: a host list.
         state: of an end, in Slurm's words.
@@ -384,6 +385,7 @@ class Mirror:
             # It has its nodes until its epilogs are over, and is planned to leave them at any moment.
             job.state, job.vacating = State.COMPLETING, True
             stints.ends_otherwise(job)
+            self._note("completing", sight.label)
 
     def _see_nodes(self, look: Look) -> None:
         """Nodes are down, draining, kept for a reservation, or up."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -14,6 +14,21 @@ from emulator.live.mirror import Change, Followed
 from emulator.workload.live import FORMAT
 from emulator.workload.sbatch_line import submit_line
 from slurm_sim_plugins.errors import OutputError
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Something that was done, or came of it.
+
+    Attributes:
+        event: what, as the record has it.
+        words: the same for people.
+        about: the same for programs: the ``job``, its ``nodes``, the job that it is done ``for``.
+    """
+
+    event: str
+    words: str
+    about: Mapping[str, str] = field(default_factory=dict)
 
 
 class Record:
@@ -48,9 +63,14 @@ class Record:
         """The first line: the epoch in Unix seconds, and what else is known of the cluster."""
         self._write({"event": "begin", "format": FORMAT, **about})
 
-    def change(self, change: Change, known: Followed | None) -> None:
-        """What happened to a job; ``known`` is what is known of it."""
-        line: dict[str, Any] = {"event": change.kind, "at": round(change.at, 3), "job": change.job}
+    def change(self, change: Change, known: Followed | None, seen: float) -> None:
+        """What happened to a job; ``known`` is what is known of it, ``seen`` the second of the look that shows it."""
+        line: dict[str, Any] = {
+            "event": change.kind,
+            "at": round(change.at, 3),
+            "seen": round(seen, 3),
+            "job": change.job,
+        }
         if change.kind == "submitted" and known is not None:
             sight, asked = known.sight, known.asked
             # The name is the user's own, and decides nothing.

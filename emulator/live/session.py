@@ -16,7 +16,7 @@ from emulator.hookwatch import watching
 from emulator.live.hooks import check_live
 from emulator.live.marks import Marks
 from emulator.live.mirror import Change, Mirror, Own
-from emulator.live.record import Record
+from emulator.live.record import Done, Record
 from emulator.live.slurm import About, Look, NoAnswerError, Slurm
 from emulator.live.trial import Decided, Start, Trial
 from emulator.live.wishes import Wish, Wishes
@@ -54,10 +54,8 @@ class Acting(Protocol):
     def under_way(self, mirror: Mirror, changes: Sequence[Change]) -> tuple[Sequence[Start], Sequence[Job]]:
         """Starts that Slurm was told of and has not made yet, and runs that it was told to preempt."""
 
-    def carry_out(
-        self, decided: Decided, mirror: Mirror, trial: Trial, decides: frozenset[str]
-    ) -> Iterable[tuple[str, str]]:
-        """Have Slurm do what was decided; (event, words) of each thing that was done."""
+    def carry_out(self, decided: Decided, mirror: Mirror, trial: Trial, decides: frozenset[str]) -> Iterable[Done]:
+        """Have Slurm do what was decided; each thing that was done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,16 +194,16 @@ class Session:
         acting = self._acting
         changes = self._mirror.follow(look, self._slurm.ask, acting.own if acting is not None else Own())
         for change in changes:
-            self._record.change(change, self._mirror.followed.get(change.job))
+            self._record.change(change, self._mirror.followed.get(change.job), self._controller.cluster.now)
             if self.passes:
                 self._compare(change)
         under_way, leaving = acting.under_way(self._mirror, changes) if acting is not None else ((), ())
         decided = self._trial.make_pass(under_way, leaving)
         self.passes += 1
         if acting is not None:
-            for event, words in acting.carry_out(decided, self._mirror, self._trial, self.decides):
-                self._record.note(self._controller.cluster.now, event, words=words)
-                self._told(f"{self._clock()} {words}")
+            for done in acting.carry_out(decided, self._mirror, self._trial, self.decides):
+                self._record.note(self._controller.cluster.now, done.event, words=done.words, **done.about)
+                self._told(f"{self._clock()} {done.words}")
             return
         for is_wish, wish in self.wishes.now(self._wanted(decided)):
             words = wish.words if is_wish else f"no longer {wish.words}"

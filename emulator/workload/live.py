@@ -26,6 +26,8 @@ from slurm_sim_plugins.errors import ConfigurationError, InputError
 FORMAT = "slurm-sim live 1"
 """Of the first line."""
 FAILED = ("FAILED", "OUT_OF_MEMORY")
+HAPPENS = ("submitted", "started", "requeued", "ended", "left")
+"""What becomes of a job."""
 LARGEST = 1e11
 """Seconds; a time beyond that is none."""
 
@@ -46,22 +48,34 @@ class _Job:
     nodes: str = ""
     state: str = "PENDING"
     left: float | None = None
+    released: float | None = None
+    leaves: float | None = None
+    epilogs: list[float] = field(default_factory=list)
 
     def stop(self, at: float, state: str) -> None:
         """Its run is over."""
         if self.start is not None:
-            self.runs.append(LoggedRun(self.start, at, at - self.start, state, self.nodes, 0, ""))
-        self.start, self.state = None, state
+            end = at if self.leaves is None else self.leaves
+            self.runs.append(LoggedRun(self.start, end, end - self.start, state, self.nodes, 0, "", self.decided))
+            self.epilogs.append(at - end)
+        self.start, self.state, self.released, self.leaves = None, state, None, None
+
+    @property
+    def decided(self) -> bool:
+        """Whether a plugin decided on its run."""
+        return self.released is not None
 
 
 @reads(LIVE)
-def read_live(path: str | os.PathLike[str], *, malformed: str = "error") -> SiteLog:
+def read_live(path: str | os.PathLike[str], *, malformed: str = "error", seen: bool = False) -> SiteLog:
     """Read a record.
 
     Args:
         path: the file, plain or compressed with gzip.
         malformed: ``error`` or ``drop``: what to do about a line that cannot be used, such as the last one of a process
             that was killed.
+        seen: a run begins when the plugin decided on it, and other times are those at which the plugin saw what
+            happened; by default they are Slurm's.
 
     Raises:
         InputError: the file cannot be read.
@@ -83,7 +97,7 @@ def read_live(path: str | os.PathLike[str], *, malformed: str = "error") -> Site
             if number == 1:
                 epoch = int(event["epoch"])
             else:
-                _take(event, number, jobs)
+                (_take_seen if seen else _take)(event, number, jobs)
         except (InputError, ValueError, KeyError, TypeError) as error:
             if malformed == "error":
                 raise InputError(f"{file}:{number}: is no line of a record ({error}); {ADVICE}") from error
@@ -91,7 +105,7 @@ def read_live(path: str | os.PathLike[str], *, malformed: str = "error") -> Site
     logged = []
     for label, job in jobs.items():
         try:
-            logged.append(_logged(label, job))
+            logged.append(_logged(label, job, seen))
         except (InputError, ValueError, KeyError, TypeError) as error:
             if malformed == "error":
                 raise InputError(f"{file}:{job.line}: job {label} cannot be read ({error}); {ADVICE}") from error
@@ -126,14 +140,35 @@ def _take(event: Mapping[str, Any], number: int, jobs: dict[str, _Job]) -> None:
         job.left, job.state = _second(event), str(event["state"])
 
 
-def _second(event: Mapping[str, Any]) -> float:
-    at = float(event["at"])
+def _take_seen(event: Mapping[str, Any], number: int, jobs: dict[str, _Job]) -> None:
+    """The same at the times at which a plugin decided, or saw it."""
+    kind, job = event["event"], jobs.get(str(event.get("job")))
+    if kind == "released" and job is not None:
+        job.released = _second(event)
+    elif kind == "held again" and job is not None:
+        job.released = None
+    elif job is not None and job.start is not None and _leaves(event):
+        job.leaves = _second(event, "seen" if kind == "completing" else "at") if job.leaves is None else job.leaves
+    elif kind in HAPPENS:
+        at = _second(event, "seen")
+        if kind == "started" and job is not None and job.released is not None:
+            at = job.released
+        _take({**event, "at": at}, number, jobs)
+
+
+def _leaves(event: Mapping[str, Any]) -> bool:
+    """Whether a run is over from then on, though its nodes are not free yet."""
+    return event["event"] == "completing" or (event["event"] == "preempted" and event.get("mode") == "REQUEUE")
+
+
+def _second(event: Mapping[str, Any], key: str = "at") -> float:
+    at = float(event[key])
     if not abs(at) <= LARGEST:
-        raise ValueError(f"at is {at}")
+        raise ValueError(f"{key} is {at}")
     return at
 
 
-def _logged(label: str, job: _Job) -> LoggedJob:
+def _logged(label: str, job: _Job, seen: bool) -> LoggedJob:
     stated = job.submitted
     options = options_of(str(stated["sbatch"]))
     if stated.get("dependency"):
@@ -143,15 +178,17 @@ def _logged(label: str, job: _Job) -> LoggedJob:
         options = replace(options, array=TaskArray((int(stated["task"]),), int(stated.get("at_once", 0))))
     runs = [*job.runs]
     if job.start is not None:
-        runs.append(LoggedRun(job.start, None, 0.0, "RUNNING", job.nodes, 0, ""))
-    over = job.runs and job.start is None and job.state not in ("PENDING", "TIMEOUT")
+        runs.append(LoggedRun(job.start, None, 0.0, "RUNNING", job.nodes, 0, "", job.decided))
+    known = ("PENDING",) if seen else ("PENDING", "TIMEOUT")
+    over = job.runs and job.start is None and job.state not in known
     request = JobRequest(
         id=int(stated["id"]),
-        submit=_second(stated),
+        submit=_second(stated, "seen" if seen else "at"),
         run=job.runs[-1].elapsed if over else UNTIL_ITS_LIMIT,
         options=options,
         user=str(stated["user"]),
         exit_code=1 if job.state in FAILED else 0,
+        epilogs=tuple(job.epilogs) if seen else (),
         array=array,
         task=int(stated.get("task", 0)),
     )

@@ -28,6 +28,7 @@ class JobRequest:
         exit_code: what its work ends with.
         ignores_term: whether only SIGKILL ends it.
         dies_in: seconds from SIGTERM to its end; None for at once, or ``KillWait`` if it ignores that.
+        epilogs: seconds from the end of each of its runs until its nodes are free; beyond these, what the cluster says.
         task_runs, task_exits: of an array whose tasks differ: ``run`` and ``exit_code`` of each, in order.
         array: id of the array that it is a task of, or None.
         task: index in that array.
@@ -43,6 +44,7 @@ class JobRequest:
     exit_code: int = 0
     ignores_term: bool = False
     dies_in: float | None = None
+    epilogs: tuple[float, ...] = ()
     task_runs: tuple[float, ...] = ()
     task_exits: tuple[int, ...] = ()
     array: int | None = None

@@ -24,6 +24,7 @@ class LoggedRun:
         nodes: where it ran, as a host list.
         cpus: CPUs that it had; 0 for unknown.
         partition: where it ran.
+        decided: whether a record says that a plugin decided on it.
     """
 
     start: float
@@ -33,6 +34,7 @@ class LoggedRun:
     nodes: str
     cpus: int
     partition: str
+    decided: bool = False
 
 
 @dataclass(frozen=True, slots=True)

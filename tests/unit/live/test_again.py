@@ -1,0 +1,105 @@
+"""A recorded session in the emulator."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from emulator.config.options import Config
+from emulator.config.slurm import read_slurm_conf
+from emulator.live.again import again
+from slurm_sim_plugins.errors import InputError
+from slurm_sim_plugins.manager import discover
+
+EASY = Config(slots={"SchedulerType": "sched/easy"}, clock="ideal")
+WHOLE = "sbatch --nodes=4 --ntasks=4 --exclusive --time=00:10:00"
+SHORT = "sbatch --nodes=1 --ntasks=1 --exclusive --time=00:01:00"
+
+
+def submitted(job, seen, sbatch):
+    line = {"event": "submitted", "at": seen - 0.5, "seen": seen, "job": job, "id": int(job)}
+    return [{**line, "user": "ann", "sbatch": sbatch}]
+
+
+def run(job, released, nodes, completing, gone, state="COMPLETED"):
+    return [
+        {"event": "released", "at": released, "words": "", "job": job, "nodes": nodes},
+        {"event": "started", "at": released + 1, "seen": released + 1.5, "job": job, "nodes": nodes},
+        {"event": "completing", "at": completing, "seen": completing, "job": job},
+        {"event": "ended", "at": completing - 0.5, "seen": gone, "job": job, "state": state},
+    ]
+
+
+def session(tmp_path, *lines):
+    """Two large jobs, of which the second waits for the nodes of the first to be clear, and a short one behind."""
+    begin = {"event": "begin", "format": "slurm-sim live 1", "epoch": 1_700_000_000}
+    every = sorted((line for part in lines for line in part), key=lambda line: line.get("seen", line["at"]))
+    path = tmp_path / "session.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in [begin, *every]))
+    return path
+
+
+def first(end=100.0, gone=104.0):
+    return [*submitted("1", 1.0, WHOLE), *run("1", 1.0, "n[1-4]", end, gone)]
+
+
+def test_the_same_decisions_are_the_same(tmp_path, conf):
+    second = [*submitted("2", 10.0, WHOLE), *run("2", 104.0, "n[1-4]", 150.0, 150.0)]
+    third = [*submitted("3", 20.0, SHORT), *run("3", 150.0, "n1", 900.0, 901.0, "TIMEOUT")]
+    found = again(session(tmp_path, first(), second, third), conf, EASY, discover(()))
+    assert [pair.same for pair in found.pairs] == [True, True, True]
+    assert [pair.apart for pair in found.pairs] == [0.0, 0.0, 0.0]
+    assert found.delays == (1.0, 1.0, 1.0)
+    assert found.turned == (0, 3)
+
+
+def test_a_job_has_its_nodes_until_it_was_seen_to_leave_them(tmp_path, conf):
+    # The next one was started as soon as the first was over: the emulated one waits till its nodes are clear.
+    second = [*submitted("2", 10.0, WHOLE), *run("2", 100.0, "n[1-4]", 150.0, 150.0)]
+    found = again(session(tmp_path, first(), second), conf, EASY, discover(()))
+    assert [pair.apart for pair in found.pairs] == [0.0, 4.0]
+    assert "2: live at 100.0 s on n[1-4], emulated at 104.0 s on n[1-4]" in "\n".join(found.lines())
+
+
+def test_other_nodes_and_another_order_are_told(tmp_path, conf):
+    second = [*submitted("2", 10.0, SHORT), *run("2", 200.0, "n4", 220.0, 221.0)]
+    third = [*submitted("3", 20.0, SHORT), *run("3", 104.0, "n1", 900.0, 901.0)]
+    found = again(session(tmp_path, first(), second, third), conf, EASY, discover(()))
+    assert found.data()["same"] == 1
+    # Both start at once in the emulator: neither is first.
+    assert found.turned == (0, 3)
+    assert "2: live at 200.0 s on n4, emulated at 104.0 s on n1" in "\n".join(found.lines())
+
+
+def test_what_slurm_started_by_itself_is_named(tmp_path, conf):
+    second = [*submitted("2", 10.0, SHORT), *run("2", 104.0, "n1", 120.0, 120.0)[1:]]
+    found = again(session(tmp_path, first(), second), conf, EASY, discover(()))
+    assert found.slurms == ("2",)
+    assert "started by Slurm before they could be held: 2" in "\n".join(found.lines())
+
+
+def test_a_victim_leaves_its_nodes_when_they_were_seen_clear(tmp_path, fake, conf):
+    text = (tmp_path / "slurm.conf").read_text().replace("preempt/none", "preempt/partition_prio\nPreemptMode=REQUEUE")
+    (tmp_path / "slurm.conf").write_text(text + "PartitionName=urgent Nodes=ALL MaxTime=60 PriorityTier=2\n")
+    tiers = read_slurm_conf(tmp_path / "slurm.conf")
+    victim = [
+        *run("1", 1.0, "n[1-4]", 0.0, 0.0)[:2],
+        {"event": "preempted", "at": 50.0, "words": "", "job": "1", "for": "2", "mode": "REQUEUE"},
+        {"event": "requeued", "at": 50.5, "seen": 53.0, "job": "1"},
+        *run("1", 80.0, "n[1-4]", 180.0, 181.0),
+    ]
+    urgent = [*submitted("2", 50.0, f"{WHOLE} --partition=urgent"), *run("2", 53.0, "n[1-4]", 79.0, 80.0)]
+    config = Config(slots={"SchedulerType": "sched/backfill", "PreemptType": "preempt/partition_prio"}, clock="ideal")
+    found = again(session(tmp_path, submitted("1", 1.0, WHOLE), victim, urgent), tiers, config, discover(()))
+    assert [(pair.live.job, pair.same, pair.live.preempted) for pair in found.pairs] == [
+        ("1", True, True),
+        ("2", True, False),
+        ("1", True, False),
+    ]
+    assert "1 of 1 victims are the same" in "\n".join(found.lines())
+
+
+def test_a_record_without_decisions_cannot_be_run_again(tmp_path, conf):
+    with pytest.raises(InputError, match="no start in it was decided by a plugin; record a session with --apply"):
+        again(session(tmp_path, submitted("1", 1.0, WHOLE)), conf, EASY, discover(()))
