@@ -78,12 +78,12 @@ class Hands:
     _schedules: bool = False
     _once: set[str] = field(default_factory=set)
 
-    @property
-    def own(self) -> Own:
-        """What of the state of jobs is not Slurm's or the user's."""
+    def own(self, decides: frozenset[str]) -> Own:
+        """What of the state of jobs is not Slurm's or the user's, under plugins that decide this."""
         jobs = self.ledger.jobs.items()
         required = {label: entry.required for label, entry in jobs if entry.held or entry.released}
-        return Own(required, {label: entry.limit for label, entry in jobs if entry.limit is not None})
+        limits = {label: entry.limit for label, entry in jobs if entry.limit is not None}
+        return Own(required, limits, "start" in decides and self.ways.take_held)
 
     @property
     def busy(self) -> bool:

@@ -66,10 +66,12 @@ class Own:
         required: of jobs that are on hold, or bound to nodes, because a plugin's scheduler has them so: the ReqNodeList
             of their users, by label.
         limits: what their users' limits are, in seconds by label, of jobs with another one.
+        takes_held: whether jobs that are on hold when they are seen first are the scheduler's, too.
     """
 
     required: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, float] = field(default_factory=dict)
+    takes_held: bool = False
 
 
 @dataclass(slots=True)
@@ -117,7 +119,8 @@ class Mirror:
         """
         queue = sorted(look.queue, key=lambda sight: sight.number)
         seen = {sight.label: sight for sight in queue if self._concerns(sight)}
-        gone = [self.followed[label].sight for label in self.followed.keys() - seen.keys()]
+        known = set(self.followed)
+        gone = [self.followed[label].sight for label in known - seen.keys()]
         new = [sight for label, sight in seen.items() if self._is_news(sight, own)]
         asked = self._asked([*gone, *new], ask)
         self._changes = []
@@ -129,7 +132,8 @@ class Mirror:
         with self._at(look.at):
             for label, sight in seen.items():
                 if label in self.followed:
-                    self._refresh(self.followed[label], sight, own)
+                    taken = label in own.required or (own.takes_held and label not in known)
+                    self._refresh(self.followed[label], sight, own, taken)
         for label in self.left_out.keys() - seen.keys():
             del self.left_out[label]
         self._forget_agenda()
@@ -337,8 +341,8 @@ class Mirror:
 
     # What is so
 
-    def _refresh(self, known: Followed, sight: Sight, own: Own) -> None:
-        """What a look says of a job that needs no question."""
+    def _refresh(self, known: Followed, sight: Sight, own: Own, taken: bool) -> None:
+        """What a look says of a job that needs no question; one that is taken is on hold for a plugin only."""
         before, known.sight = known.sight, sight
         job = known.job
         limit = own.limits.get(sight.label, sight.limit)
@@ -348,7 +352,7 @@ class Mirror:
         if job.state is not State.PENDING:
             return
         job.limit = limit
-        self._refresh_wait(job, sight, known.asked, sight.label in own.required)
+        self._refresh_wait(job, sight, known.asked, taken)
         if self.slurm_numbers and sight.priority and sight.priority != job.priority:
             job.priority, job.fixed_priority = sight.priority, True
             self.controller.policies.reordered()

@@ -43,8 +43,7 @@ SKEW = 2.0
 class Acting(Protocol):
     """Carries decisions out."""
 
-    @property
-    def own(self) -> Own:
+    def own(self, decides: frozenset[str]) -> Own:
         """What of the state of jobs is its doing."""
 
     @property
@@ -192,7 +191,7 @@ class Session:
     def _step(self, look: Look) -> None:
         """Follow what was seen, and ask the plugins."""
         acting = self._acting
-        changes = self._mirror.follow(look, self._slurm.ask, acting.own if acting is not None else Own())
+        changes = self._mirror.follow(look, self._slurm.ask, acting.own(self.decides) if acting is not None else Own())
         for change in changes:
             self._record.change(change, self._mirror.followed.get(change.job), self._controller.cluster.now)
             if self.passes:
