@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli import shared
+from emulator.cli.completion import Place, is_run
 from emulator.cli.kept import of_campaign, saying
 from emulator.cli.workers import chosen, worker_options
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 SOME_FAILED = 1
 """Exit code of a campaign of which runs failed."""
-FOLDER = click.Path(path_type=Path, file_okay=False)
+FOLDER = Place(is_run, file_okay=False)
 
 common_options = shared.options(
     click.option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from emulator.cli import shared
+from emulator.cli import completion, shared
 from slurm_sim_plugins.errors import ConfigurationError, PluginError
 
 if TYPE_CHECKING:
@@ -16,9 +16,14 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("plugin")
+@click.argument("plugin", type=completion.Plugin())
 @click.option(
-    "--set", "settings", multiple=True, metavar="PLUGIN.OPTION=VALUE", help="Check it with this option of the plugin."
+    "--set",
+    "settings",
+    multiple=True,
+    type=completion.Setting(),
+    metavar="PLUGIN.OPTION=VALUE",
+    help="Check it with this option of the plugin.",
 )
 @click.option("--only", "checks", multiple=True, metavar="CHECK", help="Run this check, not all.  Several times.")
 @click.option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli import shared
+from emulator.cli import completion, shared
 from emulator.cli.repeats import jitter_of, jitter_options, repeated, simulate_jobs
 from emulator.cli.run import READING, configure, only_on_clusters
 from emulator.cli.slurm import check_finished, cluster_options, confs_option, read_site
@@ -45,11 +45,12 @@ _NO_NAME = re.compile(r"[^\w.+=-]+")
 
 
 @click.command()
-@click.argument("trace", type=shared.PATH)
+@click.argument("trace", type=completion.TRACE)
 @click.option(
     "--policy",
     "policies",
     multiple=True,
+    type=completion.Plugin(several=True, named=True),
     metavar="[NAME=]PLUGIN,...",
     help="A policy: plugins, one for each slot that is not to hold its default (or, with --slurm-conf, what the file "
     "says). Several times.  [default: FCFS, SJF, EASY, conservative; with --slurm-conf what the file says, FCFS, SJF, "
@@ -100,7 +101,7 @@ def compare(
 
     if page is not None:
         check_writable(page)
-    cases = read_cases(trace, slurm_confs, accounts, commands, settings, given)
+    cases = read_cases(trace, slurm_confs, accounts, commands, settings, given, progress)
     named = named_policies(policies, cases)
     catalogue = shared.find_plugins(files, folders)
 
@@ -176,6 +177,7 @@ def read_cases(
     commands: tuple[Path, ...],
     settings: tuple[str, ...],
     given: dict[str, Any],
+    progress: bool | None,
 ) -> list[Case]:
     """The jobs on each of the machines that are named."""
     from emulator.site import is_scenario
@@ -186,10 +188,10 @@ def read_cases(
     config = configure(None, settings, given, on_cluster=bool(slurm_confs) or is_scenario(trace))
     cases = []
     for conf in slurm_confs or (None,):
-        site = read_site(trace, conf, accounts, commands, reading)
+        site = read_site(trace, conf, accounts, commands, reading, told=progress)
         if site is None:
             only_on_clusters(commands, accounts, None)
-            workload = shared.read_workload(trace, processors=config.processors, **reading)
+            workload = shared.read_workload(trace, told=progress, processors=config.processors, **reading)
             return [Case("", workload, config, workload.note)]
         name = str(conf) if len(slurm_confs) > 1 else ""
         cases.append(Case(name, site, site.operated(config), site.submissions.note))

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from emulator.cli import shared
+from emulator.cli import completion, shared
 
 SHOWN = 40
 """Steps that are shown if not all are asked for: the first and the last ones."""
 
 
 @click.command()
-@click.argument("folder", type=shared.PATH)
+@click.argument("folder", type=completion.RUN)
 @click.argument("job", type=int)
 @click.option("--all", "everything", is_flag=True, help=f"Show every step, not only {SHOWN} of them.")
 @shared.json_option

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from emulator.cli import shared
+from emulator.cli import completion, shared
 
 
 @click.command()
-@click.argument("first", type=shared.PATH)
-@click.argument("second", type=shared.PATH)
+@click.argument("first", type=completion.RUN)
+@click.argument("second", type=completion.RUN)
 @click.option("--limit", type=click.IntRange(min=0), default=20, show_default=True, help="Show this many; 0 shows all.")
 def diff(first: Path, second: Path, limit: int) -> None:
     """List the jobs whose start differs between two runs, first difference first."""
@@ -29,7 +29,7 @@ def diff(first: Path, second: Path, limit: int) -> None:
 
 
 @click.command()
-@click.argument("folders", metavar="FOLDER...", type=shared.PATH, nargs=-1, required=True)
+@click.argument("folders", metavar="FOLDER...", type=completion.RUN, nargs=-1, required=True)
 @click.option(
     "--to", type=shared.PATH, help="Where to write it.  [default: report.html, of one folder in that, else here]"
 )
@@ -40,7 +40,8 @@ def diff(first: Path, second: Path, limit: int) -> None:
     show_default=True,
     help="Tell of so many jobs of each run why they waited: of those that waited longest.",
 )
-def report(folders: tuple[Path, ...], to: Path | None, stories: int) -> None:
+@shared.progress_option
+def report(folders: tuple[Path, ...], to: Path | None, stories: int, progress: bool | None) -> None:
     """Write one page of HTML about runs and campaigns, to be looked at offline.
 
     \b
@@ -52,12 +53,13 @@ def report(folders: tuple[Path, ...], to: Path | None, stories: int) -> None:
     from emulator.report.page.write import write_page
 
     page = to or (folders[0] / "report.html" if len(folders) == 1 else Path("report.html"))
-    write_page(read_sources(folders), page, stories)
+    with shared.progress("the page", 0, progress):
+        write_page(read_sources(folders), page, stories)
     shared.echo(f"Written: {page}")
 
 
 @click.command()
-@click.argument("folder", type=shared.PATH)
+@click.argument("folder", type=completion.RUN)
 @click.option(
     "--sample",
     type=click.IntRange(min=0),
@@ -68,7 +70,7 @@ def report(folders: tuple[Path, ...], to: Path | None, stories: int) -> None:
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the draw.")
 @click.option("--processes", type=click.IntRange(min=1), help="Forks at once.  [default: one for each core]")
 @shared.plugin_files
-@click.option("--trace", type=shared.PATH, help="Of a run on a cluster: what was submitted.")
+@click.option("--trace", type=completion.TRACE, help="Of a run on a cluster: what was submitted.")
 @click.option("--slurm-conf", type=shared.PATH, help="Of a run on a cluster: its slurm.conf.")
 @click.option("--accounts", type=shared.PATH, multiple=True, help="Of a run on a cluster: as run took them.")
 @click.option("--commands", type=shared.PATH, multiple=True, help="Of a run on a cluster: as run took them.")

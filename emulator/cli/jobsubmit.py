@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from emulator.cli import shared
+from emulator.cli import completion, shared
 
 DIFFERS = 1
 """Exit code where a case fails."""
@@ -51,11 +51,12 @@ def test(context: click.Context, script: Path, cases: Path, slurm_conf: Path) ->
 @job_submit.command("diff")
 @click.argument("old", type=shared.PATH)
 @click.argument("new", type=shared.PATH)
-@click.argument("trace", type=shared.PATH)
+@click.argument("trace", type=completion.TRACE)
 @CONF
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="Print so many.")
 @click.option("--json", "as_json", is_flag=True, help="Print all as JSON.")
-def diff(old: Path, new: Path, trace: Path, slurm_conf: Path, limit: int, as_json: bool) -> None:
+@shared.progress_option
+def diff(old: Path, new: Path, trace: Path, slurm_conf: Path, limit: int, as_json: bool, progress: bool | None) -> None:
     """Which submissions of a log do two scripts judge otherwise?
 
     \b
@@ -66,8 +67,10 @@ def diff(old: Path, new: Path, trace: Path, slurm_conf: Path, limit: int, as_jso
     from emulator.workload.submissions import read_submissions
 
     conf = read_slurm_conf(slurm_conf)
-    requests = read_submissions(trace, conf, {}).requests
-    found = list(differences(Script(old, conf), Script(new, conf), requests))
+    with shared.reading(trace, progress):
+        requests = read_submissions(trace, conf, {}).requests
+    with shared.progress("submissions", len(requests), progress) as report:
+        found = list(differences(Script(old, conf), Script(new, conf), shared.told_of(requests, report)))
     if as_json:
         rows = [{"job": request.id, "user": request.user, "old": was, "new": now} for request, was, now in found]
         shared.echo(json.dumps({"submissions": len(requests), "judged_otherwise": rows}, indent=2))

@@ -47,7 +47,8 @@ def lines(task: Task, say: Callable[[str], None]) -> Iterator[None]:
 def line(task: Task) -> str:
     """How far a task is, how long it took so far, and how long it will yet take where that can be told."""
     of = f" of {task.total:,.0f}" if task.total else ""
-    so_far = f"{task.description}: {task.completed:,.0f}{of} after {_clock(task.elapsed)}"
+    count = f"{task.completed:,.0f}{of} " if of or task.completed else ""
+    so_far = f"{task.description}: {count}after {_clock(task.elapsed)}"
     return so_far if task.time_remaining is None or not of else f"{so_far}, {_clock(task.time_remaining)} to go"
 
 

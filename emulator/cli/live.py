@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli import shared
+from emulator.cli import completion, shared
 from slurm_sim_plugins.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -23,15 +23,20 @@ USUAL = Path("/etc/slurm/slurm.conf")
 
 @click.command()
 @click.argument("plugins", nargs=-1, metavar="[PLUGIN.py]...", type=shared.PATH)
-@click.option("--scheduler", metavar="PLUGIN", help="SchedulerType.  [default: Slurm's own]")
-@click.option("--priority", metavar="PLUGIN", help="PriorityType.  [default: Slurm's own]")
-@click.option("--backfill", metavar="PLUGIN", help="BackfillType.  [default: backfill/queue_order]")
-@click.option("--preempt", metavar="PLUGIN", help="PreemptType.  [default: Slurm's own]")
-@click.option("--select", metavar="PLUGIN", help="SelectType.  [default: that of the slurm.conf]")
-@click.option("--walltime", metavar="PLUGIN", help="WalltimeType.  [default: walltime/none]")
-@click.option("--site-factor", metavar="PLUGIN", help="PrioritySiteFactorPlugin.  [default: none]")
+@completion.slot_option("--scheduler", "sched", "SchedulerType.  [default: Slurm's own]")
+@completion.slot_option("--priority", "priority", "PriorityType.  [default: Slurm's own]")
+@completion.slot_option("--backfill", "backfill", "BackfillType.  [default: backfill/queue_order]")
+@completion.slot_option("--preempt", "preempt", "PreemptType.  [default: Slurm's own]")
+@completion.slot_option("--select", "select", "SelectType.  [default: that of the slurm.conf]")
+@completion.slot_option("--walltime", "walltime", "WalltimeType.  [default: walltime/none]")
+@completion.slot_option("--site-factor", "site_factor", "PrioritySiteFactorPlugin.  [default: none]")
 @click.option(
-    "--set", "settings", multiple=True, metavar="PLUGIN.OPTION=VALUE", help="Set an option of a plugin.  [repeatable]"
+    "--set",
+    "settings",
+    multiple=True,
+    type=completion.Setting(),
+    metavar="PLUGIN.OPTION=VALUE",
+    help="Set an option of a plugin.  [repeatable]",
 )
 @click.option(
     "--slurm-conf",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli import shared
+from emulator.cli import completion, shared
 from emulator.cli.kept import of_run
 from emulator.cli.repeats import jitter_of, jitter_options
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("dump", type=shared.PATH)
+@click.argument("dump", type=completion.TRACE)
 @click.option("--slurm-conf", required=True, type=shared.PATH, help="The slurm.conf of the cluster, or another.")
 @shared.log_options
 @click.option(
@@ -91,7 +91,8 @@ def replay(
 
     moved = jitter_of(jitter, repeats, seed)
     conf = read_slurm_conf(slurm_conf)
-    log = read_site_log(dump, zone=zone, malformed=malformed, separator=delimiter)
+    with shared.reading(dump, progress):
+        log = read_site_log(dump, zone=zone, malformed=malformed, separator=delimiter)
     notices = [*(f"{notice}" for notice in conf.notices), *log.notices()]
     for sentence in notices:
         shared.echo(sentence, err=True)

@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 
 from emulator.cli import shared
+from emulator.cli.completion import Place
 from emulator.cli.kept import of_run
 from emulator.cli.run import show
 from emulator.cli.slurm import check_finished, show_site
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("folder", type=Place(Path.is_dir, file_okay=False))
 @click.option("--trace", type=shared.PATH, help="The trace, if it is not any more where it was.")
 @shared.plugin_files
 @shared.metric_options

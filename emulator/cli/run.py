@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli import shared
+from emulator.cli import completion, shared
 from emulator.cli.kept import of_run
 from emulator.cli.repeats import jitter_of, jitter_options, repeated, simulate_jobs
 from emulator.cli.slurm import check_finished, cluster_options, conf_option, is_log, read_site, show_site
@@ -29,7 +29,7 @@ READING = ("filter", "processors_field", "first_submit", "malformed")
 
 
 @click.command()
-@click.argument("trace", type=shared.PATH, required=False)
+@click.argument("trace", type=completion.TRACE, required=False)
 @click.option(
     "--experiment",
     "--config",
@@ -39,15 +39,17 @@ READING = ("filter", "processors_field", "first_submit", "malformed")
     "papers/ are bundled: papers/pv_easy, cp_pv_easy, vm_pv_easy, easy, easy_last, sjf_easy_prediction, virtual, "
     "walltime_adjustment, realtime.",
 )
-@click.option("--scheduler", metavar="PLUGIN", help="SchedulerType.  [default: sched/easy]")
-@click.option("--priority", metavar="PLUGIN", help="PriorityType.  [default: priority/basic]")
-@click.option("--backfill", metavar="PLUGIN", help="BackfillType.  [default: backfill/queue_order]")
-@click.option("--preempt", metavar="PLUGIN", help="PreemptType.  [default: preempt/none]")
-@click.option("--select", metavar="PLUGIN", help="SelectType.  [default: select/count]")
-@click.option("--walltime", metavar="PLUGIN", help="WalltimeType.  [default: walltime/none]")
-@click.option("--execution", metavar="PLUGIN", help="ExecutionType.  [default: execution/plain]")
-@click.option("--job-submit", metavar="PLUGIN[,PLUGIN]", help="JobSubmitPlugins, in their order.  [default: none]")
-@click.option("--site-factor", metavar="PLUGIN", help="PrioritySiteFactorPlugin.  [default: none]")
+@completion.slot_option("--scheduler", "sched", "SchedulerType.  [default: sched/easy]")
+@completion.slot_option("--priority", "priority", "PriorityType.  [default: priority/basic]")
+@completion.slot_option("--backfill", "backfill", "BackfillType.  [default: backfill/queue_order]")
+@completion.slot_option("--preempt", "preempt", "PreemptType.  [default: preempt/none]")
+@completion.slot_option("--select", "select", "SelectType.  [default: select/count]")
+@completion.slot_option("--walltime", "walltime", "WalltimeType.  [default: walltime/none]")
+@completion.slot_option("--execution", "execution", "ExecutionType.  [default: execution/plain]")
+@completion.slot_option(
+    "--job-submit", "job_submit", "JobSubmitPlugins, in their order.  [default: none]", several=True
+)
+@completion.slot_option("--site-factor", "site_factor", "PrioritySiteFactorPlugin.  [default: none]")
 @conf_option
 @cluster_options
 @shared.plugin_options
@@ -114,7 +116,7 @@ def run(
     reading = {name: given.pop(name) for name in READING}
     if study is not None and slurm_conf is not None:
         study = study.on_cluster(log=is_log(trace))
-    site = read_site(trace, slurm_conf, accounts, commands, reading, study)
+    site = read_site(trace, slurm_conf, accounts, commands, reading, study, progress)
     catalogue = shared.find_plugins(files, folders)
     config = configure(study, settings, given, on_cluster=site is not None)
     config = config if site is None else site.operated(config)
@@ -128,7 +130,7 @@ def run(
         written["keeper"] = keeper_of(snapshot_every, trace, stated, config, paths, catalogue, site)
     if site is None:
         only_on_clusters(commands, accounts, study)
-        workload = shared.read_workload(trace, study, processors=config.processors, **reading)
+        workload = shared.read_workload(trace, study, progress, processors=config.processors, **reading)
         with shared.progress(workload.name, len(workload), progress, of_run(workload.name, out)) as report:
             result = simulate(workload, config=config, report=report, **written)
         noise = band_of(result, workload, config, catalogue, moved, threshold, warm_up, progress)

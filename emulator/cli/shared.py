@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from emulator.cli.completion import Setting
 from emulator.cli.kept import Kept, nothing_of, saying
 from emulator.config.slurm.versions import VERSIONS
 from slurm_sim_plugins.errors import ConfigurationError
@@ -25,9 +27,14 @@ if TYPE_CHECKING:
     from emulator.workload.workload import Workload
     from slurm_sim_plugins.manager import Catalogue
 
+Value = TypeVar("Value")
 Command = TypeVar("Command", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
 """Of a file or a folder."""
+
+
+TICK = 0.5
+"""Seconds between two looks at the clock."""
 
 
 def comma_list(kind: Callable[[str], Any], example: str, *, needed: bool = False) -> Callable[..., Any]:
@@ -211,6 +218,7 @@ plugin_options = options(
         "--set",
         "settings",
         multiple=True,
+        type=Setting(),
         metavar="PLUGIN.OPTION=VALUE",
         help="Set an option of a plugin, as sched/conservative.compress=never_later.",
     ),
@@ -296,14 +304,64 @@ def _value(text: str) -> Any:
         return text
 
 
-def read_workload(trace: Path, experiment: Experiment | None = None, **given: Any) -> Workload:
-    """Read the trace, with what was given on the command line over the experiment file."""
+def read_workload(
+    trace: Path, experiment: Experiment | None = None, told: bool | None = None, **given: Any
+) -> Workload:
+    """Read the trace, with what was given on the command line over the experiment file.
+
+    Args:
+        trace: the file.
+        experiment: what is stated beside the command line.
+        told: as ``wanted`` of :func:`progress`.
+        given: options of :func:`emulator.workload.read.read_trace`.
+    """
     from emulator.workload.read import read_trace
 
     processors = given.pop("processors", None)
     stated = dict(experiment.reading) if experiment is not None else {}
     stated.update({name: value for name, value in given.items() if value is not None})
-    return read_trace(trace, machine=processors, **stated)
+    with reading(trace, told):
+        return read_trace(trace, machine=processors, **stated)
+
+
+@contextmanager
+def reading(file: Path, wanted: bool | None = None) -> Iterator[None]:
+    """How much of a log is read, where that takes longer; ``wanted`` as for :func:`progress`."""
+    from emulator.workload.logfile import telling
+
+    with progress(f"reading {file.name} (%)", 100, wanted) as report, telling(report):
+        yield
+
+
+def told_of(values: Sequence[Value], report: Callable[[int], None] | None) -> Iterator[Value]:
+    """The same values; ``report`` is told how many were taken."""
+    for at, value in enumerate(values):
+        if report is not None:
+            report(at)
+        yield value
+
+
+@contextmanager
+def clocked(label: str, seconds: float, wanted: bool | None = None) -> Iterator[None]:
+    """The seconds of work that takes so many at most; ``wanted`` as for :func:`progress`."""
+    import threading
+
+    over = threading.Event()
+    with progress(f"{label} (s)", math.ceil(seconds), wanted) as report:
+
+        def tick() -> None:
+            ticks = 0
+            while report is not None and not over.wait(TICK):
+                ticks += 1
+                report(round(min(ticks * TICK, seconds)))
+
+        thread = threading.Thread(target=tick, name="clock", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
 
 
 @contextmanager

@@ -62,8 +62,12 @@ def read_site(
     commands: tuple[Path, ...],
     reading: Mapping[str, Any],
     study: Experiment | None = None,
+    told: bool | None = None,
 ) -> Site | None:
-    """What there is to run on a cluster; None where there is neither a ``slurm.conf`` nor a scenario."""
+    """What there is to run on a cluster; None where there is neither a ``slurm.conf`` nor a scenario.
+
+    ``told`` is ``wanted`` of :func:`emulator.cli.shared.progress`, for the reading.
+    """
     from emulator.operator.commands import read_commands
     from emulator.site import is_scenario
     from emulator.site import read_site as read
@@ -72,7 +76,8 @@ def read_site(
         return None
     stated = {**(study.reading if study is not None else {}), **{k: v for k, v in reading.items() if v is not None}}
     files = (*(study.account_files if study is not None else ()), *accounts)
-    site = read(trace, slurm_conf, stated, files, study.account_commands if study is not None else ())
+    with shared.reading(trace, told):
+        site = read(trace, slurm_conf, stated, files, study.account_commands if study is not None else ())
     for notice in site.conf.notices:
         shared.echo(f"{notice}", err=True)
     timed = [(command.at, command) for path in commands for command in read_commands(path)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli import shared
+from emulator.cli import completion, shared
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def trace() -> None:
 
 
 @trace.command()
-@click.argument("trace", type=shared.PATH)
+@click.argument("trace", type=completion.TRACE)
 @shared.trace_options
 @shared.json_option
 def info(trace: Path, processors: int | None, as_json: bool, **reading: Any) -> None:
@@ -111,7 +111,7 @@ def generate(file: Path, model: str, jobs: int, processors: int, **given: Any) -
 
 
 @trace.command()
-@click.argument("trace", type=shared.PATH)
+@click.argument("trace", type=completion.TRACE)
 @click.argument("file", type=shared.PATH, required=False)
 @shared.trace_options
 @click.option("--jobs", type=click.IntRange(min=1), help="How many to imitate.  [default: as many as the trace holds]")

@@ -110,7 +110,8 @@ def _starts(
 
     for version in versions:
         emulated_version(version)
-    log = read_site_log(dump, **reading)
+    with shared.reading(dump, progress):
+        log = read_site_log(dump, **reading)
     for sentence in log.notices():
         shared.echo(sentence, err=True)
     tree = read_accounts(*accounts) if accounts else None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli import shared
+from emulator.cli import completion, shared
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _only(*names: str, about: str, kind: Callable[[str], Any] = str) -> Decorato
     )
 
 
-folder = click.argument("folder", metavar="DIR", type=shared.PATH)
+folder = click.argument("folder", metavar="DIR", type=completion.RUN)
 clock_options = shared.options(
     click.option(
         "--at",

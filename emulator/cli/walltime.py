@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli import shared
+from emulator.cli import completion, shared
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,7 +45,7 @@ def walltime() -> None:
 
 
 @walltime.command()
-@click.argument("trace", type=shared.PATH)
+@click.argument("trace", type=completion.TRACE)
 @grid_options
 @shared.trace_options
 @click.option("--csv", "csv_file", type=shared.PATH, help="Write one row a scheme.")
@@ -97,7 +97,7 @@ def evaluate(
 
 
 @walltime.command()
-@click.argument("trace", type=shared.PATH)
+@click.argument("trace", type=completion.TRACE)
 @click.option(
     "--max-under",
     type=click.FloatRange(0, 100),
@@ -169,7 +169,7 @@ def evaluated(
     from emulator.walltime.evaluate import evaluate as evaluate_grid
     from emulator.walltime.log import read_log
 
-    workload = shared.read_workload(trace, **given)
+    workload = shared.read_workload(trace, told=progress, **given)
     log = read_log(workload, project)
     with shared.progress(workload.name, len(grid), progress) as report:
         evaluation = evaluate_grid(log, grid, compiled=compiled, report=report)

@@ -23,7 +23,7 @@ import numpy as np
 
 from emulator.workload.alcf import MACHINES
 from emulator.workload.filters import find_filter
-from emulator.workload.logfile import ADVICE, bytes_of, check_malformed, text_of, workload_of
+from emulator.workload.logfile import ADVICE, bytes_of, check_malformed, counted, text_of, workload_of
 from emulator.workload.sacct.times import zone_of
 from emulator.workload.workload import LARGEST_SECONDS, Dropped, Workload
 from slurm_sim_plugins.errors import InputError
@@ -148,7 +148,7 @@ class _Log:
         self._bad: list[int] = []
 
     def read(self, text: str) -> None:
-        for number, line in enumerate(text.split("\n"), 1):
+        for number, line in enumerate(counted(text.split("\n")), 1):
             if not line.strip():
                 continue
             try:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from emulator.kinds import EVENTS, reads
-from emulator.workload.logfile import bytes_of, text_of
+from emulator.workload.logfile import bytes_of, counted, text_of
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import InputError
@@ -41,7 +41,7 @@ def read_events(path: str | os.PathLike[str]) -> list[JobRequest]:
         InputError: the file cannot be read, or a line is no submission (with file and line).
     """
     file = os.fspath(path)
-    return list(_requests(text_of(file, bytes_of(file), "a file of submission events").splitlines(), file))
+    return list(_requests(counted(text_of(file, bytes_of(file), "a file of submission events").splitlines()), file))
 
 
 def _requests(texts: Iterable[str], name: str) -> Iterator[JobRequest]:

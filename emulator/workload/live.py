@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from emulator.kinds import LIVE, reads
-from emulator.workload.logfile import ADVICE, MALFORMED, bytes_of, text_of
+from emulator.workload.logfile import ADVICE, MALFORMED, bytes_of, counted, text_of
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import TaskArray, with_option
 from emulator.workload.sbatch_line import options_of
@@ -91,7 +91,7 @@ def read_live(path: str | os.PathLike[str], *, malformed: str = "error", seen: b
     jobs: dict[str, _Job] = {}
     unusable: list[Unusable] = []
     epoch = 0
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(counted(lines), 1):
         try:
             event = _event(line)
             if number == 1:

@@ -7,9 +7,11 @@ import gzip
 import hashlib
 import math
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -25,6 +27,31 @@ MALFORMED = ("error", "drop")
 """What to do with a line that is no record: end there, or leave it out and count it."""
 ADVICE = 'correct the line, or leave such lines out with --malformed drop (in Python: malformed="drop")'
 """What to do about such a line."""
+
+
+Line = TypeVar("Line")
+STRIDE = 4096
+"""So many lines are read between two words about it."""
+_told: ContextVar[Callable[[int], None] | None] = ContextVar("told", default=None)
+
+
+@contextmanager
+def telling(report: Callable[[int], None] | None) -> Iterator[None]:
+    """Have ``report`` be told, while logs are read, how much of one is read, in percent of its lines."""
+    token = _told.set(report)
+    try:
+        yield
+    finally:
+        _told.reset(token)
+
+
+def counted(lines: Sequence[Line]) -> Iterator[Line]:
+    """The same lines; who wants to know is told how many were taken."""
+    report = _told.get()
+    for at, line in enumerate(lines):
+        if report is not None and not at % STRIDE:
+            report(100 * at // len(lines))
+        yield line
 
 
 def bytes_of(file: str) -> bytes:
@@ -95,7 +122,7 @@ def csv_rows(file: str, text: str, needed: Sequence[str]) -> tuple[list[str], It
 
 
 def _csv_lines(file: str, text: str) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(text.splitlines(keepends=True), strict=True)
+    reader = csv.reader(counted(text.splitlines(keepends=True)), strict=True)
     try:
         for words in reader:
             if words:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli import shared
+from emulator.cli import completion, shared
 from emulator.cli.compare import POLICIES, parse_policy, simulate_each
 from emulator.cli.run import configure
 from slurm_sim_plugins.errors import ConfigurationError
@@ -91,6 +91,7 @@ solver_options = shared.options(
     "--policy",
     "policies",
     multiple=True,
+    type=completion.Plugin(several=True, named=True),
     metavar="[NAME=]PLUGIN,...",
     help="A policy to compare, as for slurm-sim compare. Several times.  [default: FCFS, SJF, EASY, conservative]",
 )
@@ -108,6 +109,7 @@ solver_options = shared.options(
 @shared.trace_options
 @shared.machine_options
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON, with the schedule.")
+@shared.progress_option
 def optimum(
     workload: Path,
     policies: tuple[str, ...],
@@ -122,6 +124,7 @@ def optimum(
     folders: tuple[Path, ...],
     settings: tuple[str, ...],
     as_json: bool,
+    progress: bool | None,
     **given: Any,
 ) -> None:
     """Look for the best schedule of few jobs, all known beforehand, and compare policies with it.
@@ -155,9 +158,10 @@ def optimum(
     config = replace(config, processors=case.problem.capacity, preemption=preemption_of(case.problem))
     if named and not isinstance(case.problem.machine, int):
         config = on_blocks(config, case, wanted["blocks"])
-    simulated = simulate_each(named, jobs, config, shared.find_plugins(files, folders), False)
+    simulated = simulate_each(named, jobs, config, shared.find_plugins(files, folders), progress)
     results = {name: result.records for name, result in simulated.items()}
-    best = solve(case, list(results.values()), solver, seconds, workers, loosest)
+    with shared.clocked("the solver", seconds, progress):
+        best = solve(case, list(results.values()), solver, seconds, workers, loosest)
     standings = [standing(name, best.problem, records) for name, records in results.items()]
     write_picture(report.gantt(best), picture)
     table = report.optimum_table(best, standings, note=jobs.note)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from emulator.workload.logfile import counted
 from emulator.workload.sacct.columns import Column, column_of
 from emulator.workload.sitelog import Unusable
 from slurm_sim_plugins.errors import InputError
@@ -191,7 +192,7 @@ def _groups(header: Header, lines: Sequence[str]) -> Iterator[tuple[int, list[st
     """Lines that belong together: the number of the first, all of them, and the values if they are a record."""
     number = 0
     group: list[str] = []
-    for line_number, line in enumerate(lines[1:], 2):
+    for line_number, line in enumerate(counted(lines[1:]), 2):
         line = line.rstrip("\r")
         if group and header.begins(line):
             before = _without_empty_end(group)

@@ -11,6 +11,7 @@ import pytest
 from emulator.campaign import Outcome
 from emulator.cli import lines, shared
 from emulator.cli.board import board
+from emulator.workload import logfile
 
 LINE = re.compile(r"easy: (\d) of 8 after 0:00:0\d(, 0:00:0\d to go)?")
 
@@ -53,6 +54,33 @@ def test_where_the_end_is_not_known_none_is_told(capsys: pytest.CaptureFixture[s
         text = until(lambda: capsys.readouterr().err, "3 after")
     assert "evil\ufffd[31m: 3 after 0:00:00" in text
     assert " of " not in text
+
+
+def test_reading_tells_how_much_of_a_log_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logfile, "STRIDE", 10)
+    told: list[int] = []
+    lines_of_a_log = [str(number) for number in range(40)]
+    with logfile.telling(told.append):
+        assert list(logfile.counted(lines_of_a_log)) == lines_of_a_log
+    assert told == [0, 25, 50, 75]
+    assert list(logfile.counted(lines_of_a_log)) == lines_of_a_log
+    assert len(told) == 4
+
+
+@pytest.mark.usefixtures("at_once")
+def test_work_with_a_limit_tells_the_seconds_that_are_left(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared, "TICK", 0.25)
+    with shared.clocked("the solver", 60):
+        text = until(lambda: capsys.readouterr().err, " of 60 after 0:00:01")
+    assert "the solver (s): " in text
+
+
+@pytest.mark.usefixtures("at_once")
+def test_work_without_steps_tells_the_time_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    with shared.progress("the page", 0):
+        assert until(lambda: capsys.readouterr().err, "the page: after 0:00:00")
 
 
 @pytest.mark.usefixtures("at_once")
