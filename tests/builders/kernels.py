@@ -5,33 +5,42 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import tomllib
+from functools import cache
 from types import ModuleType
 
 import pytest
 
 from slurm_sim_plugins.kernels import ROOT, why_plain
 
+KERNELS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["slurm-sim"]["kernels"]
 NEEDS_KERNELS = pytest.mark.skipif(bool(why_plain()), reason=f"kernels run as plain Python: {why_plain()}")
 
 
-def forms(name: str, **instead: ModuleType) -> tuple[ModuleType, ModuleType]:
-    """A kernel as it is compiled, and as plain Python.
+@cache
+def forms(name: str) -> tuple[ModuleType, ModuleType]:
+    """A kernel as it is compiled, and as plain Python, with the plain form of what it takes from other kernels.
 
     Args:
         name: of the module.
-        instead: plain forms of kernels that it imports, by their names with ``_`` for dots.
     """
+    compiled = importlib.import_module(name)
+    assert not str(compiled.__file__).endswith(".py"), "this is the plain form"
+    return compiled, plain(name)
+
+
+@cache
+def plain(name: str) -> ModuleType:
+    """A kernel as plain Python, beside the module of that name that others import."""
     spec = importlib.util.spec_from_file_location(f"{name}_plain", ROOT.joinpath(*name.split(".")).with_suffix(".py"))
     assert spec is not None
     assert spec.loader is not None
-    plain = importlib.util.module_from_spec(spec)
-    kept = {other: sys.modules[other] for other in (key.replace("__", ".") for key in instead)}
-    sys.modules.update({key.replace("__", "."): module for key, module in instead.items()})
-    try:
-        sys.modules[spec.name] = plain  # dataclasses look there
-        spec.loader.exec_module(plain)
-    finally:
-        sys.modules.update(kept)
-    compiled = importlib.import_module(name)
-    assert not str(compiled.__file__).endswith(".py"), "this is the plain form"
-    return compiled, plain
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look there
+    spec.loader.exec_module(module)
+    for own, value in list(vars(module).items()):
+        origin = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        if origin in KERNELS and origin != name:
+            other = plain(origin)
+            setattr(module, own, other if isinstance(value, ModuleType) else getattr(other, own))
+    return module

@@ -1,0 +1,189 @@
+"""Both forms of the kernels of nodes, in one process: whatever is asked, every number that they leave is the same.
+
+What could differ is varied on purpose: numbers that overflow, negative ones that are divided, one node, no runs, no
+slots, many kinds of generic resources, arrays that are full.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from emulator.scheduling.select_compiled import machine_table
+from emulator.scheduling.select_rows import SETS
+from slurm_sim_plugins.nodes import FAR, Machine
+from tests.builders.kernels import NEEDS_KERNELS, forms
+from tests.builders.random_trees import random_tree
+
+pytestmark = [NEEDS_KERNELS, pytest.mark.compiled]
+SELECT, WINDOWS = "emulator.scheduling.select_kernel", "emulator.scheduling.windows_kernel"
+HUGE = 2**62
+MODEST = {"min_nodes": 1, "cpus": 3, "memory_per_node": 0, "memory_per_cpu": 0, "all_memory": 0, "gres": 0}
+MODEST |= {"per_task": 1, "on_node": 1, "big": 1, "many_big": 0}
+"""What most nodes have, so that most searches find a place."""
+
+
+def small(draws: np.random.Generator, *numbers: int) -> int:
+    return int(draws.choice(numbers))
+
+
+def numbers_of(draws: np.random.Generator) -> dict[str, int]:
+    """Of a request, by the names of :class:`Code`: also such as :func:`encode` would not write."""
+    nodes, per_task = int(draws.integers(1, 4)), int(draws.integers(1, 4))
+    return {
+        "min_nodes": nodes,
+        "most_nodes": small(draws, FAR, nodes, nodes + 1),
+        "cpus": int(draws.integers(1, 25)),
+        "per_task": per_task,
+        "on_node": small(draws, 1, per_task, per_task + 1),
+        "per_node": small(draws, FAR, 2 * per_task, 5),
+        "per_core": small(draws, FAR, 1, 2),
+        "whole": small(draws, 0, 0, 1),
+        "memory_per_node": small(draws, 0, 0, 300, HUGE),
+        "memory_per_cpu": small(draws, 0, 0, 7, 100, HUGE // 2),
+        "memory_of_core": small(draws, 0, 1, FAR),
+        "all_memory": small(draws, 0, 0, 0, 1),
+        "gres": small(draws, 0, 0, 1, 2),
+        "gres_kinds": small(draws, 1, 3, 2**61, 2**62 - 1),
+        "last_first": small(draws, 0, 0, 0, 1),
+        "first_node": small(draws, 0, 0, 0, 1),
+        "big": int(draws.integers(1, 9)),
+        "many_big": int(draws.integers(0, 3)),
+        "highest": int(draws.integers(1, 17)),
+        "one_thread": small(draws, 0, 1),
+        "steady": small(draws, 0, 1),
+    }
+
+
+def table_of(size: int, draws: np.random.Generator) -> tuple[Machine, Any]:
+    """A machine, and its rows."""
+    ones = np.ones(size, dtype=np.int64)
+    units, threads = draws.integers(1, 9, size), draws.integers(1, 4, size)
+    weights = draws.integers(1, 1 + small(draws, 1, 3), size)
+    memory = draws.choice([1000, 1000, HUGE], size)
+    tree = random_tree(size, draws) if draws.random() < 0.4 else None
+    names, features = [f"n{number}" for number in range(size)], [frozenset[str]()] * size
+    machine = Machine(names, units, memory, units * threads, threads, ones, weights, ones > 0, features, tree=tree)
+    return machine, machine_table(machine)
+
+
+def free_of(machine: Machine, kinds: int, draws: np.random.Generator) -> Any:
+    """Rows of what is free, some of it negative: more was given away than there is."""
+    size = len(machine)
+    free = np.empty((3 + kinds, size), dtype=np.int64)
+    free[0] = draws.integers(-1, machine.units + 1)
+    free[1] = draws.integers(-300, 1001, size)
+    free[2] = draws.integers(0, 2, size)
+    free[3:] = draws.integers(0, 4, (kinds, size))
+    return free
+
+
+def arrays(draws: np.random.Generator, size: int) -> dict[str, Any]:
+    """Room to work in, full of what was there before."""
+    return {
+        "capacity": draws.integers(0, 9, size),
+        "sets": draws.integers(0, size, (SETS, size)),
+        "taken": draws.integers(0, size, (2, size)),
+    }
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32))
+def test_the_same_nodes_are_taken_and_tasks_dealt(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    machine, rows = table_of(small(draws, 1, 2, 7, 8, 9, 30), draws)
+    kinds = small(draws, 0, 1, 62)
+    numbers = {**numbers_of(draws), "rows": 3 + kinds}
+    numbers["gres"] *= kinds > 0
+    free, room = free_of(machine, kinds, draws), arrays(draws, len(machine))
+    usable = draws.integers(0, 2, len(machine), dtype=np.uint8)
+    left = []
+    for form in forms(SELECT):
+        code, table = form.Code(**numbers), rows.copy()
+        own = {name: array.copy() for name, array in room.items()}
+        with np.errstate(over="ignore"):
+            found = form.choose(code, usable, table, machine.weights, free.copy(), *own.values())
+            if found:
+                form.deal(code, table, found, own["taken"], np.argsort(own["taken"][0, :found]))
+        left.append([found, table.tolist(), own["capacity"].tolist(), own["taken"][:, :found].tolist()])
+    assert left[0] == left[1]
+
+
+class Scene:
+    """A search in one form, on arrays of its own.
+
+    Args:
+        form: the module.
+        select: that of which it takes the nodes.
+        seed: says what it is about.
+    """
+
+    def __init__(self, form: ModuleType, select: ModuleType, seed: int) -> None:
+        draws = np.random.default_rng(seed)
+        nodes, rows = table_of(small(draws, 1, 3, 9, 20), draws)
+        size, kinds = len(nodes), small(draws, 0, 0, 2)
+        self.form, free = form, free_of(nodes, kinds, draws)
+        numbers = {**numbers_of(draws), "rows": 3 + kinds}
+        numbers["gres"] *= kinds > 0
+        if draws.random() < 0.8:
+            numbers |= MODEST
+        self.machine = form.Machine(rows, nodes.weights, free)
+        running = int(draws.integers(0, 8))
+        widths = draws.integers(1, size + 1, running)
+        parts = np.zeros((running, 3), dtype=np.int64)
+        parts[:, 0], parts[:, 1] = np.cumsum(widths) - widths, widths
+        entries = draws.integers(0, 3, (4 + kinds, max(int(widths.sum()), 1)))
+        for (first, many, _), _ in zip(parts, widths, strict=True):
+            entries[0, first : first + many] = draws.permutation(size)[:many]
+        self.runs = form.Runs(np.sort(np.round(draws.random(running) * 4000, 3)), parts, entries)
+        room, members = small(draws, 2, 4, 40), small(draws, 3, 30, 400)
+        self.left = {
+            "sizes": np.zeros(3, dtype=np.int64),
+            "times": np.zeros((2, room)),
+            "order": np.zeros((2, room), dtype=np.int64),
+            "parts": np.zeros((2, room), dtype=np.int64),
+            "members": np.zeros(members, dtype=np.int64),
+            "marks": np.zeros(2 * room),
+            "others": np.sort(draws.integers(0, 4000, small(draws, 0, 0, 2)).astype(float)),
+        }
+        self.slots = form.Columns(*self.left.values())
+        own = {"state": np.zeros_like(free), "kept": np.zeros(size, dtype=np.int64), "room": np.zeros(size, np.int64)}
+        work = arrays(draws, size)
+        own["capacity"], self.starts = work["capacity"], np.zeros(8)
+        counts = select.Counts()
+        self.work = form.Work(*own.values(), counts, work["sets"], work["taken"], self.starts)
+        self.left |= {**own, "starts": self.starts}
+        self.taken, self.counts = work["taken"], counts
+        usable = draws.integers(0, 4, size, dtype=np.uint8)
+        now, grain, most = 100.0, float(small(draws, 1, 60)), small(draws, 3, 500)
+        code = select.Code(**numbers)
+        self.request = form.Request(code, usable, now, now + 3000.0, grain, most, float(small(draws, 30, 600, 90000)))
+        self.work.tried = self.work.time = float(small(draws, 100, 100, 160, 2000))
+
+    def search(self, goes_on: bool, most: int) -> list[Any]:
+        """Search once; all that is left behind."""
+        machine, runs = self.machine, self.runs
+        placed, outcome, found = self.form.place(self.request, machine, runs, self.slots, self.work, goes_on, most)
+        taken = self.taken[:, :found].tolist()
+        clock = (self.work.tried, self.work.time, self.counts.cpus, self.counts.nodes, self.counts.big)
+        return [placed, outcome, found, taken, clock, {name: array.tolist() for name, array in self.left.items()}]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32))
+def test_the_same_holes_are_found(seed: int) -> None:
+    scenes = [Scene(form, select, seed) for form, select in zip(forms(WINDOWS), forms(SELECT), strict=True)]
+    draws, goes_on = np.random.default_rng(seed), False
+    for _ in range(4):
+        most = small(draws, 0, 1, 3, 8)
+        with np.errstate(over="ignore"):
+            left = [scene.search(goes_on, most) for scene in scenes]
+        assert left[0] == left[1]
+        if left[0][1] == 5 or np.isinf(scenes[0].work.tried):  # there is no more room, or never a place
+            break
+        goes_on = True
