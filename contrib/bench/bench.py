@@ -28,10 +28,13 @@ from emulator import Config, Workload, read_swf, simulate
 from emulator.accounting.records import read_columns
 from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.simulation import Simulation
+from emulator.engine.stock import StockRun, stock_policy
 from emulator.testing import check_plugin, play
 from emulator.walltime.evaluate import evaluate
 from emulator.walltime.log import read_log
 from emulator.workload.models import lublin99
+from emulator.workload.swf import write_swf
+from slurm_sim_plugins.kernels import why_plain
 from slurm_sim_plugins.manager import Catalogue, select
 from slurm_sim_plugins.priority.sjf import Sjf
 from slurm_sim_plugins.sched.easy import Easy
@@ -163,6 +166,36 @@ def engine() -> None:
         )
 
 
+def stock() -> None:
+    click.echo(
+        "stock: the loop of stock plugins, no reading, no writing; how many times as fast as the bare loop; and its "
+        "passes, which do not depend on the machine"
+    )
+    for name in available():
+        workload, processors = log(name)
+        columns = [
+            each.astype(int).tolist()
+            for each in (workload.submit, workload.processors, workload.run, workload.time_limit)
+        ]
+        yardstick = cpu(lambda columns=columns, processors=processors: bare.easy(*columns, processors))
+        for scheduler in ("sched/fcfs", "sched/easy", "sched/conservative"):
+            config = Config(slots={"SchedulerType": scheduler})
+            policy = stock_policy(select(Catalogue(), config.slots), config, workload, None)
+            if policy is None or why_plain():
+                raise SystemExit(f"the compiled loop does not make this run: {why_plain()}")
+            runs: list[StockRun] = []
+
+            def loop(workload: Workload = workload, processors: int = processors, runs: list[StockRun] = runs) -> None:
+                runs.append(StockRun(workload, processors, config, policy))  # noqa: B023 - called at once
+                runs[-1].run()
+
+            seconds = cpu(loop)
+            click.echo(
+                f"  {name:10} {scheduler:20} {len(workload) / seconds:11,.0f} jobs/s   "
+                f"{yardstick / seconds:6.2f} times the bare loop   {runs[-1].passes:9,} passes"
+            )
+
+
 def conservative() -> None:
     click.echo("conservative: CTC on 338 processors")
     if "CTC-338" not in available():
@@ -185,10 +218,19 @@ def million() -> None:
     before = None
     for jobs in (125_000, 250_000, 500_000, 1_000_000):
         workload = lublin99.generate(jobs, 512, 1, load=0.8)
-        seconds = cpu(lambda workload=workload: simulate(workload, config=Config(processors=512)), runs=1)
+        config = Config(processors=512, compiled=False)
+        seconds = cpu(lambda workload=workload, config=config: simulate(workload, config=config), runs=1)
         growth = f"{seconds / before:.2f} times the half" if before else ""
         click.echo(f"  {jobs:9,} jobs  {seconds:6.2f} CPU s  {growth}")
         before = seconds
+    click.echo("million: the same as whole processes, from trace to records")
+    with tempfile.TemporaryDirectory() as folder:
+        for jobs in (1_000_000, 5_000_000):
+            trace, records = str(Path(folder) / "jobs.swf"), str(Path(folder) / "records.parquet")
+            write_swf(lublin99.generate(jobs, 512, 1, load=0.8), trace)
+            command = [str(Path(sys.executable).with_name("slurm-sim")), "run", trace, "--processors", "512"]
+            seconds, megabytes = measure([*command, "--records", records, "--json", "--no-progress"])
+            click.echo(f"  {jobs:9,} jobs  {seconds:6.2f} CPU s  {megabytes:6,.0f} MB")
 
 
 def walltime() -> None:
@@ -438,6 +480,7 @@ PARTS = {
         agreement,
         process,
         engine,
+        stock,
         conservative,
         million,
         pv_easy,

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emulator.config.operation import Operation
-from emulator.engine.standstill import unfinished
 from emulator.version import version
 from emulator.workload.workload import Changed, Dropped, Workload
 from slurm_sim_plugins.hookspecs import DEFAULTS
@@ -104,6 +103,8 @@ def describe_cluster(
     error: str = "",
 ) -> dict[str, Any]:
     """As :func:`describe`, of a run on the cluster of a ``slurm.conf``."""
+    from emulator.engine.standstill import unfinished
+
     slots = {slot: conf.parameters.text(slot) for slot in SLOTS} | dict(plugged)
     plugged = dict(plugged) | {slot: value for slot in OPTIONAL if (value := selection.slots[slot])}
     slots |= plugged

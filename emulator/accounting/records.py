@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from emulator.execution.tiers import PastStay
 
 Columns = dict[str, NDArray[Any]]
+FEW = 100
+"""Different texts in a column, of which each is encoded once."""
 MOST_VALUES = 1 << 30
 """Values in a file of records that is read: a few bytes of Parquet can claim any number of them."""
 
@@ -112,6 +115,18 @@ class Records:
     def __repr__(self) -> str:
         return f"Records({len(self):,} jobs, {len(self.runs['job_id']):,} runs, {self.processors:,} processors)"
 
+    @cached_property
+    def _states(self) -> tuple[list[Any], NDArray[np.int64]]:
+        """The states that jobs are in, and the number of that of each job."""
+        states = np.asarray(self.jobs["state"], dtype=object).tolist()
+        number = {state: index for index, state in enumerate(dict.fromkeys(states))}
+        return list(number), np.fromiter(map(number.__getitem__, states), np.int64, len(states))
+
+    def in_state(self, state: str) -> NDArray[np.bool_]:
+        """Which jobs are in a state, such as ``REJECTED``."""
+        names, states = self._states
+        return states == names.index(state) if state in names else np.zeros(len(states), dtype=np.bool_)
+
     def jobs_table(self) -> pyarrow.Table:
         """Job records as an Arrow table."""
         return _table(self.jobs)
@@ -139,7 +154,8 @@ def collect(
     """Make the records of a simulation, finished or broken off."""
     jobs = _job_columns(table, workload)
     where = stay_columns(stays, workload.id) if stays is not None else None
-    return Records(jobs, _run_columns(table, jobs), processors, workload.epoch, where)
+    ran_once = not table.past_runs and table.blocks is None
+    return Records(jobs, _only_runs(jobs) if ran_once else _run_columns(table, jobs), processors, workload.epoch, where)
 
 
 def read_columns(path: Path, folder: Path | None = None) -> Columns:
@@ -180,16 +196,19 @@ def _job_columns(table: JobTable | StockTable, workload: Workload) -> Columns:
     start, end = _instants(table.start), _instants(table.end)
     blocked = np.asarray(table.blocked, dtype=bool)
     backfilled = np.asarray(table.backfilled, dtype=bool)
-    first_start = start.copy()
-    occupied = np.nan_to_num(end - start, nan=0.0)
+    # Columns that are alike are one array, in memory and in what is written.
+    first_start = start.copy() if len(table.past_runs) else start
+    occupied = np.nan_to_num(end - start, nan=0.0, copy=False)
     for index, began, ended, *_ in table.past_runs:
         first_start[index] = np.fmin(first_start[index], began / MICROSECONDS)
         occupied[index] += (ended - began) / MICROSECONDS
     killed = states == JobState.TIMEOUT
     names = np.array([state.name for state in JobState], dtype=object)
     ordinary = ~blocked & ~backfilled
-    limits = workload.time_limit.copy()
-    limits[list(table.limits)] = list(table.limits.values())
+    limits = workload.time_limit
+    if table.limits:
+        limits = limits.copy()
+        limits[list(table.limits)] = list(table.limits.values())
     return {
         "job_id": workload.id,
         "submit": workload.submit,
@@ -197,7 +216,7 @@ def _job_columns(table: JobTable | StockTable, workload: Workload) -> Columns:
         "end": end,
         "processors": workload.processors,
         "state": names[states],
-        "run": np.where(killed, np.minimum(workload.run, limits), workload.run),
+        "run": np.where(killed, np.minimum(workload.run, limits), workload.run) if killed.any() else workload.run,
         "time_limit": limits,
         "planned": np.asarray(table.planned, dtype=np.float64),
         "first_start": first_start,
@@ -211,6 +230,51 @@ def _job_columns(table: JobTable | StockTable, workload: Workload) -> Columns:
         "priority_at_start": table.priorities(),
         **{name: column for name, column in workload.facts.items() if name not in JOB_COLUMNS},
     }
+
+
+class Later(Mapping[str, NDArray[Any]]):
+    """Columns that are worked out when they are asked for, and kept then.
+
+    Args:
+        columns: what works each out, by name.
+    """
+
+    def __init__(self, columns: Mapping[str, Callable[[], NDArray[Any]]]) -> None:
+        self._columns, self._known = columns, dict[str, NDArray[Any]]()
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self._known:
+            self._known[name] = self._columns[name]()
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __reduce__(self) -> tuple[type[Columns], tuple[Columns]]:
+        return dict, (dict(self),)
+
+
+def _only_runs(jobs: Columns) -> Later:
+    """The runs where no job ran twice: those of the jobs, in another order."""
+
+    @cache
+    def order() -> NDArray[np.int64]:
+        ran = np.flatnonzero(~np.isnan(jobs["start"]))
+        found: NDArray[np.int64] = ran[np.lexsort((jobs["job_id"][ran], jobs["start"][ran]))]
+        return found
+
+    def of_jobs(name: str) -> Callable[[], NDArray[Any]]:
+        return lambda: jobs[name][order()]
+
+    names = {"job_id": "job_id", "run": "requeues", "start": "start", "end": "end", "processors": "processors"}
+    names |= {"work": "run", "backfilled": "backfilled", "outcome": "state"}
+    columns = {name: of_jobs(source) for name, source in names.items()}
+    columns["run"] = lambda: jobs["requeues"][order()] + 1
+    columns["work"] = lambda: np.where(np.isnan(jobs["end"]), np.nan, jobs["run"])[order()]
+    return Later(columns)
 
 
 def _run_columns(table: JobTable | StockTable, jobs: Columns) -> Columns:
@@ -260,24 +324,42 @@ def _count_up(values: NDArray[np.int64]) -> NDArray[np.int64]:
     return counts
 
 
-def table_of(columns: Mapping[str, NDArray[Any]]) -> pyarrow.Table:
-    """Columns as an Arrow table; times as whole numbers if all of them are whole."""
-    return _table(columns)
+def table_of(columns: Mapping[str, NDArray[Any]], whole: bool | None = None) -> pyarrow.Table:
+    """Columns as an Arrow table.
+
+    Args:
+        columns: by name.
+        whole: whether times become whole numbers; by default they do if all of them are whole.
+    """
+    return _table(columns, whole)
 
 
-def _table(columns: Mapping[str, NDArray[Any]]) -> pyarrow.Table:
+def _table(columns: Mapping[str, NDArray[Any]], whole: bool | None = None) -> pyarrow.Table:
     import pyarrow
 
-    whole = all(_is_whole(columns[name]) for name in TIMES if name in columns)
-    arrays = {}
+    whole = times_are_whole(columns) if whole is None else whole
+    arrays: dict[str, pyarrow.Array] = {}
+    made: dict[Any, pyarrow.Array] = {}
     for name, column in columns.items():
-        if name in TIMES and column.dtype.kind == "f":
-            known = np.isfinite(column)
-            values = np.where(known, column, 0)
-            arrays[name] = _arrow(values.astype(np.int64) if whole else values, known)
-        else:
-            arrays[name] = _arrow(column)
+        time = name in TIMES and column.dtype.kind == "f"
+        # Some columns are one and the same.
+        key = (column.__array_interface__["data"][0], len(column), column.dtype.str, time)
+        if key not in made:
+            made[key] = _arrow_times(column, whole) if time else _arrow(column)
+        arrays[name] = made[key]
     return pyarrow.table(arrays)
+
+
+def times_are_whole(columns: Mapping[str, NDArray[Any]]) -> bool:
+    """Whether all times in these columns are whole numbers of seconds."""
+    known = {id(columns[name]): columns[name] for name in TIMES if name in columns}
+    return all(map(_is_whole, known.values()))
+
+
+def _arrow_times(column: NDArray[Any], whole: bool) -> pyarrow.Array:
+    known = np.isfinite(column)
+    values = column if known.all() else np.where(known, column, 0)
+    return _arrow(values.astype(np.int64) if whole else values, known)
 
 
 def _arrow(values: NDArray[Any], known: NDArray[np.bool_] | None = None) -> pyarrow.Array:
@@ -294,6 +376,24 @@ def _arrow(values: NDArray[Any], known: NDArray[np.bool_] | None = None) -> pyar
 
 
 def _arrow_text(values: NDArray[Any]) -> pyarrow.Array:
+    import pyarrow
+
+    words = values.tolist()
+    distinct = set(words) if all(type(word) is str for word in words) else set()
+    if distinct and len(distinct) <= FEW:
+        # States, partitions: each word is encoded once.
+        encoded = {word: word.encode() for word in distinct}
+        known, text = np.ones(len(words), dtype=bool), b"".join(map(encoded.__getitem__, words))
+        lengths = {word: len(code) for word, code in encoded.items()}
+        ends = np.zeros(len(words) + 1, dtype=np.int32)
+        np.cumsum(np.fromiter(map(lengths.__getitem__, words), np.int32, len(words)), out=ends[1:])
+        buffers = [_validity(known), pyarrow.py_buffer(ends), pyarrow.py_buffer(text)]
+        return pyarrow.Array.from_buffers(pyarrow.string(), len(words), buffers)
+    return _arrow_texts(words)
+
+
+def _arrow_texts(values: Sequence[Any]) -> pyarrow.Array:
+    """Any texts, and None."""
     import pyarrow
 
     known = np.array([value is not None for value in values], dtype=bool)

@@ -20,7 +20,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from emulator.accounting.records import Columns, Records, read_columns, table_of
+from emulator.accounting.records import Columns, Records, read_columns, table_of, times_are_whole
 from emulator.accounting.schema import LARGEST
 from emulator.accounting.stays import from_file
 from emulator.files import check_writable, make_folder, read_kept, write_atomically, write_data
@@ -44,6 +44,8 @@ STATED: Mapping[str, Mapping[str, type]] = {
 """Kinds of what ``run.toml`` says, where it says it."""
 FILES = (RECORDS, RUNS, STAYS, *NOTES, CLUSTER, SNAPSHOT, EVENTS, ABOUT)
 """All that a run leaves, in the order in which the files are moved to their folder."""
+ROW_GROUP = 1 << 20
+"""Rows that are written together; Arrow's default."""
 UNFINISHED = "unfinished"
 """The folder, in that of the run, in which a run is written until it is whole."""
 
@@ -95,7 +97,7 @@ def write_run(folder: Path, records: Records, about: Mapping[str, Any]) -> None:
 
     make_folder(folder)
     write_jobs(folder / RECORDS, records)
-    _write_parquet(folder / RUNS, records.runs_table())
+    _write_columns(folder / RUNS, records.runs)
     stays = records.stays_table()
     if stays is not None:
         _write_parquet(folder / STAYS, stays)
@@ -113,7 +115,7 @@ def write_notes(folder: Path, tables: Mapping[str, Columns]) -> None:
         OutputError: a file cannot be written.
     """
     for file, columns in tables.items():
-        _write_parquet(folder / file, table_of(columns))
+        _write_columns(folder / file, columns)
 
 
 def check_records(path: Path) -> None:
@@ -138,7 +140,7 @@ def write_jobs(path: Path, records: Records) -> None:
 
         write_atomically(path, lambda stream: pyarrow.csv.write_csv(records.jobs_table(), stream))
     else:
-        _write_parquet(path, records.jobs_table())
+        _write_columns(path, records.jobs)
 
 
 def read_run(folder: Path) -> FinishedRun:
@@ -220,3 +222,22 @@ def _write_parquet(path: Path, table: Any) -> None:
     import pyarrow.parquet
 
     write_atomically(path, lambda stream: pyarrow.parquet.write_table(table, stream))
+
+
+def _write_columns(path: Path, columns: Mapping[str, Any]) -> None:
+    """Write columns; of many rows no more than a row group is made ready at a time."""
+    import pyarrow.parquet
+
+    rows, whole = len(next(iter(columns.values()))), times_are_whole(columns)
+
+    def part(begin: int) -> Any:
+        return table_of({name: column[begin : begin + ROW_GROUP] for name, column in columns.items()}, whole)
+
+    def write(stream: IO[bytes]) -> None:
+        first = part(0)
+        with pyarrow.parquet.ParquetWriter(stream, first.schema) as writer:
+            writer.write_table(first)
+            for begin in range(ROW_GROUP, rows, ROW_GROUP):
+                writer.write_table(part(begin))
+
+    write_atomically(path, write)

@@ -491,7 +491,7 @@ def metric_note(threshold: float, warm_up: float) -> str:
 def rejected_note(records: Records, refused: Mapping[str, int]) -> str:
     """Which jobs were not taken in, and why; empty if none. ``refused`` were so many for reasons of plugins."""
     jobs = records.jobs
-    rejected = [index for index, state in enumerate(jobs["state"]) if state == "REJECTED"]
+    rejected = records.in_state("REJECTED").nonzero()[0].tolist()
     if refused:
         larger = len(rejected) - sum(refused.values())
         words = {**refused, **({"larger than the machine, or its largest block": larger} if larger else {})}

@@ -150,6 +150,9 @@ class StockRun:
             if report is not None:
                 report(self.loop.arrived)
         self.advance(END)
+        # The columns that it worked in are as many as those of the records.
+        self.passes = self.loop.passes
+        del self.loop
 
     def advance(self, until: int) -> None:
         """Run up to an instant (microseconds), but not what happens at it."""

@@ -24,7 +24,7 @@ def mean(values: Floats) -> float:
 
 def median(values: Floats) -> float:
     """Middle value; between two the mean of both."""
-    return _of(known(values), np.median)
+    return _of(known(values), _middle)
 
 
 def largest(values: Floats) -> float:
@@ -47,3 +47,10 @@ def weighted(values: Floats, weights: Numbers) -> float:
 
 def _of(values: Floats, average: Any) -> float:
     return float(average(values)) if len(values) else float("nan")
+
+
+def _middle(values: Floats) -> float:
+    """As np.median, which imports masked arrays, for values that are not NaN."""
+    low, high = (len(values) - 1) // 2, len(values) // 2
+    ordered = np.partition(values, (low, high))
+    return float(np.mean(ordered[low : high + 1]))

@@ -35,7 +35,7 @@ def column(records: Records, name: str) -> Floats:
 
 def in_state(records: Records, state: str) -> Mask:
     """Which jobs are in a state, such as ``REJECTED``."""
-    return np.asarray(np.asarray(records.jobs["state"], dtype=object) == state, dtype=np.bool_)
+    return records.in_state(state)
 
 
 def response(records: Records) -> Floats:

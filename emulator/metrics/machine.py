@@ -100,17 +100,22 @@ def jobs_waiting(records: Records) -> Steps:
     return accumulate(np.concatenate([arrivals, returns, starts]), changes)
 
 
-def mean_queue_length(records: Records) -> float:
-    """Jobs waiting, averaged over the time from first submission to last end."""
+def mean_queue_length(records: Records, waiting: Steps | None = None) -> float:
+    """Jobs waiting, averaged over the time from first submission to last end.
+
+    Args:
+        records: what happened.
+        waiting: what :func:`jobs_waiting` says, if that is known.
+    """
     if not len(records):
         return NAN
-    means = means_between(jobs_waiting(records), np.array(span(records)))
+    means = means_between(waiting or jobs_waiting(records), np.array(span(records)))
     return float(means[0])
 
 
-def max_queue_length(records: Records) -> int:
-    """Most jobs waiting at once; one that starts at once does not wait."""
-    return int(jobs_waiting(records)[1].max(initial=0))
+def max_queue_length(records: Records, waiting: Steps | None = None) -> int:
+    """Most jobs waiting at once; one that starts at once does not wait. As :func:`mean_queue_length`."""
+    return int((waiting or jobs_waiting(records))[1].max(initial=0))
 
 
 def _until_last_end(records: Records, since: float | None) -> float:

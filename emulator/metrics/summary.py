@@ -97,14 +97,15 @@ def _of_jobs(records: Records, threshold: float, first: int) -> Summary:
 
 
 def _of_machine(records: Records) -> Summary:
+    waiting = machine.jobs_waiting(records)
     return {
         "load": machine.offered_load(records),
         "total_load": machine.total_load(records),
         "wasted_load": machine.wasted_load(records),
         "utilisation": machine.utilisation(records),
         "makespan": machine.makespan(records),
-        "mean_queue_length": machine.mean_queue_length(records),
-        "max_queue_length": machine.max_queue_length(records),
+        "mean_queue_length": machine.mean_queue_length(records, waiting),
+        "max_queue_length": machine.max_queue_length(records, waiting),
         "blocked": int(np.sum(records.jobs["blocked"])),
         "backfilled": int(np.sum(records.jobs["backfilled"])),
     }

@@ -156,9 +156,10 @@ def clean(columns: Columns, rules: Filter, *, machine: int | None = None, where:
     changed = [
         Changed(reason, *_count_and_first(hit & kept, describe)) for reason, hit in changes if (hit & kept).any()
     ]
-    cleaned = {name: values[kept] for name, values in {**columns, "run": run, "time_limit": limit}.items()}
+    chosen = slice(None) if kept.all() else kept
+    cleaned = {name: values[chosen] for name, values in {**columns, "run": run, "time_limit": limit}.items()}
     cleaned.pop("wait", None)
-    return Cleaned(cleaned, _logged(columns, cleaned, kept), kept, tuple(dropped), tuple(changed))
+    return Cleaned(cleaned, _logged(columns, cleaned, chosen), kept, tuple(dropped), tuple(changed))
 
 
 def start_at(workload: Workload, second: float) -> Workload:
@@ -219,7 +220,7 @@ def _put_right(columns: Columns, rules: Filter) -> tuple[NDArray[Any], NDArray[A
     )
 
 
-def _logged(columns: Columns, cleaned: Columns, kept: Mask) -> dict[str, NDArray[np.float64]]:
+def _logged(columns: Columns, cleaned: Columns, kept: Mask | slice) -> dict[str, NDArray[np.float64]]:
     """What the log says of the jobs that stay, where a filter changed it or a simulation has no use for it."""
     logged = {}
     for name, least in (("wait", 0.0), ("run", 0.0), ("time_limit", np.nextafter(0.0, 1.0))):

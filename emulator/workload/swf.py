@@ -15,7 +15,7 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
@@ -26,10 +26,12 @@ from numpy.typing import NDArray
 
 from emulator.files import write_data
 from emulator.kinds import TRACE, reads
+from emulator.workload import swf_kernel
 from emulator.workload.filters import Mask, Where, clean, find_filter, start_at
 from emulator.workload.logfile import ADVICE, bytes_of, check_malformed, unpacked
 from emulator.workload.workload import LARGEST_SECONDS, Changed, Dropped, Floats, Ints, Workload
 from slurm_sim_plugins.errors import ConfigurationError, InputError
+from slurm_sim_plugins.kernels import why_plain
 
 ProcessorsField = Literal["allocated", "requested", "either"]
 Malformed = Literal["error", "drop"]
@@ -92,6 +94,12 @@ CONVERTED = "; Note: converted by slurm-sim-plugins; fields that a simulation do
 """The line that marks a file as written here."""
 
 BLOCK_BYTES = 1 << 20
+MOST_COMMENTS = 1 << 16
+"""Lines of comments that the kernel notes; a trace has a few dozen."""
+PLACES = np.full(len(FIELDS), -1, dtype=np.int64)
+"""Which row of the kernel's columns each field goes to."""
+PLACES[[number - 1 for number in WHOLE.values()]] = range(len(WHOLE))
+PLACES[[number - 1 for number in FRACTIONS.values()]] = range(100, 100 + len(FRACTIONS))
 
 # Most traces hold whole numbers but for the average CPU time, and whole numbers parse faster.
 LAYOUTS = tuple(
@@ -184,7 +192,11 @@ def read_swf(
     _check_arguments(processors_field, machine, malformed)
     file = os.fspath(path)
     raw = bytes_of(file)
-    records = _parse(file, _text_of(file, raw), malformed)
+    source_hash = hashlib.sha256(raw).hexdigest()
+    data = _text_of(file, raw)
+    del raw  # of a log of millions of jobs it is as large as the columns
+    records = _parse(file, data, malformed)
+    del data
     records, dropped = _without_bad_lines(file, records, malformed)
     read = len(records.lines) + sum(each.count for each in dropped)
 
@@ -208,7 +220,7 @@ def read_swf(
         read=read,
         dropped=dropped,
         changed=_replacements(replaced & cleaned.kept, processors_field, where) + cleaned.changed,
-        source_hash=hashlib.sha256(raw).hexdigest(),
+        source_hash=source_hash,
     )
     return workload if first_submit is None else start_at(workload, first_submit)
 
@@ -251,13 +263,16 @@ def _check_arguments(processors_field: str, machine: int | None, malformed: str)
 def _text_of(file: str, raw: bytes) -> bytes:
     """The text, still as bytes, with line ends of one kind."""
     data = unpacked(file, raw).removeprefix(codecs.BOM_UTF8)
-    if not data.strip():
+    if not data or data.isspace():
         raise InputError(f"{file}: the file is empty; a trace has one line of {len(FIELDS)} numbers a job")
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
 def _parse(file: str, data: bytes, malformed: str) -> _Block:
     """All records of the file; bad lines end it unless they are to be dropped."""
+    whole = None if why_plain() else _read_compiled(data)
+    if whole is not None:
+        return whole
     blocks = []
     for first, lines in _blocks(data):
         block = _read_fast(lines, first) or _read_slowly(lines, first)
@@ -268,6 +283,24 @@ def _parse(file: str, data: bytes, malformed: str) -> _Block:
             raise InputError(f"{file}:{line}: {problem}{cut}; {ADVICE}")
         blocks.append(block)
     return _joined(blocks)
+
+
+def _read_compiled(data: bytes, parse: Callable[..., int] = swf_kernel.parse) -> _Block | None:
+    """Read all lines; None if anything about them is out of the ordinary."""
+    most = data.count(b"\n") + 1
+    wholes = np.empty((len(WHOLE), most), dtype=np.int64)
+    fractions = np.empty((len(FRACTIONS), most))
+    lines, comments = np.empty(most, dtype=np.int64), np.full(MOST_COMMENTS, -1, dtype=np.int64)
+    count = parse(data, PLACES, wholes, fractions, lines, comments)
+    if count < 1:
+        return None
+    columns: dict[str, NDArray[Any]] = {name: wholes[row, :count] for row, name in enumerate(WHOLE)}
+    columns |= {name: fractions[row, :count] for row, name in enumerate(FRACTIONS)}
+    if any(columns[name].max() > LARGEST_SECONDS or columns[name].min() < -LARGEST_SECONDS for name in TIMES):
+        return None
+    begins = comments[comments >= 0].tolist()
+    header = [data[begin : (data.find(b"\n", begin) + 1 or len(data) + 1) - 1].decode("latin-1") for begin in begins]
+    return _Block(header, columns, lines[:count], [])
 
 
 def _blocks(data: bytes) -> Iterator[tuple[int, list[str]]]:

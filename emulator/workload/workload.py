@@ -133,10 +133,10 @@ class Workload:
         lengths |= {f"logged {name}": len(values) for name, values in history.items()}
         if len(set(lengths.values())) > 1:
             raise InputError(f"the workload's columns differ in length: {lengths}")
-        order = np.lexsort((arrays["id"], arrays["submit"]))
-        arrays = {name: values[order] for name, values in arrays.items()}
-        facts = {name: values[order] for name, values in facts.items()}
-        about.setdefault("read", len(order))
+        order = _order(arrays["id"], arrays["submit"])
+        arrays = {name: _taken(values, order) for name, values in arrays.items()}
+        facts = {name: _taken(values, order) for name, values in facts.items()}
+        about.setdefault("read", len(arrays["id"]))
         workload = cls(
             arrays["id"],
             arrays["submit"],
@@ -144,7 +144,7 @@ class Workload:
             arrays["run"],
             arrays["time_limit"],
             facts,
-            {name: values[order] for name, values in history.items()},
+            {name: _taken(values, order) for name, values in history.items()},
             **about,
         )
         workload._check()
@@ -202,6 +202,8 @@ class Workload:
             use = _as_array("cpu_use", self.facts["cpu_use"], float)
             unknown = np.isnan(use) | ((self.facts["cpu_use"].dtype.kind == "i") & (use == -1))
             self._refuse(~unknown & ~((use > 0) & (use <= 1)), "cpu_use", use, "must be a share: above 0, at most 1")
+        if (self.id[1:] > self.id[:-1]).all():
+            return
         ids, counts = np.unique(self.id, return_counts=True)
         if len(ids) < len(self):
             raise InputError(f"{self.name}: job id {ids[counts > 1][0]} stands in it more than once; make ids unique")
@@ -210,6 +212,19 @@ class Workload:
         if bad.any():
             first = int(np.argmax(bad))
             raise InputError(f"{self.name}: job {self.id[first]}: {column} is {values[first]:g}, it {rule}")
+
+
+def _order(ids: Ints, submit: Floats) -> Ints | slice:
+    """The order of (submit, id); everything as it is where it is in that order already."""
+    before, after = submit[:-1], submit[1:]
+    if ((before < after) | ((before == after) & (ids[:-1] < ids[1:]))).all():
+        return slice(None)
+    return np.lexsort((ids, submit))
+
+
+def _taken(values: NDArray[Any], order: Ints | slice) -> NDArray[Any]:
+    """A column in an order, as an array of its own."""
+    return values.copy() if isinstance(order, slice) else values[order]
 
 
 def _as_array(name: str, values: Any, kind: Any) -> NDArray[Any]:

@@ -124,4 +124,4 @@ def test_the_compiled_loop_is_the_default(monkeypatch: pytest.MonkeyPatch) -> No
     made = []
     monkeypatch.setattr("emulator.runs.StockRun", lambda *given: made.append(StockRun(*given)) or made[-1])
     simulate(jobs(), 4)
-    assert [run.loop.passes for run in made] == [4]
+    assert [run.passes for run in made] == [4]
