@@ -229,6 +229,7 @@ def test_the_whole_reproduction(folder: Path, tmp_path: Path, monkeypatch: pytes
     for text in ("JIT-CKPT", "high-priority queue", "Paper and ours", "figure 3, Mira", "blocks=aligned"):
         assert text in done.output
     assert {file.name for file in out.iterdir()} == {
+        "report.html",
         "tables.md",
         "tables.json",
         *(f"figure-{number}-mira-default.png" for number in (3, 7)),

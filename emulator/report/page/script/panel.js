@@ -27,7 +27,7 @@ function heading(text) {
 function summary(run, at) {
   const { facts: known } = run;
   const waited = Number.isFinite(run.wait[at]) ? `waited ${durationText(run.wait[at])}, ran ${durationText(known.run[at])}, bounded slowdown ${numberText(slowdownOf(run, at), 2)}` : "did not end";
-  return element("p", {}, `${numberText(known.processors[at])} ${run.unit}, ${waited}; ${stateOf(run, at)}.`);
+  return element("p", {}, `${numberText(known.processors[at])} ${known.processors[at] === 1 ? run.unit.slice(0, -1) : run.unit}, ${waited}; ${stateOf(run, at)}.`);
 }
 
 /** Its story, if it travels with the page; else how to get it. */
