@@ -31,6 +31,19 @@ def test_versions_names_and_licences_agree() -> None:
     assert citation["license"] == RECIPE["about"]["license"] == PROJECT["license"]
 
 
+def test_a_version_has_its_day_and_its_release_notes() -> None:
+    version = PROJECT["version"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    released = re.search(rf"^## {re.escape(version)} - (\d{{4}}-\d\d-\d\d)$", changelog, re.MULTILINE)
+    assert released
+    assert str(citation["date-released"]) == released[1]
+    notes = (ROOT / "docs" / f"release-{version}.md").read_text(encoding="utf-8")
+    assert notes.startswith(f"# Version {version}, of {released[1]}\n")
+    for reader in ("researchers", "administrators", "authors of plugins"):
+        assert f"## For {reader}\n" in notes
+
+
 def test_what_the_source_distribution_is_to_hold_is_there() -> None:
     lines = (ROOT / "MANIFEST.in").read_text(encoding="utf-8").splitlines()
     named = [name for line in lines if line.startswith(("include ", "graft ")) for name in line.split()[1:]]
