@@ -55,7 +55,7 @@ def shoot(chromium: Browser, page: Path, fragment: str, element: str, name: str,
     from PIL import Image
 
     chromium.open(page, fragment, 1100, height)
-    if fragment:
+    if "run=" in fragment:
         chromium.wait("!document.getElementById('differences').hidden")
     chromium.run(f"document.querySelector({element!r}).scrollIntoView({{block: 'start'}})")
     time.sleep(SETTLED)
@@ -75,13 +75,14 @@ def main() -> None:
         write_page(read_sources([folder / "study"]), page)
         (folder / "profile").mkdir()
         with browser(folder / "profile") as chromium:
-            shoot(chromium, page, "#baseline=0", "h1", "matrix")
-            longest = chromium.run("document.querySelector('#jobs tbody th button').textContent")
+            shoot(chromium, page, "#run=0&baseline=0", "h1", "matrix")
             shoot(chromium, page, ZOOMED, "#queue", "over-time", 980)
             shoot(chromium, page, f"{ZOOMED}&other=0", "#differences", "differences", 560)
-            shoot(chromium, page, f"{ZOOMED}&job={longest}", "#panel", "job", 620)
             for name, (written, element, height) in others(folder).items():
                 shoot(chromium, written, "", element, name, height)
+            chromium.open(folder / "nodes.html")
+            longest = chromium.run("document.querySelector('#jobs tbody th button').textContent")
+            shoot(chromium, folder / "nodes.html", f"#job={longest}", "#panel", "job", 620)
 
 
 def others(folder: Path) -> dict[str, tuple[Path, str, int]]:

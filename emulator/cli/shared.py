@@ -329,7 +329,7 @@ def reading(file: Path, wanted: bool | None = None) -> Iterator[None]:
     """How much of a log is read, where that takes longer; ``wanted`` as for :func:`progress`."""
     from emulator.workload.logfile import telling
 
-    with progress(f"reading {file.name} (%)", 100, wanted) as report, telling(report):
+    with progress(f"reading {file.name} (%)", 100, wanted, nothing_of(file.name)) as report, telling(report):
         yield
 
 
@@ -347,7 +347,7 @@ def clocked(label: str, seconds: float, wanted: bool | None = None) -> Iterator[
     import threading
 
     over = threading.Event()
-    with progress(f"{label} (s)", math.ceil(seconds), wanted) as report:
+    with progress(f"{label} (s)", math.ceil(seconds), wanted, nothing_of(label)) as report:
 
         def tick() -> None:
             ticks = 0
