@@ -95,8 +95,8 @@ def _checked(request: JobRequest, cluster: Cluster) -> Job:
     _check_times(job, partitions)
     reasons = [partition_reason(job, partition) for partition in partitions]
     _check_limits(reasons, cluster)
-    # Whether there are nodes for a job that its only partition bars, Slurm does not ask.
-    unchecked = unchecked or (len(reasons) == 1 and reasons[0] in REFUSALS)
+    # Whether there are nodes for a job that is held, or that its only partition bars, Slurm does not ask.
+    unchecked = unchecked or request.options.held or (len(reasons) == 1 and reasons[0] in REFUSALS)
     if not unchecked and not any(_fits_empty(request_class, wants[one.name], one, cluster) for one in partitions):
         memory = int(cluster.machine.memory.max(initial=0))
         too_much = all(want.memory_per_node > memory for want in wants.values())

@@ -81,7 +81,9 @@ def judge(scenario: Scenario, known: Known | None = None, *, search: bool = Fals
 def _judge(scenario: Scenario, known: Known) -> Verdict:
     recording, questions = recording_of(scenario), asked(scenario)
     inputs = inputs_of(scenario, known)
-    emulation = emulate(inputs, recording.end + TOLERANCE, [(one.at, one.command) for one in questions])
+    # Of a submission that was refused nothing is seen later on.
+    end = max([recording.end, *(one.at for one in scenario.recorded.rejected or ())])
+    emulation = emulate(inputs, end + TOLERANCE, [(one.at, one.command) for one in questions])
     pairs = tuple(_pairs(scenario, recording, emulation))
     found = [*_rejections(scenario, emulation), *compare(pairs, recording)]
     found += differences_of_starts(scenario, recording.planned, emulation.planned)

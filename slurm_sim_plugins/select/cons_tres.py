@@ -159,7 +159,10 @@ def _free_units(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
     units = np.where(usable, free.units, 0)
     if want.whole:
         units = np.where(free.jobs == 0, np.where(usable, machine.units, 0), 0)
-    if want.pool:
+    if want.pool and want.whole:
+        # A node with more than the jobs of the partition may have together is of no use to one that takes all of it.
+        units = np.where(machine.gres["", want.pool] < machine.units, 0, units)
+    elif want.pool:
         units = np.minimum(units, free.gres["", want.pool])
     for mark in want.unmarked:
         units = np.where(free.gres["", mark] == machine.gres["", mark], units, 0)
@@ -450,8 +453,10 @@ def allocate(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) 
     elif want.memory_per_node:
         memory = np.full_like(cpus, want.memory_per_node)
     elif want.memory_per_cpu:
-        if want.whole or want.memory_of_core:
+        if want.memory_of_core:
             cpus = had if machine.one_thread else had * _with_memory(want, machine)[taken]
+        elif want.whole:
+            cpus = had * machine.threads[taken]
         memory = want.memory_per_cpu * cpus
     else:
         memory = np.zeros_like(cpus)
