@@ -40,7 +40,7 @@ from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.reservation import Reservations
 from emulator.state.run import State
-from emulator.workload.request import JobRequest
+from emulator.workload.request import JobRequest, PartlyRefusedError
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.kernels import are_compiled
 from slurm_sim_plugins.manager import Selection
@@ -232,7 +232,7 @@ class Controller(Part):
         try:
             self._actions[index](self)
         except InputError as error:
-            self.asks = False
+            self.asks = self.asks and isinstance(error, PartlyRefusedError)
             self.refused.append((self.cluster.now, str(error)))
         self.policies.reordered()
         if self.asks:

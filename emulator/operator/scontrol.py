@@ -15,6 +15,7 @@ from emulator.operator import jobs
 from emulator.state.job import Job
 from emulator.state.reservation import Reservation
 from emulator.workload.clock_time import after_now
+from emulator.workload.request import PartlyRefusedError
 from emulator.workload.sbatch import BatchOptions, with_option
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import Mask
@@ -133,6 +134,8 @@ def _to_all(found: list[Job], do: Callable[[Job], None]) -> None:
             do(job)
         except (InputError, ValueError) as refusal:
             refusals.append(refusal)
+    if len(refusals) < len(found) and refusals:
+        raise PartlyRefusedError(str(refusals[0])) from refusals[0]
     if refusals:
         raise refusals[0]
 

@@ -76,10 +76,17 @@ def _memory(job: Job, partition: Partition) -> float:
     request, want = job.request, job.wants[partition.name]
     if request.options.memory_per_node is not None:
         return float(request.options.memory_per_node * want.min_nodes)
-    per_cpu = request.options.memory_per_cpu or partition.default_memory_per_cpu
+    first = _first_named(job, partition)
+    per_cpu = request.options.memory_per_cpu or first.default_memory_per_cpu
     if per_cpu:
         return float(per_cpu) * _tasks(job, want) * request.cpus_per_task
-    return float(partition.default_memory_per_node or partition.unasked_memory) * want.min_nodes
+    return float(first.default_memory_per_node or partition.unasked_memory) * want.min_nodes
+
+
+def _first_named(job: Job, other: Partition) -> Partition:
+    """The partition that a submission names first: its default of memory counts in all that it names (recorded)."""
+    name = job.options.partitions[0] if job.options.partitions else ""
+    return next((partition for partition in job.partitions if partition.name == name), other)
 
 
 def _cpus(job: Job, partition: Partition) -> float:

@@ -15,6 +15,10 @@ class RejectedError(InputError):
     """A submission that Slurm refuses, with its words."""
 
 
+class PartlyRefusedError(InputError):
+    """Some of the jobs that a command names refused it; the others took it."""
+
+
 @dataclass(frozen=True, slots=True)
 class JobRequest:
     """A submission.

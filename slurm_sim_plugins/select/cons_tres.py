@@ -453,11 +453,7 @@ def allocate(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) 
     elif want.memory_per_node:
         memory = np.full_like(cpus, want.memory_per_node)
     elif want.memory_per_cpu:
-        if want.memory_of_core:
-            cpus = had if machine.one_thread else had * _with_memory(want, machine)[taken]
-        elif want.whole:
-            cpus = had * machine.threads[taken]
-        memory = want.memory_per_cpu * cpus
+        memory = want.memory_per_cpu * _cpus_with_memory(want, machine, taken, had, cpus)
     else:
         memory = np.zeros_like(cpus)
     # Most jobs want none, and may have thousands of nodes.
@@ -479,6 +475,13 @@ def allocate(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) 
         {kind: shared(tuple(counts)) for kind, counts in gres.items()} or NO_GRES,
         want.whole,
     )
+
+
+def _cpus_with_memory(want: Want, machine: Machine, taken: Ints, had: Ints, cpus: Ints) -> Ints:
+    """CPUs of nodes that were taken for which a job is given memory, given the units and CPUs that it has there."""
+    if want.memory_of_core:
+        return had if machine.one_thread else had * _with_memory(want, machine)[taken]
+    return had * machine.threads[taken] if want.whole else cpus
 
 
 def _gres_given(
