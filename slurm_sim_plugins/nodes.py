@@ -238,6 +238,7 @@ class Want:
         cpus_per_task: of one task.
         cpus_on_node: on each node, at least.
         per_node: most on a node.
+        ranked: CPUs with which a node counts at most as nodes are compared.
         per_core: of each core that its tasks may use, at most.
         task_cores: whether a task has its cores for itself.
         per_socket: of each socket that its tasks may use, at most.
@@ -272,6 +273,7 @@ class Want:
     cpus_per_task: int = 1
     cpus_on_node: int = 1
     per_node: int = FAR
+    ranked: int = FAR
     per_core: int = FAR
     task_cores: bool = False
     per_socket: int = FAR

@@ -211,7 +211,8 @@ def _completing(cluster: Cluster) -> set[tuple[str, str]]:
 def reserves(job: Job, cluster: Cluster) -> bool:
     """Whether nodes are kept for a waiting job at all: not below some priority or age (observation B2)."""
     parameters = cluster.parameters
-    waited = cluster.now - (job.submitted if job.eligible is None else job.eligible)
+    since = job.submitted if job.eligible is None else job.eligible
+    waited = cluster.whole(cluster.now) - cluster.whole(since)
     if job.below_threshold or waited < parameters.bf_min_age_reserve:
         return False
     return job.priority >= parameters.bf_min_prio_reserve

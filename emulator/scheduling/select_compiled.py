@@ -49,6 +49,7 @@ def encode(want: Want, machine: Machine) -> Code | None:
         per_task=want.cpus_per_task,
         on_node=want.cpus_on_node,
         per_node=want.per_node,
+        ranked=want.ranked,
         per_core=want.per_core,
         whole=int(want.whole),
         memory_per_node=want.memory_per_node,

@@ -52,6 +52,7 @@ class Code:
     per_task: int
     on_node: int
     per_node: int
+    ranked: int
     per_core: int
     whole: int
     memory_per_node: int
@@ -147,7 +148,7 @@ def room(
         if not code.whole:
             cpus = min(cpus, there) // code.per_task * code.per_task
     # A node that has not as much as is wanted of each is of no use.
-    return cpus if cpus >= code.on_node else 0
+    return min(cpus, code.ranked) if cpus >= code.on_node else 0
 
 
 def gres_of(code: Code, free: Ints, node: int) -> int:

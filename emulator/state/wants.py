@@ -81,6 +81,9 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     nodes = max(nodes, fewest)
     cpus = max(tasks * per_task, nodes, demand.cpus_in_all)
     per_node = FAR if options.tasks_per_node is None else max(options.tasks_per_node * per_task, on_node)
+    whole = cluster.nodes_for.whole_nodes or alone
+    by_tasks = parameters.rules.RANKED_BY_TASKS and not whole and not partition.least_loaded
+    ranked = per_node if by_tasks else FAR
     if options.tasks == 1 and options.min_cpus is None:
         # It needs a node with room for as many tasks as there may be, and has one there.
         per_node = min(per_node, per_task)
@@ -100,10 +103,11 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         cpus_per_task=per_task,
         cpus_on_node=on_node,
         per_node=per_node,
+        ranked=ranked,
         per_core=min(tasks_per_core * per_task, threads, FAR),
         task_cores=tasks_per_core == 1 and per_task > 1,
         per_socket=FAR if options.tasks_per_socket is None else options.tasks_per_socket * per_task,
-        whole=cluster.nodes_for.whole_nodes or alone,
+        whole=whole,
         memory_per_node=math.ceil(demand.on_node) if parameters.memory else 0,
         memory_per_cpu=math.ceil(demand.per_cpu) if parameters.memory else 0,
         memory_per_gpu=math.ceil(demand.per_gpu) if parameters.memory else 0,

@@ -151,7 +151,7 @@ def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
     for name, kind, count in want.gres_per_task:
         capacity = np.minimum(capacity, _gres_free(free, name, kind, len(machine)) // count * want.cpus_per_task)
     # A node that has not as much as is wanted of each is of no use.
-    return np.where(capacity >= want.cpus_on_node, np.maximum(capacity, 0), 0)
+    return np.where(capacity >= want.cpus_on_node, np.maximum(np.minimum(capacity, want.ranked), 0), 0)
 
 
 def _free_units(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
@@ -357,7 +357,7 @@ class _Picker:
     def _one_node(self, left: Ints) -> bool:
         """Whether a node was taken for a job to which its neighbours do not matter."""
         nodes, weights = np.flatnonzero(left > 0), self._machine.weight
-        if self._want.last_first and self._missing <= 1 and len(nodes):
+        if self._want.last_first and self._want.cpus <= 1 and not self._taken and len(nodes):
             self._take(int(nodes[-1]))
             return True
         enough = nodes[self._enough(left)[nodes]]

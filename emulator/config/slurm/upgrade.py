@@ -122,7 +122,13 @@ def _sharing(conf: SlurmConf) -> str:
     return _partitions([partition.name for partition in several])
 
 
-def _in_turn(conf: SlurmConf) -> str:
+def _by_tasks(conf: SlurmConf) -> str:
+    others = _least_loaded(conf)
+    shared = [one.name for one in conf.partitions if one.oversubscribe != "EXCLUSIVE" and one.name not in others]
+    return f"{_partitions(shared)}: jobs with --ntasks-per-node" if shared else ""
+
+
+def _by_looks(conf: SlurmConf) -> str:
     return _partitions(_least_loaded(conf))
 
 
@@ -164,7 +170,8 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "EXCLUSIVE_IS_NOT_SHARED": _both_ways,
     "ROUNDS_ON_SECONDS": _rounds,
     "SHARED_BY_JOBS": _sharing,
-    "LEAST_LOADED_BY_LOOKS": _in_turn,
+    "RANKED_BY_TASKS": _by_tasks,
+    "LEAST_LOADED_BY_LOOKS": _by_looks,
     "TIME_MIN_GROWS": _time_min,
     "HEALTHY_NODES_ARE_AVAILABLE": _reasons,
     "SWITCHES_BY_CPUS": _switches,

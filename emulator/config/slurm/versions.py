@@ -86,6 +86,14 @@ class Rules:
         "not named in the release notes",
         *("shared_beside_alone_22", "shared_beside_alone_24", "shared_beside_alone_26"),
     )
+    RANKED_BY_TASKS: bool = _rule(
+        "24.11",
+        "as nodes are compared, one counts with the CPUs of as many tasks as --ntasks-per-node allows there; so of "
+        "nodes with room for them the first is taken; not for whole nodes, nor with CR_LLN or LLN",
+        "it counts with all CPUs that are free, so that the node with least to spare is taken",
+        "not named in the release notes; 28 questions to each of two versions show it",
+        *("first_for_tasks_24", "first_for_tasks_22"),
+    )
     LEAST_LOADED_BY_LOOKS: bool = _rule(
         "26.05",
         "as the least loaded nodes (CR_LLN, LLN) are sought, the one that is found counts with the CPUs of the one "

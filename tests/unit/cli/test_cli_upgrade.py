@@ -65,6 +65,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "EXCLUSIVE_IS_NOT_SHARED": "submissions with --exclusive and --oversubscribe",
         "ROUNDS_ON_SECONDS": "starts, by less than a second",
         "SHARED_BY_JOBS": "",
+        "RANKED_BY_TASKS": "partitions p, r: jobs with --ntasks-per-node",
         "LEAST_LOADED_BY_LOOKS": "partition q",
         "TIME_MIN_GROWS": "jobs with --time-min that backfill starts",
         "HEALTHY_NODES_ARE_AVAILABLE": "reasons of waiting jobs as squeue shows them, no start",
@@ -78,6 +79,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "EXCLUSIVE_IS_NOT_SHARED",
         "ROUNDS_ON_SECONDS",
         "SHARED_BY_JOBS",
+        "RANKED_BY_TASKS",
         "HEALTHY_NODES_ARE_AVAILABLE",
         "SWITCHES_BY_CPUS",
         "PLANS_ARE_NEWS",
@@ -90,6 +92,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "FIRST_NODE_FOR_ONE",
         "EXCLUSIVE_IS_NOT_SHARED",
         "ROUNDS_ON_SECONDS",
+        "RANKED_BY_TASKS",
         "HEALTHY_NODES_ARE_AVAILABLE",
     }
     everywhere = changes(parse_slurm_conf(f"EnforcePartLimits=ALL\n{CONF}"), "22.05", "24.11").rules[-1]
