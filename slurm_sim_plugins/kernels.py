@@ -7,9 +7,6 @@ when it must not: because it is switched off, or because its source has changed 
 
 from __future__ import annotations
 
-import hashlib
-import importlib.abc
-import importlib.util
 import json
 import logging
 import os
@@ -17,6 +14,7 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec
+from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
@@ -44,6 +42,8 @@ def digest(module: str, root: Path) -> str:
         module: its name, with dots.
         root: the folder of the packages.
     """
+    import hashlib  # not before it is wanted: nothing is compiled for `slurm-sim --help`
+
     source = root.joinpath(*module.split("."))
     files = (source.with_suffix(suffix) for suffix in (".py", ".pxd"))
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
@@ -90,7 +90,7 @@ def _built() -> dict[str, str]:
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
-class _PlainFinder(importlib.abc.MetaPathFinder):
+class _PlainFinder:
     """Finds the source of a kernel where the compiled module must not be taken."""
 
     def find_spec(
@@ -98,7 +98,7 @@ class _PlainFinder(importlib.abc.MetaPathFinder):
     ) -> ModuleSpec | None:
         if fullname not in _built() or not why_plain():
             return None
-        return importlib.util.spec_from_file_location(fullname, ROOT.joinpath(*fullname.split(".")).with_suffix(".py"))
+        return spec_from_file_location(fullname, ROOT.joinpath(*fullname.split(".")).with_suffix(".py"))
 
 
 sys.meta_path.insert(0, _PlainFinder())

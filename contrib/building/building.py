@@ -36,8 +36,9 @@ DIRECTIVES = {
     "initializedcheck": False,
 }
 """What Cython is told; integers are divided as Python divides them, for that is its default."""
-FLAGS = ["-O3", "-fwrapv", "-ffp-contract=off"]
-"""So that whole numbers overflow as numpy's do, and a product is rounded before it is added to something."""
+FLAGS = ["-O3", "-g0", "-fwrapv", "-ffp-contract=off"]
+"""No symbols for debuggers, which make it five times as large; whole numbers overflow as numpy's do, and a product is
+rounded before it is added to something."""
 ZIG = [sys.executable, "-m", "ziglang", "cc"]
 ZIG_FLAGS = ["-fPIC", "-mcpu=baseline", "-fno-sanitize=undefined", "-DNDEBUG"]
 BUILDS = {"bdist_wheel", "editable_wheel", "build", "build_ext", "install"}
