@@ -61,6 +61,8 @@ TERMS = {
     "preemptions": "Runs that were broken off for a real-time job, in a trial.",
     "system": "Node hours that checkpoints and preemptions took.",
     "what": "Which number.",
+    "FWload": "The workload of the paper that is made by the model of Feitelson.",
+    "JWload": "The workload of the paper that is made by the model of Jann and others.",
     "load": "Share of the machine that the jobs would keep busy.",
     "of": "Compared with this policy.",
     "average": "Over the loads, in percent.",

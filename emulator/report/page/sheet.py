@@ -113,7 +113,7 @@ def sheet(title: str, parts: Iterable[Part | Table], terms: Mapping[str, str]) -
 
 def _meaning(terms: Mapping[str, str], heading: str) -> str:
     """Of a heading: its own, or that of the words that it begins with; empty if there is none."""
-    return terms.get(heading) or next((terms[word] for word in terms if heading.startswith(f"{word} ")), "")
+    return terms.get(heading) or next((terms[word] for word in terms if re.match(rf"{re.escape(word)}\W", heading)), "")
 
 
 def grid_of(table: Table) -> Grid:

@@ -77,8 +77,16 @@ def test_the_same_parts_give_the_same_text() -> None:
 
 
 def test_a_heading_says_what_it_means() -> None:
-    text = sheet("x", [table("", ("mean wait", "start (UTC) in a", "nameless"), [("1", "2", "3")])], {"start": "When."})
-    assert text.count('class="term"') == 2
+    text = sheet(
+        "x",
+        [
+            table(
+                "", ("mean wait", "start (UTC) in a", "start, mean", "starts", "nameless"), [("1", "2", "3", "4", "5")]
+            )
+        ],
+        {"start": "When."},
+    )
+    assert text.count('class="term"') == 3
     assert "<dt>start (UTC) in a</dt>\n<dd>When.</dd>" in text
 
 
