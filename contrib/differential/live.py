@@ -43,7 +43,7 @@ PREEMPT = "PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE"
 POLICIES = {
     "easy": ("", ["--scheduler", "sched/easy"]),
     "conservative": ("", ["--scheduler", "sched/conservative"]),
-    "preempting": (PREEMPT, ["--scheduler", "sched/backfill", "--preempt", "preempt/partition_prio"]),
+    "preempting": (PREEMPT, ["--scheduler", "sched/venture", "--preempt", "preempt/shadow_load"]),
     "walltime": ("", ["--scheduler", "sched/easy", "--walltime", "walltime/last_two"]),
     "priority": ("", ["--scheduler", "sched/easy", "--priority", "priority/wfp"]),
 }
@@ -134,7 +134,7 @@ def _commands(root: Root, folder: Path) -> Path:
     return folder
 
 
-def agreement(bench: Bench, conf: Path, jobs: int) -> str:
+def agreement(bench: Bench, jobs: int) -> str:
     """A session, and the same in the emulator; what differs."""
     record = bench.folder / "record.jsonl"
     running = bench.live("--take-held", "--record", str(record))
@@ -149,7 +149,7 @@ def agreement(bench: Bench, conf: Path, jobs: int) -> str:
     finally:
         running.terminate()
         running.wait()
-    asked = [*LIVE, *bench.words, "--slurm-conf", str(conf), "--again", str(record)]
+    asked = [*LIVE, *bench.words, "--again", str(record)]
     return subprocess.run(asked, capture_output=True, text=True).stdout
 
 
@@ -193,11 +193,13 @@ def main(folder: Path, policy: tuple[str, ...], jobs: int, seed: int, killed: in
         own = folder / f"{name}-{seed}"
         own.mkdir(parents=True)
         own.chmod(0o755)
-        text = TIERS.format(preempt=preempt)
-        (own / "slurm.conf").write_text(f"ClusterName=live\nSlurmctldHost=localhost\n{text}")
-        with daemons(text, root) as cluster:
-            bench = Bench(cluster, words, own.resolve(), random.Random(seed), bool(preempt))
-            said = kills(bench, jobs, killed) if killed else agreement(bench, own / "slurm.conf", jobs)
+        conf = own / "slurm.conf"
+        conf.write_text(f"ClusterName=live\nSlurmctldHost=localhost\n{TIERS.format(preempt=preempt)}")
+        # Slurm itself preempts nothing: victims are the plugin's.
+        with daemons(TIERS.format(preempt=""), root) as cluster:
+            given = [*words, "--slurm-conf", str(conf)]
+            bench = Bench(cluster, given, own.resolve(), random.Random(seed), bool(preempt))
+            said = kills(bench, jobs, killed) if killed else agreement(bench, jobs)
         click.echo(f"{name}: {said}")
 
 
