@@ -109,7 +109,14 @@ class BuildKernels(build_ext):
     """Compiles the kernels; notes from which sources."""
 
     def run(self) -> None:
-        """Compile; where that fails, say so and go on without."""
+        """Compile, if anything has changed; where that fails, say so and go on without."""
+        sys.path.insert(0, str(ROOT / "slurm_sim_plugins"))
+        import kernels
+
+        inside = kernels.built_list(ROOT if self.inplace else Path(self.build_lib))
+        digests = json.dumps({name: kernels.digest(name, ROOT) for name in KERNELS}, indent=1)
+        if self.inplace and not self.force and self._stand(inside, digests):
+            return
         try:
             self._translate()
             super().run()
@@ -117,12 +124,13 @@ class BuildKernels(build_ext):
             _say(str(error).strip().splitlines()[0])
             self.extensions = []
             return
-        sys.path.insert(0, str(ROOT / "slurm_sim_plugins"))
-        import kernels
+        inside.parent.mkdir(parents=True, exist_ok=True)
+        inside.write_text(digests, encoding="utf-8")
 
-        target = kernels.built_list(ROOT if self.inplace else Path(self.build_lib))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(json.dumps({name: kernels.digest(name, ROOT) for name in KERNELS}, indent=1))
+    def _stand(self, built: Path, digests: str) -> bool:
+        """Whether all kernels stand beside their sources, compiled from what these are now."""
+        there = all((ROOT / self.get_ext_filename(name)).is_file() for name in KERNELS)
+        return there and built.is_file() and built.read_text(encoding="utf-8") == digests
 
     def _translate(self) -> None:
         from Cython.Build import cythonize

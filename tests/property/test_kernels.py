@@ -42,6 +42,7 @@ def numbers_of(draws: np.random.Generator) -> dict[str, int]:
         "per_task": per_task,
         "on_node": small(draws, 1, per_task, per_task + 1),
         "per_node": small(draws, FAR, 2 * per_task, 5),
+        "ranked": small(draws, FAR, 2 * per_task, 4),
         "per_core": small(draws, FAR, 1, 2),
         "whole": small(draws, 0, 0, 1),
         "memory_per_node": small(draws, 0, 0, 300, HUGE),
