@@ -17,7 +17,7 @@ from emulator.config.operation import SCRIPTS, Operation
 from emulator.config.options import Config
 from emulator.config.preemption import Preemption
 from emulator.engine.simulation import Simulation
-from emulator.engine.stock import StockRun, stock_policy
+from emulator.engine.stock import OftenPreemptedError, StockRun, stock_policy
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.kernels import why_plain
@@ -87,7 +87,11 @@ class CountedRun:
 
     def run(self, report: Callable[[int], None] | None) -> None:
         """Run to the end."""
-        self._simulation.run(report)
+        try:
+            self._simulation.run(report)
+        except OftenPreemptedError:
+            self._simulation = Simulation(self._workload, self._processors, self.config, self.selection)
+            self._simulation.run(report)
 
     def ended(self, status: str, error: str) -> tuple[Records, About]:
         """What became of the jobs, and the description of the run."""

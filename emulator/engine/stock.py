@@ -16,20 +16,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.engine import stock_loop
+from emulator.execution.overdue import OVERDUE, TOTALS
 from emulator.state.instants import MICROSECONDS, NEVER, instants
-from emulator.state.jobs import COMPLETED, FUTURE, REJECTED, TIMEOUT
+from emulator.state.jobs import COMPLETED, FUTURE, REJECTED, TIMEOUT, PastRun
 from slurm_sim_plugins.backfill.queue_order import QueueOrder
 from slurm_sim_plugins.backfill.sjf import Sjf as BackfillSjf
 from slurm_sim_plugins.execution.plain import Plain
 from slurm_sim_plugins.jobs import FIRST_PRIORITY
 from slurm_sim_plugins.preempt.none import NoPreemption
+from slurm_sim_plugins.preempt.shadow_load import ShadowLoad
 from slurm_sim_plugins.priority.basic import Basic
 from slurm_sim_plugins.priority.sjf import Sjf as PrioritySjf
 from slurm_sim_plugins.sched.conservative import Conservative
 from slurm_sim_plugins.sched.easy import Easy
 from slurm_sim_plugins.sched.fcfs import Fcfs
+from slurm_sim_plugins.sched.venture import Venture
 from slurm_sim_plugins.select.count import Count
 from slurm_sim_plugins.views import ClusterState
+from slurm_sim_plugins.walltime.last_model import LastModel
 from slurm_sim_plugins.walltime.none import NoAdjustment
 
 if TYPE_CHECKING:
@@ -40,10 +44,12 @@ if TYPE_CHECKING:
 
 Report = Callable[[int], None]
 Ints = NDArray[np.int64]
-SCHEDULERS: dict[type, int] = {Fcfs: 0, Easy: 1, Conservative: 2}
+SCHEDULERS: dict[type, int] = {Fcfs: 0, Easy: 1, Conservative: 2, Venture: 3}
 """The number by which the loop knows each."""
 RESERVATIONS = ("recompute", "sticky", "ratchet")
-OTHERS = frozenset({Basic, PrioritySjf, QueueOrder, BackfillSjf, NoPreemption, Count, NoAdjustment, Plain})
+OTHERS = frozenset(
+    {Basic, PrioritySjf, QueueOrder, BackfillSjf, NoPreemption, ShadowLoad, Count, NoAdjustment, LastModel, Plain}
+)
 """What may stand in the other slots."""
 LATEST = 2**60
 """Microseconds. Where all that could ever be added up is less, nothing overflows."""
@@ -62,12 +68,20 @@ class StockPolicy:
         reservation: index in :data:`RESERVATIONS`.
         by_length: whether the shortest job is the head of the queue.
         shortest_first: whether the shortest job is tried first behind the head.
+        learns: whether jobs are planned as ``walltime/last_model`` predicts.
+        gives_up: whether a job that outlived its prediction is planned with its limit.
+        restart: whether jobs that made room start again in the same pass.
+        single_head: whether room is made for one head in a pass.
     """
 
     scheduler: int
     reservation: int = 0
     by_length: bool = False
     shortest_first: bool = False
+    learns: bool = False
+    gives_up: bool = False
+    restart: bool = False
+    single_head: bool = False
 
 
 def stock_policy(selection: Selection, config: Config, workload: Workload, log: EventLog | None) -> StockPolicy | None:
@@ -85,14 +99,37 @@ def stock_policy(selection: Selection, config: Config, workload: Workload, log: 
         return None
     if config.explain or config.compiled is False or config.dispatch != "resolved" or config.preemption.overhead:
         return None
-    if (type(scheduler) is Conservative and scheduler.compress != "rebuild") or not _fits(workload):
+    if not (_options_fit(scheduler, plugins, workload) and _fits(workload)):
         return None
+    model, venture = plugins.get(LastModel), plugins.get(Venture)
     return StockPolicy(
         SCHEDULERS[type(scheduler)],
         RESERVATIONS.index(scheduler._kept) if type(scheduler) is Easy else 0,
         PrioritySjf in plugins,
         BackfillSjf in plugins,
+        learns=model is not None,
+        gives_up=model is not None and model._gives_up,
+        restart=venture is not None and venture._restart,
+        single_head=venture is not None and venture._single_head,
     )
+
+
+def _options_fit(scheduler: Any, plugins: dict[type, Any], workload: Workload) -> bool:
+    """Whether the loop knows what the plugins do with their options, and beside each other."""
+    by_length = PrioritySjf in plugins or BackfillSjf in plugins
+    model, shadow = plugins.get(LastModel), plugins.get(ShadowLoad)
+    if model is not None:
+        user = workload.facts.get("user")
+        counted = user is None or user.dtype.kind == "i"
+        if by_length or model.needs_oracle or model._refresh or not counted:
+            return False
+    if type(scheduler) is Conservative:
+        return shadow is None and bool(scheduler.compress == "rebuild")
+    if type(scheduler) is not Venture:
+        return shadow is None
+    usual = not (scheduler._extra or scheduler._pin_regular)
+    all_go = shadow is not None and not (shadow._trim or shadow._pin_regular) and "requeue" not in workload.facts
+    return usual and all_go and not by_length
 
 
 def _fits(workload: Workload) -> bool:
@@ -102,6 +139,10 @@ def _fits(workload: Workload) -> bool:
     longest = np.maximum(workload.run, workload.time_limit)
     latest = float(np.abs(workload.submit).max()) + float(longest.sum()) + float(longest.max())
     return latest * MICROSECONDS < LATEST
+
+
+class OftenPreemptedError(Exception):
+    """A job was preempted so often that it may get nowhere; the general loop can tell."""
 
 
 class StockRun:
@@ -124,7 +165,7 @@ class StockRun:
         self.cluster_state = ClusterState(processors)
         self._plain = str(loop.__file__).endswith(".py")
         self._order = _order(workload, policy)
-        self._made = _made(len(workload), self._plain)
+        self._made = _made(workload, policy, self._order, self._plain)
         self.table = StockTable(workload, self._made, self._order, policy.by_length)
         given = _given(workload, config, policy, self._order)
         numbers = {
@@ -133,23 +174,29 @@ class StockRun:
             "shortest_first": int(policy.shortest_first),
             "event": int(config.passes == "event"),
             "overruns": int(not config.kill_at_limit),
-            "again": int(config.expired == "again"),
+            "expired": list(OVERDUE).index(config.expired),
+            "learns": int(policy.learns),
+            "gives_up": int(policy.gives_up),
+            "restart": int(policy.restart),
+            "single_head": int(policy.single_head),
             "processors": processors,
             "jobs": len(workload),
         }
         self._submits = given["submit"]
         laid_out = {name: column.tolist() if self._plain else column for name, column in given.items()}
-        room = _room(len(workload), processors, policy, self._plain)
+        room = _room(len(workload), processors, policy, int(given["user"].max()) + 1, self._plain)
         self.loop = loop.StockLoop(numbers, laid_out, self._made, room)
 
     def run(self, report: Report | None = None) -> None:
         """Run to the end; ``report`` is called from time to time with how many jobs were submitted."""
         count = len(self._submits)
-        while self.loop.arrived < count:
+        while self.loop.arrived < count and not self.loop.often:
             self.advance(int(self._submits[min(self.loop.arrived + PORTION, count - 1)]) + 1)
             if report is not None:
                 report(self.loop.arrived)
         self.advance(END)
+        if self.loop.often:
+            raise OftenPreemptedError
         # The columns that it worked in are as many as those of the records.
         self.passes = self.loop.passes
         del self.loop
@@ -158,6 +205,7 @@ class StockRun:
         """Run up to an instant (microseconds), but not what happens at it."""
         self.loop.advance(until)
         self.cluster_state.now = self.loop.now / MICROSECONDS
+        self.table.past_runs = self.loop.past_runs
 
     def close(self) -> None:
         """There are no circles: all goes with the run itself."""
@@ -169,13 +217,13 @@ class StockTable:
     The attributes are those of :class:`emulator.state.jobs.JobTable`, in the order of (submit, id).
     """
 
-    past_runs: tuple[()] = ()
     past_blocks: tuple[()] = ()
     blocks = None
     block_names: tuple[()] = ()
 
     def __init__(self, workload: Workload, made: dict[str, Any], order: Ints | None, by_length: bool) -> None:
         self._workload, self._made, self._order, self._by_length = workload, made, order, by_length
+        self.past_runs: list[PastRun] = []
         self.limits: dict[int, float] = {}
         self.refused: dict[int, str] = {}
 
@@ -198,16 +246,6 @@ class StockTable:
         submits: list[int] = instants(self._workload.submit).tolist()
         return submits
 
-    @property
-    def planned(self) -> Floats:
-        """Seconds that schedulers planned with: the limits."""
-        return self._workload.time_limit
-
-    @property
-    def requeues(self) -> Ints:
-        """None was sent back."""
-        return np.zeros(len(self), dtype=np.int64)
-
     def priorities(self) -> Floats:
         """The numbers that ordered the queue; those of jobs that were not queued are as without a plugin."""
         numbers = float(FIRST_PRIORITY) - np.arange(len(self), dtype=np.float64)
@@ -226,32 +264,45 @@ MADE: dict[str, tuple[Any, float]] = {
     "backfilled": (np.int8, 0),
     "reserved": (np.float64, float("nan")),
     "first_reserved": (np.float64, float("nan")),
+    "requeues": (np.int64, 0),
+    "planned": (np.float64, 0),
 }
 """The columns that are filled in: their kind, and what is in them in the beginning."""
 
 
-def _made(count: int, plain: bool) -> dict[str, Any]:
-    if plain:
-        return {name: [value] * count for name, (_, value) in MADE.items()}
-    return {name: np.full(count, value, dtype=kind) for name, (kind, value) in MADE.items()}
+def _made(workload: Workload, policy: StockPolicy, order: Ints | None, plain: bool) -> dict[str, Any]:
+    count = len(workload)
+    limit = workload.time_limit if order is None else workload.time_limit[order]
+    made: dict[str, Any] = {name: np.full(count, value, dtype=kind) for name, (kind, value) in MADE.items() if value}
+    made |= {name: np.zeros(count, dtype=kind) for name, (kind, value) in MADE.items() if not value}
+    # Only what is predicted is written there.
+    made |= {"planned": limit.copy() if policy.learns else limit, "planned_instants": instants(limit)}
+    return {name: column.tolist() for name, column in made.items()} if plain else made
 
 
-def _room(jobs: int, processors: int, policy: StockPolicy, plain: bool) -> dict[str, Any]:
+def _room(jobs: int, processors: int, policy: StockPolicy, users: int, plain: bool) -> dict[str, Any]:
     """Columns to work in: for each job that may wait, for each that may run, for each size, and for steps of a plan."""
     runs = min(jobs, processors) + 1
     sizes, steps = (processors + 1, runs + 3 * jobs + 3) if policy.scheduler == SCHEDULERS[Conservative] else (0, 0)
     wholes = dict.fromkeys(("queue", "fresh_jobs"), jobs) | {"short_queue": jobs if policy.shortest_first else 0}
     wholes |= dict.fromkeys(("run_job", "heap_time", "heap_number", "heap_job", "due", "late"), runs)
     wholes |= {"known_in": sizes, "step_free": steps}
-    reals = {"planned_end": jobs, "run_end": runs, "known_length": sizes, "known_start": sizes, "step_time": steps}
+    preempts = policy.scheduler == SCHEDULERS[Venture]
+    # Ends of runs that were preempted are left out when there is no more room.
+    wholes |= dict.fromkeys(("heap_time", "heap_number", "heap_job", "due", "due_number"), runs * (1 + preempts))
+    wholes |= dict.fromkeys(("run_number", "spared_jobs", "tried", "in_time"), jobs * preempts)
+    reals = {"expected_end": jobs * preempts}
+    reals |= {"planned_end": jobs, "run_end": runs, "known_length": sizes, "known_start": sizes, "step_time": steps}
     if plain:
         columns: dict[str, Any] = {name: [0] * length for name, length in {**wholes, **reals}.items()}
-        return columns | {"fresh": [0] * jobs, "slot": [float("nan")] * jobs}
+        flags = {name: [0] * jobs for name in ("fresh", "outlived", "spared")}
+        return columns | flags | {"slot": [float("nan")] * jobs, "accuracy": [1.0] * users}
     return {
         # What is not touched takes no memory; what is read before it is written begins as 0.
         **{name: np.zeros(length, dtype=np.int64) for name, length in wholes.items()},
         **{name: np.zeros(length) for name, length in reals.items()},
-        "fresh": np.zeros(jobs, dtype=np.int8),
+        **{name: np.zeros(jobs, dtype=np.int8) for name in ("fresh", "outlived", "spared")},
+        "accuracy": np.ones(users),
         "slot": np.full(jobs if sizes else 0, float("nan")),
     }
 
@@ -271,8 +322,8 @@ def _given(workload: Workload, config: Config, policy: StockPolicy, order: Ints 
         "duration": useful,
         "ends_as": np.where(killed, np.int8(TIMEOUT), np.int8(COMPLETED)),
         "at_limit": (killed | (useful == limit)).astype(np.int8),
-        "planned": workload.time_limit,
-        "planned_instants": limit,
+        "limit": workload.time_limit,
+        "limit_instants": limit,
     }
     identity = np.arange(len(work), dtype=np.int64)
     if order is not None:
@@ -283,6 +334,8 @@ def _given(workload: Workload, config: Config, policy: StockPolicy, order: Ints 
     return {
         **columns,
         "submit": instants(workload.submit),
+        "user": _users(workload) if policy.learns else np.zeros(1, dtype=np.int64),
+        "corrections": np.array(TOTALS, dtype=np.int64),
         "arrivals": identity if order is None else _inverse(order),
         "by_shortness": by_shortness,
         "shortness": by_shortness if by_shortness is identity else _inverse(by_shortness),
@@ -293,3 +346,11 @@ def _inverse(order: Ints) -> Ints:
     inverse = np.empty_like(order)
     inverse[order] = np.arange(len(order), dtype=np.int64)
     return inverse
+
+
+def _users(workload: Workload) -> Ints:
+    """A number for the user of each job; jobs without one are those of one user."""
+    user = workload.facts.get("user")
+    if user is None:
+        return np.zeros(len(workload), dtype=np.int64)
+    return np.unique(user, return_inverse=True)[1].astype(np.int64)

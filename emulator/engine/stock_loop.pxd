@@ -4,11 +4,14 @@ cimport cython
 cimport libc.math as np
 
 cdef long long MICROSECONDS, NO_MORE, NEVER, EXACT
-cdef double HALF_A_MICROSECOND, NOT_YET
-cdef int PENDING, RUNNING, REJECTED, FCFS, EASY, CONSERVATIVE, RECOMPUTE, STICKY, RATCHET, NOBODY
+cdef double HALF_A_MICROSECOND, NOT_YET, FLOOR
+cdef long long KILLED_LAST
+cdef int OFTEN, AT_LIMIT, AT_ONCE, TSAFRIR, AGAIN
+cdef int PENDING, RUNNING, TIMEOUT, REJECTED, FCFS, EASY, CONSERVATIVE, VENTURE, RECOMPUTE, STICKY, RATCHET, NOBODY
 
 cdef class StockLoop:
-    cdef public long long scheduler, kept, shortest_first, event, overruns, again
+    cdef public long long scheduler, kept, shortest_first, event, overruns, expired, always, learns, gives_up
+    cdef public long long restart, single_head
     cdef public long long total, free, count
     cdef long long[::1] submit, arrivals, processors, duration, planned_instants, shortness, by_shortness
     cdef signed char[::1] ends_as, at_limit, state, blocked, backfilled, fresh
@@ -18,6 +21,15 @@ cdef class StockLoop:
     cdef double[::1] slot, step_time, known_length, known_start
     cdef long long[::1] step_free, known_in
     cdef Py_ssize_t steps
+    cdef const double[::1] limit
+    cdef const long long[::1] limit_instants, user, corrections
+    cdef long long[::1] requeues, due_number, run_number, spared_jobs, tried, in_time
+    cdef double[::1] accuracy, expected_end
+    cdef signed char[::1] outlived, spared
+    cdef Py_ssize_t spared_count
+    cdef bint learnt
+    cdef public bint often
+    cdef public list past_runs
     cdef public long long now, arrived, ended, passes, started
     cdef public double clock
     cdef Py_ssize_t first, last, short_last, fresh_count, runs, events
@@ -31,15 +43,24 @@ cdef class StockLoop:
     cpdef long long next_instant(self) noexcept
     cdef double seconds(self, long long instant) noexcept
     cdef double far(self, object instant)
+    @cython.locals(happened=cython.bint, number=cython.longlong, job=cython.longlong)
     cdef void batch(self) noexcept
     @cython.locals(many=cython.Py_ssize_t, index=cython.Py_ssize_t, job=cython.longlong)
     cdef void one_by_one(self) noexcept
     @cython.locals(job=cython.longlong)
     cdef void arrive(self) noexcept
+    cdef bint goes_on(self, long long job, long long number) noexcept
+    cdef void plan(self, long long job, double seconds) noexcept
+    @cython.locals(limit=cython.double, accuracy=cython.double)
+    cdef double predicted(self, long long job) noexcept
+    @cython.locals(number=cython.longlong)
     cdef void begin(self, long long job, bint ahead) noexcept
     cdef void finish(self, long long job) noexcept
+    cdef void leave(self, long long job) noexcept
+    cdef void preempt(self, long long job) noexcept
     @cython.locals(index=cython.Py_ssize_t)
     cdef void make_pass(self) noexcept
+    cdef void decide(self) noexcept
     @cython.locals(job=cython.longlong)
     cdef void start_in_order(self) noexcept
     @cython.locals(head=cython.longlong, shadow=cython.double, extra=cython.longlong)
@@ -56,6 +77,22 @@ cdef class StockLoop:
     cdef long long free_at(self, double time) noexcept
     @cython.locals(last=cython.double)
     cdef void reserve(self, long long job, double time) noexcept
+    @cython.locals(index=cython.Py_ssize_t, job=cython.longlong)
+    cdef void plan_again(self) noexcept
+    @cython.locals(index=cython.Py_ssize_t, head=cython.longlong, served=cython.bint, retry=cython.bint)
+    cdef void venture(self) noexcept
+    @cython.locals(index=cython.Py_ssize_t, missing=cython.longlong, lowest=cython.longlong)
+    cdef bint make_room(self, long long head) noexcept
+    @cython.locals(
+        index=cython.Py_ssize_t, many=cython.Py_ssize_t, short=cython.Py_ssize_t, job=cython.longlong,
+        time=cython.double, until=cython.double)
+    cdef void fill_idle(self, long long head, bint retry) noexcept
+    cdef void start_behind(self, long long job) noexcept
+    @cython.locals(index=cython.Py_ssize_t, free=cython.longlong, wanted=cython.longlong, time=cython.double)
+    cdef double fair_start(self, long long head) noexcept
+    @cython.locals(gap=cython.Py_ssize_t, index=cython.Py_ssize_t, place=cython.Py_ssize_t, job=cython.longlong)
+    cdef void sort_by_length(self, Py_ssize_t count) noexcept
+    cdef bint comes_before(self, long long job, long long other) noexcept
     @cython.locals(
         read=cython.Py_ssize_t, write=cython.Py_ssize_t, job=cython.longlong, slot=cython.double, begin=cython.double)
     cdef void keep_promises(self) noexcept
@@ -80,6 +117,8 @@ cdef class StockLoop:
     cdef void note(self) noexcept
     @cython.locals(place=cython.Py_ssize_t, index=cython.Py_ssize_t)
     cdef bint enqueue(self, long long job) noexcept
+    @cython.locals(index=cython.Py_ssize_t)
+    cdef void move_queue(self) noexcept
     @cython.locals(low=cython.Py_ssize_t, high=cython.Py_ssize_t, middle=cython.Py_ssize_t)
     cdef Py_ssize_t place_in_queue(self, long long job) noexcept
     @cython.locals(index=cython.Py_ssize_t)
@@ -98,9 +137,12 @@ cdef class StockLoop:
     cdef void drop_run(self, long long job) noexcept
     @cython.locals(late=cython.Py_ssize_t, index=cython.Py_ssize_t, job=cython.longlong, later=cython.double)
     cdef void replan(self) noexcept
-    @cython.locals(times=cython.longlong)
-    cdef long long overdue(self, long long start, long long longest) noexcept
+    @cython.locals(start=cython.longlong, longest=cython.longlong, planned=cython.longlong, times=cython.longlong,
+                   index=cython.Py_ssize_t)
+    cdef long long overdue(self, long long job) noexcept
     @cython.locals(place=cython.Py_ssize_t, above=cython.Py_ssize_t)
     cdef void push(self, long long time, long long number, long long job) noexcept
+    @cython.locals(count=cython.Py_ssize_t, index=cython.Py_ssize_t, job=cython.longlong)
+    cdef void forget_preempted(self) noexcept
     @cython.locals(found=cython.longlong, count=cython.Py_ssize_t, time=cython.longlong, number=cython.longlong, job=cython.longlong, place=cython.Py_ssize_t, below=cython.Py_ssize_t, other=cython.Py_ssize_t)
     cdef long long pop(self) noexcept

@@ -1,8 +1,8 @@
 """The ideal clock and the stock schedulers in one flat loop over columns: no object a job, no call of a hook.
 
 A :mod:`kernel <slurm_sim_plugins.kernels>`. What it decides is, to the last bit, what the general loop decides
-(:mod:`emulator.engine.loop`, :mod:`emulator.scheduling.scheduling_pass`) with ``sched/fcfs``, ``sched/easy`` and
-``sched/conservative``.
+(:mod:`emulator.engine.loop`, :mod:`emulator.scheduling.scheduling_pass`) with ``sched/fcfs``, ``sched/easy``,
+``sched/conservative``, and ``sched/venture`` with ``preempt/shadow_load``; and with ``walltime/last_model``.
 
 A job is a number: its rank in the order of the queue, which never changes. A column is anything that is indexed: lists
 where this is plain Python, arrays where it is compiled. Instants are whole microseconds, planned ends are seconds in
@@ -21,10 +21,17 @@ NO_MORE = 2**63 - 1
 NEVER = -(2**63)
 EXACT = 2**53
 """Whole numbers up to here are floats, too."""
-FUTURE, PENDING, RUNNING, REJECTED = 0, 1, 2, 5
-FCFS, EASY, CONSERVATIVE = 0, 1, 2
+FUTURE, PENDING, RUNNING, TIMEOUT, REJECTED = 0, 1, 2, 4, 5
+FCFS, EASY, CONSERVATIVE, VENTURE = 0, 1, 2, 3
+AT_LIMIT, AT_ONCE, TSAFRIR, AGAIN = 0, 1, 2, 3
 RECOMPUTE, STICKY, RATCHET = 0, 1, 2
 NOBODY = -1
+KILLED_LAST = 1 << 60
+"""Added to the number of a start: of runs that end at one instant those that reach their limits are the last."""
+FLOOR = 1.0
+"""Seconds; ``walltime/last_model`` predicts no less, unless the limit is."""
+OFTEN = 1000
+"""A job that was sent back so often may be one that gets nowhere, for which the general loop looks."""
 NOT_YET = float("nan")
 
 
@@ -48,24 +55,35 @@ class StockLoop:
     ) -> None:
         self.scheduler, self.kept = policy["scheduler"], policy["reservation"]
         self.shortest_first, self.event = policy["shortest_first"], policy["event"]
-        self.overruns, self.again = policy["overruns"], policy["again"]
+        self.overruns, self.expired = policy["overruns"], policy["expired"]
+        self.learns, self.gives_up = policy["learns"], policy["gives_up"]
+        self.restart, self.single_head = policy["restart"], policy["single_head"]
+        self.always = self.learns or self.scheduler == CONSERVATIVE
         self.total = self.free = policy["processors"]
         self.count = policy["jobs"]
         self.submit, self.arrivals = given["submit"], given["arrivals"]
         self.processors, self.duration = given["processors"], given["duration"]
         self.ends_as, self.at_limit = given["ends_as"], given["at_limit"]
-        self.planned, self.planned_instants = given["planned"], given["planned_instants"]
+        self.planned, self.planned_instants = made["planned"], made["planned_instants"]
+        self.limit, self.limit_instants = given["limit"], given["limit_instants"]
+        self.user, self.corrections = given["user"], given["corrections"]
         self.shortness, self.by_shortness = given["shortness"], given["by_shortness"]
         self.state, self.start, self.end = made["state"], made["start"], made["end"]
         self.could_start, self.blocked = made["could_start"], made["blocked"]
-        self.backfilled = made["backfilled"]
+        self.backfilled, self.requeues = made["backfilled"], made["requeues"]
         self.reserved, self.first_reserved = made["reserved"], made["first_reserved"]
         self.queue, self.short_queue = room["queue"], room["short_queue"]
         self.fresh, self.fresh_jobs = room["fresh"], room["fresh_jobs"]
         self.planned_end = room["planned_end"]
         self.run_end, self.run_job = room["run_end"], room["run_job"]
         self.heap_time, self.heap_number, self.heap_job = room["heap_time"], room["heap_number"], room["heap_job"]
-        self.due, self.late = room["due"], room["late"]
+        self.due, self.due_number, self.late = room["due"], room["due_number"], room["late"]
+        self.accuracy, self.expected_end = room["accuracy"], room["expected_end"]
+        self.outlived, self.run_number = room["outlived"], room["run_number"]
+        self.spared, self.spared_jobs = room["spared"], room["spared_jobs"]
+        self.tried, self.in_time = room["tried"], room["in_time"]
+        self.spared_count, self.learnt, self.often = 0, False, False
+        self.past_runs: list[tuple[int, int, int, bool, int]] = []
         self.slot, self.step_time, self.step_free = room["slot"], room["step_time"], room["step_free"]
         self.known_in, self.known_length = room["known_in"], room["known_length"]
         self.known_start = room["known_start"]
@@ -86,7 +104,7 @@ class StockLoop:
         """Handle all instants before ``until`` (microseconds); one instant is never parted."""
         while True:
             now = self.next_instant()
-            if now >= until:
+            if now >= until or self.often:
                 return
             self.now, self.clock = now, self.seconds(now)
             if self.event:
@@ -116,19 +134,27 @@ class StockLoop:
 
     def batch(self) -> None:
         """All that ends at this instant, ends; then all submissions; then one pass."""
+        happened = False
         while self.events and self.heap_time[0] == self.now:
-            self.finish(self.pop())
+            number = self.heap_number[0]
+            job = self.pop()
+            if self.goes_on(job, number):
+                self.finish(job)
+                happened = True
         while self.arrived < self.count and self.submit[self.arrived] == self.now:
             self.arrive()
-        if self.changed or self.hopeful or self.overruns or self.scheduler == CONSERVATIVE:
+            happened = True
+        if happened and (self.changed or self.hopeful or self.overruns or self.always):
             self.make_pass()
 
     def one_by_one(self) -> None:
         """What reaches its limit, ends; then each submission, then each other end, with a pass after each."""
         many = 0
         while self.events and self.heap_time[0] == self.now:
+            self.due_number[many] = self.heap_number[0]
             self.due[many] = self.pop()
-            many += 1
+            if self.goes_on(self.due[many], self.due_number[many]):
+                many += 1
         for index in range(many):
             job = self.due[index]
             if self.at_limit[job]:
@@ -139,8 +165,14 @@ class StockLoop:
         for index in range(many):
             job = self.due[index]
             if not self.at_limit[job]:
+                if not self.goes_on(job, self.due_number[index]):
+                    continue
                 self.finish(job)
             self.make_pass()
+
+    def goes_on(self, job: int, number: int) -> bool:
+        """Whether the run of a job with this number was not preempted."""
+        return self.scheduler != VENTURE or bool(self.run_number[job] == number)
 
     # Events
 
@@ -152,6 +184,8 @@ class StockLoop:
             self.state[job] = REJECTED
             return
         self.state[job] = PENDING
+        if self.learns:
+            self.plan(job, self.predicted(job))
         if self.enqueue(job):
             self.changed = True
         self.fresh[job] = 1
@@ -160,14 +194,30 @@ class StockLoop:
         if self.processors[job] <= self.free:
             self.hopeful = True
 
+    def plan(self, job: int, seconds: float) -> None:
+        """A job is planned with so many seconds."""
+        self.planned[job] = seconds
+        self.planned_instants[job] = int(np.rint(seconds * 1000000.0))
+
+    def predicted(self, job: int) -> float:
+        """The limit, times how accurate the last job of the user was that has ended."""
+        limit: float = self.limit[job]
+        accuracy: float = self.accuracy[self.user[job]]
+        return min(max(limit * accuracy, FLOOR), limit)
+
     def begin(self, job: int, ahead: bool) -> None:
         """A waiting job starts, which has left the queue; ``ahead`` of the head or not."""
         self.state[job] = RUNNING
         self.free -= self.processors[job]
         self.shadow_job = NOBODY
         self.started += 1
-        self.push(self.now + self.duration[job], self.started, job)
+        number = self.started
+        if self.ends_as[job] == TIMEOUT and not self.event:
+            number += KILLED_LAST
+        self.push(self.now + self.duration[job], number, job)
         self.plan_run(job, self.seconds(self.now + self.planned_instants[job]))
+        if self.scheduler == VENTURE:
+            self.run_number[job], self.expected_end[job] = number, self.planned_end[job]
         if self.watched != NOBODY:
             if job == self.watched:
                 self.watched, self.missing = NOBODY, 1
@@ -181,15 +231,39 @@ class StockLoop:
 
     def finish(self, job: int) -> None:
         """A run ends by itself or at its limit."""
+        self.leave(job)
+        if self.learns:
+            self.accuracy[self.user[job]] = min(self.seconds(self.duration[job]) / self.limit[job], 1.0)
+        self.state[job] = self.ends_as[job]
+        self.end[job] = self.now
+        self.ended += 1
+
+    def leave(self, job: int) -> None:
+        """A run leaves its processors."""
         self.drop_run(job)
+        if self.scheduler == VENTURE:
+            self.run_number[job] = 0
         self.free += self.processors[job]
         self.shadow_job = NOBODY
         self.changed = True
         if self.watched != NOBODY and job < self.watched:
             self.missing -= self.processors[job]
-        self.state[job] = self.ends_as[job]
-        self.end[job] = self.now
-        self.ended += 1
+
+    def preempt(self, job: int) -> None:
+        """A run is lost, and its job waits again at its old rank."""
+        self.leave(job)
+        self.requeues[job] += 1
+        if self.requeues[job] == OFTEN:
+            self.often = True
+        if not self.backfilled[job] and self.could_start[job] == NEVER:
+            self.could_start[job] = self.start[job]
+        self.past_runs.append((job, self.start[job], self.now, bool(self.backfilled[job]), 0))
+        self.backfilled[job] = 0
+        self.state[job] = PENDING
+        self.enqueue(job)
+        if self.gives_up and self.expected_end[job] <= self.clock and not self.outlived[job]:
+            self.outlived[job] = 1
+            self.learnt = True
 
     # The pass
 
@@ -199,24 +273,32 @@ class StockLoop:
             return
         if self.overruns and self.runs and self.run_end[0] <= self.clock:
             self.replan()
-        if not (self.changed or self.hopeful or self.scheduler == CONSERVATIVE):
+        if not (self.changed or self.hopeful or self.always):
             return
+        if self.learnt:
+            self.plan_again()
         self.passes += 1
         self.fresh_view = self.changed
         self.changed = self.hopeful = False
         if self.missing <= 0 and self.queue[self.first] == self.watched:
             self.note()
-        if self.scheduler == CONSERVATIVE:
-            self.keep_promises()
-        else:
-            self.start_in_order()
-            if self.scheduler == EASY and self.first < self.last:
-                self.backfill()
+        self.decide()
         for index in range(self.fresh_count):
             self.fresh[self.fresh_jobs[index]] = 0
         self.fresh_count = 0
         if self.first < self.last:
             self.watch(self.queue[self.first])
+
+    def decide(self) -> None:
+        """What the scheduler does with the queue."""
+        if self.scheduler == CONSERVATIVE:
+            self.keep_promises()
+        elif self.scheduler == VENTURE:
+            self.venture()
+        else:
+            self.start_in_order()
+            if self.scheduler == EASY and self.first < self.last:
+                self.backfill()
 
     def start_in_order(self) -> None:
         """Start the queue in order until its head does not fit."""
@@ -256,6 +338,8 @@ class StockLoop:
         read = self.first + 1
         if not self.fresh_view:
             # Unless something has changed, a job that was refused before would be refused again.
+            if not self.fresh_count:
+                return
             read = max(read, self.place_in_queue(self.first_fresh()))
         write = read
         while read < self.last and self.free:
@@ -345,6 +429,123 @@ class StockLoop:
             self.first_reserved[job] = time
         if last != last or self.clock <= last:
             self.reserved[job] = time
+
+    # Venture backfilling, with shadow load preemption
+
+    def plan_again(self) -> None:
+        """Jobs that were preempted after the end that was predicted are planned with their limits."""
+        self.learnt = False
+        self.changed = True
+        for index in range(self.first, self.last):
+            job = self.queue[index]
+            if self.outlived[job]:
+                self.plan(job, self.limit[job])
+
+    def venture(self) -> None:
+        """Start the queue in order, making room for its head; fill what is idle with the jobs that fit."""
+        served, retry = False, self.fresh_view or self.spared_count > 0
+        for index in range(self.spared_count):
+            self.spared[self.spared_jobs[index]] = 0
+        self.spared_count = 0
+        while self.first < self.last:
+            head = self.queue[self.first]
+            if self.processors[head] > self.free:
+                # While jobs were only submitted behind it, there is no more room than there was.
+                if not self.fresh_view or (served and self.single_head) or not self.make_room(head):
+                    self.fill_idle(head, retry)
+                    return
+                served = True
+            self.first += 1
+            self.begin(head, False)
+
+    def make_room(self, head: int) -> bool:
+        """Preempt runs that the head outranks, the lowest first, if so many suffice."""
+        missing = self.processors[head] - self.free
+        for index in range(self.runs):
+            if self.run_job[index] > head:
+                missing -= self.processors[self.run_job[index]]
+        if missing > 0:
+            return False
+        while self.processors[head] > self.free:
+            lowest = head
+            for index in range(self.runs):
+                if self.run_job[index] > lowest:
+                    lowest = self.run_job[index]
+            self.preempt(lowest)
+            if not self.restart:
+                self.spared[lowest] = 1
+                self.spared_jobs[self.spared_count] = lowest
+                self.spared_count += 1
+        return True
+
+    def fill_idle(self, head: int, retry: bool) -> None:
+        """Start jobs that are over in time, shortest first; then any that fit."""
+        many = 0
+        if self.free and (retry or self.fresh_count):
+            for index in range(self.first + 1, self.last):
+                job = self.queue[index]
+                if self.processors[job] <= self.free and (retry or self.fresh[job]) and not self.spared[job]:
+                    self.tried[many] = job
+                    many += 1
+        if not many and not self.fresh_view:
+            return
+        time = self.fair_start(head)
+        if self.fresh_view and (self.reserved_job != head or self.reserved_time != time):
+            self.reserved_job, self.reserved_time = head, time
+            self.reserve(head, time)
+        until = time - self.clock + HALF_A_MICROSECOND
+        short = 0
+        for index in range(many):
+            if self.planned[self.tried[index]] <= until:
+                self.in_time[short] = self.tried[index]
+                short += 1
+        self.sort_by_length(short)
+        for index in range(short):
+            self.start_behind(self.in_time[index])
+        for index in range(many):
+            self.start_behind(self.tried[index])
+
+    def start_behind(self, job: int) -> None:
+        """Start a job behind the head, if it still waits and fits."""
+        if self.state[job] == PENDING and self.processors[job] <= self.free:
+            self.leave_queue(job)
+            self.begin(job, True)
+
+    def fair_start(self, head: int) -> float:
+        """When the head fits, if all that it outranks made room."""
+        free, wanted = self.total, self.processors[head]
+        for index in range(self.runs):
+            if self.run_job[index] < head:
+                free -= self.processors[self.run_job[index]]
+        time = self.clock
+        index = 0
+        while free < wanted:
+            if self.run_job[index] < head:
+                free += self.processors[self.run_job[index]]
+                time = max(self.clock, self.run_end[index])
+            index += 1
+        return time
+
+    def sort_by_length(self, count: int) -> None:
+        """Sort the jobs that are over in time by planned seconds, then by rank; they come by rank (Shell 1959)."""
+        gap = 1
+        while gap < count:
+            gap = 3 * gap + 1
+        while gap > 1:
+            gap = gap // 3
+            for index in range(gap, count):
+                job = self.in_time[index]
+                place = index
+                while place >= gap and self.comes_before(job, self.in_time[place - gap]):
+                    self.in_time[place] = self.in_time[place - gap]
+                    place -= gap
+                self.in_time[place] = job
+
+    def comes_before(self, job: int, other: int) -> bool:
+        """Whether a job is planned for less than another, or for as much and has the better rank."""
+        if self.planned[job] != self.planned[other]:
+            return bool(self.planned[job] < self.planned[other])
+        return job < other
 
     # Conservative backfilling, on the steps of a profile as slurm_sim_plugins.profile
 
@@ -474,6 +675,8 @@ class StockLoop:
         """Insert a job in order; says whether it is the head now."""
         if self.shortest_first:
             self.insert_short(self.shortness[job])
+        if self.last == len(self.queue):
+            self.move_queue()
         place = self.last
         if place > self.first and self.queue[place - 1] > job:
             place = self.place_in_queue(job)
@@ -482,6 +685,12 @@ class StockLoop:
         self.queue[place] = job
         self.last += 1
         return place == self.first
+
+    def move_queue(self) -> None:
+        """Jobs came back, and there is room only where others have left."""
+        for index in range(self.first, self.last):
+            self.queue[index - self.first] = self.queue[index]
+        self.first, self.last = 0, self.last - self.first
 
     def place_in_queue(self, job: int) -> int:
         """Where a job is in the queue, or would be."""
@@ -567,27 +776,34 @@ class StockLoop:
             late += 1
         for index in range(late):
             job = self.late[index]
-            later = self.seconds(self.overdue(self.start[job], self.planned_instants[job]))
+            later = self.seconds(self.overdue(job))
             if later > self.planned_end[job]:
                 self.drop_run(job)
                 self.plan_run(job, later)
                 self.shadow_job = NOBODY
 
-    def overdue(self, start: int, longest: int) -> int:
-        """When a run is planned to end that was planned for its limit, and goes on at it."""
-        if self.again:
-            if longest < 1:
-                longest = 1
+    def overdue(self, job: int) -> int:
+        """When a run is planned to end that goes on at its planned end."""
+        start, longest = self.start[job], self.limit_instants[job]
+        planned = start + self.planned_instants[job]
+        if self.expired == AT_ONCE:
+            return int(planned)
+        if self.expired == TSAFRIR:
+            for index in range(len(self.corrections)):
+                if planned + self.corrections[index] > self.now:
+                    return int(min(planned + self.corrections[index], start + longest))
+        if self.expired == AGAIN:
+            longest = max(longest, 1)
             times = (self.now - start) // longest + 1
-            if times < 1:
-                times = 1
-            return start + longest * times
-        return start + longest
+            return int(start + longest * max(times, 1))
+        return int(start + longest)
 
     # Ends of runs by instant, then by number of the start
 
     def push(self, time: int, number: int, job: int) -> None:
         """Note when a run ends."""
+        if self.events == len(self.heap_time):
+            self.forget_preempted()
         place = self.events
         self.events += 1
         while place:
@@ -599,6 +815,14 @@ class StockLoop:
             self.heap_job[place] = self.heap_job[above]
             place = above
         self.heap_time[place], self.heap_number[place], self.heap_job[place] = time, number, job
+
+    def forget_preempted(self) -> None:
+        """Leave out the ends that runs would have had which were preempted."""
+        count, self.events = self.events, 0
+        for index in range(count):
+            job = self.heap_job[index]
+            if self.run_number[job] == self.heap_number[index]:
+                self.push(self.heap_time[index], self.heap_number[index], job)
 
     def pop(self) -> int:
         """Whose run ends first."""

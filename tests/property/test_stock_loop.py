@@ -21,6 +21,8 @@ OPTIONS = st.sampled_from(
         {"SchedulerType": "sched/easy"},
         {"SchedulerType": "sched/easy", "BackfillType": "backfill/sjf"},
         {"SchedulerType": "sched/conservative"},
+        {"SchedulerType": "sched/venture", "PreemptType": "preempt/shadow_load"},
+        {"SchedulerType": "sched/venture", "PreemptType": "preempt/shadow_load"},
     ]
 )
 HOW = st.fixed_dictionaries(
@@ -48,11 +50,13 @@ def workloads(draw: st.DrawFn) -> tuple[Workload, int]:
     ids = draw(st.permutations(range(1, len(rows) + 1)))
     columns = {
         "id": ids,
-        "submit": submit * unit,
+        "submit": submit * unit + draw(st.sampled_from([0.0, -7.0, 1e6])),
         "processors": sizes_of,
         "run": run * unit,
         "time_limit": limit * unit,
     }
+    if draw(st.booleans()):
+        columns["user"] = draw(st.lists(st.integers(-1, 3), min_size=len(rows), max_size=len(rows)))
     return Workload.from_columns(columns), processors
 
 
@@ -78,6 +82,13 @@ def test_stock_loop(
     options: dict[str, dict[str, Any]] = {}
     if slots["SchedulerType"] == "sched/easy":
         options["sched/easy"] = {"reservation": ("recompute", "sticky", "ratchet")[reservation]}
+    slots = dict(slots)
+    if slots["SchedulerType"] == "sched/venture":
+        priority = "priority/basic"
+        options["sched/venture"] = {"restart": data.draw(st.booleans()), "single_head": data.draw(st.booleans())}
+    if priority == "priority/basic" and "BackfillType" not in slots and data.draw(st.booleans()):
+        slots["WalltimeType"] = "walltime/last_model"
+        options["walltime/last_model"] = {"outlived": data.draw(st.sampled_from(["kept", "limit"]))}
     config = Config(slots={**slots, "PriorityType": priority}, plugin_options=options, **how)
     # Broken off somewhere, as by Ctrl-C, records are the same, too.
     until = data.draw(st.none() | st.integers(0, 60))
@@ -97,5 +108,5 @@ def test_stock_loop(
             run.run()
             assert run.cluster_state.now == simulation.cluster_state.now
         else:
-            run.loop.advance(until * 10**6)
+            run.advance(until * 10**6)
         same(collect(run.table, workload, processors), expected)

@@ -31,9 +31,21 @@ class Observer:
         """Look at it."""
 
 
+PV_EASY = {
+    "SchedulerType": "sched/venture",
+    "PreemptType": "preempt/shadow_load",
+    "WalltimeType": "walltime/last_model",
+}
+
+
 def jobs(unit: float = 1.0) -> Workload:
     columns = {"id": [1, 2, 3], "submit": [0.0, 0.0, 1.0], "processors": [3, 4, 1]}
     return Workload.from_columns(columns | {"run": [4 * unit, unit, 2 * unit], "time_limit": [5 * unit, unit, unit]})
+
+
+def jobs_with(fact: str, values: list[Any]) -> Workload:
+    plain = jobs()
+    return Workload.from_columns({**plain.columns(), fact: values})
 
 
 def policy(workload: Workload | None = None, log: EventLog | None = None, plugin: type | None = None, **options: Any):
@@ -49,6 +61,8 @@ def policy(workload: Workload | None = None, log: EventLog | None = None, plugin
         ({}, StockPolicy(1)),
         ({"SchedulerType": "sched/fcfs"}, StockPolicy(0)),
         ({"SchedulerType": "sched/conservative"}, StockPolicy(2)),
+        (PV_EASY, StockPolicy(3, learns=True, restart=True)),
+        ({"WalltimeType": "walltime/last_model"}, StockPolicy(1, learns=True)),
         ({"PriorityType": "priority/sjf"}, StockPolicy(1, by_length=True)),
         ({"BackfillType": "backfill/sjf"}, StockPolicy(1, shortest_first=True)),
     ],
@@ -76,6 +90,14 @@ def test_options_of_easy() -> None:
             "plugin_options": {"sched/conservative": {"compress": "never_later"}},
         },
         {"slots": {"PriorityType": "priority/wfp"}},
+        {"slots": {**PV_EASY, "PreemptType": "preempt/none"}},
+        {"slots": {**PV_EASY, "PriorityType": "priority/sjf"}},
+        {"slots": PV_EASY, "plugin_options": {"sched/venture": {"extra": True}}},
+        {"slots": PV_EASY, "plugin_options": {"preempt/shadow_load": {"trim": True}}},
+        {"slots": PV_EASY, "plugin_options": {"walltime/last_model": {"refresh": "pass"}}},
+        {"slots": PV_EASY, "preemption": Preemption(mode="CHECKPOINT")},
+        {"slots": PV_EASY, "workload": jobs_with("requeue", [1, 0, 1])},
+        {"slots": PV_EASY, "workload": jobs_with("user", ["ann", "bob", "ann"])},
         {"slots": {"PreemptType": "preempt/shadow_load"}},
         {"slots": {"WalltimeType": "walltime/last_two"}},
         {"slots": {"ExecutionType": "execution/two_tier"}},
@@ -117,6 +139,29 @@ def test_it_makes_the_run(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCap
     assert result.about == general.about and len(made) == 1
     simulate(jobs(), 4, out=tmp_path / "run")
     assert len(made) == 1
+
+
+def test_a_job_that_is_preempted_often_is_left_to_the_general_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[StockRun] = []
+    # The third job fills what is idle, and makes room for the second when the first has ended.
+    columns = {"id": [1, 2, 3], "submit": [0.0, 1.0, 2.0], "processors": [1, 2, 1]}
+    workload = Workload.from_columns(columns | {"run": [50.0] * 3, "time_limit": [60.0] * 3})
+
+    def watched(*given: Any) -> StockRun:
+        made.append(StockRun(*given, loops()[0]))
+        return made[-1]
+
+    monkeypatch.setattr("emulator.runs.why_plain", str)
+    monkeypatch.setattr("emulator.runs.StockRun", watched)
+    monkeypatch.setattr(loops()[0], "OFTEN", 1)
+    config = Config(slots=PV_EASY)
+    result = simulate(workload, 2, config=config)
+    assert [run.loop.often for run in made] == [True]
+    assert result.records.jobs["requeues"].tolist() == [0, 0, 1]
+    assert result.records.jobs["end"].tolist() == [50.0, 100.0, 150.0]
+    monkeypatch.setattr(loops()[0], "OFTEN", 2)
+    again = simulate(workload, 2, config=config)
+    assert made[-1].passes and again.records.jobs["end"].tolist() == [50.0, 100.0, 150.0]
 
 
 @NEEDS_KERNELS
