@@ -52,7 +52,8 @@ def hooks() -> str:
 
 WHERE_CALLED = """## Which hook is called where
 
-By machine and clock: *called* where there is occasion to; *warned*: the run goes on, and a warning names plugin and
+By machine and clock: *called* where there is occasion to; *no occasion*: there never is, as operators' commands are
+for clusters; *warned*: the run goes on, and a warning names plugin and
 hook; *refused*: so is the run, and the message names both. Any plugin may have the hooks of an observer."""
 WHERE_NOT = """Under Slurm's clock processors (`--processors N --clock slurm`) are nodes, too: a cluster of one
 partition with one node of N CPUs, where limits are whole minutes; blocks and tiers are refused there. A SelectType with

@@ -28,8 +28,9 @@ notice. [Hooks](hooks.md) says which hook gets which view; [testing](testing.md)
 Times are seconds, as floats; instants count from the trace's beginning."""
 GROUPS = {
     "Views": "SchedulingView View PriorityView BackfillView PreemptView VictimView SelectView WalltimeView PendingView "
-    "RateView SubmitView Oracle ClusterState",
-    "Jobs, runs and the cluster": "Job Run Request Submission Partition Association Qos Blocks BlockState Tiers Stay",
+    "RateView SubmitView ModifyView Oracle ClusterState",
+    "Jobs, runs and the cluster": "Job Run Request Submission JobUpdate JobRecord ReservationRecord "
+    "Partition Association Qos Blocks BlockState Tiers Stay",
     "The plan": "SchedulePlan WindowPlan Entry Answer Place Hole Profile earliest_start",
     "Decisions": "Decision Start Reserve MakeRoom Preempt Move Wake Reject Priority Priorities Plan",
     "Errors": "SlurmSimError ConfigurationError InputError OutputError PluginError",

@@ -58,9 +58,10 @@ class Hooks:
         site = named("PrioritySiteFactorPlugin", selection.slots["PrioritySiteFactorPlugin"])
         self.site_factor = self._resolve("site_factor") if self._have("site_factor", site) else None
         chain = named("JobSubmitPlugins", selection.slots["JobSubmitPlugins"])
-        self.job_submit = [
-            (name, self._resolve("job_submit", {*chain} - {name})) for name in chain if self._have("job_submit", [name])
-        ]
+        self.job_submit, self.job_modify = (
+            [(name, self._resolve(hook, {*chain} - {name})) for name in chain if self._have(hook, [name])]
+            for hook in ("job_submit", "job_modify")
+        )
         execution = selection.slots["ExecutionType"]
         # A wrapper alone does not make tiers.
         self.tiered = self._have("progress_rate", [execution])

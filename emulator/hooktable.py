@@ -13,8 +13,9 @@ from emulator.machines import NODES, PROCESSORS
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.manager import Selection
 
-Answer = Literal["called", "warned", "refused"]
-"""Of a plugin with the hook: it is called where there is occasion to; the run goes on with a warning; there is none."""
+Answer = Literal["called", "no occasion", "warned", "refused"]
+"""Of a plugin with the hook: it is called where there is occasion to; there never is, and nothing is lost; the run goes
+on with a warning; there is none."""
 BLOCKS, TIERS = "blocks", "tiers"
 COMBINATIONS = ((PROCESSORS, "ideal"), (BLOCKS, "ideal"), (TIERS, "ideal"), (NODES, "ideal"), (NODES, "slurm"))
 """Machine and clock; under Slurm's clock counted processors are one node, and blocks and tiers are refused."""
@@ -43,6 +44,7 @@ HOOKS: Mapping[str, Row] = {
     "progress_rate": _on(TIERS),
     "site_factor": EVERYWHERE,
     "job_submit": EVERYWHERE,
+    "job_modify": _on(NODES, elsewhere="no occasion"),
     "run_begun": EVERYWHERE,
     "job_submitted": EVERYWHERE,
     "job_started": EVERYWHERE,
@@ -70,7 +72,7 @@ def check_hooks(selection: Selection, names: Collection[str], machine: str, cloc
     """
     for hook, row in HOOKS.items():
         answer = row[machine, clock]
-        if answer == "called":
+        if answer in ("called", "no occasion"):
             continue
         for name, implementation in selection.implementations(hook):
             # A wrapper stands around what others answer, if anything does.

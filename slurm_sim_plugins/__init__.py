@@ -19,10 +19,12 @@ from slurm_sim_plugins.decisions import (
 )
 from slurm_sim_plugins.errors import ConfigurationError, InputError, OutputError, PluginError, SlurmSimError
 from slurm_sim_plugins.hookspecs import API, hookimpl
+from slurm_sim_plugins.job_update import JobUpdate, ModifyView
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.neighbour import foreign_emulator
 from slurm_sim_plugins.plan import Answer, Entry, Hole, Place, SchedulePlan, WindowPlan
 from slurm_sim_plugins.profile import Profile, earliest_start
+from slurm_sim_plugins.records import JobRecord, ReservationRecord
 from slurm_sim_plugins.renamed import names
 from slurm_sim_plugins.submission import Reject, Submission, SubmitView
 from slurm_sim_plugins.tiers import Stay, Tiers
@@ -61,7 +63,10 @@ __all__ = [
     "Hole",
     "InputError",
     "Job",
+    "JobRecord",
+    "JobUpdate",
     "MakeRoom",
+    "ModifyView",
     "Move",
     "Oracle",
     "OutputError",
@@ -80,6 +85,7 @@ __all__ = [
     "RateView",
     "Reject",
     "Request",
+    "ReservationRecord",
     "Reserve",
     "Run",
     "SchedulePlan",

@@ -24,6 +24,7 @@ from slurm_sim_plugins.decisions import (
     Start,
     Wake,
 )
+from slurm_sim_plugins.job_update import JobUpdate
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.plan import Hole
 from slurm_sim_plugins.processors import Processors, all_processors, highest, in_words
@@ -136,6 +137,62 @@ def submission(answer: Any, before: Submission, counted: bool) -> Submission | R
         if not _takes(name, value) or (counted and not _is_finite(value)):
             raise Refused(f"answered {name}={short(value)}; the field takes {_WORDS[name]}", before)
     return answer
+
+
+def update(answer: Any, before: JobUpdate, job: object | None = None) -> JobUpdate | Reject:
+    """What a command changes of a job from now on, or that it is refused.
+
+    Args:
+        answer: of the hook.
+        before: what it changed.
+        job: what it is about, with its ``id``.
+
+    Raises:
+        Refused: no such answer, or a value that a field does not take.
+    """
+    if isinstance(answer, Reject) and isinstance(answer.reason, str) and answer.reason:
+        return answer
+    if not isinstance(answer, JobUpdate):
+        raise Refused(
+            f"answered {short(answer)}; answer view.update._replace(...), Reject(reason) with words, or None", job
+        )
+    for name, value in answer._asdict().items():
+        if value is None or value == getattr(before, name):
+            continue
+        words = _UPDATES.get(name) or _WORDS[name]
+        if not (_CHECKS[name](value) if name in _CHECKS else _takes(name, value)):
+            raise Refused(f"answered {name}={short(value)}; the field takes {words}", job)
+    return answer
+
+
+def _whole(value: Any) -> bool:
+    return type(value) is int
+
+
+def _counts(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _lasts(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < math.inf
+
+
+_UPDATES = {
+    "priority": "a whole number, 0 or more, infinity, or None",
+    "site_factor": "a whole number, or None",
+    **dict.fromkeys(("begin", "deadline"), "seconds, 0 or more, or None"),
+    "dependency": "text, or None",
+    "array_limit": "a whole number, 0 or more, or None",
+}
+"""What the fields of an update take that no submission has, or in another form."""
+_CHECKS: Mapping[str, Callable[[Any], bool]] = {
+    "priority": lambda value: value == math.inf or _counts(value),
+    "site_factor": _whole,
+    "begin": _lasts,
+    "deadline": _lasts,
+    "dependency": lambda value: isinstance(value, str),
+    "array_limit": _counts,
+}
 
 
 _TEXT, _TEXTS = "text", "a tuple of texts"

@@ -29,6 +29,7 @@ import pluggy
 
 if TYPE_CHECKING:
     from slurm_sim_plugins.decisions import Decision, Plan
+    from slurm_sim_plugins.job_update import JobUpdate, ModifyView
     from slurm_sim_plugins.jobs import Job, Run
     from slurm_sim_plugins.nodes import Allocation, NodeView
     from slurm_sim_plugins.plan import Hole
@@ -357,7 +358,7 @@ class SiteFactorSpec:
 
 
 class JobSubmitSpec:
-    """JobSubmitPlugins: what becomes of a submission before it is taken in; a list, asked in its order.
+    """JobSubmitPlugins: what becomes of a submission, or of a change, before it is taken in; a list, in its order.
 
     Names may go without their type there, as in a ``slurm.conf``: ``JobSubmitPlugins=all_partitions,mine``.
     """
@@ -374,8 +375,24 @@ class JobSubmitSpec:
         None: it goes in as it is.
         Rejected: other values than the fields of :class:`Submission` take; another ``id``, ``submit``,
         ``user`` or ``gpus``. Where processors are only counted, another change than that of ``time_limit``.
-        Cost: one call per submission.
+        Cost: one call per submission; ``view.jobs`` costs as much as there are jobs, if it is looked at.
         Mirrors: ``job_submit`` of a job_submit plugin. Port class: A.
+        """
+
+    @hookspec(firstresult=True)
+    def job_modify(self, view: ModifyView) -> JobUpdate | Reject | None:
+        """Change what an operator's command changes of a job, or refuse it.
+
+        Called: on a cluster with nodes, for each job that ``scontrol update``, ``hold`` or ``release`` names and that
+        is not over, before the change is looked at in any other way; once for the tasks of an array that have not
+        run and are named together. Not for other commands, such as ``requeue``, ``suspend``, ``top`` and ``scancel``.
+        Answers: ``view.update._replace(...)``, which the next plugin of the list sees; or
+        ``Reject(reason)``: the job stays as it is, and the next plugin is not asked. What is changed then has to be
+        what the cluster takes, as if the operator had stated it.
+        None: it is done as it is stated.
+        Rejected: other values than the fields of :class:`JobUpdate` take.
+        Cost: one call per job and command.
+        Mirrors: ``job_modify`` of a job_submit plugin. Port class: A.
         """
 
 

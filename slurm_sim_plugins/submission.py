@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from slurm_sim_plugins.cluster import Partition
 from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.views import View
+
+if TYPE_CHECKING:
+    from slurm_sim_plugins.records import JobRecord, ReservationRecord
 
 
 class Submission(NamedTuple):
@@ -129,18 +132,37 @@ def _text(fact: object) -> str:
 
 
 class Reject(NamedTuple):
-    """What ``job_submit`` answers to refuse a submission."""
+    """What ``job_submit`` and ``job_modify`` answer to refuse a submission, or a change."""
 
     reason: str
-    """The message to the user."""
+    """The message to the user, or the operator."""
 
 
-class SubmitView(View):
+class RecordsView(View):
+    """What of a controller's records is seen by plugins that judge submissions and changes."""
+
+    __slots__ = ("_jobs", "_reservations", "partitions")
+
+    _jobs: Callable[[], Mapping[int, JobRecord]]
+    _reservations: Callable[[], Sequence[ReservationRecord]]
+    partitions: Sequence[Partition]
+    """The partitions of the cluster, in their order; empty where there are none."""
+
+    @property
+    def jobs(self) -> Mapping[int, JobRecord]:
+        """The jobs that are not over, by id; worked out when it is asked for."""
+        return self._jobs()
+
+    @property
+    def reservations(self) -> Sequence[ReservationRecord]:
+        """Reservations that hold or will hold; worked out when they are asked for."""
+        return self._reservations()
+
+
+class SubmitView(RecordsView):
     """What ``job_submit`` sees."""
 
-    __slots__ = ("partitions", "submission")
+    __slots__ = ("submission",)
 
     submission: Submission
     """What is submitted, as the plugins before have left it."""
-    partitions: Sequence[Partition]
-    """The partitions of the cluster, in their order; empty where there are none."""

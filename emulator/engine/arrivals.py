@@ -12,6 +12,7 @@ from emulator.engine.passes import Passes
 from emulator.scheduling.dependency import is_circular
 from emulator.scheduling.entries import first_reason
 from emulator.scheduling.job_mgr import NOT_AVAILABLE, ask_for, check_count, make_job
+from emulator.scheduling.records import Records
 from emulator.scheduling.submit import SubmitChain
 from emulator.state.job import Job
 from emulator.state.run import State
@@ -31,6 +32,8 @@ class Arrivals(Part):
         requests: all that will be submitted.
 
     Attributes:
+        records: of jobs and reservations, as plugins see them.
+        chain: what plugins make of submissions and of operators' changes.
         rejected: (submission, Slurm's words) of what was refused.
         delays: by id of a job, after how many seconds from its start on others may start.
     """
@@ -40,19 +43,13 @@ class Arrivals(Part):
         self._passes = passes
         self._requests = requests
         self._ids = {request.id for request in requests}
-        self._told = False
         partitions = [partition.seen for partition in self.cluster.partitions.values()]
-        self._chain = SubmitChain(self.policies.hooks, self.policies.cluster_state, partitions)
+        self.records = Records(self.cluster, self.reservations)
+        self.chain = SubmitChain(self.policies.hooks, self.policies.cluster_state, partitions, self.records)
         for sentence in not_emulated(requests):
             log.warning(sentence)
         self.rejected: list[tuple[JobRequest, str]] = []
         self.delays: dict[int, set[float]] = {}
-
-    def tell_of_change(self) -> None:
-        """Say once that an operator changes jobs without the plugins that judge submissions (their ``job_modify``)."""
-        if self.policies.hooks.job_submit and not self._told:
-            log.warning("JobSubmitPlugins are not asked of what scontrol update changes (job_modify, slurm_job_modify)")
-        self._told = True
 
     def come(self, index: int) -> None:
         """The submission of this index comes now."""
@@ -61,7 +58,7 @@ class Arrivals(Part):
     def submit(self, request: JobRequest) -> None:
         """A submission comes now."""
         try:
-            request = self._chain.request(request)
+            request = self.chain.request(request)
             check_count(request, self.cluster)
             jobs = [make_job(task, self.cluster) for task in request.tasks(self._free_ids(request.id))]
             if request.options.dependencies and is_circular(jobs[0], self.cluster):

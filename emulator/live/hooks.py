@@ -31,6 +31,7 @@ WARNED = {"preempt_grace": "victims go at once: Slurm's GraceTime holds for its 
 """Hooks whose answers come to nothing."""
 REFUSED = {
     "job_submit": "a job is in the queue when it is seen; a job_submit.lua does it in both",
+    "job_modify": "a job is changed when that is seen; a job_submit.lua judges changes in both",
     "progress_rate": "a real run goes as fast as it goes",
 }
 """Hooks that cannot be asked here."""

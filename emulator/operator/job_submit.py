@@ -13,16 +13,19 @@ import yaml
 from emulator.config.slurm.model import SlurmConf
 from emulator.engine.controller import Controller
 from emulator.files import read_input
+from emulator.operator.update import update_of
+from emulator.scheduling.job_mgr import make_job
 from emulator.scheduling.policies import plugins_of
-from emulator.scheduling.submit import SubmitChain, submission_of
+from emulator.scheduling.submission_of import submission_of
 from emulator.workload.request import JobRequest, RejectedError
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import InputError
-from slurm_sim_plugins.job_submit.job_desc import NUMBERS, TEXTS, described
+from slurm_sim_plugins.job_submit.job_desc import NUMBERS, TEXTS, described, described_update
+from slurm_sim_plugins.job_update import JobUpdate
 from slurm_sim_plugins.submission import Submission
 
 LUA = "job_submit/lua"
-CASE = ("name", "sbatch", "user", "set", "refuse")
+CASE = ("name", "sbatch", "user", "update", "set", "refuse")
 
 
 class Script:
@@ -38,9 +41,8 @@ class Script:
 
     def __init__(self, file: Path, conf: SlurmConf) -> None:
         selection = plugins_of(conf, {"JobSubmitPlugins": LUA}, options={LUA: {"file": str(file)}})
-        controller = Controller(conf, [], selection=selection)
-        seen = [partition.seen for partition in controller.cluster.partitions.values()]
-        self._chain = SubmitChain(controller.policies.hooks, controller.policies.cluster_state, seen)
+        self._controller = Controller(conf, [], selection=selection)
+        self._chain = self._controller.arrivals.chain
 
     def judged(self, request: JobRequest) -> Submission | str:
         """What a submission asks for behind the script, or why it is refused.
@@ -53,6 +55,22 @@ class Script:
         except RejectedError as refused:
             return str(refused)
 
+    def updated(self, request: JobRequest, update: JobUpdate) -> JobUpdate | str:
+        """What a command changes of a job that was submitted, behind the script, or why it is refused.
+
+        Raises:
+            PluginError: the script does not end, or wants too much memory.
+        """
+        arrivals = self._controller.arrivals
+        try:
+            job = make_job(self._chain.request(request), self._controller.cluster)
+        except RejectedError as refused:
+            return f"{refused} (when it was submitted)"
+        try:
+            return self._chain.modified(update, arrivals.records.of([job]))
+        except RejectedError as refused:
+            return str(refused)
+
 
 @dataclass(frozen=True)
 class Case:
@@ -61,28 +79,42 @@ class Case:
     Attributes:
         name: of the case.
         request: what is submitted.
+        update: what a command changes of it then, or None.
         fields: what fields of ``job_desc`` hold behind the script.
         refuse: words of the refusal that is expected; None for none.
     """
 
     name: str
     request: JobRequest
+    update: JobUpdate | None
     fields: Mapping[str, Any]
     refuse: str | None
 
-    def wrong(self, judged: Submission | str) -> str:
-        """What is not as expected; empty if nothing is."""
+    def failed(self, script: Script) -> str:
+        """What is not as expected of a script; empty if nothing is.
+
+        Raises:
+            PluginError: the script does not end, or wants too much memory.
+        """
+        update = self.update
+        return self._wrong(script.judged(self.request) if update is None else script.updated(self.request, update))
+
+    def _wrong(self, judged: Submission | JobUpdate | str) -> str:
         if isinstance(judged, str):
             if self.refuse is None:
                 return f"is refused: {judged}"
             return "" if self.refuse.lower() in judged.lower() else f"is refused with other words: {judged}"
         if self.refuse is not None:
             return "is taken"
+        shown = fields_of(judged) if isinstance(judged, Submission) else self._stated(judged)
         return "; ".join(
             f"{name} is {held!r}, expected {value!r}"
             for name, value in self.fields.items()
-            if str(held := fields_of(judged).get(name)) != str(value)
+            if str(held := shown.get(name)) != str(value)
         )
+
+    def _stated(self, update: JobUpdate) -> dict[str, Any]:
+        return described_update(update, submission_of(self.request), 0.0, 0)
 
 
 def fields_of(judged: Submission) -> dict[str, Any]:
@@ -117,11 +149,27 @@ def _case(file: Path, number: int, given: Any) -> Case:
         options = parse_sbatch(shlex.split(str(words)))
     except ValueError as error:
         raise InputError(f"{where}: sbatch: {error}") from None
+    update = _update(where, given["update"]) if "update" in given else None
     refuse = given.get("refuse")
     request = JobRequest(number, 0.0, 0.0, options, str(given.get("user", "")))
     return Case(
-        str(given.get("name", words or f"case {number}")), request, fields, None if refuse is None else str(refuse)
+        str(given.get("name", words or f"case {number}")),
+        request,
+        update,
+        fields,
+        None if refuse is None else str(refuse),
     )
+
+
+def _update(where: str, words: Any) -> JobUpdate:
+    """What a case changes of the job, such as ``TimeLimit=10 Partition=long``."""
+    try:
+        stated = [word.partition("=") for word in shlex.split(str(words))]
+        if not stated or not all(equals for _, equals, _ in stated):
+            raise ValueError(f"{words!r} is not written as Field=value, such as TimeLimit=10")
+        return update_of({key.lower(): value for key, _, value in stated})
+    except (ValueError, InputError) as error:
+        raise InputError(f"{where}: update: {error}") from None
 
 
 def differences(old: Script, new: Script, requests: Iterable[JobRequest]) -> Iterator[tuple[JobRequest, str, str]]:

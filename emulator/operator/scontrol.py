@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from emulator.config.sacctmgr.commands import sacctmgr
 from emulator.config.slurm.duration import limit_seconds
 from emulator.config.slurm.hostlist import expand
 from emulator.operator import jobs
+from emulator.operator.update import OF_A_JOB, RELEASE, Fields, check_fields, fields_of, refused_words, update_of
+from emulator.scheduling.records import sharing
 from emulator.state.job import Job
 from emulator.state.reservation import Reservation
 from emulator.workload.clock_time import after_now
-from emulator.workload.request import PartlyRefusedError
-from emulator.workload.sbatch import BatchOptions, with_option
+from emulator.workload.request import PartlyRefusedError, RejectedError
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import Mask
 
 if TYPE_CHECKING:
     from emulator.engine.controller import Controller
 
-Fields = Mapping[str, str]
+Some = TypeVar("Some")
+WHICH = ("jobid=", "jobname=", "job=")
+"""Words of an update that say which jobs it is about."""
 Action = Callable[[list[str], "Controller"], None]
 
 
@@ -127,17 +129,22 @@ def _each(do: Callable[[Job, Controller], None]) -> Action:
     return action
 
 
-def _to_all(found: list[Job], do: Callable[[Job], None]) -> None:
+def _to_all(found: Sequence[Some], do: Callable[[Some], None]) -> None:
     refusals: list[Exception] = []
-    for job in found:
+    for one in found:
         try:
-            do(job)
+            do(one)
         except (InputError, ValueError) as refusal:
             refusals.append(refusal)
     if len(refusals) < len(found) and refusals:
         raise PartlyRefusedError(str(refusals[0])) from refusals[0]
     if refusals:
         raise refusals[0]
+
+
+def _hold(words: list[str], controller: Controller) -> None:
+    """Put jobs on hold, which is an update of their priority."""
+    _modify(_jobs(words, controller), {"priority": "0"}, controller)
 
 
 def _release(words: list[str], controller: Controller) -> None:
@@ -149,7 +156,7 @@ def _release(words: list[str], controller: Controller) -> None:
         if job.request.array is not None and not job.runs:
             arrays.setdefault(job.request.array, job)
 
-    _to_all(_jobs(words, controller), release)
+    _modify(_jobs(words, controller), {"priority": RELEASE}, controller, release)
 
 
 def _top(words: list[str], controller: Controller) -> None:
@@ -213,21 +220,59 @@ def _update_partition(fields: Fields, controller: Controller) -> None:
 
 
 def _update_jobs(words: list[str], fields: Fields, controller: Controller) -> None:
-    who = [word for word in words if "=" not in word or word.lower().startswith(("jobid=", "jobname=", "job="))]
-    controller.arrivals.tell_of_change()
+    who = [word for word in words if "=" not in word or word.lower().startswith(WHICH)]
+    stated = {key: value for key, value in fields.items() if key and f"{key}=" not in WHICH}
+    _modify(_jobs(who, controller), stated, controller)
 
-    def update(job: Job) -> None:
-        for key, value in fields.items():
-            if key not in ("", "jobid", "jobname", "job"):
+
+def _modify(found: list[Job], fields: Fields, controller: Controller, do: Callable[[Job], None] | None = None) -> None:
+    """Change jobs as the plugins of JobSubmitPlugins leave it; that one is refused does not keep it from the others.
+
+    Args:
+        found: the jobs.
+        fields: what the command states of them.
+        controller: whose jobs they are.
+        do: does what the fields state, to one; None for :func:`_update_job`.
+    """
+
+    def update(shared: list[Job]) -> None:
+        left = _left(shared, fields, controller)
+        for job in shared:
+            if do is not None and left == fields:
+                do(job)
+                continue
+            for key, value in left.items():
                 _update_job(job, key, value, controller)
 
-    _to_all(_jobs(who, controller), update)
+    if controller.arrivals.chain.judges_changes:
+        _to_all(list(sharing(found)), update)
+    else:
+        _to_all([[job] for job in found], update)
+
+
+def _left(shared: list[Job], fields: Fields, controller: Controller) -> Fields:
+    """What of fields is changed in the end; jobs that are over are not asked about.
+
+    Raises:
+        RejectedError: a plugin refuses it, in the words of ``scontrol``.
+    """
+    chain = controller.arrivals.chain
+    if shared[0].over or not chain.judges_changes:
+        return fields
+    record, stated = controller.arrivals.records.of(shared), update_of(fields)
+    try:
+        left = chain.modified(stated, record)
+    except RejectedError as refused:
+        raise RejectedError(refused_words(str(refused), record, [job.request.task for job in shared])) from None
+    return fields if left == stated else fields_of(left)
 
 
 def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
     if key == "priority":
         if value == "0":
             jobs.hold(job, controller)
+        elif value.upper() == RELEASE:
+            jobs.release(job, controller)
         else:
             job.priority, job.held_by, job.fixed_priority = int(value), "", True
     elif key == "nice":
@@ -243,57 +288,7 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
     elif key in OF_A_JOB:
         jobs.change(job, OF_A_JOB[key](job.options, value), controller)
     else:
-        known = ", ".join(("priority", "nice", "sitefactor", "timelimit", *OF_A_JOB))
-        raise InputError(f"of a job the emulator can update {known}, not {key!r}")
-
-
-Change = Callable[[BatchOptions, str], BatchOptions]
-
-
-def _as(option: str) -> Change:
-    """A field that says what an option of ``sbatch`` says."""
-    return lambda options, value: with_option(options, option, value)
-
-
-def _requeues(options: BatchOptions, value: str) -> BatchOptions:
-    if value not in ("0", "1"):
-        raise ValueError(f"Requeue is 0 or 1, not {value!r}")
-    return replace(options, requeue=value == "1")
-
-
-def _throttle(options: BatchOptions, value: str) -> BatchOptions:
-    if options.array is None:
-        raise ValueError("only an array has an ArrayTaskThrottle")
-    return replace(options, array=replace(options.array, limit=int(value)))
-
-
-def _condition(options: BatchOptions, value: str) -> BatchOptions:
-    """Other conditions on other jobs; none where the value is empty."""
-    options = replace(options, dependencies=(), any_dependency=False)
-    return with_option(options, "dependency", value) if value else options
-
-
-OF_A_JOB: dict[str, Change] = {
-    "partition": _as("partition"),
-    "account": _as("account"),
-    "qos": _as("qos"),
-    "numnodes": _as("nodes"),
-    "numtasks": _as("ntasks"),
-    "features": lambda options, value: replace(options, constraint=value),
-    "reqnodelist": _as("nodelist"),
-    "excnodelist": _as("exclude"),
-    "minmemorynode": _as("mem"),
-    "minmemorycpu": _as("mem-per-cpu"),
-    "licenses": _as("licenses"),
-    "timemin": _as("time-min"),
-    "starttime": _as("begin"),
-    "deadline": _as("deadline"),
-    "dependency": _condition,
-    "reservationname": _as("reservation"),
-    "requeue": _requeues,
-    "arraytaskthrottle": _throttle,
-}
-"""Fields of a waiting job that can be updated besides its priority, nice value and limit."""
+        check_fields({key: value})
 
 
 def _create_reservation(words: list[str], controller: Controller) -> None:
@@ -401,7 +396,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 VERBS: dict[str, Action] = {
-    "hold": _each(jobs.hold),
+    "hold": _hold,
     "release": _release,
     "requeue": _each(jobs.requeue),
     "requeuehold": _each(partial(jobs.requeue, held=True)),

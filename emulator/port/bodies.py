@@ -107,7 +107,7 @@ BODIES = {
     "job_modify": Body(
         ("job_desc", "job", "submit_uid", "err_msg"),
         ("return SLURM_SUCCESS;",),
-        "Asked when scontrol changes a job: job_desc holds what is changed. The policy says nothing of that.",
+        "Asked when scontrol changes a job: job_desc holds what is changed. A policy's job_modify is not translated.",
     ),
 }
 

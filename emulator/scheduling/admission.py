@@ -51,7 +51,7 @@ class Admission:
         object.__setattr__(self._walltime_view, "oracle", oracle)
         self._walltime_submit = hooks.walltime_submit
         self._plain = hooks.walltime_submit is None and hooks.priority_set is None
-        self._chain = SubmitChain(hooks, cluster_state, None) if hooks.job_submit else None
+        self._chain = SubmitChain(hooks, cluster_state) if hooks.job_submit else None
         self._refused = table.refused
 
     def submit(self, first: int, beyond: int) -> None:

@@ -83,7 +83,7 @@ def _checked(request: JobRequest, cluster: Cluster) -> Job:
         request=request,
         partitions=shared_partitions,
         wants=shared_wants,
-        limit=_limit(request, partitions[0]),
+        limit=limit_of(request, partitions[0]),
         time_min=None if soft else time_min,
         plan=Plan(time_min, time_min, time_min) if soft and time_min is not None else None,
         nice=request.options.nice,
@@ -276,7 +276,8 @@ def _check_licenses(request: JobRequest, cluster: Cluster) -> None:
             raise RejectedError("Invalid license specification")
 
 
-def _limit(request: JobRequest, partition: Partition) -> float:
+def limit_of(request: JobRequest, partition: Partition) -> float:
+    """The limit that a submission has in a partition, in seconds."""
     if request.options.time_limit is not None:
         return _minutes(request.options.time_limit)
     return partition.default_time if partition.default_time is not None else partition.max_time

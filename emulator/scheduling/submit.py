@@ -1,24 +1,28 @@
-"""Submissions as the plugins of JobSubmitPlugins leave them."""
+"""Submissions and operators' changes as the plugins of JobSubmitPlugins leave them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from functools import partial
 from typing import Any
 
-from emulator.config.slurm.model import GresCount
 from emulator.config.slurm.nodes import gres_count
 from emulator.hooks import FAILURES, Hooks
+from emulator.scheduling.records import Records
+from emulator.scheduling.submission_of import submission_of
 from emulator.workload.request import JobRequest, RejectedError
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.cluster import Partition
+from slurm_sim_plugins.job_update import JobUpdate, ModifyView
+from slurm_sim_plugins.records import CountedRecords, JobRecord
 from slurm_sim_plugins.submission import CHANGE, Reject, Submission, SubmitView
-from slurm_sim_plugins.views import ClusterState
+from slurm_sim_plugins.views import ClusterState, View
 
 _set = object.__setattr__
 """Writes to a view, which refuses plain assignment."""
-GPU = "gpu"
+OPERATOR = "root"
+"""Whose commands change jobs."""
 
 
 class SubmitChain:
@@ -27,15 +31,32 @@ class SubmitChain:
     Args:
         hooks: the plugins' hooks, in their order, among them.
         cluster_state: the current state.
-        partitions: those of a cluster; None where processors are only counted.
+        partitions: those of a cluster; empty where processors are only counted.
+        records: of a cluster; None where processors are only counted.
     """
 
-    def __init__(self, hooks: Hooks, cluster_state: ClusterState, partitions: Sequence[Partition] | None) -> None:
+    def __init__(
+        self,
+        hooks: Hooks,
+        cluster_state: ClusterState,
+        partitions: Sequence[Partition] = (),
+        records: Records | None = None,
+    ) -> None:
         self._hooks = hooks
         self._cluster_state = cluster_state
-        self._counted = partitions is None
-        self._view = SubmitView(cluster_state)
-        _set(self._view, "partitions", tuple(partitions or ()))
+        self._counted = records is None
+        self._submit, self._modify = SubmitView(cluster_state), ModifyView(cluster_state)
+        self.records = CountedRecords(cluster_state) if records is None else records
+        for view in (self._submit, self._modify):
+            _set(view, "partitions", tuple(partitions))
+            _set(view, "_jobs", self.records.jobs)
+            _set(view, "_reservations", self.records.reservations)
+        _set(self._modify, "user", OPERATOR)
+
+    @property
+    def judges_changes(self) -> bool:
+        """Whether a plugin has ``job_modify``."""
+        return bool(self._hooks.job_modify)
 
     def ask(self, submission: Submission) -> Submission:
         """What a submission asks for in the end.
@@ -45,23 +66,42 @@ class SubmitChain:
             PluginError: a plugin failed, or its answer cannot be used.
         """
         for name, hook in self._hooks.job_submit:
-            _set(self._view, "submission", submission)
-            try:
-                answer: Any = hook(self._view)  # type: ignore[misc]
-            except FAILURES as error:
-                self._hooks.fail("job_submit", error, time=self._cluster_state.now, job=submission.id)
-            if answer is None:
-                continue
-            try:
-                answer = answers.submission(answer, submission, self._counted)
-            except answers.Refused as refused:
-                self._hooks.refuse(
-                    "job_submit", refused.message, time=self._cluster_state.now, job=submission.id, plugin=name
-                )
-            if isinstance(answer, Reject):
-                raise RejectedError(answer.reason)
-            submission = answer
+            _set(self._submit, "submission", submission)
+            check = partial(answers.submission, before=submission, counted=self._counted)
+            submission = self._one("job_submit", name, hook, self._submit, submission.id, check) or submission
         return submission
+
+    def modified(self, update: JobUpdate, record: JobRecord) -> JobUpdate:
+        """What a command changes of a job in the end.
+
+        Raises:
+            RejectedError: a plugin refuses it.
+            PluginError: a plugin failed, or its answer cannot be used.
+        """
+        _set(self._modify, "job", record)
+        for name, hook in self._hooks.job_modify:
+            _set(self._modify, "update", update)
+            check = partial(answers.update, before=update, job=record.submission)
+            answer = self._one("job_modify", name, hook, self._modify, record.submission.id, check)
+            update = update if answer is None else answer
+        return update
+
+    def _one(self, hook: str, plugin: str, asked: Any, view: View, job: int, check: Callable[[Any], Any]) -> Any:
+        """What one plugin answers, or None."""
+        now = self._cluster_state.now
+        try:
+            answer: Any = asked(view)
+        except FAILURES as error:
+            self._hooks.fail(hook, error, time=now, job=job)
+        if answer is None:
+            return None
+        try:
+            answer = check(answer)
+        except answers.Refused as refused:
+            self._hooks.refuse(hook, refused.message, time=now, job=job, plugin=plugin)
+        if isinstance(answer, Reject):
+            raise RejectedError(answer.reason)
+        return answer
 
     def request(self, request: JobRequest) -> JobRequest:
         """A submission to a cluster, as it goes in.
@@ -83,38 +123,6 @@ class SubmitChain:
                 except ValueError as error:
                     raise RejectedError(f"{name}: {error}") from None
         return replace(request, options=replace(request.options, **changes)) if changes else request
-
-
-def submission_of(request: JobRequest) -> Submission:
-    """A submission to a cluster, as plugins see it."""
-    options = request.options
-    stated = {name: getattr(options, name) for name in CHANGE}
-    stated["gres"] = tuple(map(_gres, options.gres))
-    stated["licenses"] = tuple(f"{name}:{count}" for name, count in options.licenses)
-    joint = "?" if options.any_dependency else ","
-    return Submission(
-        request.id,
-        request.submit,
-        request.user,
-        options.gpus_on(options.min_nodes or 1),
-        tres_per_job=",".join(f"gres:{_gres(one)}" for one in options.gpus),
-        tres_per_task=",".join(f"gres:{_gres(one)}" for one in options.gpus_per_task),
-        dependency=joint.join(one.kind + (f":{one.job}" if one.job else "") for one in options.dependencies),
-        array="" if options.array is None else _ranges(options.array.indices),
-        begin=options.begin,
-        **stated,
-    )
-
-
-def _gres(one: GresCount) -> str:
-    return ":".join([one.name, *([one.type] if one.type else []), str(one.count)])
-
-
-def _ranges(indices: Sequence[int]) -> str:
-    """Indices as sbatch writes them: ``1-3,7``."""
-    bounds = [at for at in range(1, len(indices)) if indices[at] != indices[at - 1] + 1]
-    parts = [indices[begin:end] for begin, end in pairwise([0, *bounds, len(indices)])]
-    return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
 
 
 def _license(word: str) -> tuple[str, int]:

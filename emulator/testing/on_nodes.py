@@ -18,8 +18,9 @@ from emulator.machines import NODES
 from emulator.runs import ClusterRun
 from emulator.scheduling.entries import refresh
 from emulator.scheduling.job_mgr import make_job
+from emulator.scheduling.records import Records
 from emulator.scheduling.seen import ClusterPreemptView, ClusterPriorityView
-from emulator.scheduling.submit import submission_of
+from emulator.scheduling.submission_of import submission_of
 from emulator.scheduling.windows import Habits
 from emulator.state.job import Job
 from emulator.state.run import State
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from slurm_sim_plugins.cluster import Partition
     from slurm_sim_plugins.jobs import Job as SeenJob
     from slurm_sim_plugins.jobs import Run
+    from slurm_sim_plugins.records import JobRecord
     from slurm_sim_plugins.submission import Submission
     from slurm_sim_plugins.views import ClusterState
 
@@ -347,6 +349,15 @@ class NodeScene:
     def submission_of(self, job: SeenJob) -> Submission:
         """What a job asked for when it was submitted."""
         return submission_of(self._job(job).request)
+
+    @property
+    def job_records(self) -> Records:
+        """What the controller records of jobs and reservations."""
+        return self._controller.arrivals.records
+
+    def record_of(self, job: SeenJob) -> JobRecord:
+        """What it records of a job."""
+        return self.job_records.of([self._job(job)])
 
     def nodes_for(self, which: SeenJob) -> tuple[NodeView, Callable[[Any], object]]:
         """What ``select_nodes`` sees, in the first of the job's partitions, and what its answer must be."""

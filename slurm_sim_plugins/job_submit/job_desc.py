@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from slurm_sim_plugins.job_update import JobUpdate
 from slurm_sim_plugins.submission import Submission
 
 MINUTE = 60.0
@@ -35,6 +36,15 @@ NUMBERS: Mapping[str, float] = {
     "min_mem_per_node": math.nan,
 }
 """Numeric fields, and what they are where nothing is stated; NaN: nil."""
+MODIFIED: Mapping[str, float] = {
+    **NUMBERS,
+    **dict.fromkeys(("contiguous", "mail_type"), NO_VAL16),
+    **dict.fromkeys(("group_id", "min_cpus"), NO_VAL),
+    "argc": 0,
+}
+"""The same where ``scontrol update`` states nothing."""
+_LEFT_AS_IS = {"account": 0x2000000, "partition": 0x4000000, "qos": 0x8000000, "wckey": 0x10000000}
+"""Bits of ``bitflags`` for what an update does not state."""
 _OF_TEXT = "account acctg_freq admin_comment alloc_node array_inx batch_features burst_buffer clusters comment"
 _OF_TEXT += " container cpus_per_tres default_account default_qos dependency exc_nodes extra features gres licenses"
 _OF_TEXT += (
@@ -72,7 +82,7 @@ _TEXT = {
     "prefer": "prefer",
     "reservation": "reservation",
 }
-_SAME = ("tres_per_job", "tres_per_task", "dependency")
+_SAME = {name: name for name in ("tres_per_job", "tres_per_task", "dependency")}
 _LISTS = {"partition": "partitions", "req_nodes": "node_list", "exc_nodes": "exclude", "licenses": "licenses"}
 
 
@@ -89,7 +99,7 @@ def _copied(job: Submission) -> dict[str, Any]:
     shown.update({name: value for name in _SAME if (value := getattr(job, name))})
     for name, of in _SECONDS.items():
         if (seconds := getattr(job, of)) is not None:
-            shown[name] = INFINITE if math.isinf(seconds) else math.ceil(seconds / MINUTE)
+            shown[name] = _minutes(seconds)
     if job.array:
         shown["array_inx"] = job.array
     if job.node_list:
@@ -166,6 +176,14 @@ def changed(job: Submission, written: Mapping[str, Any]) -> Submission:
         job: the submission.
         written: what the script wrote, by field, the last value of each.
     """
+    changes = _changes(written)
+    if "min_cpus" in written and "num_tasks" not in written:
+        changes["tasks"] = -(-int(written["min_cpus"]) // (changes.get("cpus_per_task") or job.cpus_per_task or 1))
+    return job._replace(**changes)
+
+
+def _changes(written: Mapping[str, Any]) -> dict[str, Any]:
+    """What a script wrote, by field of a submission."""
     changes: dict[str, Any] = {}
     for name, value in written.items():
         if name in _WHOLE:
@@ -177,15 +195,86 @@ def changed(job: Submission, written: Mapping[str, Any]) -> Submission:
         elif name in _LISTS:
             changes[_LISTS[name]] = tuple(filter(None, str(value).split(",")))
         elif name in _OTHERS:
-            changes.update(_OTHERS[name](job, value))
-    if "min_cpus" in written and "num_tasks" not in written:
-        changes["tasks"] = -(-int(written["min_cpus"]) // (changes.get("cpus_per_task") or job.cpus_per_task or 1))
-    return job._replace(**changes)
+            changes.update(_OTHERS[name](value))
+    return changes
+
+
+def described_update(update: JobUpdate, job: Submission, now: float, user_id: int) -> dict[str, Any]:
+    """The fields of ``job_desc`` in ``slurm_job_modify``: what a command states, and whose job it is.
+
+    ``site_factor``, a deadline and what is not stated are not in it, as in Slurm.
+
+    Args:
+        update: what the command states.
+        job: what the job asks for.
+        now: in seconds.
+        user_id: of the job's user.
+    """
+    facts = {name: value for name, value in update._asdict().items() if value is not None}
+    shown: dict[str, Any] = {}
+    for names in (_WHOLE, _TEXT, _SAME):
+        shown.update({name: facts[of] for name, of in names.items() if of in facts})
+    shown.update({name: ",".join(facts[of]) for name, of in _LISTS.items() if of in facts})
+    shown.update({name: _minutes(facts[of]) for name, of in _SECONDS.items() if of in facts})
+    shown.update({name: show(facts[of]) for name, (of, show) in _OF_UPDATE.items() if of in facts})
+    if "memory_per_cpu" in facts:
+        shown["pn_min_memory"] = MEM_PER_CPU + facts["memory_per_cpu"]
+    if "begin" in facts:
+        shown["begin_time"] = math.floor(now + facts["begin"])
+    shown["bitflags"] = sum(bit for name, bit in _LEFT_AS_IS.items() if name not in shown)
+    return {**shown, "user_id": user_id, "user_name": job.user or "root", "alloc_node": "login"}
+
+
+_OF_UPDATE: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+    "num_tasks": ("tasks", int),
+    "min_mem_per_node": ("memory_per_node", int),
+    "min_mem_per_cpu": ("memory_per_cpu", int),
+    "pn_min_memory": ("memory_per_node", int),
+    "nice": ("nice", lambda nice: NICE_OFFSET + nice),
+    "priority": ("priority", lambda priority: INFINITE if math.isinf(priority) else int(priority)),
+    "requeue": ("requeue", int),
+    "array_inx": ("array_limit", str),
+}
+"""What an update states in another form: fields of it, and how they are shown."""
+
+
+def updated(update: JobUpdate, written: Mapping[str, Any], now: float) -> JobUpdate:
+    """An update as a script leaves it.
+
+    Args:
+        update: what the command states.
+        written: what the script wrote, by field, the last value of each.
+        now: in seconds.
+    """
+    changes = {name: value for name, value in _changes(written).items() if name in JobUpdate._fields}
+    if "priority" in written:
+        changes["priority"] = _priority(written["priority"])
+    if "nice" in written:
+        changes["nice"] = None if written["nice"] == NO_VAL else changes["nice"]
+    if "dependency" in written:
+        changes["dependency"] = written["dependency"]
+    if "begin_time" in written:
+        changes["begin"] = max(float(written["begin_time"]) - now, 0.0)
+    if str(limit := written.get("array_inx", "")).isdigit():
+        changes["array_limit"] = int(limit)
+    return update._replace(**changes)
+
+
+def update_followed(name: str) -> bool:
+    """Whether what a script writes into a field of an update is followed, or changes no schedule."""
+    if name in UNHEARD or name in ("priority", "dependency", "begin_time", "array_inx"):
+        return True
+    value = "" if name in TEXTS else NUMBERS.get(name, 0.0)
+    return any(changed in JobUpdate._fields for changed in _changes({name: 0.0 if value != value else value}))
 
 
 def followed(name: str) -> bool:
     """Whether what a script writes into a field is followed, or changes no schedule."""
     return any(name in known for known in (UNHEARD, _WHOLE, _SECONDS, _TEXT, _LISTS, _OTHERS, ("min_cpus",)))
+
+
+def _minutes(seconds: float) -> int:
+    return INFINITE if math.isinf(seconds) else math.ceil(seconds / MINUTE)
 
 
 def _seconds(minutes: int) -> float | None:
@@ -194,41 +283,47 @@ def _seconds(minutes: int) -> float | None:
     return math.inf if minutes == INFINITE else minutes * MINUTE
 
 
-def _of_node(job: Submission, value: Any) -> dict[str, Any]:
+def _priority(value: float) -> float | None:
+    if value == NO_VAL:
+        return None
+    return math.inf if value == INFINITE else int(value)
+
+
+def _of_node(value: Any) -> dict[str, Any]:
     return {"memory_per_node": int(value), "memory_per_cpu": None}
 
 
-def _of_cpu(job: Submission, value: Any) -> dict[str, Any]:
+def _of_cpu(value: Any) -> dict[str, Any]:
     return {"memory_per_cpu": int(value), "memory_per_node": None}
 
 
-def _memory(job: Submission, value: Any) -> dict[str, Any]:
+def _memory(value: Any) -> dict[str, Any]:
     if value >= NO_VAL64:
         return {"memory_per_cpu": None, "memory_per_node": None}
-    return _of_cpu(job, value - MEM_PER_CPU) if value >= MEM_PER_CPU else _of_node(job, value)
+    return _of_cpu(value - MEM_PER_CPU) if value >= MEM_PER_CPU else _of_node(value)
 
 
-def _gres(job: Submission, value: Any) -> dict[str, Any]:
+def _gres(value: Any) -> dict[str, Any]:
     return {"gres": tuple(one.removeprefix("gres:") for one in filter(None, str(value).split(",")))}
 
 
-def _shared(job: Submission, value: Any) -> dict[str, Any]:
+def _shared(value: Any) -> dict[str, Any]:
     to = next((to for to, number in SHARED_WITH.items() if value == number), "")
     return {"exclusive": bool(to) or value == SHARED_NO, "exclusive_to": to, "share": value == SHARED_OK}
 
 
-_OTHERS: Mapping[str, Callable[[Submission, Any], dict[str, Any]]] = {
-    "num_tasks": lambda job, value: {"tasks": None if value == NO_VAL else int(value)},
-    "pn_min_cpus": lambda job, value: {"min_cpus": None if value == NO_VAL16 else int(value)},
+_OTHERS: Mapping[str, Callable[[Any], dict[str, Any]]] = {
+    "num_tasks": lambda value: {"tasks": None if value == NO_VAL else int(value)},
+    "pn_min_cpus": lambda value: {"min_cpus": None if value == NO_VAL16 else int(value)},
     "pn_min_memory": _memory,
     "min_mem_per_node": _of_node,
     "min_mem_per_cpu": _of_cpu,
     "gres": _gres,
     "tres_per_node": _gres,
     "shared": _shared,
-    "contiguous": lambda job, value: {"contiguous": bool(value)},
-    "requeue": lambda job, value: {"requeue": None if value == NO_VAL16 else bool(value)},
-    "nice": lambda job, value: {"nice": 0 if value == NO_VAL else int(value) - NICE_OFFSET},
-    "priority": lambda job, value: {"held": value == 0},
+    "contiguous": lambda value: {"contiguous": bool(value)},
+    "requeue": lambda value: {"requeue": None if value == NO_VAL16 else bool(value)},
+    "nice": lambda value: {"nice": 0 if value == NO_VAL else int(value) - NICE_OFFSET},
+    "priority": lambda value: {"held": value == 0},
 }
 """What becomes of a submission where a field is written that stands for it in another form."""

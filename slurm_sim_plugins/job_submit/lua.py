@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,6 +16,7 @@ from slurm_sim_plugins.job_submit.job_desc import (
     INFINITE,
     MEM_PER_CPU,
     MINUTE,
+    MODIFIED,
     NICE_OFFSET,
     NO_VAL,
     NO_VAL16,
@@ -25,9 +26,14 @@ from slurm_sim_plugins.job_submit.job_desc import (
     TEXTS,
     changed,
     described,
+    described_update,
     followed,
+    update_followed,
+    updated,
 )
-from slurm_sim_plugins.submission import Reject, Submission, SubmitView
+from slurm_sim_plugins.job_submit.job_rec import JOB_FIELDS, NOT_EMULATED, RESERVATION_FIELDS, recorded, reserved
+from slurm_sim_plugins.job_update import JobUpdate, ModifyView
+from slurm_sim_plugins.submission import RecordsView, Reject, Submission, SubmitView
 
 STEPS, MEMORY = 5_000_000, 64 << 20
 """Bounds of one call: instructions of Lua's machine, and bytes."""
@@ -81,15 +87,19 @@ ERRORS: Mapping[int, tuple[str, str]] = {
     8000: ("ESLURM_MISSING_TIME_LIMIT", "Time limit specification required, but not provided"),
 }
 """Codes that a script may return, their names in the table ``slurm``, and what ``sbatch`` says of each."""
+HOST = ("log", "unknown", "lost", "keys", "record", "minutes", "module", "time")
+"""Functions that the sandbox calls; a script never gets hold of them."""
+_TABLES = {"job_desc": "job_desc", "job_rec": "job_rec", "jobs": "slurm.jobs", "reservations": "slurm.reservations"}
+"""How a script calls what it reads."""
 _MODULE = re.compile(r"[A-Za-z0-9_]+")
 _DURATION = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 
 
 class Lua:
-    """Asks the function ``slurm_job_submit`` of a script, as slurmctld does.
+    """Asks the functions ``slurm_job_submit`` and ``slurm_job_modify`` of a script, as slurmctld does.
 
-    What the script writes before an error stays, and the job is taken, as in Slurm; with a warning. A script that
-    does not end, or asks for more memory than it may have, is at fault: the run ends.
+    What the script writes before an error stays, and the job or the change is taken, as in Slurm; with a warning. A
+    script that does not end, or asks for more memory than it may have, is at fault: the run ends.
 
     Args:
         file: the script. Of a ``slurm.conf`` with ``JobSubmitPlugins=lua`` it is the ``job_submit.lua`` beside it.
@@ -107,31 +117,65 @@ class Lua:
         self._said: set[str] = set()
         self._uids: dict[str, int] = {"root": 0}
         self._parts: Any = None
+        self._view: Any = None
+        self._read: dict[str, Mapping[Any, Any]] = {}
         self._load()
 
     @hookimpl
     def job_submit(self, view: SubmitView) -> Submission | Reject | None:
-        job, self._now, self._messages = view.submission, view.now, []
-        uid = self._uids.setdefault(job.user or "root", FIRST_UID + len(self._uids) - 1)
+        job, uid = view.submission, self._uid(view.submission.user)
+        parts = self._begin(view)
+        answer = self._submit(self._table(described(job, uid)), parts, uid, self._heard())
+        code, fields = self._answered("slurm_job_submit", "the job", answer)
+        if code:
+            return Reject("\n".join([*self._messages, self._words(code)]))
+        self._tell_of(name for name in fields if not followed(name))
+        return changed(job, fields)
+
+    @hookimpl
+    def job_modify(self, view: ModifyView) -> JobUpdate | Reject | None:
+        job = view.job.submission
+        parts = self._begin(view)
+        stated = self._table(described_update(view.update, job, view.now, self._uid(job.user)))
+        answer = self._modify(stated, parts, self._uid(view.user), self._heard())
+        code, fields = self._answered("slurm_job_modify", "the change", answer)
+        if self._messages:
+            self._warn(f"{self._file}: what slurm_job_modify says to the user is lost, as in Slurm")
+        if code:
+            return Reject(self._words(code))
+        self._tell_of(name for name in fields if not update_followed(name))
+        return updated(view.update, fields, view.now)
+
+    def _begin(self, view: RecordsView) -> Any:
+        """Begin to judge: the partitions, as a table of Lua."""
+        self._view, self._now, self._messages, self._read = view, view.now, [], {}
         if self._parts is None:
             self._parts = self._table({part.name: self._table(_fields(part)) for part in view.partitions})
-        over, fine, answer, written = self._submit(self._table(described(job, uid)), self._parts, uid, self._heard())
+        return self._parts
+
+    def _uid(self, user: str) -> int:
+        return self._uids.setdefault(user or "root", FIRST_UID + len(self._uids) - 1)
+
+    def _answered(self, function: str, what: str, answered: Any) -> tuple[int, dict[str, Any]]:
+        """The code that a function returned, 0 where it returned none, and what it wrote."""
+        over, fine, answer, written = answered
         if over:
             raise RuntimeError(f"{answer}: the script does not end, or takes too long")
         if not fine and str(answer).endswith("not enough memory"):
             raise RuntimeError(f"{answer}: the script may have {MEMORY >> 20} MiB")
+        code = _number(answer) if fine else None
         if not fine:
-            self._warn(f"{answer}; Slurm takes the job as the script has left it by then")
-        elif type(answer) not in (int, float):
-            self._warn(f"{self._file}: slurm_job_submit returned no number; Slurm takes the job")
-        elif answer != 0:
-            words = ERRORS.get(int(answer), ("", f"Unknown error {int(answer)}"))[1]
-            return Reject("\n".join([*self._messages, words]))
-        fields = dict(written.items())
+            self._warn(f"{answer}; Slurm takes {what} as the script has left it by then")
+        elif code is None:
+            self._warn(f"{self._file}: {function} returned no number; Slurm takes {what}")
+        return int(code or 0), dict(written.items())
+
+    def _words(self, code: int) -> str:
+        return ERRORS.get(code, ("", f"Unknown error {code}"))[1]
+
+    def _tell_of(self, fields: Iterable[str]) -> None:
         for name in fields:
-            if not followed(name):
-                self._warn(f"{self._file} writes job_desc.{name}, which is not emulated")
-        return changed(job, fields)
+            self._warn(f"{self._file} writes job_desc.{name}, which is not emulated")
 
     def _heard(self) -> bool:
         """Whether anybody reads what the script writes into the log."""
@@ -145,9 +189,30 @@ class Lua:
             self._messages.append(text)
         logging.getLogger(__name__).debug("%s: %s: %s", self._file, level, text)
 
-    def unknown(self, field: str, line: str) -> None:
-        """A field that ``job_desc`` has not: in Slurm it is nil, and what is written there is lost."""
-        self._warn(f"{line}: job_desc has no field {field!r}")
+    def unknown(self, table: str, field: str, line: str) -> None:
+        """A field that a table has not: in Slurm it is nil, and what is written there is lost."""
+        if table in ("job_rec", "jobs") and field in NOT_EMULATED:
+            self._warn(f"{line}: {_TABLES[table]}.{field} is not emulated: nil")
+        else:
+            self._warn(f"{line}: {_TABLES[table]} has no field {field!r}")
+
+    def lost(self, table: str, field: str, line: str) -> None:
+        """A field of a record that the script writes."""
+        self._warn(f"{line}: what is written into {_TABLES[table]}.{field} changes nothing, as in Slurm")
+
+    def keys(self, kind: str) -> Any:
+        """Keys of the table ``slurm.jobs`` or ``slurm.reservations``: ids, as text, or names."""
+        records = self._view.jobs if kind == "jobs" else {one.name: one for one in self._view.reservations}
+        self._read[kind] = records
+        return self._table(list(map(str, records)))
+
+    def record(self, kind: str, key: str) -> Any:
+        """The fields of a job or a reservation; none if the record is one that an earlier call was shown."""
+        if kind == "reservations":
+            one = self._read.get(kind, {}).get(key)
+            return self._table({} if one is None else reserved(one))
+        job = self._view.job if kind == "job_rec" else self._read.get(kind, {}).get(int(key))
+        return self._table({} if job is None else recorded(job, self._uid(job.submission.user)))
 
     def minutes(self, text: object) -> int:
         """As ``slurm.time_str2mins``: -1 for no bound, -2 for what is no time."""
@@ -188,15 +253,20 @@ class Lua:
         """Run the script once, so that its functions are there.
 
         Raises:
-            ConfigurationError: it cannot be read or run, or has no ``slurm_job_submit``.
+            ConfigurationError: it cannot be read or run, or lacks one of the two functions.
         """
         self._runtime = runtime = _runtime()
         self._table = runtime.table_from
         text = _source(Path(self._file))
-        host = self._table({name: getattr(self, name) for name in ("log", "unknown", "minutes", "module", "time")})
-        fields = self._table(NUMBERS), self._table(dict.fromkeys(TEXTS, True)), self._table(dict.fromkeys(TABLES, True))
+        host = self._table({name: getattr(self, name) for name in HOST})
+        records = {"job_rec": JOB_FIELDS, "jobs": JOB_FIELDS, "reservations": RESERVATION_FIELDS}
+        fields = (
+            *(self._table(numbers) for numbers in (NUMBERS, MODIFIED)),
+            *(self._table(dict.fromkeys(names, True)) for names in (TEXTS, TABLES)),
+            self._table({kind: self._table(dict.fromkeys(names, True)) for kind, names in records.items()}),
+        )
         sandbox = runtime.compile(Path(__file__).with_name("sandbox.lua").read_text(encoding="utf-8"))
-        env, slurm, bounded, self._submit, loadstring, setfenv = sandbox(host, *fields, STEPS)
+        env, slurm, bounded, self._submit, self._modify, loadstring, setfenv = sandbox(host, *fields, STEPS)
         for name, value in {**CONSTANTS, **{name: code for code, (name, _) in ERRORS.items()}}.items():
             slurm[name] = value
         chunk = loadstring(text, f"@{Path(self._file).name}")
@@ -209,12 +279,27 @@ class Lua:
             raise ConfigurationError(f"job_submit/lua: {self._file}: {answer}")
         if env.slurm_job_submit is None:
             raise ConfigurationError(f"job_submit/lua: {self._file}: it has no function slurm_job_submit")
+        if env.slurm_job_modify is None:
+            raise ConfigurationError(
+                f"job_submit/lua: {self._file}: it has no function slurm_job_modify, without which slurmctld does "
+                "not start; add: function slurm_job_modify(job_desc, job_rec, parts, uid) return slurm.SUCCESS end"
+            )
 
     def _warn(self, text: str) -> None:
         """Warn of something once in a run."""
         if text not in self._said:
             self._said.add(text)
             logging.getLogger(__name__).warning("job_submit/lua: %s", text)
+
+
+def _number(answer: object) -> float | None:
+    """What Lua takes for a number: one, or one that is written as text."""
+    if isinstance(answer, bool) or not isinstance(answer, int | float | str):
+        return None
+    try:
+        return float(answer)
+    except ValueError:
+        return None
 
 
 def _source(file: Path) -> str:

@@ -1,10 +1,11 @@
 -- What a job_submit.lua runs in. It is given tables by Python, and hands back a function that is called for each
 -- submission. A script has no files, no processes, no bytecode, so many instructions for a call, and no way out of pcall
 -- when they are spent.
-local host, numbers, texts, tables, steps = ...
+local host, numbers, modified, texts, tables, known, steps = ...
 local sethook, getinfo, error, type, pairs, tonumber, tostring = debug.sethook, debug.getinfo, error, type, pairs, tonumber, tostring
 local create, resume, status, select, unpack = coroutine.create, coroutine.resume, coroutine.status, select, unpack
 local format, setmetatable, pcall, xpcall = string.format, setmetatable, pcall, xpcall
+local ipairs, rawset = ipairs, rawset
 local loadstring, setfenv = loadstring, setfenv
 local spent = false
 
@@ -100,10 +101,49 @@ for _, level in pairs({ "error", "info", "verbose", "debug", "debug2", "debug3",
 end
 slurm.log = log("info")
 slurm.time_str2mins = function(text) return host.minutes(text) end
-for _, name in pairs({ "jobs", "reservations" }) do
-  local function refused() error("slurm." .. name .. " is not emulated", 2) end
-  slurm[name] = setmetatable({}, { __index = refused })
+
+-- Records of jobs and reservations: their fields are fetched when the first of them is read. As in Slurm, what a script
+-- writes there is seen by the script alone.
+local keys, facts = setmetatable({}, { __mode = "k" }), setmetatable({}, { __mode = "k" })
+local function reading(kind)
+  return {
+    __metatable = false,
+    __index = function(record, name)
+      local held = facts[record]
+      if held == nil then
+        held = host.record(kind, keys[record])
+        facts[record] = held
+      end
+      local value = held[name]
+      if value == nil and not known[kind][name] then host.unknown(kind, tostring(name), line(2)) end
+      return value
+    end,
+    __newindex = function(record, name, value)
+      host.lost(kind, tostring(name), line(2))
+      rawset(record, name, value)
+    end,
+  }
 end
+local readers = { job_rec = reading("job_rec"), jobs = reading("jobs"), reservations = reading("reservations") }
+
+local function record(kind, key)
+  local made = setmetatable({}, readers[kind])
+  keys[made] = key
+  return made
+end
+
+-- The tables slurm.jobs and slurm.reservations are there while a job is judged, and are made when they are looked at.
+local judging = false
+setmetatable(slurm, {
+  __metatable = false,
+  __index = function(_, name)
+    if not judging or (name ~= "jobs" and name ~= "reservations") then return nil end
+    local made = {}
+    for _, key in ipairs(host.keys(name)) do made[key] = record(name, key) end
+    rawset(slurm, name, made)
+    return made
+  end,
+})
 env.slurm = slurm
 
 -- Three fields say what memory a job wants, and are one number in Slurm: the last that was written says what all hold.
@@ -139,7 +179,7 @@ local function assign(_, name, value)
     end
     value = tostring(value)
   else
-    host.unknown(tostring(name), line(2))
+    host.unknown("job_desc", tostring(name), line(2))
     return
   end
   if memory_fields[name] then
@@ -149,7 +189,7 @@ local function assign(_, name, value)
   written[name] = value
 end
 
-local function describe(stated)
+local function describe(stated, blank)
   written, memory = {}, nil
   return setmetatable({}, {
     __newindex = assign,
@@ -157,9 +197,9 @@ local function describe(stated)
       if memory and memory_fields[name] then return wanted_memory(memory, written[memory], name) end
       local value = written[name]
       if value == nil then value = stated[name] end
-      if value == nil then value = numbers[name] end
+      if value == nil then value = blank[name] end
       if value == nil and tables[name] then return {} end
-      if value == nil and not texts[name] and numbers[name] == nil then host.unknown(tostring(name), line(2)) end
+      if value == nil and not texts[name] and numbers[name] == nil then host.unknown("job_desc", tostring(name), line(2)) end
       if value ~= value then return nil end
       return value
     end,
@@ -174,10 +214,20 @@ local function bounded(...)
   return spent, got[1], got[2]
 end
 
-local function submit(stated, parts, uid, listening)
-  heard = listening
-  local over, fine, answer = bounded(env.slurm_job_submit, describe(stated), parts, uid)
+local function judge(judged, listening, ...)
+  heard, judging = listening, true
+  slurm.jobs, slurm.reservations = nil, nil
+  local over, fine, answer = bounded(judged, ...)
+  judging = false
   return over, fine, answer, written
 end
 
-return env, slurm, bounded, submit, loadstring, setfenv
+local function submit(stated, parts, uid, listening)
+  return judge(env.slurm_job_submit, listening, describe(stated, numbers), parts, uid)
+end
+
+local function modify(stated, parts, uid, listening)
+  return judge(env.slurm_job_modify, listening, describe(stated, modified), record("job_rec", ""), parts, uid)
+end
+
+return env, slurm, bounded, submit, modify, loadstring, setfenv

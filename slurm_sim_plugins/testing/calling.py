@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.answers import Refused
 from slurm_sim_plugins.cluster import Partition
 from slurm_sim_plugins.errors import ConfigurationError, PluginError
 from slurm_sim_plugins.hookspecs import LOOPS
+from slurm_sim_plugins.job_update import JobUpdate, ModifyView
 from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.manager import PluginInfo, check_hooks
 from slurm_sim_plugins.renamed import argument
-from slurm_sim_plugins.submission import Submission, SubmitView
+from slurm_sim_plugins.submission import RecordsView, Submission, SubmitView
 from slurm_sim_plugins.testing.builders import Cluster, JobSpec
 from slurm_sim_plugins.testing.scene import PENDING, Scene
 from slurm_sim_plugins.views import (
@@ -30,6 +31,7 @@ from slurm_sim_plugins.views import (
     WalltimeView,
 )
 
+Records = TypeVar("Records", bound=RecordsView)
 Which = int | Job | JobSpec | Submission
 """A job: by its id, itself, or one that is yet to come; for ``job_submit`` also what it asks for."""
 
@@ -47,6 +49,7 @@ def call(
     beside: int | None = None,
     cause: str = "preemption",
     partitions: Iterable[Partition] = (),
+    update: JobUpdate | None = None,
 ) -> Any:
     """Call one hook of a plugin, and hand back its answer.
 
@@ -68,7 +71,8 @@ def call(
         state: for ``job_ended``.
         beside: for ``select_nodes``: a block of which nothing may be taken.
         cause: for ``job_suspended`` and ``job_resumed``.
-        partitions: for ``job_submit``: those of the cluster.
+        partitions: for ``job_submit`` and ``job_modify``: those of the cluster.
+        update: for ``job_modify``: what the command changes of the job.
 
     Raises:
         PluginError: the plugin has no such hook, its hooks are wrong, or the answer
@@ -80,7 +84,8 @@ def call(
     function = implementation(instance, hook)
     if hook in LOOPS:
         raise ConfigurationError(f"{hook} is a generator of decisions; play(plugin, scene) plays the pass")
-    arguments, check = _CALLS[hook](shown, instance, _Question(job, jobs, ran, state, beside, cause, tuple(partitions)))
+    asked = _Question(job, jobs, ran, state, beside, cause, tuple(partitions), update)
+    arguments, check = _CALLS[hook](shown, instance, asked)
     answer = ask(function, arguments)
     if answer is None or check is None:
         return answer
@@ -169,8 +174,10 @@ class _Question:
         beside: int | None,
         cause: str,
         partitions: tuple[Partition, ...],
+        update: JobUpdate | None,
     ) -> None:
         self.partitions = partitions
+        self.update = JobUpdate() if update is None else update
         self.beside = beside
         self.cause = cause
         self._job = job
@@ -226,8 +233,20 @@ def _site_factor(scene: Scene, plugin: Any, asked: _Question) -> Call:
 
 def _job_submit(scene: Scene, plugin: Any, asked: _Question) -> Call:
     submission = asked.submission(scene)
-    view = scene.show(SubmitView, submission=submission, partitions=asked.partitions or scene.partitions)
+    view = _with_records(scene, SubmitView, asked, submission=submission)
     return {"view": view}, lambda answer: answers.submission(answer, submission, counted=False)
+
+
+def _job_modify(scene: Scene, plugin: Any, asked: _Question) -> Call:
+    update, record = asked.update, scene.record_of(asked.job(scene))
+    view = _with_records(scene, ModifyView, asked, update=update, job=record, user="root")
+    return {"view": view}, lambda answer: answers.update(answer, update, record.submission)
+
+
+def _with_records(scene: Scene, kind: type[Records], asked: _Question, **shown: Any) -> Records:
+    """A view with what the controller records."""
+    shown |= {"_jobs": scene.job_records.jobs, "_reservations": scene.job_records.reservations}
+    return scene.show(kind, partitions=asked.partitions or scene.partitions, **shown)
 
 
 def _backfill_candidates(scene: Scene, plugin: Any, asked: _Question) -> Call:
@@ -324,6 +343,7 @@ _CALLS: dict[str, Callable[[Scene, Any, _Question], Call]] = {
     "progress_rate": _progress_rate,
     "site_factor": _site_factor,
     "job_submit": _job_submit,
+    "job_modify": _job_modify,
     "job_submitted": _job_submitted,
     "job_started": _about_a_run,
     "job_requeued": _about_a_run,

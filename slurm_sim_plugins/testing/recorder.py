@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from slurm_sim_plugins.decisions import Plan
 from slurm_sim_plugins.hookspecs import LOOPS, PROJECT
 from slurm_sim_plugins.interposing import Around, around_every_hook, hooks, jobs_of, steps, time_of
+from slurm_sim_plugins.job_update import JobUpdate
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.submission import Reject, Submission
 
@@ -65,6 +66,8 @@ class HookRecorder:
         about = tuple(job.id for job in jobs_of(hook, values))
         if hook == "job_submit":
             about = (values["view"].submission.id,)
+        elif hook == "job_modify":
+            about = (values["view"].job.submission.id,)
         self.calls.append(HookCall(hook, time, about, None))
         answer = yield
         if hook not in ANSWERED or answer is None:
@@ -92,7 +95,7 @@ def _plain(answer: Any) -> Any:
         return answer.id
     if isinstance(answer, Run):
         return answer.job.id
-    if isinstance(answer, Plan | Submission | Reject | str):
+    if isinstance(answer, Plan | Submission | JobUpdate | Reject | str):
         return answer
     try:
         return [_plain(item) for item in answer]

@@ -14,6 +14,7 @@ from slurm_sim_plugins.jobs import FIRST_PRIORITY, Job, JobFields, Run, new_jobs
 from slurm_sim_plugins.plan import Hole
 from slurm_sim_plugins.processors import Processors, in_words
 from slurm_sim_plugins.profile import RunEntry
+from slurm_sim_plugins.records import CountedRecords, JobRecord
 from slurm_sim_plugins.renamed import OldName
 from slurm_sim_plugins.submission import Submission, submission_of_job
 from slurm_sim_plugins.testing.builders import Cluster, JobSpec
@@ -142,6 +143,15 @@ class Scene:
     def submission_of(self, job: Job) -> Submission:
         """What a job asked for when it was submitted."""
         return submission_of_job(job)
+
+    @property
+    def job_records(self) -> CountedRecords:
+        """What the controller records of jobs and reservations."""
+        return CountedRecords(self.view)
+
+    def record_of(self, job: Job) -> JobRecord:
+        """What it records of a job."""
+        return self.job_records.jobs().get(job.id) or JobRecord(self.submission_of(job))
 
     def nodes_for(self, job: Job) -> tuple[NodeView, Callable[[Any], object]] | None:
         """What ``select_nodes`` sees of nodes, and what its answer must be; None where there are none."""

@@ -147,7 +147,10 @@ def test_without_hypothesis_it_is_said_what_to_install(monkeypatch: pytest.Monke
 def test_bundled_plugins_pass(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "job_submit/lua":
         pytest.importorskip("lupa", reason="the extra lua is not installed")
-        (tmp_path / "job_submit.lua").write_text("function slurm_job_submit() return slurm.SUCCESS end")
+        (tmp_path / "job_submit.lua").write_text(
+            "function slurm_job_submit() return slurm.SUCCESS end\n"
+            "function slurm_job_modify() return slurm.SUCCESS end\n"
+        )
         monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(running, "BUDGET", 10.0)
     quick_checks(monkeypatch)

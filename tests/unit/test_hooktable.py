@@ -10,6 +10,7 @@ import pytest
 from emulator import Result, Workload, simulate
 from emulator.config.slurm import parse_slurm_conf
 from emulator.hooktable import COMBINATIONS, HOOKS, check_hooks
+from emulator.operator.commands import TimedCommand
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins import ConfigurationError, MakeRoom, Start, hookimpl
@@ -93,7 +94,7 @@ PLUGINS = {
     "priority": recording("priority", {"priority_set": lambda view: [float(job.id) for job in view.to_set]}),
     "sched": recording("sched", {"schedule": schedule, "backfill": backfill}, knows_blocks=True, bf_topopt_enable=True),
     "site_factor": recording("site_factor", {"site_factor": lambda view: [1 for _ in view.to_set]}),
-    "job_submit": recording("job_submit", {"job_submit": lambda view: None}),
+    "job_submit": recording("job_submit", {"job_submit": lambda view: None, "job_modify": lambda view: None}),
     "backfill": recording("backfill", {"backfill_candidates": lambda view: list(view.to_try)}, without=("bf_topopt",)),
     "preempt": recording(
         "preempt", {"preempt_candidates": lambda view: view.outranked()}, without=("preempt_mode", "preempt_grace")
@@ -155,6 +156,7 @@ def run(machine: str, clock: str, mode: str = "REQUEUE", **more: Any) -> Result:
             JobRequest(number, float(submit), float(length), parse_sbatch([f"-n{size}", "-t10", f"-p{where[number]}"]))
             for number, submit, size, length in jobs
         ]
+        more = {"actions": [(5.0, TimedCommand(5.0, "scontrol update JobId=1 Nice=1", "commands"))], **more}
         return simulate(
             requests, parse_slurm_conf(CONF.format(mode=mode)), clock=clock, plugins=plugins, **slots, **more
         )

@@ -25,6 +25,13 @@ OLD = """function slurm_job_submit(job_desc, parts, uid)
   if job_desc.time_limit > 60 then job_desc.partition = "long" end
   return slurm.SUCCESS
 end
+function slurm_job_modify(job_desc, job_rec, parts, uid)
+  if uid == 0 and job_desc.time_limit ~= slurm.NO_VAL and job_desc.time_limit > job_rec.time_limit then
+    return slurm.ESLURM_INVALID_TIME_LIMIT
+  end
+  if job_desc.partition == "long" then job_desc.qos = "patient" end
+  return slurm.SUCCESS
+end
 """
 NEW = OLD.replace("> 60", "> 30").replace("if job_desc.time_limit == slurm.NO_VAL", "if job_desc.name == 'x'")
 PAGE = (Path(__file__).parents[3] / "docs" / "job-submit.md").read_text(encoding="utf-8")
@@ -51,7 +58,7 @@ def asked(folder: Path, *words: str) -> Result:
 def test_cases_that_hold(folder: Path) -> None:
     found = asked(folder, "test", "job_submit.lua", "cases.yaml")
     assert found.exit_code == 0
-    assert found.output.splitlines()[-1] == "3 of 3 cases as expected"
+    assert found.output.splitlines()[-1] == "4 of 4 cases as expected"
 
 
 def test_cases_that_fail_say_what_is_otherwise(folder: Path) -> None:
@@ -61,8 +68,9 @@ def test_cases_that_fail_say_what_is_otherwise(folder: Path) -> None:
     assert found.output.splitlines() == [
         "FAILED  long jobs go to long: partition is 'short', expected 'long'",
         "FAILED  a limit is needed: is taken",
+        "ok      a limit is not raised",
         "ok      -n 1 -t 40",
-        "1 of 3 cases as expected",
+        "2 of 4 cases as expected",
     ]
 
 
@@ -74,6 +82,9 @@ def test_cases_that_fail_say_what_is_otherwise(folder: Path) -> None:
         ("- sbatch: ''\n  expect: x", "case 1: is no table with the keys name, sbatch"),
         ("- sbatch: ''\n- sbatch: --nosuch", "case 2: sbatch: "),
         ("- set: {partiton: x}", "case 1: set: job_desc has no field 'partiton'"),
+        ("- update: 7", "case 1: update: 7 is not written as Field=value"),
+        ("- update: Nosuch=3", "case 1: update: of a job the emulator can update priority, nice"),
+        ("- update: TimeLimit=x", "case 1: update: "),
         ("- set: x", "case 1: set: job_desc is a table"),
         ("- sbatch: '-J \"x'", "case 1: sbatch: No closing quotation"),
         (":\n- :", "is not YAML"),
@@ -85,6 +96,27 @@ def test_a_file_of_cases_that_is_none_is_refused_with_the_case(folder: Path, cas
     assert isinstance(found.exception, SlurmSimError)
     assert told in str(found.exception)
     assert "cases.yaml" in str(found.exception)
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("sbatch: -n 1 -t 10, update: TimeLimit=5, set: {time_limit: 5, user_name: ann}, user: ann", "ok      one"),
+        ("sbatch: -n 1 -t 10, update: TimeLimit=5 Partition=long, set: {partition: long, qos: patient}", "ok      one"),
+        (
+            "sbatch: -n 1 -t 10, update: Partition=long, set: {qos: other}",
+            "FAILED  one: qos is 'patient', expected 'other'",
+        ),
+        ("sbatch: -n 1 -t 10, update: TimeLimit=20", "FAILED  one: is refused: Requested time limit is invalid"),
+        ("sbatch: -n 1 -t 10, update: TimeLimit=5, refuse: no", "FAILED  one: is taken"),
+        ("sbatch: -n 1, update: TimeLimit=5", "FAILED  one: is refused: Time limit specification required, but"),
+    ],
+)
+def test_cases_that_change_a_job(folder: Path, case: str, said: str) -> None:
+    (folder / "cases.yaml").write_text(f"- {{name: one, {case}}}")
+    found = asked(folder, "test", "job_submit.lua", "cases.yaml")
+    assert found.output.startswith(said)
+    assert found.exit_code == said.startswith("FAILED")
 
 
 def test_what_two_scripts_judge_otherwise(folder: Path) -> None:

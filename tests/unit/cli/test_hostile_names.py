@@ -20,6 +20,7 @@ from emulator.workload.swf import read_swf, write_swf
 from tests.builders.jobs import two_tiers
 from tests.builders.slurm_tree import slurm_tree
 
+MODIFY = "function slurm_job_modify() return 0 end"
 EVIL = "\x1b]0;owned\x07\x9b31m\u202e\x7f\x08[red][/]"
 """The title of the terminal, colours, the direction of writing, and what rich takes for markup."""
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -86,8 +87,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"2|a{EVIL}|u{EVIL}|lo|2024-01-01T00:00:00|2024-01-01T00:00:10|2024-01-01T00:01:00|COMPLETED|2|00:10:00|1\n"
     )
     words = "".join(f"\\{ord(one):03d}" if ord(one) < 256 else one for one in EVIL)
-    (folder / "evil.lua").write_text(f'function slurm_job_submit(d) slurm.log_user("{words}") return 1 end')
-    (folder / "good.lua").write_text("function slurm_job_submit(d) return 0 end")
+    (folder / "evil.lua").write_text(f'function slurm_job_submit(d) slurm.log_user("{words}") return 1 end {MODIFY}')
+    (folder / "good.lua").write_text(f"function slurm_job_submit(d) return 0 end {MODIFY}")
     (folder / "cases.yaml").write_text(json.dumps([{"name": EVIL}, {"sbatch": "-n1", "refuse": EVIL}, {"user": EVIL}]))
     (folder / "commands").write_text(f"5 scontrol {EVIL}\n")
     (folder / "accounts").write_text(f"sacctmgr add account {EVIL} {EVIL}=3\n")

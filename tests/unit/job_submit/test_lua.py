@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from emulator import Result, simulate
 from emulator.config.slurm import parse_slurm_conf, read_slurm_conf
-from emulator.operator.commands import TimedCommand
 from emulator.operator.job_submit import Script, fields_of
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
@@ -32,15 +31,16 @@ NodeName=n[1-4] CPUs=4 RealMemory=4000 Gres=gpu:2
 PartitionName=short Nodes=n[1-2] Default=YES MaxTime=60 PriorityTier=3
 PartitionName=long Nodes=n[3-4] MaxTime=INFINITE
 """
+MODIFY = "function slurm_job_modify() return slurm.SUCCESS end\n"
 RECORDED = yaml.safe_load(Path(__file__).with_name("recorded_fields.yaml").read_text())
 NOT_KNOWN = {"comment", "wckey", "cpus_per_tres", "mem_per_tres"}
 """Of a submission these are not known here; a script finds nil."""
 
 
-def script(folder: Path, body: str, more: str = "") -> Path:
+def script(folder: Path, body: str, more: str = "", modify: bool = True) -> Path:
     (folder / "slurm.conf").write_text(CONF)
     file = folder / "job_submit.lua"
-    file.write_text(f"{more}\nfunction slurm_job_submit(job_desc, parts, uid)\n{body}\nend\n")
+    file.write_text(f"{more}\nfunction slurm_job_submit(job_desc, parts, uid)\n{body}\nend\n{MODIFY if modify else ''}")
     return file
 
 
@@ -255,7 +255,9 @@ def test_a_module_beside_the_script_is_the_sites_too(tmp_path: Path) -> None:
         "newproxy(true)",
         "collectgarbage('stop')",
         "package.loadlib('x', 'y')",
-        "slurm.jobs[1]",
+        "slurm.jobs[1].x",
+        "getmetatable(slurm).__index",
+        "setmetatable(slurm, {})",
         "print.__globals__.x",
         "slurm.log_user.__globals__.x",
         "parts.short.__class__.x",
@@ -333,6 +335,11 @@ def test_a_script_has_so_much_memory(tmp_path: Path, grow: str) -> None:
     [
         ("function slurm_job_submit(", "job_submit.lua:1: "),
         ("x = 1", "it has no function slurm_job_submit"),
+        (
+            "function slurm_job_submit() end",
+            "it has no function slurm_job_modify, without which slurmctld does not start",
+        ),
+        ("local n = #slurm.jobs", "job_submit.lua:1: attempt to get length of field 'jobs'"),
         ("error('not today')", "job_submit.lua:1: not today"),
         ("\x1bLua", "this is bytecode of Lua"),
         ("while true do end", "more than 5000000 instructions"),
@@ -359,12 +366,3 @@ def test_what_a_script_copies_comes_back_as_it_went(text: str, nodes: int, nice:
     shown = fields_of(before)
     written = {name: shown[name] for name in ("name", "min_nodes", "nice") if name in shown}
     assert changed(Submission(1, 0.0), written) == before
-
-
-def test_that_a_change_is_not_judged_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    script(tmp_path, "return 0", "function slurm_job_modify() return slurm.ERROR end")
-    actions = [(at, TimedCommand(at, f"scontrol update JobId=2 Nice={at:.0f}", "commands")) for at in (2.0, 3.0)]
-    for commands, count in ((actions, 1), ([], 0)):
-        caplog.clear()
-        run(tmp_path, ["-n 16", "-n 16"], actions=commands)
-        assert sum("slurm_job_modify" in record.getMessage() for record in caplog.records) == count

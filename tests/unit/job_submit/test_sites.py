@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from emulator.scheduling.submit import submission_of
+from emulator.scheduling.submission_of import submission_of
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins import PluginError, Reject

@@ -1,0 +1,180 @@
+"""``scontrol update`` of jobs: what its fields state, and what plugins of JobSubmitPlugins make of that."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from emulator.config.slurm.duration import limit_seconds, written
+from emulator.scheduling.submission_of import ranges, submission_of
+from emulator.workload.request import JobRequest
+from emulator.workload.sbatch import BatchOptions, with_option
+from slurm_sim_plugins.errors import InputError
+from slurm_sim_plugins.job_update import JobUpdate
+from slurm_sim_plugins.records import JobRecord
+
+Fields = Mapping[str, str]
+Change = Callable[[BatchOptions, str], BatchOptions]
+RELEASE = "INFINITE"
+"""The priority that releases a job."""
+
+
+def _as(option: str) -> Change:
+    """A field that says what an option of ``sbatch`` says."""
+    return lambda options, value: with_option(options, option, value)
+
+
+def _requeues(options: BatchOptions, value: str) -> BatchOptions:
+    if value not in ("0", "1"):
+        raise ValueError(f"Requeue is 0 or 1, not {value!r}")
+    return replace(options, requeue=value == "1")
+
+
+def _throttle(options: BatchOptions, value: str) -> BatchOptions:
+    if options.array is None:
+        raise ValueError("only an array has an ArrayTaskThrottle")
+    return replace(options, array=replace(options.array, limit=int(value)))
+
+
+def _condition(options: BatchOptions, value: str) -> BatchOptions:
+    """Other conditions on other jobs; none where the value is empty."""
+    options = replace(options, dependencies=(), any_dependency=False)
+    return with_option(options, "dependency", value) if value else options
+
+
+OF_A_JOB: dict[str, Change] = {
+    "partition": _as("partition"),
+    "account": _as("account"),
+    "qos": _as("qos"),
+    "numnodes": _as("nodes"),
+    "numtasks": _as("ntasks"),
+    "features": lambda options, value: replace(options, constraint=value),
+    "reqnodelist": _as("nodelist"),
+    "excnodelist": _as("exclude"),
+    "minmemorynode": _as("mem"),
+    "minmemorycpu": _as("mem-per-cpu"),
+    "licenses": _as("licenses"),
+    "timemin": _as("time-min"),
+    "starttime": _as("begin"),
+    "deadline": _as("deadline"),
+    "dependency": _condition,
+    "reservationname": _as("reservation"),
+    "requeue": _requeues,
+    "arraytaskthrottle": _throttle,
+}
+"""Fields of a waiting job that can be updated besides its priority, nice value and limit."""
+STATED: Mapping[str, tuple[str, ...]] = {
+    "priority": ("priority",),
+    "nice": ("nice",),
+    "sitefactor": ("site_factor",),
+    "timelimit": ("time_limit",),
+    "partition": ("partitions",),
+    "account": ("account",),
+    "qos": ("qos",),
+    "numnodes": ("min_nodes", "max_nodes"),
+    "numtasks": ("tasks",),
+    "features": ("constraint",),
+    "reqnodelist": ("node_list",),
+    "excnodelist": ("exclude",),
+    "minmemorynode": ("memory_per_node",),
+    "minmemorycpu": ("memory_per_cpu",),
+    "licenses": ("licenses",),
+    "timemin": ("time_min",),
+    "starttime": ("begin",),
+    "deadline": ("deadline",),
+    "dependency": ("dependency",),
+    "reservationname": ("reservation",),
+    "requeue": ("requeue",),
+    "arraytaskthrottle": ("array_limit",),
+}
+"""What each field of the command states of a job."""
+
+
+def check_fields(fields: Fields) -> None:
+    """Whether all fields are known.
+
+    Raises:
+        InputError: one is not.
+    """
+    for key in fields:
+        if key not in STATED:
+            known = ", ".join(STATED)
+            raise InputError(f"of a job the emulator can update {known}, not {key!r}")
+
+
+def update_of(fields: Fields) -> JobUpdate:
+    """What the fields of a command state.
+
+    Raises:
+        InputError: a field that is not known.
+        ValueError: a value that cannot be understood.
+    """
+    check_fields(fields)
+    stated: dict[str, Any] = {}
+    for key, text in fields.items():
+        if key in _READ:
+            stated[STATED[key][0]] = _READ[key](text)
+            continue
+        options = OF_A_JOB[key](BatchOptions(), text)
+        asked = submission_of(JobRequest(0, 0.0, 0.0, options))
+        stated |= {name: getattr(options if name == "deadline" else asked, name) for name in STATED[key]}
+    if "numnodes" in fields and "-" not in fields["numnodes"]:
+        stated["max_nodes"] = None
+    return JobUpdate(**stated)
+
+
+def fields_of(update: JobUpdate) -> dict[str, str]:
+    """The fields of a command that states an update."""
+    found: dict[str, str] = {}
+    for key, names in STATED.items():
+        if key != "numnodes" and (value := getattr(update, names[0])) is not None:
+            found[key] = _WRITE.get(key, str)(value)
+    if update.min_nodes is not None or update.max_nodes is not None:
+        bounds = dict.fromkeys(filter(None, (update.min_nodes or 1, update.max_nodes)))
+        found["numnodes"] = "-".join(map(str, bounds))
+    return found
+
+
+def refused_words(reason: str, record: JobRecord, tasks: Sequence[int]) -> str:
+    """A refusal as ``scontrol`` prints it.
+
+    Args:
+        reason: what is said of it.
+        record: of the job.
+        tasks: indices in its array.
+    """
+    if record.array is None:
+        return f"{reason} for job {record.submission.id}"
+    return f"{record.array}_{ranges(tasks)}: {reason}"
+
+
+def _priority(text: str) -> float:
+    return math.inf if text.upper() == RELEASE else int(text)
+
+
+_READ: Mapping[str, Callable[[str], Any]] = {
+    "priority": _priority,
+    "nice": int,
+    "sitefactor": int,
+    "timelimit": limit_seconds,
+    "arraytaskthrottle": int,
+}
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ",".join(names)
+
+
+def _after(seconds: float) -> str:
+    return f"now+{math.ceil(seconds)}"
+
+
+_WRITE: Mapping[str, Callable[[Any], str]] = {
+    "priority": lambda number: RELEASE if number == math.inf else str(int(number)),
+    **dict.fromkeys(("timelimit", "timemin"), lambda time: written(time if time == math.inf else math.ceil(time))),
+    **dict.fromkeys(("partition", "reqnodelist", "excnodelist", "licenses"), _listed),
+    **dict.fromkeys(("starttime", "deadline"), _after),
+    "requeue": lambda wanted: str(int(wanted)),
+}
