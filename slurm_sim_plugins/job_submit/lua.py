@@ -159,6 +159,8 @@ class Lua:
     def _answered(self, function: str, what: str, answered: Any) -> tuple[int, dict[str, Any]]:
         """The code that a function returned, 0 where it returned none, and what it wrote."""
         over, fine, answer, written = answered
+        # What a view shows is of this call alone.
+        self._view, self._read = None, {}
         if over:
             raise RuntimeError(f"{answer}: the script does not end, or takes too long")
         if not fine and str(answer).endswith("not enough memory"):
