@@ -173,7 +173,7 @@ class StockRun:
             "reservation": policy.reservation,
             "shortest_first": int(policy.shortest_first),
             "event": int(config.passes == "event"),
-            "overruns": int(not config.kill_at_limit),
+            "overruns": int(policy.learns or not config.kill_at_limit),
             "expired": list(OVERDUE).index(config.expired),
             "learns": int(policy.learns),
             "gives_up": int(policy.gives_up),
