@@ -22,6 +22,10 @@ cpdef long long choose(
 cpdef void fill(
     Code code, const unsigned char[::1] usable, long long[:, ::1] machine, long long[:, ::1] free,
     long long[::1] capacity) except *
+@cython.locals(cpus=cython.longlong, least=cython.longlong, most=cython.longlong, wanted=cython.longlong)
+cdef void _fill_plainly(
+    Code code, const unsigned char[::1] usable, long long[:, ::1] machine, long long[:, ::1] free,
+    long long[::1] capacity) noexcept
 cpdef long long room_on(
     Code code, long long[:, ::1] machine, long long node, long long units, long long memory,
     long long jobs) except? -1

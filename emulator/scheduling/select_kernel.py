@@ -100,13 +100,9 @@ def choose(
 def fill(code: Code, usable: Bytes, machine: Ints, free: Ints, capacity: Ints) -> None:
     """Fill in the CPUs that a job could have on each node."""
     units, memory, jobs = free[FREE_UNITS], free[FREE_MEMORY], free[FREE_JOBS]
-    all_units, all_memory = machine[MACHINE_UNITS], machine[MACHINE_MEMORY]
-    if code.one_thread:
-        # Most machines are so, and this is looked at most often.
-        with_memory = min(code.memory_of_core, 1)
-        for node in range(len(usable)):
-            there = room(code, units[node], memory[node], jobs[node], all_units[node], all_memory[node], 1, with_memory)
-            capacity[node] = there if usable[node] else 0
+    if code.one_thread and not code.memory_per_cpu:
+        # Most machines and requests are so, and this is looked at most often.
+        _fill_plainly(code, usable, machine, free, capacity)
     else:
         for node in range(len(usable)):
             there = room_on(code, machine, node, units[node], memory[node], jobs[node])
@@ -115,6 +111,23 @@ def fill(code: Code, usable: Bytes, machine: Ints, free: Ints, capacity: Ints) -
         for node in range(len(usable)):
             if capacity[node] and gres_of(code, free, node) < code.gres:
                 capacity[node] = 0
+
+
+def _fill_plainly(code: Code, usable: Bytes, machine: Ints, free: Ints, capacity: Ints) -> None:
+    """As :func:`fill` with :func:`room`, without generic resources, threads, and memory by CPU: without a call a node."""
+    units, memory, jobs = free[FREE_UNITS], free[FREE_MEMORY], free[FREE_JOBS]
+    all_units, all_memory = machine[MACHINE_UNITS], machine[MACHINE_MEMORY]
+    least, most, wanted = code.on_node, code.ranked, code.memory_per_node
+    for node in range(len(usable)):
+        cpus = units[node]
+        if code.whole:
+            cpus = all_units[node] if jobs[node] == 0 else 0
+        if wanted and memory[node] < wanted:
+            cpus = 0
+        if code.all_memory and memory[node] < all_memory[node]:
+            cpus = 0
+        # Zero is no room, also where nothing is wanted of each node.
+        capacity[node] = min(cpus, most) if usable[node] and cpus >= least else 0
 
 
 def room_on(code: Code, machine: Ints, node: int, units: int, memory: int, jobs: int) -> int:
