@@ -114,7 +114,7 @@ def fill(code: Code, usable: Bytes, machine: Ints, free: Ints, capacity: Ints) -
 
 
 def _fill_plainly(code: Code, usable: Bytes, machine: Ints, free: Ints, capacity: Ints) -> None:
-    """As :func:`fill` with :func:`room`, without generic resources, threads, and memory by CPU: without a call a node."""
+    """As :func:`fill` with :func:`room` where no memory by CPU, generic resource or thread counts: without calls."""
     units, memory, jobs = free[FREE_UNITS], free[FREE_MEMORY], free[FREE_JOBS]
     all_units, all_memory = machine[MACHINE_UNITS], machine[MACHINE_MEMORY]
     least, most, wanted = code.on_node, code.ranked, code.memory_per_node

@@ -67,12 +67,13 @@ def test_a_job_of_several_nodes_or_of_named_ones_is_placed_as_before() -> None:
     assert nodes_of(now[-1]) == (1,)
 
 
-@pytest.mark.parametrize(("version", "units"), [("24.11", (5, 2)), ("26.05", (4, 3))])
-def test_tasks_are_dealt_in_turn_to_the_least_loaded(version: str, units: tuple[int, int]) -> None:
+@pytest.mark.parametrize("version", ["24.11", "26.05"])
+def test_tasks_fill_the_least_loaded_node_first(version: str) -> None:
+    # 26.05 was asked this very question; where it parts from 24.11, select/answers/lln_looks-26.05.yaml says.
     least = CONF.replace("CR_Core", "CR_Core,CR_LLN")
     words = ("-N1 -n3 -wn1 -t60", "-N1 -n6 -wn2 -t60", "-N1 -n3 -wn3 -t60", "-n7 -t60")
     job = after(version, *words, conf=least)[-1]
-    assert (nodes_of(job), tuple(job.runs[0].allocation.units)) == ((0, 2), units)
+    assert (nodes_of(job), tuple(job.runs[0].allocation.units)) == ((0, 2), (5, 2))
 
 
 @pytest.mark.parametrize(("version", "limit"), [("24.11", 120), ("26.05", 480)])
