@@ -174,6 +174,7 @@ class Controller(Part):
             "node event": self.node_states.listed,
             "node failure": self.node_states.fail,
             "node repair": self.node_states.repair,
+            "node answers": self.node_states.answers,
             "slice": self.stints.slice,
             "wake": self.passes.wake,
             "due": self.passes.due,

@@ -21,6 +21,8 @@ from slurm_sim_plugins.errors import ConfigurationError
 
 FAILED = "failure"
 REPAIRED = "repaired"
+ANSWERS = 0.2
+"""Seconds until a node answers the controller's question whether it is there."""
 
 
 @dataclass(eq=False)
@@ -42,6 +44,7 @@ class NodeStates(Part):
     epoch: int
     _failures: dict[int, int] = field(default_factory=dict)
     _before: dict[int, str] = field(default_factory=dict)
+    _asked: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         index = self.cluster.machine.index
@@ -81,6 +84,7 @@ class NodeStates(Part):
     def set(self, nodes: Iterable[int], state: str, reason: str = "") -> None:
         """DOWN ends the jobs of nodes, DRAIN lets them end, UP brings the nodes back."""
         cluster, nodes = self.cluster, sorted(nodes)
+        self._asked.difference_update(nodes)
         for node in nodes:
             cluster.machine.up[node] = state == "UP"
             cluster.admin_states[node] = state
@@ -91,6 +95,31 @@ class NodeStates(Part):
         for job in [*cluster.running.values(), *cluster.suspended.values()]:
             if job.run is not None and not down.isdisjoint(job.run.allocation.nodes):
                 self._end(job)
+
+    def resume(self, nodes: Iterable[int], reason: str = "") -> None:
+        """Nodes that were drained or down may come back: in its next round the controller asks whether they are there.
+
+        The pass of that round comes before their answers.
+        """
+        away = [node for node in nodes if self.cluster.admin_states.get(node, "UP") != "UP"]
+        if self.ideal:
+            self.set(away, "UP", reason)
+            return
+        self._asked.update(away)
+        answer = self.timing.round_at(self.cluster.now + self.timing.submit_lag) + ANSWERS
+        for node in away:
+            self.agenda.at(answer, "node answers", node, reason)
+
+    def answers(self, node: int, reason: str) -> None:
+        """A node answers that was asked, and is back, unless it was drained or taken down once more meanwhile."""
+        if node not in self._asked:
+            return
+        self.changes.all()
+        self.passes.moved()
+        self.cluster.look_again()
+        self.set([node], "UP", reason)
+        if self.parameters.rules.BACK_IS_NEWS:
+            self.passes.request_in_turn(0.0)
 
     def _change(self, nodes: Iterable[int], state: str, reason: str) -> None:
         """Nodes change, and the loops look at it."""

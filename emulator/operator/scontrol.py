@@ -200,8 +200,11 @@ def _update_nodes(fields: Fields, controller: Controller) -> None:
     unknown = [name for name in names if name not in index]
     if unknown:
         raise InputError(f"there is no node {unknown[0]!r}")
-    state = "UP" if state in ("RESUME", "IDLE") else state
-    controller.node_states.set([index[name] for name in names], state, fields.get("reason", "operator"))
+    nodes, reason = [index[name] for name in names], fields.get("reason", "operator")
+    if state == "RESUME":
+        controller.node_states.resume(nodes, reason)
+    else:
+        controller.node_states.set(nodes, "UP" if state == "IDLE" else state, reason)
 
 
 def _update_partition(fields: Fields, controller: Controller) -> None:

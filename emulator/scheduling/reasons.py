@@ -33,13 +33,20 @@ def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved
     wanted = job.wants[partition.name].required
     if wanted is None and not reserved and not job.options.exclude:
         return RESERVED_FOR_HIGHER
-    healthy = cluster.parameters.rules.HEALTHY_NODES_ARE_AVAILABLE
-    unavailable = ~cluster.machine.up if healthy else ~cluster.machine.up | kept
+    unavailable = ~cluster.machine.up | kept
+    if cluster.parameters.rules.HEALTHY_NODES_ARE_AVAILABLE:
+        unavailable = ~cluster.machine.up & ~_drained(cluster)
     if wanted is None:
         choices = job.wants[partition.name].choices
         wanted = partition.nodes & np.logical_or.reduce([choice.mask for choice in choices])
     away = np.flatnonzero(wanted & unavailable)
     return UNAVAILABLE + compress([cluster.machine.names[node] for node in away]) if len(away) else MAY_BE_RESERVED
+
+
+def _drained(cluster: Cluster) -> Mask:
+    drained = cluster.no_nodes()
+    drained[[node for node, state in cluster.admin_states.items() if state == "DRAIN"]] = True
+    return drained
 
 
 def fits_alone(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) -> bool:

@@ -142,6 +142,10 @@ def _cycles(conf: SlurmConf) -> str:
     return "when backfill goes round while all nodes are in use" if backfills else ""
 
 
+def _resumed(conf: SlurmConf) -> str:
+    return "when jobs start on nodes that were drained or down, after scontrol update State=RESUME"
+
+
 def _reasons(conf: SlurmConf) -> str:
     return "reasons of waiting jobs as squeue shows them, no start"
 
@@ -177,6 +181,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "SWITCHES_BY_CPUS": _switches,
     "PLANS_ARE_NEWS": _cycles,
     "PRIORITY_WHERE_NODES_OVERLAP": _apart,
+    "BACK_IS_NEWS": _resumed,
     "GROUPS_ARE_WAITED_FOR": _closed,
 }
 """Of each rule what of a configuration it concerns."""

@@ -111,7 +111,7 @@ class Rules:
     )
     HEALTHY_NODES_ARE_AVAILABLE: bool = _rule(
         "24.11",
-        "a job that waits for nodes which are up and kept for others shows May_be_reserved_for_other_job",
+        "a job that waits for nodes which are drained, or kept for others, shows May_be_reserved_for_other_job",
         "it shows UnavailableNodes with their names, as if they were down",
         "24.11.2: healthy nodes are not reported as UnavailableNodes in job reason codes",
         *("24.11/g_b3_nodelists", "24.11/g_j2_res_maint_ignore", "26.05/g_b3_nodelists"),
@@ -139,6 +139,13 @@ class Rules:
         "it does so if any job before it waits",
         "24.11.0: alter scheduling of jobs at submission time",
         *("24.11/g_h5_depth_base", "24.11/first/g_h5_depth_base", "26.05/first/g_h5_depth_base"),
+    )
+    BACK_IS_NEWS: bool = _rule(
+        "24.11",
+        "a pass follows when a node that an operator resumes has answered, which it does after the next round",
+        "no pass follows: jobs start on it at the next one that anything else brings about",
+        "not named in the release notes; the controller's log shows the passes",
+        *("resume_22", "resume_24", "resume_26"),
     )
     GROUPS_ARE_WAITED_FOR: bool = _rule(
         "24.11",
