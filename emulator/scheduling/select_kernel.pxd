@@ -22,10 +22,12 @@ cpdef long long choose(
 cpdef void fill(
     Code code, const unsigned char[::1] usable, long long[:, ::1] machine, long long[:, ::1] free,
     long long[::1] capacity) except *
-@cython.locals(cpus=cython.longlong, least=cython.longlong, most=cython.longlong, wanted=cython.longlong)
+@cython.locals(there=cython.longlong)
 cdef void _fill_plainly(
     Code code, const unsigned char[::1] usable, long long[:, ::1] machine, long long[:, ::1] free,
     long long[::1] capacity) noexcept
+cdef long long _plain_room(
+    Code code, long long units, long long memory, long long jobs, long long all_units, long long all_memory) noexcept
 cpdef long long room_on(
     Code code, long long[:, ::1] machine, long long node, long long units, long long memory,
     long long jobs) except? -1
@@ -34,6 +36,8 @@ cdef long long room(
     long long of_unit, long long with_memory) except? -1
 @cython.locals(there=cython.longlong)
 cpdef long long gres_of(Code code, long long[:, ::1] free, long long node) noexcept
+@cython.locals(cpus=cython.longlong, nodes=cython.longlong, big=cython.longlong, least=cython.longlong, there=cython.longlong)
+cpdef void count(Code code, Counts counts, long long[::1] capacity) noexcept
 cpdef void recount(Code code, Counts counts, long long cpus, long long sign) noexcept
 cpdef bint enough(Code code, Counts counts) noexcept
 @cython.locals(found=cython.longlong, lowest=cython.longlong, left=cython.longlong)

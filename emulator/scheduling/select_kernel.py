@@ -92,8 +92,7 @@ def choose(
     """Fill in the nodes that are taken, and the CPUs of each that are counted on; how many they are, or 0."""
     fill(code, usable, machine, free, capacity)
     counts = Counts()
-    for node in range(len(capacity)):
-        recount(code, counts, capacity[node], 1)
+    count(code, counts, capacity)
     return pick(code, machine, weights, capacity, sets, taken) if enough(code, counts) else 0
 
 
@@ -101,7 +100,6 @@ def fill(code: Code, usable: Bytes, machine: Ints, free: Ints, capacity: Ints) -
     """Fill in the CPUs that a job could have on each node."""
     units, memory, jobs = free[FREE_UNITS], free[FREE_MEMORY], free[FREE_JOBS]
     if code.one_thread and not code.memory_per_cpu:
-        # Most machines and requests are so, and this is looked at most often.
         _fill_plainly(code, usable, machine, free, capacity)
     else:
         for node in range(len(usable)):
@@ -114,24 +112,32 @@ def fill(code: Code, usable: Bytes, machine: Ints, free: Ints, capacity: Ints) -
 
 
 def _fill_plainly(code: Code, usable: Bytes, machine: Ints, free: Ints, capacity: Ints) -> None:
-    """As :func:`fill` with :func:`room` where no memory by CPU, generic resource or thread counts: without calls."""
+    """As :func:`fill` where :func:`_plain_room` says what there is, but for generic resources."""
     units, memory, jobs = free[FREE_UNITS], free[FREE_MEMORY], free[FREE_JOBS]
     all_units, all_memory = machine[MACHINE_UNITS], machine[MACHINE_MEMORY]
-    least, most, wanted = code.on_node, code.ranked, code.memory_per_node
     for node in range(len(usable)):
-        cpus = units[node]
-        if code.whole:
-            cpus = all_units[node] if jobs[node] == 0 else 0
-        if wanted and memory[node] < wanted:
-            cpus = 0
-        if code.all_memory and memory[node] < all_memory[node]:
-            cpus = 0
-        # Zero is no room, also where nothing is wanted of each node.
-        capacity[node] = min(cpus, most) if usable[node] and cpus >= least else 0
+        there = _plain_room(code, units[node], memory[node], jobs[node], all_units[node], all_memory[node])
+        capacity[node] = there if usable[node] else 0
+
+
+def _plain_room(code: Code, units: int, memory: int, jobs: int, all_units: int, all_memory: int) -> int:
+    """As :func:`room` where a unit is a CPU and memory is not by CPU: most machines and requests are so.
+
+    It divides nothing, so that a compiler can put it into loops.
+    """
+    if code.whole:
+        units = all_units if jobs == 0 else 0
+    if code.memory_per_node and memory < code.memory_per_node:
+        return 0
+    if code.all_memory and memory < all_memory:
+        return 0
+    return min(units, code.ranked) if units >= code.on_node else 0
 
 
 def room_on(code: Code, machine: Ints, node: int, units: int, memory: int, jobs: int) -> int:
     """As :func:`room`, of a node of a machine as rows."""
+    if code.one_thread and not code.memory_per_cpu:
+        return _plain_room(code, units, memory, jobs, machine[MACHINE_UNITS, node], machine[MACHINE_MEMORY, node])
     threads, cores = machine[MACHINE_THREADS, node], machine[MACHINE_CORES, node]
     cpus = min(threads, code.per_core * cores)
     with_memory = min(threads, code.memory_of_core * cores)
@@ -171,6 +177,19 @@ def gres_of(code: Code, free: Ints, node: int) -> int:
         if code.gres_kinds >> kind & 1:
             there += free[FREE_GRES + kind, node]
     return there
+
+
+def count(code: Code, counts: Counts, capacity: Ints) -> None:
+    """Count all nodes, of which each has so many CPUs; as :func:`recount` of one after the other."""
+    cpus = nodes = big = 0
+    least = code.big
+    for node in range(len(capacity)):
+        there = capacity[node]
+        if there:
+            cpus += there
+            nodes += 1
+            big += 1 if there >= least else 0
+    counts.cpus, counts.nodes, counts.big = cpus, nodes, big
 
 
 def recount(code: Code, counts: Counts, cpus: int, sign: int) -> None:

@@ -2,7 +2,7 @@
 cimport cython
 cimport libc.math as np
 
-from emulator.scheduling.select_kernel cimport Code, Counts, enough, fill, gres_of, pick, recount, room_on
+from emulator.scheduling.select_kernel cimport Code, Counts, count, enough, fill, gres_of, pick, recount, room_on
 
 cdef double FIRST_WINDOW, inf
 cdef long long FIRST, MANY, NODE
@@ -51,6 +51,7 @@ cdef long long _later(double[::1] bounds, long long many, double time) noexcept
 @cython.locals(begin=double, end=double)
 cpdef (long long, long long, long long) place(
     Request request, Machine machine, Runs runs, Columns slots, Work work, bint goes_on, long long most) except *
+@cython.locals(capacity=cython.longlong[::1], kept=cython.longlong[::1], room=cython.longlong[::1])
 cdef void _set_up(Request request, Machine machine, Runs runs, Columns slots, Work work, double begin) except *
 @cython.locals(upto=cython.longlong)
 cdef void _catch_up(Request request, Machine machine, Runs runs, Columns slots, Work work) except *
@@ -63,7 +64,7 @@ cdef void _move(
     Request request, Machine machine, Runs runs, Columns slots, Work work, double begin, bint live) except *
 cdef void _change(Request request, Columns slots, long long slot, long long sign, Work work, bint live) noexcept
 cdef void _give(Request request, Machine machine, Runs runs, long long upto, Work work, bint live) except *
-@cython.locals(there=cython.longlong)
+@cython.locals(there=cython.longlong, state=cython.longlong[:, ::1])
 cdef void _recount(Request request, Machine machine, Runs runs, long long run, Work work) except *
 @cython.locals(upto=cython.longlong)
 cdef long long _within(Request request, Machine machine, Runs runs, Work work, double later) except -1

@@ -12,7 +12,7 @@ import numpy as np
 
 from emulator.scheduling.future import FIRST_WINDOW
 from emulator.scheduling.runs import FIRST, MANY, NODE, Reals
-from emulator.scheduling.select_kernel import Code, Counts, enough, fill, gres_of, pick, recount, room_on
+from emulator.scheduling.select_kernel import Code, Counts, count, enough, fill, gres_of, pick, recount, room_on
 from emulator.scheduling.select_rows import FREE_JOBS, FREE_MEMORY, FREE_UNITS
 from emulator.scheduling.window_rows import (
     BEGIN,
@@ -219,19 +219,17 @@ def place(
 
 def _set_up(request: Request, machine: Machine, runs: Runs, slots: Columns, work: Work, begin: float) -> None:
     """Begin a search at a time."""
-    for row in range(request.code.rows):
-        for node in range(len(work.kept)):
-            work.state[row, node] = machine.free[row, node]
-    for node in range(len(work.kept)):
-        work.kept[node] = 0
+    rows = request.code.rows
+    work.state[:rows] = machine.free[:rows]
+    work.kept[:] = 0
     work.runs = work.entered = work.left = 0
     work.known = slots.sizes[COUNT]
     _move(request, machine, runs, slots, work, begin, False)
     fill(request.code, request.usable, machine.rows, work.state, work.room)
-    work.counts.cpus = work.counts.nodes = work.counts.big = 0
-    for node in range(len(work.kept)):
-        work.capacity[node] = work.room[node] if work.kept[node] == 0 else 0
-        recount(request.code, work.counts, work.capacity[node], 1)
+    capacity, kept, room = work.capacity, work.kept, work.room
+    for node in range(len(kept)):
+        capacity[node] = room[node] if kept[node] == 0 else 0
+    count(request.code, work.counts, capacity)
 
 
 def _catch_up(request: Request, machine: Machine, runs: Runs, slots: Columns, work: Work) -> None:
@@ -330,12 +328,12 @@ def _give(request: Request, machine: Machine, runs: Runs, upto: int, work: Work,
 
 def _recount(request: Request, machine: Machine, runs: Runs, run: int, work: Work) -> None:
     """Other resources are free on the nodes of a run: count them again."""
-    first, code = runs.parts[run, FIRST], request.code
+    first, code, state = runs.parts[run, FIRST], request.code, work.state
     for entry in range(first, first + runs.parts[run, MANY]):
         node = runs.entries[NODE, entry]
         if request.usable[node] == 0:
             continue
-        units, memory, jobs = work.state[FREE_UNITS, node], work.state[FREE_MEMORY, node], work.state[FREE_JOBS, node]
+        units, memory, jobs = state[FREE_UNITS, node], state[FREE_MEMORY, node], state[FREE_JOBS, node]
         there = room_on(code, machine.rows, node, units, memory, jobs)
         if there > 0 and code.gres > 0 and gres_of(code, work.state, node) < code.gres:
             there = 0
