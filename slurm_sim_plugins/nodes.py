@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -122,6 +122,11 @@ class Machine:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def with_first(self, nodes: Mask) -> Machine:
+        """The same machine, on which some nodes go before all others."""
+        heaviest = int(self.weights[-1]) + 1 if len(self.weights) else 0
+        return replace(self, weight=np.where(nodes, self.weight, self.weight + heaviest))
 
     @property
     def all_up(self) -> bool:
@@ -257,6 +262,7 @@ class Want:
         by_looks: whether a least loaded node counts with the CPUs of the one that was looked at last.
         last_first: whether the last nodes go first, for a single CPU.
         first_node: whether one node is enough, and the first with room for all is taken.
+        first: nodes that go before all others, whatever their weight, or None.
         pool: the partition whose jobs may have only so many units of a node together, or empty.
         marks: what it marks its nodes with, where some jobs share their resources and others do not.
         unmarked: marks that its nodes must not have.
@@ -293,6 +299,7 @@ class Want:
     by_looks: bool = False
     last_first: bool = False
     first_node: bool = False
+    first: Mask | None = None
     pool: str = ""
     marks: tuple[str, ...] = ()
     unmarked: tuple[str, ...] = ()

@@ -117,7 +117,8 @@ class Endings(Part):
             graced = job.vacating and self.cluster.now >= job.end_limit
             reserved = self.reservations.of(job)
             over = reserved.end + self.parameters.resv_over_run if reserved is not None else 0.0
-            if reserved is not None and self.cluster.now >= over and reserved.end > job.run.start:
+            bound = reserved is not None and "FLEX" not in reserved.flags and reserved.end > job.run.start
+            if bound and self.cluster.now >= over:
                 self.terminate(job, State.TIMEOUT)
                 continue
             limit = job.run.expires + job.run.suspended(self.cluster.now)

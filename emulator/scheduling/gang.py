@@ -52,7 +52,7 @@ class Rows:
             return None
         sharing = usable & ~self._not_shared()
         for row in range(1, depth):
-            found = self._cluster.choose(job.wants[partition.name], self._free_in(row), sharing)
+            found = self._cluster.choose(self._cluster.want(job, partition), self._free_in(row), sharing)
             if found is not None:
                 return row, found
         return None

@@ -179,7 +179,7 @@ class NodePlan(SchedulePlan):
         job, partition = entry._pair  # type: ignore[attr-defined]
         if partition_reason(job, partition) is not None:
             return NEVER
-        cluster, want = self._cluster, job.wants[partition.name]
+        cluster, want = self._cluster, self._cluster.want(job, partition)
         usable, free = cluster.usable(job, partition), cluster.free.copy()
         if cluster.choose(want, free, usable) is not None:
             return cluster.now

@@ -69,7 +69,7 @@ def victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> l
     order = [other for other in candidates(job, partition, cluster) if overlaps(other, usable)]
     if not order:
         return []
-    want, machine = job.wants[partition.name], cluster.machine
+    want, machine = cluster.want(job, partition), cluster.machine
     soon = cluster.free_without([other for other in cluster.running.values() if other.vacating])
     if cluster.choose(want, soon, usable) is not None:
         return []
@@ -143,7 +143,7 @@ def license_victims(job: Job, partition: Partition, usable: Mask, cluster: Clust
 
     Tried are those that have such licences, in their order; then the others too, for their nodes.
     """
-    machine, want = cluster.machine, job.wants[partition.name]
+    machine, want = cluster.machine, cluster.want(job, partition)
     gone = [other for other in cluster.running.values() if other.vacating]
     lacking = Counter({name: count + cluster.licenses[name][1] for name, count in job.options.licenses})
     lacking.subtract({name: cluster.licenses[name][0] for name in lacking})

@@ -33,7 +33,7 @@ def encode(want: Want, machine: Machine) -> Code | None:
         or len(machine.gres) > MOST_KINDS
     ):
         return None
-    if want.task_cores or want.per_socket < FAR:
+    if want.task_cores or want.per_socket < FAR or want.first is not None:
         return None
     if want.switches or want.tree is not tree.in_kernels(machine):
         return None

@@ -323,7 +323,7 @@ class Windows(WindowPlan):
 
         Suspended jobs keep their nodes now, but are left out of plans (observation P11).
         """
-        cluster, want = self._cluster, job.wants[partition.name]
+        cluster, want = self._cluster, self._cluster.want(job, partition)
         usable = cluster.usable(job, partition) & unkept
         planned = usable if not cluster.suspended else cluster.usable(job, partition, planned=True) & unkept
         preempting = begin <= cluster.now and bool(self._candidates(partition, job))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +26,9 @@ from emulator.state.run import Run, State
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.manager import Selection
 from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask, Want
+
+if TYPE_CHECKING:
+    from emulator.state.reservation import Reservation
 
 
 class Cluster:
@@ -57,6 +61,7 @@ class Cluster:
         accounting: accounts, usage and limits, or None.
         array_tasks: how many tasks of each array are on the machine, by its id.
         licenses: (total, in use) by name.
+        reservations: all reservations by name.
         compiled: what chooses nodes in compiled code, or None.
         planned: what backfill kept for jobs in its last cycle, or None.
         admin_states: what operators have made of nodes: ``DOWN``, ``DRAIN`` or ``UP``.
@@ -111,6 +116,7 @@ class Cluster:
         self.run_watchers: list[RunWatcher] = []
         self.planned: Slots | None = None
         self.admin_states: dict[int, str] = {}
+        self.reservations: dict[str, Reservation] = {}
         self.classes: dict[BatchOptions, int] = {}
         self.known_good: dict[BatchOptions, tuple[Any, ...]] = {}
         self.wants: dict[tuple[int, str], Want] = {}
@@ -231,10 +237,16 @@ class Cluster:
 
     def select(self, job: Job, partition: Partition, usable: Mask, free: Free | None = None) -> Allocation | None:
         """The nodes for a job out of what is free (now), or None if it does not fit onto those that it may use."""
-        free = self.free if free is None else free
-        if self.compiled is not None and self.compiled.code(job, partition) is not None:
+        free, want = self.free if free is None else free, self.want(job, partition)
+        if want.first is None and self.compiled is not None and self.compiled.code(job, partition) is not None:
             return self.compiled.select(job, partition, usable, free)
-        return self.choose(job.wants[partition.name], free, usable)
+        return self.choose(want, free, usable)
+
+    def want(self, job: Job, partition: Partition) -> Want:
+        """What a job needs in a partition; the nodes of its FLEX reservation go before all others."""
+        want = job.wants[partition.name]
+        own = self.reservations.get(job.options.reservation) if job.options.reservation else None
+        return want if own is None or "FLEX" not in own.flags else replace(want, first=own.nodes)
 
     def choose(self, want: Want, free: Free, usable: Mask) -> Allocation | None:
         """The nodes for what a job needs, out of what is free, or None if it does not fit."""

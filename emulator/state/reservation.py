@@ -60,7 +60,7 @@ class Reservations:
     def __init__(self, cluster: Cluster, made: bool = True) -> None:
         self._cluster = cluster
         self._made = made
-        self.by_name: dict[str, Reservation] = {}
+        self.by_name = cluster.reservations
 
     def create(
         self,

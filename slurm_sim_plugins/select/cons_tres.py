@@ -53,6 +53,8 @@ def best_fit(want: Want, machine: Machine, free: Free, usable: Mask) -> Allocati
         free: what is free of them.
         usable: which of them it may use.
     """
+    if want.first is not None:
+        machine = machine.with_first(want.first)
     for choice in want.choices:
         found = _with_choice(want, machine, free, usable & choice.mask, choice)
         if found is not None:

@@ -65,11 +65,15 @@ def test_a_job_that_names_its_nodes_blocks_only_these():
     assert told == {1: "None", 2: "Resources", 3: MAY_BE_RESERVED, 4: "None"}
 
 
-def test_nodes_that_are_down_are_named_where_the_job_names_nodes():
-    told = reasons(
-        job(1, "-wn3", at=2), job(2, "-N4", "-pq", at=3), actions=((1.0, "scontrol update NodeName=n3 State=DRAIN"),)
-    )
-    assert told == {1: "ReqNodeNotAvail,_UnavailableNodes:n3", 2: RESERVED_FOR_HIGHER}
+@pytest.mark.parametrize(
+    ("state", "reason"), [("DOWN", "ReqNodeNotAvail,_UnavailableNodes:n3"), ("DRAIN", MAY_BE_RESERVED)]
+)
+def test_nodes_that_are_down_are_named_where_the_job_names_nodes(state: str, reason: str):
+    away = (1.0, f"scontrol update NodeName=n3 State={state}")
+    assert reasons(job(1, "-wn3", at=2), job(2, "-N4", "-pq", at=3), actions=(away,)) == {
+        1: reason,
+        2: RESERVED_FOR_HIGHER,
+    }
 
 
 def test_a_reservation_is_named_as_what_it_is():
