@@ -43,13 +43,13 @@ def check_companions(selection: Selection) -> None:
         ConfigurationError: the scheduler leaves the main loop to the emulator, or the priority plugin gives no numbers.
     """
     scheduler, order = selection.slots["SchedulerType"], selection.slots["BackfillType"]
-    if selection.implementations("backfill_candidates") and not selection.implementations("schedule"):
+    if selection.deciders("backfill_candidates") and not selection.deciders("schedule"):
         raise ConfigurationError(
             f"BackfillType={order}: {scheduler} tries jobs in the order of the queue; select a scheduler that asks "
             "view.candidates(), such as sched/easy"
         )
     priority, factor = selection.slots["PriorityType"], selection.slots["PrioritySiteFactorPlugin"]
-    if selection.implementations("site_factor") and not selection.implementations("priority_set"):
+    if selection.deciders("site_factor") and not selection.deciders("priority_set"):
         raise ConfigurationError(
             f"PrioritySiteFactorPlugin={factor}: {priority} gives no numbers that it could be added to; select "
             "priority/multifactor, or a priority plugin of your own that reads job.site"

@@ -61,7 +61,7 @@ def plugins_for(
     if replaced:
         conf = with_changes(conf, replaced)
     preempt = selection.slots["PreemptType"]
-    if preempt not in OF_SLURM and selection.implementations("preempt_candidates"):
+    if preempt not in OF_SLURM and selection.deciders("preempt_candidates"):
         _check_preemption(conf, preempt, accounts)
     _name_what_rests(conf, selection)
     _check_topopt(selection)
@@ -143,7 +143,7 @@ def _check_topopt(selection: Selection) -> None:
     """Warn of a plugin that is to delay jobs, and of a scheduler that is to ask for one, where the other is missing."""
     scheduler = selection.slots["SchedulerType"]
     asks = bool(getattr(selection.plugins[scheduler], "bf_topopt_enable", False))
-    answering = [name for name, _ in selection.implementations("bf_topopt")]
+    answering = selection.deciders("bf_topopt")
     if asks and not answering:
         logging.getLogger(__name__).warning(
             "bf_topopt_enable is without effect: no plugin has the hook bf_topopt; name one, such as "
@@ -164,7 +164,7 @@ def _name_what_rests(conf: SlurmConf, selection: Selection) -> None:
     stated = [word.partition("=")[0] for word in conf.parameters.words("SchedulerParameters")]
     known = {*selection.infos[scheduler].options(), *WITHOUT_EFFECT}
     rests = [name for name in stated if name.startswith("bf_") and name not in known]
-    if selection.implementations("schedule"):
+    if selection.deciders("schedule"):
         rests = [name for name in stated if name in rests or name in LOOPS]
         shared = [part.name for part in conf.partitions if part.oversubscribe in ("FORCE", "YES")]
         if shared:

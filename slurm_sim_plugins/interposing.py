@@ -53,9 +53,9 @@ def _wrapper(name: str, hook: Callable[..., Any]) -> Callable[..., Around]:
     return wrapper
 
 
-def time_of(values: dict[str, Any]) -> float:
-    """The simulated time of a call, in seconds."""
-    return float(values["now"] if "now" in values else values["view"].now)
+def time_of(values: dict[str, Any], before: float) -> float:
+    """The simulated time of a call, in seconds; ``before``, that of the call before, if its view shows none."""
+    return float(values["now"] if "now" in values else getattr(values["view"], "now", before))
 
 
 def jobs_of(hook: str, values: dict[str, Any]) -> tuple[Job, ...]:
@@ -67,7 +67,8 @@ def jobs_of(hook: str, values: dict[str, Any]) -> tuple[Job, ...]:
     view = values["view"]
     if hook in LOOPS:
         return tuple(entry.job for entry in view.queue)
-    return next((_jobs(getattr(view, name)) for name in _IN_QUESTION if name in _slots(view)), ())
+    asked = (getattr(view, name) for name in _IN_QUESTION if hasattr(type(view), name))
+    return next((_jobs(jobs) for jobs in asked), ())
 
 
 def steps(decisions: Any, before: Callable[[], None], after: Callable[[Any], None]) -> Generator[Any, Any, Any]:
@@ -85,9 +86,8 @@ def steps(decisions: Any, before: Callable[[], None], after: Callable[[Any], Non
         answer = yield decision
 
 
-def _slots(view: Any) -> Iterable[str]:
-    return getattr(type(view), "__slots__", ())
-
-
 def _jobs(asked: Any) -> tuple[Job, ...]:
-    return (asked,) if isinstance(asked, Job) else tuple(asked)
+    if isinstance(asked, Iterable):
+        return tuple(asked)
+    # What a command changes is shown as a record of a job.
+    return (asked,) if isinstance(asked, Job) else ()

@@ -208,6 +208,10 @@ class Selection:
         caller = getattr(self.manager.hook, hook)
         return [(impl.plugin_name, impl) for impl in reversed(caller.get_hookimpls())]
 
+    def deciders(self, hook: str) -> list[str]:
+        """Names of the plugins that answer a hook; one that wraps it, such as an observer, only looks on."""
+        return [name for name, impl in self.implementations(hook) if not (impl.wrapper or impl.hookwrapper)]
+
     def line_of(self, hook: str) -> str | None:
         """``file:line`` where the implementation of a hook begins; of several, the one that is called last."""
         codes = [_code_of(impl.function) for _, impl in self.implementations(hook)]

@@ -402,8 +402,8 @@ def _by_partition(selection: Selection, plugin: Any) -> bool:
     """Whether the class that names victims promises that; one that inherits the promise but names others has not."""
     if len(selection.implementations("preempt_candidates")) > 1:
         return False
-    names = next(vars(each) for each in type(plugin).__mro__ if "preempt_candidates" in vars(each))
-    return bool(names.get("by_partition", False))
+    named = [vars(each) for each in type(plugin).__mro__ if "preempt_candidates" in vars(each)]
+    return bool(named and named[0].get("by_partition", False))
 
 
 def _noted(holes: Iterator[Hole], offered: list[Hole]) -> Iterator[Hole]:

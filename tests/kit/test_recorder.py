@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from emulator import simulate
+from emulator.config.slurm import parse_slurm_conf
+from emulator.workload.request import JobRequest
+from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins import MakeRoom, Reserve, Start
 from slurm_sim_plugins.hookspecs import SPECS
 from slurm_sim_plugins.testing import HookRecorder
@@ -74,3 +80,28 @@ def test_calls_come_in_their_order() -> None:
     ]
     assert hooks[-1] == "run_ended"
     assert len(recorded()) == len(hooks)
+
+
+CLUSTER = """
+ClusterName=c
+NodeName=n[1-2] CPUs=4
+PartitionName=p Nodes=ALL Default=YES
+"""
+
+
+@pytest.mark.parametrize("clock", ["ideal", "slurm"])
+def test_on_a_cluster_with_nodes(clock: str) -> None:
+    words = ("-N2 -t2", "-N1 -n4 -t5", "-N2 -n8 -t1")
+    jobs = [JobRequest(number, float(number), 50.0, parse_sbatch(each.split())) for number, each in enumerate(words, 1)]
+    conf = parse_slurm_conf(CLUSTER)
+    policy: dict[str, Any] = {"scheduler": "sched/easy", "clock": clock}
+    result = simulate(jobs, conf, plugins=[HookRecorder], **policy)
+    recorder = result.plugins["observer/hook_recorder"]
+    assert isinstance(recorder, HookRecorder)
+    assert [each.about for each in recorder.of("priority_set")] == [(1,), (2,), (3,)]
+    assert [each.time for each in recorder] == sorted(each.time for each in recorder)
+    assert len(recorder.of("select_nodes")) >= 3
+    plain = simulate(jobs, conf, **policy).records.jobs
+    assert {name: list(column) for name, column in plain.items() if name in ("start", "end", "state")} == {
+        name: list(result.records.jobs[name]) for name in ("start", "end", "state")
+    }
