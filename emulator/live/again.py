@@ -34,12 +34,16 @@ NEAR = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A run of a job; ``at`` is the second of the decision, ``preempted`` whether it made room for another job."""
+    """A run of a job; ``at`` is the second of the decision, ``preempted`` whether it made room for another job.
+
+    ``cpus`` are those of each node; empty for unknown.
+    """
 
     job: str
     at: float
     nodes: str
     preempted: bool
+    cpus: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,12 @@ class Pair:
         """Whether it is the same start: nodes, outcome, and seconds."""
         one, other = self.live, self.emulated
         return one is not None and other is not None and self.near and one.nodes == other.nodes and self.same_outcome
+
+    @property
+    def dealt_otherwise(self) -> bool:
+        """Whether Slurm gave a run other CPUs of the nodes that were decided on, which no command can say."""
+        one, other = self.live, self.emulated
+        return one is not None and other is not None and self.same and "" != one.cpus != other.cpus
 
     @property
     def near(self) -> bool:
@@ -86,6 +96,11 @@ class Again:
     slurms: tuple[str, ...]
 
     @property
+    def dealt(self) -> tuple[Pair, ...]:
+        """Runs of which Slurm dealt the CPUs otherwise; the first may be why others differ."""
+        return tuple(pair for pair in self.pairs if pair.dealt_otherwise)
+
+    @property
     def turned(self) -> tuple[int, int]:
         """Pairs of runs whose order is another one, and how many pairs there are."""
         both = [(p.live.at, p.emulated.at) for p in self.pairs if p.live is not None and p.emulated is not None]
@@ -106,6 +121,7 @@ class Again:
                 "both": sum(bool(p.live and p.live.preempted and p.same_outcome) for p in self.pairs),
             },
             "delay": {"median": median(self.delays), "longest": max(self.delays)} if self.delays else None,
+            "dealt_otherwise": [pair.live.job for pair in self.dealt if pair.live],
             "started_by_slurm": list(self.slurms),
         }
 
@@ -126,6 +142,13 @@ class Again:
             yield f"from a decision to the start: {usual:.1f} s in the median, {longest:.1f} s at most"
         if self.slurms:
             yield f"started by Slurm before they could be held: {', '.join(self.slurms)}"
+        for pair in self.dealt[:1]:
+            assert pair.live is not None
+            assert pair.emulated is not None
+            yield (
+                f"{len(self.dealt)} got other CPUs of the same nodes from Slurm; the first, {pair.live.job} at "
+                f"{pair.live.at:.1f} s, {pair.live.cpus} of {pair.live.nodes} instead of {pair.emulated.cpus}"
+            )
         other = [pair for pair in self.pairs if not pair.same]
         for pair in other[:most]:
             yield f"  {_told(pair)}"
@@ -188,15 +211,15 @@ def _live(log: SiteLog) -> dict[str, list[Start]]:
 
 
 def _start(label: str, run: LoggedRun) -> Start:
-    return Start(label, run.start, run.nodes, run.state == "REQUEUED")
+    return Start(label, run.start, run.nodes, run.state == "REQUEUED", run.shares)
 
 
 def _emulated(log: SiteLog, records: Records) -> dict[str, list[Start]]:
     labels = {job.request.id: job.label for job in log.jobs}
     found: dict[str, list[Start]] = defaultdict(list)
-    columns = (records.runs[name].tolist() for name in ("job_id", "start", "nodes", "outcome"))
-    for number, start, nodes, outcome in zip(*columns, strict=True):
-        found[labels[number]].append(Start(labels[number], start, nodes, outcome == "PREEMPTED"))
+    columns = (records.runs[name].tolist() for name in ("job_id", "start", "nodes", "outcome", "cpus"))
+    for number, start, nodes, outcome, cpus in zip(*columns, strict=True):
+        found[labels[number]].append(Start(labels[number], start, nodes, outcome == "PREEMPTED", cpus))
     return found
 
 

@@ -48,6 +48,7 @@ class Change:
             ``left``.
         job: as Slurm names it.
         nodes: of a start: a host list.
+        cpus: of a start: how many of each node, such as ``4,2``, nodes in the order of the configuration.
         state: of an end, in Slurm's words.
     """
 
@@ -56,6 +57,7 @@ class Change:
     job: str
     nodes: str = ""
     state: str = ""
+    cpus: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +260,9 @@ class Mirror:
         job.held_by, job.limit = "", sight.limit
         controller.starts.start(job, partition, allocation)
         known.sight, known.asked = sight, asked
-        self._note("started", sight.label, nodes=sight.nodes)
+        threads = cluster.machine.threads[list(allocation.nodes)]
+        cpus = ",".join(str(each) for each in (threads * list(allocation.units)).tolist())
+        self._note("started", sight.label, nodes=sight.nodes, cpus=cpus)
 
     def _allocation(self, asked: Asked) -> Allocation | None:
         """What a job has, in the emulator's units."""
@@ -406,9 +410,11 @@ class Mirror:
                 cluster.look_again()
                 controller.node_states.set(changed, state)
 
-    def _note(self, kind: str, job: str, nodes: str = "", state: str = "", at: float | None = None) -> None:
+    def _note(
+        self, kind: str, job: str, nodes: str = "", state: str = "", at: float | None = None, cpus: str = ""
+    ) -> None:
         at = self.controller.cluster.now if at is None else at
-        self._changes.append(Change(at, kind, job, compress(expand(nodes)) if nodes else "", state))
+        self._changes.append(Change(at, kind, job, compress(expand(nodes)) if nodes else "", state, cpus))
 
     @contextmanager
     def _at(self, second: float) -> Iterator[None]:

@@ -82,6 +82,7 @@ class Record:
             dependency = re.sub(r"\([a-z]*\)", "", sight.dependency)
             line |= {"dependency": dependency} if dependency else {}
         line |= {"nodes": change.nodes} if change.nodes else {}
+        line |= {"cpus": change.cpus} if change.cpus else {}
         line |= {"state": change.state} if change.state else {}
         self._write(line)
 

@@ -46,6 +46,7 @@ class _Job:
     runs: list[LoggedRun] = field(default_factory=list)
     start: float | None = None
     nodes: str = ""
+    shares: str = ""
     state: str = "PENDING"
     left: float | None = None
     released: float | None = None
@@ -56,7 +57,9 @@ class _Job:
         """Its run is over."""
         if self.start is not None:
             end = at if self.leaves is None else self.leaves
-            self.runs.append(LoggedRun(self.start, end, end - self.start, state, self.nodes, 0, "", self.decided))
+            self.runs.append(
+                LoggedRun(self.start, end, end - self.start, state, self.nodes, 0, "", self.decided, self.shares)
+            )
             self.epilogs.append(at - end)
         self.start, self.state, self.released, self.leaves = None, state, None, None
 
@@ -131,6 +134,7 @@ def _take(event: Mapping[str, Any], number: int, jobs: dict[str, _Job]) -> None:
     job = jobs[label]
     if kind == "started":
         job.start, job.nodes, job.state = _second(event), str(event.get("nodes", "")), "RUNNING"
+        job.shares = str(event.get("cpus", ""))
     elif kind == "requeued":
         job.stop(_second(event), "REQUEUED")
         job.state = "PENDING"
@@ -178,7 +182,7 @@ def _logged(label: str, job: _Job, seen: bool) -> LoggedJob:
         options = replace(options, array=TaskArray((int(stated["task"]),), int(stated.get("at_once", 0))))
     runs = [*job.runs]
     if job.start is not None:
-        runs.append(LoggedRun(job.start, None, 0.0, "RUNNING", job.nodes, 0, "", job.decided))
+        runs.append(LoggedRun(job.start, None, 0.0, "RUNNING", job.nodes, 0, "", job.decided, job.shares))
     known = ("PENDING",) if seen else ("PENDING", "TIMEOUT")
     over = job.runs and job.start is None and job.state not in known
     request = JobRequest(

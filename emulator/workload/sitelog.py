@@ -24,6 +24,7 @@ class LoggedRun:
         nodes: where it ran, as a host list.
         cpus: CPUs that it had; 0 for unknown.
         partition: where it ran.
+        shares: CPUs that it had of each node, such as ``4,2``; empty for unknown.
         decided: whether a record says that a plugin decided on it.
     """
 
@@ -35,6 +36,7 @@ class LoggedRun:
     cpus: int
     partition: str
     decided: bool = False
+    shares: str = ""
 
 
 @dataclass(frozen=True, slots=True)
