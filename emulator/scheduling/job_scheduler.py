@@ -9,12 +9,13 @@ Q7, B2, B4, P2.)
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.entries import still_waits
 from emulator.scheduling.job_mgr import partition_reason
 from emulator.scheduling.preempt import license_victims, victims
-from emulator.scheduling.reasons import reason_of_nodes
+from emulator.scheduling.reasons import reason_of_nodes, some_closed
 from emulator.state.cluster import Cluster
 from emulator.state.job import NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job
 from emulator.state.order import Rank
@@ -127,6 +128,9 @@ class _Pass:
         usable = cluster.settled(cluster.usable(job, partition)) & self._controls.not_reserved(job)
         # A job in a reservation is not held up by jobs that wait outside.
         allowed = usable if job.options.reservation else usable & ~self._kept
+        if self._is_left_to_backfill(job, partition):
+            job.reason = RESOURCES if some_closed(job, partition, cluster, allowed) else job.reason
+            return
         found = cluster.select(job, partition, allowed)
         if self._over_limit(job, partition, found):
             return
@@ -143,6 +147,17 @@ class _Pass:
         if chosen and self._start_at_once(job, partition, allowed):
             return
         self._fail(job, partition)
+
+    def _is_left_to_backfill(self, job: Job, partition: Partition) -> bool:
+        """Whether a job needs more nodes than its FLEX reservation has, which only backfill may give it."""
+        own = self._controls.reservations.of(job)
+        if own is None or "FLEX" not in own.flags or self._cluster.parameters.rules.FLEX_IS_WAITED_FOR:
+            return False
+        cluster, want, most = self._cluster, self._cluster.want(job, partition), int(own.nodes.sum())
+        if want.most_nodes is not None:
+            most = min(most, want.most_nodes)
+        few = replace(want, most_nodes=most)
+        return most < want.min_nodes or cluster.choose(few, cluster.machine.free(), partition.nodes) is None
 
     def _at_limit(self, job: Job, partition: Partition) -> bool:
         """Whether a limit keeps a job from starting whatever nodes there are."""
@@ -196,8 +211,14 @@ class _Pass:
         elif job.reason in (RESOURCES, RESERVED_FOR_HIGHER) and reserves(job, cluster):
             job.blocked = True
             self._failed.add((partition.name, job.options.reservation))
-            if not job.options.reservation:
+            if not job.options.reservation or self._holds_up_others(job):
+                self._failed.add((partition.name, ""))
                 self._kept |= partition.nodes
+
+    def _holds_up_others(self, job: Job) -> bool:
+        """Whether a job that waits in a reservation may use nodes outside of it."""
+        own = self._controls.reservations.of(job)
+        return own is not None and "FLEX" in own.flags and self._cluster.parameters.rules.FLEX_IS_WAITED_FOR
 
 
 def _completing(cluster: Cluster) -> set[tuple[str, str]]:

@@ -33,6 +33,8 @@ def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved
     wanted = job.wants[partition.name].required
     if wanted is None and not reserved and not job.options.exclude:
         return RESERVED_FOR_HIGHER
+    if wanted is None and reserved and some_closed(job, partition, cluster, up & unreserved & ~kept):
+        return RESOURCES
     unavailable = ~cluster.machine.up | kept
     if cluster.parameters.rules.HEALTHY_NODES_ARE_AVAILABLE:
         unavailable = ~cluster.machine.up & ~_drained(cluster)
@@ -41,6 +43,21 @@ def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved
         wanted = partition.nodes & np.logical_or.reduce([choice.mask for choice in choices])
     away = np.flatnonzero(wanted & unavailable)
     return UNAVAILABLE + compress([cluster.machine.names[node] for node in away]) if len(away) else MAY_BE_RESERVED
+
+
+def some_closed(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) -> bool:
+    """Whether any of these nodes is closed to a job for now: by a job that has all of it, or by any if it wants all.
+
+    Then Slurm waits for that, and says nothing of reservations.
+    """
+    if job.wants[partition.name].whole:
+        return bool((nodes & (cluster.free.jobs > 0)).any())
+    return any(
+        other.run is not None
+        and other.wants[other.run.partition].whole
+        and bool(nodes[list(other.run.allocation.nodes)].any())
+        for other in cluster.running.values()
+    )
 
 
 def _drained(cluster: Cluster) -> Mask:

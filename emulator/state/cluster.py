@@ -102,7 +102,8 @@ class Cluster:
         self.tasks: dict[int, list[Job]] = {}
         self.named: dict[tuple[str, str], list[Job]] = {}
         self.waiting: dict[int, Job] = {}
-        self.order = Order(self.waiting)
+        self.reservations: dict[str, Reservation] = {}
+        self.order = Order(self.waiting, self.reservations)
         self.unsettled: dict[int, Job] = {}
         self.not_yet_tried: dict[int, Job] = {}
         self.running: dict[int, Job] = {}
@@ -116,7 +117,6 @@ class Cluster:
         self.run_watchers: list[RunWatcher] = []
         self.planned: Slots | None = None
         self.admin_states: dict[int, str] = {}
-        self.reservations: dict[str, Reservation] = {}
         self.classes: dict[BatchOptions, int] = {}
         self.known_good: dict[BatchOptions, tuple[Any, ...]] = {}
         self.wants: dict[tuple[int, str], Want] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Callable, Iterable, KeysView, Mapping
+from collections.abc import Callable, Container, Iterable, KeysView, Mapping
 from operator import lt
 from typing import Generic, TypeVar
 
@@ -15,16 +15,22 @@ from emulator.state.run import State
 Rank = tuple[float, float, int, int, int]
 Pair = tuple[Rank, Job, Partition]
 Key = TypeVar("Key")
+RESERVED = 1 << 16
+"""More than any ``PriorityTier``."""
 
 
 class Order:
     """Waiting jobs that may be scheduled: by tier of the partition, then priority, then id (observation Q7).
 
+    Those in a reservation go before all others.
+
     Args:
         waiting: waiting jobs by id; kept by the cluster.
+        reservations: by name; kept by the cluster.
     """
 
-    def __init__(self, waiting: Mapping[int, Job]) -> None:
+    def __init__(self, waiting: Mapping[int, Job], reservations: Container[str] = ()) -> None:
+        self._reservations = reservations
         self._kinds, self._classes = _Tally(_kind), _Tally(_class)
         self._waiting = waiting
         self._pairs: list[Pair] = []
@@ -43,7 +49,7 @@ class Order:
         """Insert a job that may be scheduled, or take one out that may not."""
         if self._stale:
             return
-        pairs = _pairs_of(job) if job.id in self._waiting and _may_be_tried(job) else []
+        pairs = self._pairs_of(job) if job.id in self._waiting and _may_be_tried(job) else []
         ranks = [pair[0] for pair in pairs]
         if ranks == self._ranks.get(job.id, []):
             return
@@ -110,26 +116,27 @@ class Order:
         self._ranks = ranks = {}
         for job in self._waiting.values():
             if _may_be_tried(job):
-                of_job = _pairs_of(job)
+                of_job = self._pairs_of(job)
                 pairs += of_job
                 ranks[job.id] = [pair[0] for pair in of_job]
         pairs.sort()
+
+    def _pairs_of(self, job: Job) -> list[Pair]:
+        reservation = job.request.options.reservation
+        above = RESERVED if reservation and reservation in self._reservations else 0
+        if len(job.partitions) == 1:
+            partition = job.partitions[0]
+            return [((-partition.tier - above, -job.priority, *job.tie_break, 0), job, partition)]
+        return [
+            ((-partition.tier - above, -job.number_in(partition.name), *job.tie_break, index), job, partition)
+            for index, partition in enumerate(job.partitions)
+        ]
 
 
 def _may_be_tried(job: Job) -> bool:
     if job.state is not State.PENDING or job.eligible is None:
         return False
     return job.priority != 0 or not job.on_hold
-
-
-def _pairs_of(job: Job) -> list[Pair]:
-    if len(job.partitions) == 1:
-        partition = job.partitions[0]
-        return [((-partition.tier, -job.priority, *job.tie_break, 0), job, partition)]
-    return [
-        ((-partition.tier, -job.number_in(partition.name), *job.tie_break, index), job, partition)
-        for index, partition in enumerate(job.partitions)
-    ]
 
 
 def _kind(pair: Pair) -> tuple[str, str]:

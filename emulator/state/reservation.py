@@ -112,8 +112,8 @@ class Reservations:
         for reservation in self.by_name.values():
             if reservation is not own and reservation.start < at + length and reservation.end > at:
                 kept |= reservation.nodes
-        if own is not None and "FLEX" not in own.flags and own.end > at:
-            kept |= ~own.nodes
+        if own is not None and "FLEX" not in own.flags:
+            kept |= ~own.nodes | (own.end <= at)
         return kept
 
     def first_end(self, job: Job, begin: float, end: float, nodes: Sequence[int]) -> float | None:

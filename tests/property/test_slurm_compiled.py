@@ -140,7 +140,7 @@ def test_the_queue_stays_in_the_order_of_a_fresh_sort(seed: int) -> None:
     compared = []
 
     def look() -> None:
-        fresh = Order(controller.cluster.waiting)
+        fresh = Order(controller.cluster.waiting, controller.cluster.reservations)
         fresh.changed()
         assert controller.cluster.order.pairs() == fresh.pairs()
         assert controller.cluster.order.kinds() == fresh.kinds()

@@ -146,6 +146,10 @@ def _resumed(conf: SlurmConf) -> str:
     return "when jobs start on nodes that were drained or down, after scontrol update State=RESUME"
 
 
+def _flex(conf: SlurmConf) -> str:
+    return "jobs behind those of FLEX reservations, if any are made"
+
+
 def _reasons(conf: SlurmConf) -> str:
     return "reasons of waiting jobs as squeue shows them, no start"
 
@@ -181,6 +185,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "SWITCHES_BY_CPUS": _switches,
     "PLANS_ARE_NEWS": _cycles,
     "PRIORITY_WHERE_NODES_OVERLAP": _apart,
+    "FLEX_IS_WAITED_FOR": _flex,
     "BACK_IS_NEWS": _resumed,
     "GROUPS_ARE_WAITED_FOR": _closed,
 }

@@ -140,6 +140,15 @@ class Rules:
         "24.11.0: alter scheduling of jobs at submission time",
         *("24.11/g_h5_depth_base", "24.11/first/g_h5_depth_base", "26.05/first/g_h5_depth_base"),
     )
+    FLEX_IS_WAITED_FOR: bool = _rule(
+        "24.11",
+        "a job in a FLEX reservation that waits for nodes holds up the jobs behind it which have no reservation; the "
+        "main loop gives it more nodes than the reservation has",
+        "it holds up none of them in the main loop; where it needs more nodes than the reservation has, only backfill "
+        "starts it, and it holds up none in its reservation either",
+        "not named in the release notes",
+        *("flex_large_22", "flex_waits_22", "flex_waits_24"),
+    )
     BACK_IS_NEWS: bool = _rule(
         "24.11",
         "a pass follows when a node that an operator resumes has answered, which it does after the next round",
