@@ -315,8 +315,11 @@ class Mirror:
         self._note("requeued", known.sight.label)
 
     def _back_on_nodes(self, known: Followed) -> None:
-        if known.job.state is State.SUSPENDED:
-            self.controller.stints.resume(known.job, "operator")
+        job = known.job
+        if job.state is State.SUSPENDED:
+            self.controller.stints.resume(job, "operator")
+        elif job.state is State.COMPLETING and job.run is not None:
+            self.controller.cluster.epilog(job.run.allocation, -1)
 
     def _change(self, known: Followed, sight: Sight, asked: Asked) -> None:
         """A waiting job asks for something else."""
@@ -391,8 +394,10 @@ class Mirror:
             self._note("resumed", sight.label)
         if sight.state == "COMPLETING" and job.state is State.RUNNING:
             # It has its nodes until its epilogs are over, and is planned to leave them at any moment.
+            # No other starts there meanwhile, also not on CPUs that are free.
             job.state, job.vacating = State.COMPLETING, True
             stints.ends_otherwise(job)
+            self.controller.cluster.epilog(job.run.allocation, 1)
             self._note("completing", sight.label)
 
     def _see_nodes(self, look: Look) -> None:

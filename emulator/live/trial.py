@@ -195,12 +195,19 @@ class Trial:
         self._taken.append(job)
 
     def _leave(self, job: Job) -> None:
+        assert job.run is not None
         job.vacating = True
         self._controller.stints.ends_otherwise(job)
+        # Its nodes will be COMPLETING, and take no other job.
+        self._controller.cluster.epilog(job.run.allocation, 1)
         self._leaving.append(job)
 
     def _take_back(self) -> Decided:
         cluster = self._controller.cluster
+        for job in self._leaving:
+            assert job.run is not None
+            job.vacating = job.state is State.COMPLETING
+            cluster.epilog(job.run.allocation, -1)
         for job in reversed(self._taken):
             assert job.run is not None
             self.rows.release(job, job.run)
@@ -211,8 +218,6 @@ class Trial:
             job.run, job.state, job.vacating = None, State.PENDING, False
             cluster.enqueue(job)
             cluster.order.settle(job)
-        for job in self._leaving:
-            job.vacating = job.state is State.COMPLETING
         self._taken, self._leaving = [], []
         if not self._lasting:
             self._scheduler.forget_rooms()

@@ -111,6 +111,19 @@ def test_runs_stand_still_go_on_come_back_and_end(fake, conf):
     assert live.cluster.free.units.sum() == 16
 
 
+def test_no_job_goes_where_another_is_completing(fake, conf):
+    fake.job("1", cpus=1)
+    fake.start("1", "n1")
+    live = Live(conf)
+    live.step()
+    fake.job("1", state="COMPLETING")
+    fake.job("2", cpus=1)
+    assert live.step() == ["would start 2 on n2"]
+    fake.finish("1")
+    assert live.step() == ["would start 2 on n1"]
+    assert live.cluster.epilogs is None
+
+
 def test_a_limit_or_a_request_that_changes(fake, conf):
     fake.job("1", size=2)
     live = Live(conf)
