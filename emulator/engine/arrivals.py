@@ -12,6 +12,7 @@ from emulator.engine.passes import Passes
 from emulator.scheduling.dependency import is_circular
 from emulator.scheduling.entries import first_reason
 from emulator.scheduling.job_mgr import NOT_AVAILABLE, ask_for, check_count, make_job
+from emulator.scheduling.reasons import fits_alone
 from emulator.scheduling.records import Records
 from emulator.scheduling.submit import SubmitChain
 from emulator.state.job import Job
@@ -19,8 +20,11 @@ from emulator.state.run import State
 from emulator.workload.request import UNLIMITED, JobRequest, RejectedError
 from emulator.workload.sbatch import Dependency
 from emulator.workload.sbatch_unused import not_emulated
+from slurm_sim_plugins.nodes import Mask, Want
 
 log = logging.getLogger(__name__)
+
+NOT_OF_RESERVATION = f"Problem using reservation\n{NOT_AVAILABLE}"
 
 
 class Arrivals(Part):
@@ -98,7 +102,7 @@ class Arrivals(Part):
         self._passes.request_in_turn(self.timing.submit_lag)
 
     def _refuse(self, request: JobRequest, why: str) -> None:
-        if why == NOT_AVAILABLE and not request.options.held:
+        if why in (NOT_AVAILABLE, NOT_OF_RESERVATION) and not request.options.held:
             self.policies.pass_number_over()
         self.rejected.append((request, why))
         self.telling.rejected(request, why)
@@ -111,6 +115,7 @@ class Arrivals(Part):
         """
         if self.reservations.lacks(jobs[0]):
             raise RejectedError("Requested reservation is invalid")
+        self._check_nodes_of_reservation(jobs[0])
         accounting = self.cluster.accounting
         if accounting is None:
             return
@@ -125,6 +130,18 @@ class Arrivals(Part):
             accounting.join(job, jobs[0])
         for job in jobs:
             accounting.submitted(job)
+
+    def _check_nodes_of_reservation(self, job: Job) -> None:
+        """Refuse a job for which the reservation that it names, and that has begun, has not the nodes."""
+        own = self.reservations.of(job)
+        if own is None or "FLEX" in own.flags or not own.active(self.cluster.now) or job.request.options.held:
+            return
+        if all(_names_others(job.wants[partition.name], own.nodes) for partition in job.partitions):
+            raise RejectedError(NOT_OF_RESERVATION)
+        if not any(
+            fits_alone(job, partition, self.cluster, partition.nodes & own.nodes) for partition in job.partitions
+        ):
+            raise RejectedError(NOT_AVAILABLE)
 
     def _free_ids(self, after: int) -> Iterator[int]:
         """Ids that no submission has, for tasks of an array."""
@@ -175,3 +192,8 @@ class Arrivals(Part):
                 self.agenda.at(max(self.cluster.now, other.runs[0].start + dependency.delay), "due")
             else:
                 self.delays.setdefault(dependency.job, set()).add(dependency.delay)
+
+
+def _names_others(want: Want, nodes: Mask) -> bool:
+    """Whether a job names nodes that are not among these."""
+    return want.required is not None and bool((want.required & ~nodes).any())

@@ -21,6 +21,7 @@ from emulator.state.job import NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Jo
 from emulator.state.order import Rank
 from emulator.state.partition import Partition
 from emulator.state.run import State
+from emulator.state.wants import BAD_CONSTRAINTS
 from slurm_sim_plugins.nodes import Allocation, Mask
 
 
@@ -128,6 +129,8 @@ class _Pass:
         usable = cluster.settled(cluster.usable(job, partition)) & self._controls.not_reserved(job)
         # A job in a reservation is not held up by jobs that wait outside.
         allowed = usable if job.options.reservation else usable & ~self._kept
+        if self._names_other_nodes(job, partition):
+            return
         if self._is_left_to_backfill(job, partition):
             job.reason = RESOURCES if some_closed(job, partition, cluster, allowed) else job.reason
             return
@@ -147,6 +150,19 @@ class _Pass:
         if chosen and self._start_at_once(job, partition, allowed):
             return
         self._fail(job, partition)
+
+    def _names_other_nodes(self, job: Job, partition: Partition) -> bool:
+        """Whether a job names nodes that its reservation does not have: it is held, or waits on for the reservation."""
+        own, required = self._controls.reservations.of(job), job.wants[partition.name].required
+        if own is None or required is None or "FLEX" in own.flags or not (required & ~own.nodes).any():
+            return False
+        if self._cluster.parameters.rules.NOT_OF_RESERVATION_WAITS:
+            job.reason = "Reservation"
+            self._kept |= required
+        else:
+            job.hold(BAD_CONSTRAINTS)
+            job.reason = job.held_by
+        return True
 
     def _is_left_to_backfill(self, job: Job, partition: Partition) -> bool:
         """Whether a job needs more nodes than its FLEX reservation has, which only backfill may give it."""

@@ -150,6 +150,10 @@ def _flex(conf: SlurmConf) -> str:
     return "jobs behind those of FLEX reservations, if any are made"
 
 
+def _named_nodes(conf: SlurmConf) -> str:
+    return "jobs that name nodes beside a reservation that does not have them"
+
+
 def _reasons(conf: SlurmConf) -> str:
     return "reasons of waiting jobs as squeue shows them, no start"
 
@@ -186,6 +190,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "PLANS_ARE_NEWS": _cycles,
     "PRIORITY_WHERE_NODES_OVERLAP": _apart,
     "FLEX_IS_WAITED_FOR": _flex,
+    "NOT_OF_RESERVATION_WAITS": _named_nodes,
     "BACK_IS_NEWS": _resumed,
     "GROUPS_ARE_WAITED_FOR": _closed,
 }

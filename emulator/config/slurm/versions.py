@@ -149,6 +149,13 @@ class Rules:
         "not named in the release notes",
         *("flex_large_22", "flex_waits_22", "flex_waits_24"),
     )
+    NOT_OF_RESERVATION_WAITS: bool = _rule(
+        "24.11",
+        "a job that names nodes which its reservation does not have waits for Reservation, and keeps them",
+        "it is held when the reservation begins, with priority 0 and the reason BadConstraints",
+        "not named in the release notes",
+        *("reservation_other_nodes_22", "reservation_other_nodes_24"),
+    )
     BACK_IS_NEWS: bool = _rule(
         "24.11",
         "a pass follows when a node that an operator resumes has answered, which it does after the next round",
