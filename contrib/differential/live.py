@@ -47,6 +47,7 @@ POLICIES = {
     "walltime": ("", ["--scheduler", "sched/easy", "--walltime", "walltime/last_two"]),
     "priority": ("", ["--scheduler", "sched/easy", "--priority", "priority/wfp"]),
 }
+SIZES = ("-N1", "-N2", "-N4", "-n2", "-n6", "-N2 --exclusive")
 LIVE = [sys.executable, "-c", "from emulator.cli import main; main()", "live"]
 COMMANDS = ("squeue", "sinfo", "scontrol")
 KILLED_AFTER = (0.2, 4.0)
@@ -63,6 +64,7 @@ class Bench:
         folder: of what is left.
         draw: random numbers of the submissions.
         tiers: whether there are urgent jobs.
+        dealt: whether it is plain which CPUs of its nodes a job gets.
     """
 
     cluster: Cluster
@@ -70,6 +72,7 @@ class Bench:
     folder: Path
     draw: random.Random
     tiers: bool
+    dealt: bool
 
     def live(self, *options: str) -> subprocess.Popen[bytes]:
         """Start a session."""
@@ -91,7 +94,9 @@ class Bench:
     def _submit(self, held: bool) -> str:
         draw = self.draw
         words = f"sbatch --parsable --uid={draw.choice(USERS)} -D/ -o/dev/null {'-H' if held else ''}"
-        words += f" {draw.choice(['-N1', '-N2', '-N4', '-n2', '-n6', '-N2 --exclusive'])} -t{draw.choice([1, 1, 2, 5])}"
+        # Where Slurm could deal the tasks over the nodes in several ways, no command says in which.
+        size = ["-N1", "-N2", "-N4", "-N1 -n2", "-N2 --exclusive"] if self.dealt else [*SIZES]
+        words += f" {draw.choice(size)} -t{draw.choice([1, 1, 2, 5])}"
         words += " -purgent" if self.tiers and draw.random() < 0.25 else ""
         words += f" --array=0-{draw.randint(1, 4)}" if draw.random() < 0.1 else ""
         begun = f"echo $SLURM_JOB_ID $SLURM_RESTART_COUNT >>{self.folder}/begun"
@@ -183,8 +188,11 @@ def kills(bench: Bench, jobs: int, count: int) -> str:
 @click.option("--jobs", default=60, show_default=True, help="Submissions.")
 @click.option("--seed", default=1, show_default=True, help="Of the submissions.")
 @click.option("--kills", "killed", default=0, help="Kill the session so often.  [default: compare with the emulator]")
+@click.option("--dealt", is_flag=True, help="Only jobs of which it is plain which CPUs of their nodes they get.")
 @click.option("--slurm-root", type=click.Path(path_type=Path), help="A file system with another Slurm.")
-def main(folder: Path, policy: tuple[str, ...], jobs: int, seed: int, killed: int, slurm_root: Path | None) -> None:
+def main(
+    folder: Path, policy: tuple[str, ...], jobs: int, seed: int, killed: int, dealt: bool, slurm_root: Path | None
+) -> None:
     """Hold plugins beside a real Slurm against their emulation, or kill them."""
     root = Root(slurm_root)
     click.echo(f"Slurm {root.version()}, load {os.getloadavg()[0]:.1f}")
@@ -198,7 +206,7 @@ def main(folder: Path, policy: tuple[str, ...], jobs: int, seed: int, killed: in
         # Slurm itself preempts nothing: victims are the plugin's.
         with daemons(TIERS.format(preempt=""), root) as cluster:
             given = [*words, "--slurm-conf", str(conf)]
-            bench = Bench(cluster, given, own.resolve(), random.Random(seed), bool(preempt))
+            bench = Bench(cluster, given, own.resolve(), random.Random(seed), bool(preempt), dealt)
             said = kills(bench, jobs, killed) if killed else agreement(bench, jobs)
         click.echo(f"{name}: {said}")
 

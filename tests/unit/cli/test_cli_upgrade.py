@@ -72,6 +72,9 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "SWITCHES_BY_CPUS": "",
         "PLANS_ARE_NEWS": "when backfill goes round while all nodes are in use",
         "PRIORITY_WHERE_NODES_OVERLAP": "partitions q, r: reasons of new jobs, no start",
+        "FLEX_IS_WAITED_FOR": "jobs behind those of FLEX reservations, if any are made",
+        "NOT_OF_RESERVATION_WAITS": "jobs that name nodes beside a reservation that does not have them",
+        "BACK_IS_NEWS": "when jobs start on nodes that were drained or down, after scontrol update State=RESUME",
         "GROUPS_ARE_WAITED_FOR": "partition r",
     }
     assert [one.rule.name for one in changes(parse_slurm_conf(CONF), "22.05", "24.11").rules] == [
@@ -84,6 +87,9 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "SWITCHES_BY_CPUS",
         "PLANS_ARE_NEWS",
         "PRIORITY_WHERE_NODES_OVERLAP",
+        "FLEX_IS_WAITED_FOR",
+        "NOT_OF_RESERVATION_WAITS",
+        "BACK_IS_NEWS",
         "GROUPS_ARE_WAITED_FOR",
     ]
     plain = "SchedulerType=sched/builtin\nNodeName=n CPUs=1\nPartitionName=p Nodes=ALL\n"
@@ -94,6 +100,9 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "ROUNDS_ON_SECONDS",
         "RANKED_BY_TASKS",
         "HEALTHY_NODES_ARE_AVAILABLE",
+        "FLEX_IS_WAITED_FOR",
+        "NOT_OF_RESERVATION_WAITS",
+        "BACK_IS_NEWS",
     }
     everywhere = changes(parse_slurm_conf(f"EnforcePartLimits=ALL\n{CONF}"), "22.05", "24.11").rules[-1]
     assert (everywhere.rule.name, everywhere.concerns) == ("GROUPS_ARE_WAITED_FOR", "")

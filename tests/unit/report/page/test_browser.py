@@ -311,7 +311,8 @@ def test_a_cluster_has_its_nodes_in_the_chart(chromium: Browser, on_nodes: Path)
     assert [row[:3] for row in rows] == [[f"n{each}", "4", str(runs_on(runs, f"n{each}"))] for each in range(1, 5)]
     assert [row[5] for row in rows[:3]] == ["0:00:00"] * 3
     until = max(end for end, nodes in zip(runs["end"], runs["nodes"], strict=True) if nodes == "n4" and end < 6000)
-    assert rows[3][5] == duration_text(6000 - until)
+    # A node is back when it has answered, within a second.
+    assert rows[3][5] in {duration_text(6000 + late - until) for late in (0, 1)}
     left, top, width, height = chromium.box("#node-plot canvas")
     first, last = machine.span(read_run(on_nodes / "run").records)
     chromium.mouse("mouseMoved", left + 64 + (until + 100 - first) / (last - first) * (width - 76), top + 20)
