@@ -22,6 +22,7 @@ from emulator.accounting.runfolder import read_run
 from emulator.config.options import Config
 from emulator.config.sacctmgr.database import Accounts
 from emulator.config.slurm.model import SlurmConf
+from emulator.engine.controller import Controller
 from emulator.replay.emulate import emulate
 from emulator.workload.live import read_live
 from emulator.workload.sitelog import LoggedRun, SiteLog
@@ -188,9 +189,20 @@ def again(
     with tempfile.TemporaryDirectory() as folder:
         # Only on the disk do records hold nodes.
         out = Path(folder) / "run"
-        emulate(log, free, out=out, config=config, catalogue=catalogue, accounts=accounts)
+        passes = [(at, _pass) for at in sorted(_decided(log))]
+        emulate(log, free, out=out, actions=passes, config=config, catalogue=catalogue, accounts=accounts)
         emulated = _emulated(log, read_run(out).records)
     return Again(_pairs(_live(log), emulated), tuple(delays), tuple(slurms))
+
+
+def _decided(log: SiteLog) -> set[float]:
+    """When passes decided something, also where nothing else had happened since the one before."""
+    return {run.start for job in log.jobs for run in job.happened.runs if run.decided}
+
+
+def _pass(controller: Controller) -> None:
+    controller.passes.moved()
+    controller.passes.request(controller.cluster.now)
 
 
 def _delays(log: SiteLog, happened: SiteLog) -> tuple[list[float], list[str]]:

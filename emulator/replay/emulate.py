@@ -51,7 +51,12 @@ class Options:
 
 
 def emulate(
-    log: SiteLog, conf: SlurmConf, options: Options | None = None, out: Path | None = None, **further: Any
+    log: SiteLog,
+    conf: SlurmConf,
+    options: Options | None = None,
+    out: Path | None = None,
+    actions: Sequence[Action] = (),
+    **further: Any,
 ) -> Result:
     """Run a log again.
 
@@ -60,6 +65,7 @@ def emulate(
         conf: the configuration.
         options: how; by default as :class:`Options` says.
         out: folder for the run, to be looked at with views.
+        actions: what is done beside, (second, function of the controller).
         further: arguments of :func:`emulator.simulate`.
 
     Raises:
@@ -69,8 +75,8 @@ def emulate(
     options = options or Options()
     about = {"source_sha256": log.source_hash, "read": log.read}
     submissions = Submissions(requests(log, conf, options), log.name, log.epoch, about)
-    actions = cancellations(log.jobs) if options.cancelled == "cancel" else ()
-    return simulate(submissions, conf, actions=actions, out=out, **further)
+    cancelled = cancellations(log.jobs) if options.cancelled == "cancel" else []
+    return simulate(submissions, conf, actions=[*cancelled, *actions], out=out, **further)
 
 
 def requests(log: SiteLog, conf: SlurmConf, options: Options) -> list[JobRequest]:
