@@ -34,8 +34,8 @@ TICK = 0.05
 """Seconds between two looks whether the file of events has grown."""
 SOON = 0.3
 """Seconds until the next look while Slurm has yet to do what it was told, or jobs are leaving their nodes."""
-TRIED = "22.05"
-"""The version of Slurm of which the commands were read."""
+TRIED = ("22.05", "24.11", "26.05")
+"""The versions of Slurm of which the commands were read."""
 SKEW = 2.0
 """Seconds by which clocks may differ unnoticed: the controller's shows whole seconds."""
 
@@ -275,8 +275,8 @@ class Session:
                 "this machine's; times are the controller's"
             )
         self._slurm.ahead = about.ahead if abs(about.ahead) > SKEW else 0.0
-        if not about.version.startswith(f"{TRIED}."):
-            self.say(f"Slurm {about.version}: what its commands print was tried with {TRIED} only")
+        if not about.version.startswith(tuple(f"{version}." for version in TRIED)):
+            self.say(f"Slurm {about.version}: what its commands print was tried with {', '.join(TRIED)} only")
         return about
 
     def _wait(self, until: float, look: Look) -> None:

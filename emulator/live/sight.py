@@ -211,8 +211,13 @@ def parse_job(text: str, sight: Sight) -> Asked | None:
         InputError: it cannot be read; another version may have written it.
     """
     begin = text.find("JobId=")
-    head, name, rest = text[max(begin, 0) :].partition(f" JobName={sight.name or '(null)'} UserId=")
-    if begin < 0 or not name or "\n" in head:
+    # 26.05 has an id of its own between the name and the user.
+    named = re.compile(rf" JobName={re.escape(sight.name or '(null)')}(?: SLUID=\w+)? UserId=")
+    found = named.search(text, max(begin, 0))
+    if begin < 0 or found is None:
+        return None
+    head, rest = text[begin : found.start()], text[found.end() :]
+    if "\n" in head:
         return None
     # From the command on there are texts of users again.
     body = "UserId=" + rest.partition(" Command=")[0]
@@ -231,6 +236,8 @@ def _asked(head: str, body: str, sight: Sight) -> Asked:
     fewest, _, most = given["NumNodes"].partition("-")
     waits = sight.waits
     shared = given.get("OverSubscribe", "OK")
+    # 26.05 says what is exclusive in a word of its own, and OverSubscribe=NO of every other job.
+    exclusive = given["Exclusive"] != "NO" if "Exclusive" in given else shared in ("NO", "EXCLUSIVE", "USER", "MCS")
     options = BatchOptions(
         name=sight.name,
         account=sight.account,
@@ -242,7 +249,7 @@ def _asked(head: str, body: str, sight: Sight) -> Asked:
         cpus_per_task=_more_than_one(given, "CPUs/Task"),
         tasks_per_node=_per_node(given),
         min_cpus=_more_than_one(given, "MinCPUsNode"),
-        exclusive=shared in ("NO", "EXCLUSIVE", "USER", "MCS"),
+        exclusive=exclusive,
         share=shared in ("YES", "FORCE"),
         memory_per_node=_memory(given.get("MinMemoryNode", "")),
         memory_per_cpu=_memory(given.get("MinMemoryCPU", "")) or None,

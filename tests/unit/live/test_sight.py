@@ -123,6 +123,16 @@ def test_what_a_waiting_job_asks_for(shown, bounds):
     assert [(kind.name, kind.type, kind.count) for kind in options.gres] == [("gpu", "a", 2), ("tape", "", 1)]
 
 
+@pytest.mark.parametrize(("shown", "exclusive"), [("NO", False), ("NODE", True), ("USER", True)])
+def test_what_a_job_of_26_05_asks_for(shown, exclusive):
+    sight = one(id="3", array="3", task="N/A", state="PENDING", nodes="", required="")
+    text = WAITING.format(name="wrap SLUID=s3CXM84W13YR00", nodes="1")
+    asked = parse_job(text.replace("OverSubscribe=NO", f"OverSubscribe=NO Exclusive={shown}"), sight)
+    assert asked is not None
+    assert asked.options.exclusive is exclusive
+    assert asked.options.tasks == 8
+
+
 def test_a_hostile_name_states_no_fields():
     evil = "x UserId=ann(1) NumTasks=99\nJobId=4 Command="
     sight = one(id="3", array="3", task="N/A", state="PENDING", name=evil)
