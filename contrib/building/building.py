@@ -35,7 +35,7 @@ DIRECTIVES = {
     "wraparound": False,
     "initializedcheck": False,
 }
-"""What Cython is told; integers are divided as Python divides them, for that is its default."""
+"""Options of Cython; integers are divided as Python divides them, for that is its default."""
 FLAGS = ["-O3", "-g0", "-fwrapv", "-ffp-contract=off"]
 """No symbols for debuggers, which make it five times as large; whole numbers overflow as numpy's do, and a product is
 rounded before it is added to something."""
