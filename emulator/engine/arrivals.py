@@ -82,8 +82,8 @@ class Arrivals(Part):
             job.priority, job.fixed_priority = jobs[0].priority, jobs[0].fixed_priority
             if not self.ideal:
                 # sbatch adds to the second that its clock shows.
-                job.begin = self.cluster.whole(job.begin)
-                job.deadline = self.cluster.whole(job.deadline) if job.deadline < UNLIMITED else UNLIMITED
+                job.begin = self.cluster.second_of(job.begin)
+                job.deadline = self.cluster.second_of(job.deadline) if job.deadline < UNLIMITED else UNLIMITED
             job.reason = first_reason(job, self.cluster, self.reservations)
             self.cluster.submit(job)
             for dependency in job.options.dependencies:

@@ -102,13 +102,13 @@ class Controller(Part):
         parameters = without_delays(parameters_of(conf)) if ideal else parameters_of(conf)
         timing = timing or (NO_DELAYS if ideal else Timing())
         selection = selection if selection is not None else plugins_of(conf)
-        cluster = Cluster(conf, parameters, selection, None if operation is None else operation.groups)
+        groups = None if operation is None else operation.groups
+        cluster = Cluster(conf, parameters, selection, groups, timing.second_phase)
         priority = selection.plugins[selection.slots["PriorityType"]]
         period = calculation_period(conf, priority)
         if accounts is not None:
-            began, phase = -timing.uptime, timing.second_phase
             fair_share, tracks = getattr(priority, "fair_share", None), getattr(priority, "tracks_usage", True)
-            cluster.accounting = Accounting(conf, accounts, cluster, began, phase, epoch, period, fair_share, tracks)
+            cluster.accounting = Accounting(conf, accounts, cluster, -timing.uptime, epoch, period, fair_share, tracks)
         policies = cluster.policies = Policies(selection, cluster)
         shared = Part(
             cluster=cluster,

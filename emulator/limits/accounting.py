@@ -10,9 +10,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from emulator.config.sacctmgr.database import Accounts
 from emulator.config.slurm.model import SlurmConf
 from emulator.limits import acct_policy
@@ -46,7 +43,6 @@ class Accounting:
         accounts: associations and qualities of service.
         cluster: the cluster state.
         began: second at which the controller started.
-        phase: what is added before seconds are cut to whole ones.
         epoch: Unix time of second 0, by which past usage is cleared at midnight.
         period: seconds from the end of a period to that of the next; 0 for never.
         fair_share: how the priority plugin works out who is favoured; None for what PriorityFlags say.
@@ -71,7 +67,6 @@ class Accounting:
         accounts: Accounts,
         cluster: LimitedCluster,
         began: float,
-        phase: float = 0.0,
         epoch: int = 0,
         period: float = 0.0,
         fair_share: FairTree | ClassicShares | None = None,
@@ -97,11 +92,10 @@ class Accounting:
             len(self.tres.names),
             half_life=half_life,
             tracked=self.limits,
-            last=float(math.floor(began + phase)),
+            last=float(cluster.whole(began)),
             period=period,
         )
         self.steady_after = HALF_LIVES * half_life if half_life else YEAR
-        self._phase = phase
         self._kept_by_share: set[tuple[Share, float, bool]] = set()
         self._watched: dict[int, LimitedJob] = {}
         self._epoch = epoch
@@ -402,15 +396,7 @@ class Accounting:
         acct_policy.stopped(account)
 
     def _second(self) -> float:
-        return self.whole(self._cluster.now)
-
-    def whole(self, now: float) -> float:
-        """A time in whole seconds of the cluster's clock."""
-        return float(math.floor(now + self._phase))
-
-    def whole_seconds(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Times in whole seconds of the cluster's clock."""
-        return np.floor(times + self._phase)
+        return self._cluster.whole(self._cluster.now)
 
     # Periods
 

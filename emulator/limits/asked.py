@@ -62,5 +62,8 @@ class LimitedCluster(Protocol):
     def waiting(self) -> Mapping[int, LimitedJob]:
         """Waiting jobs by id."""
 
+    def whole(self, time: float) -> float:
+        """A time in whole seconds of the cluster's clock."""
+
     def no_nodes(self) -> Mask:
         """A mask of no nodes."""

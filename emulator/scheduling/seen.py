@@ -304,8 +304,7 @@ class SeenState(ClusterState):
 
     def whole_seconds(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         """Times in whole seconds of the cluster's clock."""
-        accounting = self._cluster.accounting
-        return np.floor(times) if accounting is None else accounting.whole_seconds(times)
+        return self._cluster.whole_seconds(times)
 
     @property
     def nodes(self) -> int:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from emulator.config.slurm.controller import Parameters
 from emulator.config.slurm.emulated import slots_of
@@ -38,6 +39,8 @@ class Cluster:
         conf: the configuration.
         parameters: its parameters.
         selection: plugins instead of those that the configuration names.
+        groups: the groups of each user.
+        second_phase: what is added to a time before it is counted in whole seconds.
 
     Attributes:
         now: seconds.
@@ -80,8 +83,10 @@ class Cluster:
         parameters: Parameters,
         selection: Selection | None = None,
         groups: Mapping[str, Sequence[str]] | None = None,
+        second_phase: float = 0.0,
     ) -> None:
         self.now = 0.0
+        self._second_phase = second_phase
         self.conf = conf = with_sorted_nodes(conf)
         self.parameters = parameters
         self.machine = machine_of(conf)
@@ -232,7 +237,7 @@ class Cluster:
         wait = self.parameters.complete_wait
         for job in (*self.running.values(), *self.completing.values()) if wait else ():
             end = job.runs[-1].end
-            if end is not None and int(end) >= int(self.now) - wait:
+            if end is not None and self.whole(end) >= self.whole(self.now) - wait:
                 yield job
 
     def select(self, job: Job, partition: Partition, usable: Mask, free: Free | None = None) -> Allocation | None:
@@ -294,7 +299,15 @@ class Cluster:
 
     def whole(self, time: float) -> float:
         """A time in whole seconds of the cluster's clock."""
-        return self.accounting.whole(time) if self.accounting is not None else math.floor(time)
+        return math.floor(time + self._second_phase)
+
+    def second_of(self, time: float) -> float:
+        """When the second of the cluster's clock began in which a time is."""
+        return self.whole(time) - self._second_phase
+
+    def whole_seconds(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Times in whole seconds of the cluster's clock."""
+        return np.floor(times + self._second_phase)
 
     def planned_end(self, job: Job) -> float:
         """When a running job is planned to end; of one past its limit see observation T5."""

@@ -168,10 +168,12 @@ class Known:
         clocks = self.clocks
         if scenario.uptime is not None and self.clock_of(scenario.name) is None:
             measured = {"backfill": scenario.uptime, "overhead": scenario.overhead}
-            rounds = scenario.rounds
-            if rounds is None and scenario.configuration().rules.ROUNDS_ON_SECONDS:
-                rounds = -scenario.second % 1, 1.0
-            clock = Clock(scenario.name, RECORDED, scenario.uptime, scenario.second, **measured, rounds=rounds)
+            second, rounds = scenario.second, scenario.rounds
+            if scenario.configuration().rules.ROUNDS_ON_SECONDS:
+                # The log tells seconds better than the recorder, which sees the controller's clock from outside.
+                first = -second % 1 if rounds is None else rounds[0]
+                second, rounds = -first % 1, (first, 1.0)
+            clock = Clock(scenario.name, RECORDED, scenario.uptime, second, **measured, rounds=rounds)
             clocks = (*clocks, clock)
         return replace(self, noise=(*self.noise, *noise), clocks=clocks)
 

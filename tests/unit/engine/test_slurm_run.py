@@ -16,6 +16,8 @@ from emulator.accounting.runfolder import read_run
 from emulator.api import simulate
 from emulator.cli import slurm_sim
 from emulator.config.slurm import parse_slurm_conf
+from emulator.config.slurm.controller import Timing
+from emulator.engine.controller import Controller
 from emulator.workload.events import FOREVER, read_events
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
@@ -257,3 +259,12 @@ def test_what_jobs_alike_have_in_common_is_tried_once_with_the_same_result(seed:
         alone = simulate(submissions, conf, compiled=False).records.jobs
     assert shared["start"].tolist() == alone["start"].tolist()
     assert shared["nodes"].tolist() == alone["nodes"].tolist()
+
+
+@pytest.mark.parametrize(("phase", "start"), [(0.0, 11.0), (0.5, 10.5), (0.9, 11.1)])
+def test_begin_is_a_second_of_the_cluster_s_clock(phase: float, start: float):
+    conf = parse_slurm_conf("SchedulerParameters=sched_interval=1\nNodeName=n1 CPUs=1\nPartitionName=p Nodes=n1")
+    late = JobRequest(1, 1.2, 5.0, parse_sbatch(["-pp", "--begin=now+10", "-t1"]), "u")
+    controller = Controller(conf, [late], timing=Timing(second_phase=phase))
+    controller.run(5.0)
+    assert controller.cluster.jobs[1].begin == pytest.approx(start)
