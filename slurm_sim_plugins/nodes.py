@@ -202,17 +202,19 @@ class Free:
         # Most jobs have one node, where plain numbers are changed much faster than columns.
         alone = len(allocation.nodes) == 1
         nodes = allocation.nodes[0] if alone else allocation.where
-
-        def change(column: Ints, counts: Sequence[int]) -> None:
-            column[nodes] += sign * (counts[0] if alone else np.array(counts, dtype=np.int64))
-
         if not self.shared:
-            change(self.units, allocation.units)
+            self.units[nodes] += sign * _as_column(allocation.units)
         if any(allocation.memory):
-            change(self.memory, allocation.memory)
+            self.memory[nodes] += sign * _as_column(allocation.memory)
         for kind, counts in allocation.gres.items():
-            change(self.gres[kind], counts)
+            self.gres[kind][nodes] += sign * _as_column(counts)
         self.jobs[nodes] -= sign * jobs
+
+
+def _as_column(counts: tuple[int, ...]) -> int | Ints:
+    """What is added to a column: one number where all are the same, as they mostly are."""
+    first = counts[0]
+    return first if counts.count(first) == len(counts) else np.array(counts, dtype=np.int64)
 
 
 @dataclass(frozen=True)

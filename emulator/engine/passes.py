@@ -127,6 +127,9 @@ class Passes(Part):
             lag: seconds until it comes at the earliest, where the rounds of the controller's loop are not known.
         """
         now, parameters, timing = self.cluster.now, self.parameters, self.timing
+        if self.ideal:
+            self.request(now)
+            return
         if self._batch_at <= now:
             first = self.first_interval
             last = now - (now - first) % parameters.sched_interval if "main" in self.loops else now

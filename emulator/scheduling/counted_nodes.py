@@ -141,6 +141,8 @@ class CountedNodes:
             self._fine |= classes - bad
             spoilt = {id(self._groups[name]) for _, name in bad}
         up, all_up = cluster.machine.up, cluster.machine.all_up
+        if all_up and not spoilt and not any(group.others for group in self._groups.values()):
+            return self._groups
         return {
             name: group
             for name, group in self._groups.items()

@@ -110,12 +110,13 @@ class NodePlan(SchedulePlan):
 
     def fitting(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """Those of whose request class none was refused in this pass for want of resources."""
-        need = self._counts.need
+        need, pools = self._counts.need, self._pools
         for entry in entries:
             job, partition = entry._pair  # type: ignore[attr-defined]
-            pool = self._pools.get(partition.name)
+            pool = pools.get(partition.name)
             if pool is not None:
-                if need(job, partition) <= pool.view.free:
+                free = pool.view.free
+                if free and need(job, partition) <= free:
                     yield entry
             elif self._known(job, partition) is None:
                 yield entry

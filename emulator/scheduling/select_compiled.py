@@ -112,4 +112,4 @@ class Selector:
     def allocation(self, want: Want, code: Code, free: Free, taken: Ints, found: int) -> Allocation | None:
         """What a job gets of the nodes that were taken, which are so many."""
         deal(code, self.rows, found, taken, np.argsort(taken[0, :found]))
-        return allocate(want, self._machine, free, *taken[:, :found])
+        return allocate(want, self._machine, free, taken[0, :found], taken[1, :found])

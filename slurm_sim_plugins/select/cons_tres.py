@@ -31,6 +31,9 @@ from slurm_sim_plugins.nodes import (
 )
 from slurm_sim_plugins.topology.tree import Missing, Tree
 
+NO_MEMORY: Ints = np.zeros(0, dtype=np.int64)
+"""Of a job that wants none."""
+
 
 class ConsTres:
     """Best fit: the tightest set of neighbouring nodes that suffices, and on it no more than the job wants."""
@@ -457,7 +460,7 @@ def allocate(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) 
     elif want.memory_per_cpu:
         memory = want.memory_per_cpu * _cpus_with_memory(want, machine, taken, had, cpus)
     else:
-        memory = np.zeros_like(cpus)
+        memory = NO_MEMORY
     # Most jobs want none, and may have thousands of nodes.
     wanted = want.gres or want.gres_per_task or want.gres_total or want.all_gres
     gres = _gres_given(want, machine, free, nodes, (-(-cpus // want.cpus_per_task)).tolist()) if wanted else {}
@@ -473,7 +476,7 @@ def allocate(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) 
     return Allocation(
         neighbours(nodes),
         shared(tuple(had.tolist())),
-        shared(tuple(memory.tolist())),
+        shared(tuple(memory.tolist()) if len(memory) else (0,) * len(nodes)),
         {kind: shared(tuple(counts)) for kind, counts in gres.items()} or NO_GRES,
         want.whole,
     )
