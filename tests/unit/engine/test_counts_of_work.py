@@ -1,0 +1,87 @@
+"""How often a run does what costs time: numbers that no machine changes, and that are not to grow.
+
+A number that has become smaller is written down here, so that it does not grow again.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from emulator.config.slurm import parse_slurm_conf
+from emulator.engine.controller import Controller
+from emulator.scheduling.plugin_scheduler import PluginScheduler
+from emulator.scheduling.windows_compiled import Searches
+from emulator.workload.request import JobRequest
+from emulator.workload.sbatch import parse_sbatch
+
+CONF = """
+ClusterName=counted
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=30,bf_continue
+PriorityType=priority/multifactor
+PriorityWeightAge=1000
+PriorityWeightJobSize=500
+PriorityMaxAge=1-0
+PriorityCalcPeriod=5
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+NodeName=n[1-40] CPUs=16 RealMemory=64000
+PartitionName=day Nodes=ALL Default=YES MaxTime=1-0 PriorityTier=1
+PartitionName=quick Nodes=n[1-8] MaxTime=4:00:00 PriorityTier=2
+"""
+JOBS = 500
+COUNTED: dict[str, tuple[type, str]] = {
+    "passes of the main loop": (PluginScheduler, "run"),
+    "cycles of backfill": (PluginScheduler, "backfill"),
+    "searches": (Searches, "begin"),
+}
+
+
+def day_of_jobs() -> list[JobRequest]:
+    """Submissions of a day: bursts, many short jobs, few large ones."""
+    draws, requests, second = random.Random(21), [], 0.0
+    for number in range(1, JOBS + 1):
+        second += draws.choice([0, 1, 5, 60])
+        words = draws.choice(["-n1", "-n4 --mem-per-cpu=2000", "-N2 -n32", "-n16", "-N8 --exclusive", "-n2 -pquick"])
+        minutes = draws.choice([5, 20, 60, 240])
+        work = minutes * 60 * draws.choice([0.1, 0.5, 0.9])
+        requests.append(
+            JobRequest(id=number, submit=second, run=work, options=parse_sbatch(f"{words} -t{minutes}".split()))
+        )
+    return requests
+
+
+def count_calls(monkeypatch: pytest.MonkeyPatch, counts: Counter[str]) -> None:
+    """Have the calls of :data:`COUNTED` counted."""
+
+    def counted(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            counts[what] += 1
+            return function(*arguments, **named)
+
+        return call
+
+    for what, (owner, name) in COUNTED.items():
+        monkeypatch.setattr(owner, name, counted(what, getattr(owner, name)))
+
+
+MOST = {
+    "slurm": {"passes of the main loop": 981, "cycles of backfill": 586, "searches": 9708},
+    "ideal": {"passes of the main loop": 805, "cycles of backfill": 805, "searches": 13828},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("clock", list(MOST))
+def test_a_run_does_no_more_than_it_did(clock: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: Counter[str] = Counter(dict.fromkeys(COUNTED, 0))
+    count_calls(monkeypatch, counts)
+    controller = Controller(parse_slurm_conf(CONF), day_of_jobs(), compiled=True, clock=clock)
+    controller.run()
+    assert all(job.over for job in controller.cluster.jobs.values())
+    assert dict(counts) == MOST[clock], "write smaller numbers down; larger ones are work that was not done before"
