@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from emulator.scheduling.outlooks import Outlooks
 from emulator.scheduling.runs import RunTable
 from emulator.scheduling.select_compiled import Selector, encode
 from emulator.scheduling.select_kernel import Code
@@ -18,6 +19,7 @@ class Compiled:
         selector: chooses nodes.
         runs: running jobs by planned end.
         searches: those of a cycle of backfill.
+        outlooks: what these find on the nodes as runs end.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -26,7 +28,8 @@ class Compiled:
         self._cluster = cluster
         self.selector = Selector(cluster.machine)
         self.runs = RunTable(cluster)
-        self.searches = Searches(cluster.free.table)
+        self.searches = Searches(len(cluster.machine))
+        self.outlooks = Outlooks(cluster, self.selector, self.runs)
         self._codes: dict[tuple[int, str], Code | None] = {}
 
     def code(self, job: Job, partition: Partition) -> Code | None:

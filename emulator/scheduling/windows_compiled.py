@@ -21,7 +21,7 @@ from emulator.scheduling.select_kernel import Counts
 from emulator.scheduling.select_rows import SETS
 from emulator.scheduling.window_rows import BEGIN, COUNT, END, FULL, GROW, MARKS, NEVER, STARTS, USED
 from emulator.scheduling.windows import Habits, Windows
-from emulator.scheduling.windows_kernel import Columns, Machine, Request, Runs, Work, add_slot, keep, place
+from emulator.scheduling.windows_kernel import Columns, Request, Work, add_slot, keep, place
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.kept import Slots
@@ -29,7 +29,7 @@ from emulator.state.partition import Partition
 from emulator.state.reservation import Reservation
 from emulator.state.run import YEAR
 from emulator.state.scratch import Scratch
-from slurm_sim_plugins.nodes import Allocation, Bytes, Free, Ints, Mask
+from slurm_sim_plugins.nodes import Allocation, Ints, Mask
 from slurm_sim_plugins.plan import Entry, Hole
 
 Sought = tuple[int, str, float]
@@ -139,7 +139,7 @@ class CompiledSlots(Slots):
 MOST_TOGETHER = 1024
 """Jobs alike that are given slots in one call of a kernel, at most."""
 MOST_SEARCHES = 128
-"""So many searches are kept in a cycle: of nodes and resources, some 64 bytes a node each."""
+"""So many searches are kept in a cycle, some 24 bytes a node each."""
 
 
 class Search(NamedTuple):
@@ -153,7 +153,7 @@ class Searches(Scratch):
     """What the searches of a cycle have come to, by what was sought.
 
     Args:
-        state: as many resources and nodes as there are.
+        nodes: how many there are.
 
     Attributes:
         known: those that have begun.
@@ -161,12 +161,12 @@ class Searches(Scratch):
         starts: when those start to which the last one gave slots.
     """
 
-    def __init__(self, state: Ints) -> None:
-        self._state = state
+    def __init__(self, nodes: int) -> None:
+        self._nodes = nodes
         self._spare: list[Work] = []
         self.known: dict[Sought, Search] = {}
-        self._sets: Ints = np.empty((SETS, state.shape[1]), dtype=np.int64)
-        self.taken: Ints = np.empty((2, state.shape[1]), dtype=np.int64)
+        self._sets: Ints = np.empty((SETS, nodes), dtype=np.int64)
+        self.taken: Ints = np.empty((2, nodes), dtype=np.int64)
         self.starts: Reals = np.empty(MOST_TOGETHER)
 
     def begin(self, sought: Sought, at: float, request: Request) -> Search:
@@ -184,9 +184,8 @@ class Searches(Scratch):
         self.known.clear()
 
     def _new(self) -> Work:
-        size = self._state.shape[1]
-        kept, room, capacity = (np.empty(size, dtype=np.int64) for _ in range(3))
-        return Work(np.zeros_like(self._state), kept, room, capacity, Counts(), self._sets, self.taken, self.starts)
+        kept, room, capacity = (np.empty(self._nodes, dtype=np.int64) for _ in range(3))
+        return Work(kept, room, capacity, Counts(), self._sets, self.taken, self.starts)
 
 
 class CompiledWindows(Windows):
@@ -204,13 +203,8 @@ class CompiledWindows(Windows):
         super().__init__(cluster, controls, habits)
         assert isinstance(cluster.compiled, Compiled)
         self._compiled = cluster.compiled
-        selector = cluster.compiled.selector
-        self._machine = Machine(selector.rows, selector.weights, cluster.free.table)
-        self._searches = cluster.compiled.searches
-        self._searches.forget()
-        self._runs = self._planned()
-        self._stale = self._together = False
-        self._usable: dict[tuple[int, str], Bytes] = {}
+        self._searches, self._outlooks = cluster.compiled.searches, cluster.compiled.outlooks
+        self._stale, self._together = True, False
         self._simple: dict[tuple[int, str], bool] = {}
         self._preempts = cluster.policies.names_victims
         by_priority = "PRIORITY" in cluster.parameters.preempt_mode
@@ -222,10 +216,6 @@ class CompiledWindows(Windows):
         standing = self._controls.reservations.standing(self._cluster.now)
         self._moving = any("REPLACE" in one.flags for one in standing)
         return CompiledSlots(len(self._cluster.machine), standing)
-
-    def _planned(self) -> Runs:
-        runs = self._compiled.runs
-        return Runs(*runs.planned(), runs.entries)
 
     def preempted(self, kept: Mapping[int, Mask] | None = None) -> None:
         """Runs end at other times: all searches start over."""
@@ -310,7 +300,7 @@ class CompiledWindows(Windows):
     def _allocation(self, job: Job, partition: Partition, work: Work, taken: int) -> Allocation:
         code, want = self._compiled.code(job, partition), job.wants[partition.name]
         assert code is not None
-        free = Free.of(np.asarray(work.state), tuple(self._cluster.free.gres))
+        free = self._outlooks.free_after(work.runs)
         found = self._compiled.selector.allocation(want, code, free, self._searches.taken, taken)
         assert found is not None
         return found
@@ -332,7 +322,8 @@ class CompiledWindows(Windows):
             a slot, what came of the next, and on how many nodes.
         """
         if self._stale:
-            self._runs, self._stale = self._planned(), False
+            self._stale = False
+            self._outlooks.begin()
             self._searches.forget()
         at = self._alike.get(sought, self._cluster.now)
         if at == np.inf:
@@ -340,19 +331,15 @@ class CompiledWindows(Windows):
         known = self._searches.known.get(sought)
         request, work = known or self._begin(sought, at, job, partition)
         begun = known is not None
-        placed, outcome, taken = place(request, self._machine, self._runs, self.slots.columns, work, begun, most)
+        placed, outcome, taken = place(request, self.slots.columns, work, begun, most)
         self._alike[sought] = work.tried
         return work, placed, outcome, taken
 
     def _begin(self, sought: Sought, at: float, job: Job, partition: Partition) -> Search:
         code = self._compiled.code(job, partition)
         assert code is not None
-        usable = self._usable.get(sought[:2])
-        if usable is None:
-            mask = job.wants[partition.name].choices[0].mask
-            usable = (partition.nodes & self._cluster.machine.up & mask).view(np.uint8)
-            self._usable[sought[:2]] = usable
-        return self._searches.begin(sought, at, Request(code, usable, *self._asked, sought[2]))
+        outlook = self._outlooks.of(job, partition, code)
+        return self._searches.begin(sought, at, Request(code, outlook, *self._asked, sought[2]))
 
 
 def _length(job: Job) -> float:

@@ -11,9 +11,9 @@ from math import inf
 import numpy as np
 
 from emulator.scheduling.future import FIRST_WINDOW
+from emulator.scheduling.outlook_kernel import Outlook, ended, look_on, soonest
 from emulator.scheduling.runs import FIRST, MANY, NODE, Reals
-from emulator.scheduling.select_kernel import Code, Counts, count, enough, fill, gres_of, pick, recount, room_on
-from emulator.scheduling.select_rows import FREE_JOBS, FREE_MEMORY, FREE_UNITS
+from emulator.scheduling.select_kernel import Code, Counts, count, enough, pick
 from emulator.scheduling.window_rows import (
     BEGIN,
     COUNT,
@@ -27,7 +27,7 @@ from emulator.scheduling.window_rows import (
     STARTS,
     USED,
 )
-from slurm_sim_plugins.nodes import Bytes, Ints
+from slurm_sim_plugins.nodes import Ints
 
 
 @dataclass(eq=False)
@@ -44,30 +44,12 @@ class Columns:
 
 
 @dataclass(eq=False)
-class Runs:
-    """Runs; see :class:`emulator.scheduling.runs.RunTable`."""
-
-    ends: Reals
-    parts: Ints
-    entries: Ints
-
-
-@dataclass(eq=False)
-class Machine:
-    """The machine: its rows, all weights, and what is free now."""
-
-    rows: Ints
-    weights: Ints
-    free: Ints
-
-
-@dataclass(eq=False)
 class Request:
     """What is wanted.
 
     Attributes:
         code: the request as numbers.
-        usable: nodes that may be used.
+        outlook: what it finds on each node as runs end.
         now: the time of the cycle, in seconds.
         horizon: up to when nodes are kept.
         grain: in steps of so many seconds.
@@ -76,7 +58,7 @@ class Request:
     """
 
     code: Code
-    usable: Bytes
+    outlook: Outlook
     now: float
     horizon: float
     grain: float
@@ -89,7 +71,6 @@ class Work:
     """Room to work in, and how far a search has come.
 
     Attributes:
-        state: what is free at the time that is tried, in the rows that matter to the request.
         kept: how many slots keep each node.
         room: units that the job could have on each node if no slot kept it.
         capacity: units that it could have on each node.
@@ -98,13 +79,12 @@ class Work:
         taken: nodes that were taken, and the units of each.
         starts: of those that have slots.
         tried: the time that is tried.
-        time: the time of what is free.
-        runs: so many have ended.
+        time: the time of ``room``.
+        runs: so many have ended by then.
         entered, left: so many slots have begun, have ended.
         known: so many slots are known to the search.
     """
 
-    state: Ints
     kept: Ints
     room: Ints
     capacity: Ints
@@ -172,27 +152,23 @@ def _later(bounds: Reals, many: int, time: float) -> int:
     return low
 
 
-def place(
-    request: Request, machine: Machine, runs: Runs, slots: Columns, work: Work, goes_on: bool, most: int
-) -> tuple[int, int, int]:
+def place(request: Request, slots: Columns, work: Work, goes_on: bool, most: int) -> tuple[int, int, int]:
     """Give slots to jobs alike; how many have got one, what came of the next, and on how many nodes.
 
     Args:
         request: what each of them wants.
-        machine: the nodes.
-        runs: what will be given back.
         slots: nodes that are kept for others; theirs are added.
         work: room to work in, and how far the search has come.
         goes_on: whether a search for jobs alike has begun.
         most: how many jobs; 0 to seek a place and add no slot.
     """
     if goes_on:
-        _catch_up(request, machine, runs, slots, work)
+        _catch_up(request, slots, work)
     else:
-        _set_up(request, machine, runs, slots, work, work.tried)
+        _set_up(request, slots, work, work.tried)
     placed = 0
     while True:
-        found = _seek(request, machine, runs, slots, work)
+        found = _seek(request, slots, work)
         if found == 0:
             work.tried = inf
             return placed, NEVER, 0
@@ -214,48 +190,76 @@ def place(
         placed += 1
         if placed == most:
             return placed, KEPT, 0
-        _catch_up(request, machine, runs, slots, work)
+        _catch_up(request, slots, work)
 
 
-def _set_up(request: Request, machine: Machine, runs: Runs, slots: Columns, work: Work, begin: float) -> None:
-    """Begin a search at a time."""
-    rows = request.code.rows
-    work.state[:rows] = machine.free[:rows]
-    work.kept[:] = 0
-    work.runs = work.entered = work.left = 0
-    work.known = slots.sizes[COUNT]
-    _move(request, machine, runs, slots, work, begin, False)
-    fill(request.code, request.usable, machine.rows, work.state, work.room)
+def _set_up(request: Request, slots: Columns, work: Work, begin: float) -> None:
+    """Begin a search at a time, or at the last bound before which nothing can fit: infinite if nothing ever does."""
+    begin = _hopeful(request, slots, begin)
+    work.tried = work.time = begin
+    if begin == inf:
+        return
     capacity, kept, room = work.capacity, work.kept, work.room
+    kept[:] = 0
+    work.entered = work.left = 0
+    work.known = slots.sizes[COUNT]
+    for slot in range(work.known):
+        _notice(request, slots, slot, work, False)
+    room[:] = request.outlook.first
+    work.runs = 0
+    if begin > request.now:
+        _give(request, ended(request.outlook, begin), work, False)
     for node in range(len(kept)):
         capacity[node] = room[node] if kept[node] == 0 else 0
     count(request.code, work.counts, capacity)
 
 
-def _catch_up(request: Request, machine: Machine, runs: Runs, slots: Columns, work: Work) -> None:
+def _hopeful(request: Request, slots: Columns, begin: float) -> float:
+    """The last bound, or the time at which is begun, before which there are too few nodes even without slots."""
+    run = soonest(request.outlook, request.code.cpus, request.code.min_nodes)
+    if run < 0:
+        return inf
+    return max(begin, _last(slots, request.outlook.runs.ends[run - 1])) if run > 0 else begin
+
+
+def _last(slots: Columns, time: float) -> float:
+    """The last time at which a slot or a reservation begins or ends by then."""
+    found = -inf
+    passed = _later(slots.marks, slots.sizes[MARKS], time)
+    if passed > 0:
+        found = slots.marks[passed - 1]
+    passed = _later(slots.others, len(slots.others), time)
+    if passed > 0:
+        found = max(found, slots.others[passed - 1])
+    return found
+
+
+def _catch_up(request: Request, slots: Columns, work: Work) -> None:
     """Take notice of slots that were added since.
 
     What did not fit before them does not fit now, if the request is steady. So the search goes
     on where it was, or at the first time before that at which a slot now begins or ends.
     """
     if work.time > work.tried and not request.code.steady:
-        _set_up(request, machine, runs, slots, work, work.tried)
+        _set_up(request, slots, work, work.tried)
         return
     for slot in range(work.known, slots.sizes[COUNT]):
-        if slots.times[BEGIN, slot] < work.tried + request.length:
-            work.entered += 1
-            if slots.times[END, slot] <= work.tried:
-                work.left += 1
-            else:
-                _change(request, slots, slot, 1, work, True)
+        _notice(request, slots, slot, work, True)
     work.known = slots.sizes[COUNT]
     later = _next(slots, work.tried)
     if later <= work.time:
-        upto = work.runs
-        while upto > 0 and runs.ends[upto - 1] > later:
-            upto -= 1
-        _give(request, machine, runs, upto, work, True)
-        _move(request, machine, runs, slots, work, later, True)
+        _give(request, min(work.runs, ended(request.outlook, later)), work, True)
+        _move(request, slots, work, later)
+
+
+def _notice(request: Request, slots: Columns, slot: int, work: Work, live: bool) -> None:
+    """Take notice of a slot that no search has come to."""
+    if slots.times[BEGIN, slot] < work.tried + request.length:
+        work.entered += 1
+        if slots.times[END, slot] <= work.tried:
+            work.left += 1
+        else:
+            _change(request, slots, slot, 1, work, live)
 
 
 def _next(slots: Columns, begin: float) -> float:
@@ -270,34 +274,32 @@ def _next(slots: Columns, begin: float) -> float:
     return found
 
 
-def _seek(request: Request, machine: Machine, runs: Runs, slots: Columns, work: Work) -> int:
+def _seek(request: Request, slots: Columns, work: Work) -> int:
     """Go on until the job fits; on how many nodes, or 0 if it never does."""
-    while True:
+    while work.tried < inf:
         later = _next(slots, work.tried)
-        found = _within(request, machine, runs, work, later)
+        found = _within(request, work, later)
         if found > 0:
             later = _first_end(slots, work.time, work.time + request.length, work, found)
             if later == inf:
                 return found
         if later == inf:
             return 0
-        _move(request, machine, runs, slots, work, later, True)
+        _move(request, slots, work, later)
+    return 0
 
 
-def _move(request: Request, machine: Machine, runs: Runs, slots: Columns, work: Work, begin: float, live: bool) -> None:
+def _move(request: Request, slots: Columns, work: Work, begin: float) -> None:
     """Go on to a later time: other slots keep nodes from a run that begins then, and other runs have ended."""
     many, end = slots.sizes[COUNT], begin + request.length
     while work.entered < many and slots.times[BEGIN, slots.order[BEGIN, work.entered]] < end:
-        _change(request, slots, slots.order[BEGIN, work.entered], 1, work, live)
+        _change(request, slots, slots.order[BEGIN, work.entered], 1, work, True)
         work.entered += 1
     while work.left < many and slots.times[END, slots.order[END, work.left]] <= begin:
-        _change(request, slots, slots.order[END, work.left], -1, work, live)
+        _change(request, slots, slots.order[END, work.left], -1, work, True)
         work.left += 1
     if begin > request.now:
-        upto = work.runs
-        while upto < len(runs.ends) and runs.ends[upto] <= begin:
-            upto += 1
-        _give(request, machine, runs, upto, work, live)
+        _give(request, max(work.runs, ended(request.outlook, begin)), work, True)
     work.tried = work.time = begin
 
 
@@ -308,56 +310,55 @@ def _change(request: Request, slots: Columns, slot: int, sign: int, work: Work, 
         node = slots.members[index]
         work.kept[node] += sign
         if live and work.kept[node] == flips:
-            recount(request.code, work.counts, work.room[node], -sign)
-            work.capacity[node] = 0 if flips else work.room[node]
+            there = 0 if flips else work.room[node]
+            _recount(request.code, work.counts, work.capacity[node], there)
+            work.capacity[node] = there
 
 
-def _give(request: Request, machine: Machine, runs: Runs, upto: int, work: Work, live: bool) -> None:
+def _give(request: Request, upto: int, work: Work, live: bool) -> None:
     """Runs have ended up to the one before ``upto``: more of them than so far, or fewer."""
-    sign = 1 if upto > work.runs else -1
-    for run in range(min(work.runs, upto), max(work.runs, upto)):
-        first = runs.parts[run, FIRST]
-        for entry in range(first, first + runs.parts[run, MANY]):
-            node = runs.entries[NODE, entry]
-            for row in range(request.code.rows):
-                work.state[row, node] += sign * runs.entries[NODE + 1 + row, entry]
-        if live:
-            _recount(request, machine, runs, run, work)
+    while request.outlook.seen < upto:
+        look_on(request.outlook)
+    for run in range(work.runs, upto):
+        _put(request, run, request.outlook.after, work, live)
+    for run in range(work.runs - 1, upto - 1, -1):
+        _put(request, run, request.outlook.before, work, live)
     work.runs = upto
 
 
-def _recount(request: Request, machine: Machine, runs: Runs, run: int, work: Work) -> None:
-    """Other resources are free on the nodes of a run: count them again."""
-    first, code, state = runs.parts[run, FIRST], request.code, work.state
-    for entry in range(first, first + runs.parts[run, MANY]):
-        node = runs.entries[NODE, entry]
-        if request.usable[node] == 0:
-            continue
-        units, memory, jobs = state[FREE_UNITS, node], state[FREE_MEMORY, node], state[FREE_JOBS, node]
-        there = room_on(code, machine.rows, node, units, memory, jobs)
-        if there > 0 and code.gres > 0 and gres_of(code, work.state, node) < code.gres:
-            there = 0
-        if there != work.room[node] and work.kept[node] == 0:
-            recount(code, work.counts, work.room[node], -1)
-            recount(code, work.counts, there, 1)
+def _put(request: Request, run: int, rooms: Ints, work: Work, live: bool) -> None:
+    """There is other room on the nodes of a run."""
+    parts, entries, kept, room = request.outlook.runs.parts, request.outlook.runs.entries, work.kept, work.room
+    first = parts[run, FIRST]
+    for entry in range(first, first + parts[run, MANY]):
+        node, there = entries[NODE, entry], rooms[entry]
+        if live and kept[node] == 0 and there != room[node]:
+            _recount(request.code, work.counts, room[node], there)
             work.capacity[node] = there
-        work.room[node] = there
+        room[node] = there
 
 
-def _within(request: Request, machine: Machine, runs: Runs, work: Work, later: float) -> int:
+def _recount(code: Code, counts: Counts, cpus: int, there: int) -> None:
+    """Count a node anew, on which there were so many CPUs and now are others."""
+    counts.cpus += there - cpus
+    counts.nodes += (1 if there > 0 else 0) - (1 if cpus > 0 else 0)
+    counts.big += (1 if there >= code.big else 0) - (1 if cpus >= code.big else 0)
+
+
+def _within(request: Request, work: Work, later: float) -> int:
     """On how many nodes the job fits before ``later``, as runs end; 0 if it does not."""
-    many = len(runs.ends)
-    found = _fit(request, machine, work)
+    ends, found = request.outlook.runs.ends, _fit(request, work)
+    many = len(ends)
     while found == 0 and work.runs < many:
-        until, upto = _window_end(runs.ends[0], runs.ends[work.runs]), work.runs
-        while upto < many and runs.ends[upto] <= until:
+        until, upto = _window_end(ends[0], ends[work.runs]), work.runs
+        while upto < many and ends[upto] <= until:
             upto += 1
-        time = max(runs.ends[upto - 1], work.tried)
+        time = max(ends[upto - 1], work.tried)
         if time >= later:
             return 0
-        _give(request, machine, runs, upto, work, True)
+        _give(request, upto, work, True)
         work.time = time
-        found = _fit(request, machine, work)
+        found = _fit(request, work)
     return found
 
 
@@ -369,10 +370,11 @@ def _window_end(first: float, end: float) -> float:
     return aligned + window
 
 
-def _fit(request: Request, machine: Machine, work: Work) -> int:
+def _fit(request: Request, work: Work) -> int:
     """On how many nodes the job fits; 0 if it does not."""
     if not enough(request.code, work.counts):
         return 0
+    machine = request.outlook.machine
     return pick(request.code, machine.rows, machine.weights, work.capacity, work.sets, work.taken)
 
 

@@ -21,6 +21,7 @@ from tests.builders.kernels import NEEDS_KERNELS, forms
 from tests.builders.random_trees import random_tree
 
 pytestmark = [NEEDS_KERNELS, pytest.mark.compiled]
+OUTLOOK = "emulator.scheduling.outlook_kernel"
 SELECT, WINDOWS = "emulator.scheduling.select_kernel", "emulator.scheduling.windows_kernel"
 HUGE = 2**62
 MODEST = {"min_nodes": 1, "cpus": 3, "memory_per_node": 0, "memory_per_cpu": 0, "all_memory": 0, "gres": 0}
@@ -124,7 +125,7 @@ class Scene:
         seed: says what it is about.
     """
 
-    def __init__(self, form: ModuleType, select: ModuleType, seed: int) -> None:
+    def __init__(self, form: ModuleType, outlook: ModuleType, select: ModuleType, seed: int) -> None:
         draws = np.random.default_rng(seed)
         nodes, rows = table_of(small(draws, 1, 3, 9, 20), draws)
         size, kinds = len(nodes), small(draws, 0, 0, 2)
@@ -133,7 +134,7 @@ class Scene:
         numbers["gres"] *= kinds > 0
         if draws.random() < 0.8:
             numbers |= MODEST
-        self.machine = form.Machine(rows, nodes.weights, free)
+        machine = outlook.Machine(rows, nodes.weights, free)
         running = int(draws.integers(0, 8))
         widths = draws.integers(1, size + 1, running)
         parts = np.zeros((running, 3), dtype=np.int64)
@@ -141,7 +142,7 @@ class Scene:
         entries = draws.integers(0, 3, (4 + kinds, max(int(widths.sum()), 1)))
         for (first, many, _), _ in zip(parts, widths, strict=True):
             entries[0, first : first + many] = draws.permutation(size)[:many]
-        self.runs = form.Runs(np.sort(np.round(draws.random(running) * 4000, 3)), parts, entries)
+        runs = outlook.Runs(np.sort(np.round(draws.random(running) * 4000, 3)), parts, entries)
         room, members = small(draws, 2, 4, 40), small(draws, 3, 30, 400)
         self.left = {
             "sizes": np.zeros(3, dtype=np.int64),
@@ -153,7 +154,7 @@ class Scene:
             "others": np.sort(draws.integers(0, 4000, small(draws, 0, 0, 2)).astype(float)),
         }
         self.slots = form.Columns(*self.left.values())
-        own = {"state": np.zeros_like(free), "kept": np.zeros(size, dtype=np.int64), "room": np.zeros(size, np.int64)}
+        own = {"kept": np.zeros(size, dtype=np.int64), "room": np.zeros(size, np.int64)}
         work = arrays(draws, size)
         own["capacity"], self.starts = work["capacity"], np.zeros(8)
         counts = select.Counts()
@@ -163,13 +164,18 @@ class Scene:
         usable = draws.integers(0, 4, size, dtype=np.uint8)
         now, grain, most = 100.0, float(small(draws, 1, 60)), small(draws, 3, 500)
         code = select.Code(**numbers)
-        self.request = form.Request(code, usable, now, now + 3000.0, grain, most, float(small(draws, 30, 600, 90000)))
+        known = {name: np.zeros(size, dtype=np.int64) for name in ("first", "last")}
+        known |= {name: np.zeros(entries.shape[1], dtype=np.int64) for name in ("before", "after")}
+        known |= {name: np.zeros(running + 1, dtype=np.int64) for name in ("cpus", "nodes")}
+        seen = outlook.Outlook(code, usable, machine, runs, np.zeros_like(free), *known.values())
+        outlook.look(seen)
+        self.left |= known
+        self.request = form.Request(code, seen, now, now + 3000.0, grain, most, float(small(draws, 30, 600, 90000)))
         self.work.tried = self.work.time = float(small(draws, 100, 100, 160, 2000))
 
     def search(self, goes_on: bool, most: int) -> list[Any]:
         """Search once; all that is left behind."""
-        machine, runs = self.machine, self.runs
-        placed, outcome, found = self.form.place(self.request, machine, runs, self.slots, self.work, goes_on, most)
+        placed, outcome, found = self.form.place(self.request, self.slots, self.work, goes_on, most)
         taken = self.taken[:, :found].tolist()
         clock = (self.work.tried, self.work.time, self.counts.cpus, self.counts.nodes, self.counts.big)
         return [placed, outcome, found, taken, clock, {name: array.tolist() for name, array in self.left.items()}]
@@ -178,7 +184,8 @@ class Scene:
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32))
 def test_the_same_holes_are_found(seed: int) -> None:
-    scenes = [Scene(form, select, seed) for form, select in zip(forms(WINDOWS), forms(SELECT), strict=True)]
+    kernels = zip(forms(WINDOWS), forms(OUTLOOK), forms(SELECT), strict=True)
+    scenes = [Scene(*those, seed) for those in kernels]
     draws, goes_on = np.random.default_rng(seed), False
     for _ in range(4):
         most = small(draws, 0, 1, 3, 8)

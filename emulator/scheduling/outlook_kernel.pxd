@@ -1,0 +1,39 @@
+# C types of outlook_kernel.py, fields in its order.
+cimport cython
+
+from emulator.scheduling.select_kernel cimport Code, fill, gres_of, room_on
+
+cdef long long FIRST, MANY, NODE
+cdef long long FREE_JOBS, FREE_MEMORY, FREE_UNITS
+
+cdef class Runs:
+    cdef const double[::1] ends
+    cdef const long long[:, ::1] parts, entries
+
+cdef class Machine:
+    cdef long long[:, ::1] rows
+    cdef const long long[::1] weights
+    cdef long long[:, ::1] free
+
+cdef class Outlook:
+    cdef readonly Code code
+    cdef const unsigned char[::1] usable
+    cdef readonly Machine machine
+    cdef readonly Runs runs
+    cdef long long[:, ::1] state
+    cdef long long[::1] first, last, before, after, cpus, nodes
+    cdef readonly long long seen
+
+@cython.locals(
+    first=cython.longlong[::1], last=cython.longlong[::1], cpus=cython.longlong, nodes=cython.longlong)
+cpdef void look(Outlook outlook) except *
+@cython.locals(
+    rows=cython.longlong[:, ::1], state=cython.longlong[:, ::1], last=cython.longlong[::1], run=cython.longlong,
+    cpus=cython.longlong, nodes=cython.longlong, before=cython.longlong, after=cython.longlong, first=cython.longlong)
+cpdef void look_on(Outlook outlook) except *
+@cython.locals(low=cython.longlong, high=cython.longlong)
+cpdef long long ended(Outlook outlook, double time) noexcept
+@cython.locals(run=cython.longlong)
+cpdef long long soonest(Outlook outlook, long long cpus, long long nodes) except -2
+@cython.locals(first=cython.longlong)
+cpdef void free_after(Runs runs, long long many, long long[:, ::1] free) except *
