@@ -31,10 +31,12 @@ def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved
         return RESOURCES
     reserved = not fits_alone(job, partition, cluster, up & unreserved) and fits_alone(job, partition, cluster, up)
     wanted = job.wants[partition.name].required
-    if wanted is None and not reserved and not job.options.exclude:
+    if wanted is None and not reserved and int((up & ~kept).sum()) < max(job.options.min_nodes or 1, 1):
         return RESERVED_FOR_HIGHER
-    if wanted is None and reserved and some_closed(job, partition, cluster, up & unreserved & ~kept):
-        return RESOURCES
+    if wanted is None and _may_be_closed(cluster):
+        suitable = np.logical_or.reduce([choice.mask for choice in job.wants[partition.name].choices])
+        if some_closed(job, partition, cluster, suitable & up & unreserved & ~kept):
+            return RESOURCES
     unavailable = ~cluster.machine.up | kept
     if cluster.parameters.rules.HEALTHY_NODES_ARE_AVAILABLE:
         unavailable = ~cluster.machine.up & ~_drained(cluster)
@@ -43,6 +45,11 @@ def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved
         wanted = partition.nodes & np.logical_or.reduce([choice.mask for choice in choices])
     away = np.flatnonzero(wanted & unavailable)
     return UNAVAILABLE + compress([cluster.machine.names[node] for node in away]) if len(away) else MAY_BE_RESERVED
+
+
+def _may_be_closed(cluster: Cluster) -> bool:
+    """Whether jobs can close nodes at all: where there is preemption Slurm looks at those nodes, too."""
+    return cluster.parameters.preempt_mode == ("OFF",)
 
 
 def some_closed(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) -> bool:

@@ -10,6 +10,7 @@ from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
 from emulator.operator.scontrol import scontrol
 from emulator.scheduling.reasons import MAY_BE_RESERVED, RESERVED_FOR_HIGHER
+from emulator.state.run import State
 from emulator.truth.commands import answer
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
@@ -159,3 +160,23 @@ def test_reservations_are_shown_with_their_nodes_and_state():
         controller = cluster(job(1, "-wn1"), actions=((1.0, reserve),), until=until)
         told = answer("scontrol -o show reservation", controller)
         assert told == f"ReservationName=r Nodes=n[2-3] State={state}"
+
+
+@pytest.mark.parametrize(
+    ("mode", "busy", "reason"),
+    [("OFF", False, MAY_BE_RESERVED), ("OFF", True, "Resources"), ("REQUEUE", True, MAY_BE_RESERVED)],
+)
+def test_who_finds_all_suitable_nodes_kept_waits_for_no_resources_and_holds_up_none(mode: str, busy: bool, reason: str):
+    """As three versions were recorded: only where a suitable node is another job's it waits for resources."""
+    kind = "none" if mode == "OFF" else "partition_prio"
+    conf = parse_slurm_conf(
+        f"{LOOPS}\nSchedulerType=sched/builtin\nSelectType=select/cons_tres\nPreemptType=preempt/{kind}\nPreemptMode={mode}\n"
+        "NodeName=n[1-2] CPUs=1 Feature=x\nNodeName=n[3-4] CPUs=1\n"
+        "PartitionName=all Nodes=n[1-4] Default=YES\nPartitionName=one Nodes=n1\n"
+    )
+    jobs = [job(1, "-pone"), job(2, "-pone", at=1), job(3, "-N2", "-Cx", at=2), job(4, "-wn3", at=5)]
+    jobs += [job(5, "-wn2", "--exclusive", at=1)] if busy else []
+    controller = Controller(conf, jobs)
+    controller.run(20.0)
+    assert controller.cluster.jobs[3].reason == reason
+    assert (controller.cluster.jobs[4].state is State.RUNNING) == (reason != "Resources")
