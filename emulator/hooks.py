@@ -154,6 +154,10 @@ class Hooks:
         return manager
 
     def _resolve(self, hook: str, without: Collection[str] = ()) -> Hook:
+        function, between = self._resolved(hook, without), self._selection.between
+        return function if between is None else between(hook, function)
+
+    def _resolved(self, hook: str, without: Collection[str]) -> Hook:
         implementations = [impl for name, impl in self._selection.implementations(hook) if name not in without]
         if not implementations:
             return None

@@ -23,7 +23,7 @@ import sys
 import traceback
 import types
 import typing
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -196,12 +196,15 @@ class Selection:
         plugins: instance by name.
         manager: pluggy's manager with these instances.
         infos: what is known of each, by name.
+        between: what stands between the emulator and the hooks, or None: makes of a hook's name, and of what
+            is called (None if nothing is), what is called instead.
     """
 
     slots: dict[str, str]
     plugins: dict[str, Any]
     manager: pluggy.PluginManager
     infos: dict[str, PluginInfo] = field(default_factory=dict)
+    between: Callable[[str, Callable[..., Any] | None], Callable[..., Any] | None] | None = None
 
     def implementations(self, hook: str) -> list[tuple[str, Any]]:
         """``(plugin name, pluggy's HookImpl)`` of a hook, in pluggy's order of calling."""

@@ -58,19 +58,20 @@ class EventLog:
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
         self._lines: list[str] = []
+        self._last: tuple[int, str] = (0, "0")
 
     def submit(self, now: int, job: int) -> None:
         """A job was queued."""
-        self._add(f'{{"time":{seconds(now)},"event":"submit","job":{job}}}\n')
+        self._add(f'{{"time":{self._time(now)},"event":"submit","job":{job}}}\n')
 
     def reject(self, now: int, job: int, reason: str) -> None:
         """A submission was not taken in."""
-        self._add(f'{{"time":{seconds(now)},"event":"reject","job":{job}{_reason(reason)}}}\n')
+        self._add(f'{{"time":{self._time(now)},"event":"reject","job":{job}{_reason(reason)}}}\n')
 
     def reserve(self, now: int, job: int, start: float, reason: str) -> None:
         """A job is planned to start at ``start`` (seconds)."""
         planned = f"{start:.6f}".rstrip("0").rstrip(".") if start != float("inf") else "null"
-        self._add(f'{{"time":{seconds(now)},"event":"reserve","job":{job},"start":{planned}{_reason(reason)}}}\n')
+        self._add(f'{{"time":{self._time(now)},"event":"reserve","job":{job},"start":{planned}{_reason(reason)}}}\n')
 
     def start(
         self,
@@ -91,34 +92,38 @@ class EventLog:
         if nodes is not None:
             there = f'{there},"partition":{json.dumps(nodes[0])},"nodes":{json.dumps(nodes[1])}'
         self._add(
-            f'{{"time":{seconds(now)},"event":"start","job":{job},"processors":{processors}{there}{_reason(reason)}}}\n'
+            f'{{"time":{self._time(now)},"event":"start","job":{job},"processors":{processors}{there}{_reason(reason)}}}\n'
         )
 
     def move(self, now: int, job: int, where: Where, reason: str) -> None:
         """A run moved."""
-        self._add(f'{{"time":{seconds(now)},"event":"move","job":{job}{_there(where)}{_reason(reason)}}}\n')
+        self._add(f'{{"time":{self._time(now)},"event":"move","job":{job}{_there(where)}{_reason(reason)}}}\n')
 
     def rate(self, now: int, job: int, rate: float) -> None:
         """A run works at a rate from now on."""
-        self._add(f'{{"time":{seconds(now)},"event":"rate","job":{job},"rate":{rate!r}}}\n')
+        self._add(f'{{"time":{self._time(now)},"event":"rate","job":{job},"rate":{rate!r}}}\n')
 
     def requeue(self, now: int, job: int, preemptor: int | None, reason: str) -> None:
         """A run was ended, by preemption if there is a preemptor, and its job waits again."""
         by = f',"preemptor":{preemptor}' if preemptor is not None else ""
-        self._add(f'{{"time":{seconds(now)},"event":"requeue","job":{job}{by}{_reason(reason)}}}\n')
+        self._add(f'{{"time":{self._time(now)},"event":"requeue","job":{job}{by}{_reason(reason)}}}\n')
 
     def returned(self, now: int, job: int) -> None:
         """The checkpoint of a preempted job is written: it waits again."""
-        self._add(f'{{"time":{seconds(now)},"event":"return","job":{job}}}\n')
+        self._add(f'{{"time":{self._time(now)},"event":"return","job":{job}}}\n')
 
     def end(self, now: int, job: int, state: str, ended: int | None = None) -> None:
         """A job left the machine for good; ``ended`` is when it ended, if that was before."""
         before = f',"ended":{seconds(ended)}' if ended is not None else ""
-        self._add(f'{{"time":{seconds(now)},"event":"end","job":{job},"state":"{state}"{before}}}\n')
+        self._add(f'{{"time":{self._time(now)},"event":"end","job":{job},"state":"{state}"{before}}}\n')
 
     def note(self, now: int, event: str, facts: Mapping[str, Any]) -> None:
-        """What was decided, by whom and why, if the run is to be explained."""
-        self._add(f'{{"time":{seconds(now)},"event":"{event}",{json.dumps(facts, separators=(",", ":"))[1:]}\n')
+        """What else happened, and what was decided."""
+        self.note_text(now, event, as_text(facts))
+
+    def note_text(self, now: int, event: str, facts: str) -> None:
+        """As :meth:`note`, with facts as :func:`as_text` gives them."""
+        self._add(f'{{"time":{self._time(now)},"event":"{event}",{facts}}}\n')
 
     def flush(self) -> None:
         """Write what is buffered.
@@ -152,10 +157,21 @@ class EventLog:
             name = getattr(self._stream, "name", "the event log")
             raise OutputError(f"{name}: the event log cannot be written: {error.strerror or error}") from error
 
+    def _time(self, now: int) -> str:
+        """An instant in seconds; most lines are of the same one as the line before."""
+        if now != self._last[0]:
+            self._last = now, seconds(now)
+        return self._last[1]
+
     def _add(self, line: str) -> None:
         self._lines.append(line)
         if len(self._lines) >= BUFFERED_LINES:
             self.flush()
+
+
+def as_text(facts: Mapping[str, Any]) -> str:
+    """Facts as the inside of a JSON object."""
+    return json.dumps(facts, separators=(",", ":"))[1:-1]
 
 
 def seconds(instant: int) -> str:

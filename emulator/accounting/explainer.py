@@ -6,27 +6,27 @@ nothing is called that was not called before.
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Any
 
-from emulator.accounting.eventlog import EventLog
+from emulator.accounting.eventlog import EventLog, as_text
 from emulator.state.instants import instant
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.answers import Refused
 from slurm_sim_plugins.decisions import MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake
 from slurm_sim_plugins.hookspecs import LOOPS, SLOTS, SPECS
-from slurm_sim_plugins.interposing import Around, around_hooks
 from slurm_sim_plugins.manager import Selection
 from slurm_sim_plugins.views import ClusterState
 
 _ORDER = attrgetter("_order")
-NAME = "explain"
-"""Under this name it is registered beside the plugins."""
 ANSWERS = ("priority_set", "walltime_submit", "walltime_pending", "backfill_candidates", "preempt_candidates")
 """Hooks whose answers are recorded, if a plugin implements them."""
+HEARD = ("job_submitted", "pass_done")
+"""What has happened, and is recorded with what follows from it."""
 MOST_NAMED = 50
 """Of candidates so many are named, the first ones."""
 
@@ -54,42 +54,68 @@ class Explainer:
         plugins: name of the plugin that answers a hook.
     """
 
-    name: ClassVar[str] = f"observer/{NAME}"
-
     def __init__(self, log: EventLog, plugins: dict[str, str]) -> None:
         self._log = log
-        self._by = {hook: {"plugin": plugin, "hook": hook} for hook, plugin in plugins.items()}
+        self._by = {hook: as_text({"plugin": plugin, "hook": hook}) for hook, plugin in plugins.items()}
         self._cluster_state: ClusterState | None = None
         self._planned: dict[int, Plan] = {}
         self._known: set[int] = set()
         self._left: object = None
+        self._last: tuple[float, int] = (0.0, 0)
 
     def watch(self, cluster_state: ClusterState) -> None:
         """Say where positions in the queue are to be looked up."""
         self._cluster_state = cluster_state
 
-    def around(self, hook: str, values: dict[str, Any]) -> Around:
-        """One call of a hook."""
-        answer = yield
+    def between(self, hook: str, function: Callable[..., Any] | None) -> Callable[..., Any] | None:
+        """What is called in place of a hook, so that its answer is noted; the hook itself if that says nothing."""
+        if hook in HEARD:
+            return self._after(getattr(self, f"_{hook}"), function)
+        if function is None or hook not in self._by:
+            return function
         if hook in LOOPS:
-            return self._decisions(hook, values["view"], answer) if hasattr(answer, "send") else answer
-        with suppress(Refused):
-            # What cannot be used, the emulator says in a moment, and better.
-            getattr(self, f"_{hook}")(answer=answer, **values)
-        return answer
+            return self._explained_loop(hook, function)
+        return self._explained(getattr(self, f"_{hook}"), function)
 
-    def _job_submitted(self, job: Any, now: float, answer: Any) -> None:
+    @staticmethod
+    def _after(note: Callable[..., None], function: Callable[..., Any] | None) -> Callable[..., Any]:
+        """What has happened is noted after observers have heard of it."""
+        if function is None:
+            return note
+
+        def heard(*values: Any) -> None:
+            function(*values)
+            note(*values)
+
+        return heard
+
+    @staticmethod
+    def _explained(note: Callable[..., None], function: Callable[..., Any]) -> Callable[..., Any]:
+        def answered(view: Any) -> Any:
+            answer = function(view)
+            with suppress(Refused):
+                # What cannot be used, the emulator says in a moment, and better.
+                note(view, answer)
+            return answer
+
+        return answered
+
+    def _explained_loop(self, hook: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def loop(view: Any) -> Any:
+            decisions = function(view)
+            return self._decisions(hook, view, decisions) if hasattr(decisions, "send") else decisions
+
+        return loop
+
+    def _job_submitted(self, job: Any, now: float) -> None:
         cluster_state = self._cluster_state
         if cluster_state is None:
             return
         waiting = cluster_state._waiting
-        facts = {
-            "position": 1 + bisect_left(waiting, job._order, key=_ORDER),
-            "waiting": len(waiting),
-            "free": cluster_state.free,
-            "head": waiting[0].id,
-        }
-        self._log.note(instant(now), "queued", {"job": job.id, **facts})
+        position = 1 + bisect_left(waiting, job._order, key=_ORDER)
+        facts = f'"job":{job.id},"position":{position},"waiting":{len(waiting)}'
+        facts = f'{facts},"free":{cluster_state.free},"head":{waiting[0].id}'
+        self._log.note_text(self._instant(now), "queued", facts)
 
     def _priority_set(self, view: Any, answer: Any) -> None:
         if answer is None:
@@ -127,13 +153,14 @@ class Explainer:
         runs = answers.victims(answer, view.preemptor, view.running) if answer is not None else []
         self._note(view, "victims", view.preemptor, "preempt_candidates", runs=[run.job.id for run in runs])
 
-    def _pass_done(self, view: Any, answer: Any) -> None:
-        head = view.head.id if view.head is not None else None
-        left = (head, view.free, len(view.queue))
+    def _pass_done(self, view: Any) -> None:
+        head, waiting = view.head, len(view.queue if self._cluster_state is None else self._cluster_state._waiting)
+        left = (None if head is None else head.id, view.free, waiting)
         if left != self._left:
             self._left = left
-            facts = {"job": head, "head": head, "free": view.free, "waiting": len(view.queue)}
-            self._log.note(instant(view.now), "pass", facts)
+            first = "null" if head is None else head.id
+            facts = f'"job":{first},"head":{first},"free":{view.free},"waiting":{waiting}'
+            self._log.note_text(self._instant(view.now), "pass", facts)
 
     def _decisions(self, hook: str, view: Any, decisions: Any) -> Generator[Any, Any, Any]:
         """The scheduler's decisions; each is noted before it is carried out."""
@@ -149,20 +176,24 @@ class Explainer:
             if isinstance(decision, MakeRoom):
                 self._note(view, "room", decision.job, hook, granted=bool(answer))
 
+    def _instant(self, now: float) -> int:
+        """Seconds as microseconds; most are those of the call before."""
+        if now != self._last[0]:
+            self._last = now, instant(now)
+        return self._last[1]
+
     def _decided(self, hook: str, view: Any, decision: Any) -> None:
-        job = getattr(decision, "job", None)
-        kind = next((word for kind, word in WORDS.items() if isinstance(decision, kind)), "unknown")
-        facts: dict[str, Any] = {"decision": kind}
-        if isinstance(decision, Reserve | Wake):
-            facts["at"] = _number(decision.time)
-        if getattr(decision, "reason", ""):
-            facts["reason"] = str(decision.reason)
-        self._note(view, "decide", job, hook, **facts)
+        kind = WORDS.get(type(decision)) or _word_of(decision)
+        at = f',"at":{json.dumps(_number(decision.time))}' if isinstance(decision, Reserve | Wake) else ""
+        reason = getattr(decision, "reason", "")
+        why = f',"reason":{json.dumps(str(reason))}' if reason else ""
+        job = _id_of(getattr(decision, "job", None))
+        facts = f'"job":{job},"decision":"{kind}"{at}{why},{self._by[hook]}'
+        self._log.note_text(self._instant(view.now), "decide", facts)
 
     def _note(self, view: Any, event: str, job: Any, hook: str, **facts: Any) -> None:
-        # On a cluster a scheduler decides about entries of the queue.
-        job_id = getattr(getattr(job, "job", job), "id", None)
-        self._log.note(instant(view.now), event, {"job": job_id, **facts, **self._by[hook]})
+        of_event = f",{as_text(facts)}" if facts else ""
+        self._log.note_text(self._instant(view.now), event, f'"job":{_id_of(job)}{of_event},{self._by[hook]}')
 
 
 WORDS: dict[type, str] = {
@@ -180,14 +211,12 @@ def explain(selection: Selection, log: EventLog) -> Explainer:
     """Let every decision of a simulation be recorded.
 
     Args:
-        selection: its plugins; the explainer is registered beside them.
+        selection: its plugins; the explainer stands between them and the emulator from now on.
         log: where to write.
     """
     implemented = [hook for hook in (*ANSWERS, *LOOPS) if selection.implementations(hook)]
-    plugins = {hook: _plugin_for(selection, hook) for hook in implemented}
-    factory = type("Explainer", (Explainer,), {})
-    explainer: Explainer = around_hooks(factory, {*plugins, "job_submitted", "pass_done"})(log, plugins)
-    selection.manager.register(explainer, name=NAME)
+    explainer = Explainer(log, {hook: _plugin_for(selection, hook) for hook in implemented})
+    selection.between = explainer.between
     return explainer
 
 
@@ -205,3 +234,13 @@ def _number(value: Any) -> float | None:
     if number - number != 0:
         return None
     return int(number) if number == int(number) else number
+
+
+def _id_of(job: Any) -> str:
+    """The id of a job as JSON; on a cluster a scheduler decides about entries of the queue."""
+    number = getattr(getattr(job, "job", job), "id", None)
+    return str(number) if type(number) is int else json.dumps(number)
+
+
+def _word_of(decision: Any) -> str:
+    return next((word for kind, word in WORDS.items() if isinstance(decision, kind)), "unknown")
