@@ -189,7 +189,11 @@ class CountedNodes:
 
     def _take_in(self, group: _Group, job: Job, end: float) -> None:
         assert job.run is not None
-        counted = not job.run.row and self.need(job, self._cluster.partitions[job.run.partition]) >= 0
+        counted = (
+            not job.run.row
+            and job.run.counted is None
+            and self.need(job, self._cluster.partitions[job.run.partition]) >= 0
+        )
         group.add(job, end, counted)
 
     # Requests

@@ -9,9 +9,10 @@ of them run.
 
 from __future__ import annotations
 
+from emulator.scheduling.shared_rows import SharedRows
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
-from emulator.state.machine import MARK
+from emulator.state.machine import MARK, has_rows
 from emulator.state.partition import Partition
 from emulator.state.run import Run
 from slurm_sim_plugins.nodes import Allocation, Free, Mask
@@ -30,6 +31,9 @@ class Rows:
         self._jobs: dict[int, Job] = {}
         self._active = 0
         self.slices = "GANG" in cluster.parameters.preempt_mode
+        self._shared: SharedRows | None = None
+        if not self.slices and not cluster.free.shared and any(map(has_rows, cluster.partitions.values())):
+            self._shared = SharedRows(cluster)
 
     @property
     def _one_more(self) -> bool:
@@ -51,8 +55,9 @@ class Rows:
         if depth < 2:
             return None
         sharing = usable & ~self._not_shared()
-        for row in range(1, depth):
-            found = self._cluster.choose(self._cluster.want(job, partition), self._free_in(row), sharing)
+        above = ((row, self._free_in(row)) for row in range(1, depth))
+        for row, free in above if self._shared is None else self._shared.free_in(partition):
+            found = self._cluster.choose(self._cluster.want(job, partition), free, sharing)
             if found is not None:
                 return row, found
         return None
@@ -61,6 +66,9 @@ class Rows:
         """A job comes to the row of its run."""
         self._jobs[job.id] = job
         self._cluster.partitions[run.partition].running += 1
+        if self._shared is not None:
+            self._shared.take(job, run)
+            return
         self._cluster.take(job, run.at_base)
         if run.row:
             self._free_of(run.row).take(run.allocation)
@@ -69,6 +77,9 @@ class Rows:
         """A job leaves its row."""
         del self._jobs[job.id]
         self._cluster.partitions[run.partition].running -= 1
+        if self._shared is not None:
+            self._shared.release(job, run)
+            return
         self._cluster.release(job, run.at_base)
         if run.row:
             self._free_of(run.row).release(run.allocation)

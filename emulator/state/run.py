@@ -38,6 +38,7 @@ class Run:
         partition: name of its partition.
         limit: its limit.
         row: 0, or one above where it shares resources with others.
+        counted: units of each node that it takes from what is free, where others count for the rest; None if all.
         backfilled: whether backfill started it.
         end: when it ended, or None.
         outcome: the state that it ended with.
@@ -62,6 +63,7 @@ class Run:
     work: float | None = None
     checkpoints: int = 0
     configuring: float = 0.0
+    counted: tuple[int, ...] | None = None
 
     @property
     def expires(self) -> float:
@@ -71,9 +73,12 @@ class Run:
     @property
     def at_base(self) -> Allocation:
         """What it takes from others in the first row: above it no CPUs, for only these are shared."""
-        if not self.row:
-            return self.allocation
         has = self.allocation
+        if self.counted is not None:
+            pools = {kind: self.counted for kind in has.gres if not kind[0] and not kind[1].startswith(MARK)}
+            return replace(has, units=self.counted, gres={**has.gres, **pools})
+        if not self.row:
+            return has
         gres = {kind: has.gres[kind] for kind in has.gres if kind[0] or kind[1].startswith(MARK)}
         return replace(has, units=(0,) * len(has.units), gres=gres)
 

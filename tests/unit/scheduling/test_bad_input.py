@@ -73,7 +73,7 @@ TWO = HERE.waiting(job(2, user="ann"), job(2, user="bob", partition="right"))
             first,
             DOWN.waiting(job(4)),
             1,
-            "DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions; start what plan.now",
+            "ReqNodeNotAvail,_UnavailableNodes:n1; start what plan.now",
         ),
         (
             all_of_them,

@@ -1,0 +1,70 @@
+"""Rows of jobs that share cores."""
+
+from __future__ import annotations
+
+from emulator.config.slurm import parse_slurm_conf
+from emulator.engine.controller import Controller
+from emulator.scheduling.shared_rows import Row, packed
+from emulator.workload.request import JobRequest
+from emulator.workload.sbatch import parse_sbatch
+
+CONF = """\
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+NodeName=n[1-2] CPUs=2 CoresPerSocket=2
+PartitionName=p Nodes=ALL Default=YES OverSubscribe=FORCE:2
+PartitionName=q Nodes=ALL OverSubscribe=FORCE:2
+"""
+
+
+def row(**jobs: int) -> Row:
+    made = Row()
+    for name, cores in jobs.items():
+        made.add(int(name.strip("j")), cores)
+    return made
+
+
+def test_jobs_are_put_into_rows_by_their_first_core():
+    rows = packed([row(j1=0b1000), row(j2=0b0001, j3=0b0110)])
+    assert [list(one.jobs) for one in rows] == [[2, 3, 1], []]
+    assert rows[0].cores == 0b1111
+
+
+def test_the_fullest_row_goes_first():
+    rows = packed([row(j1=0b0001, j2=0b0010), row(j3=0b0011, j4=0b0100)])
+    assert [list(one.jobs) for one in rows] == [[3, 4], [1, 2]]
+
+
+def test_jobs_stay_where_they_are_if_one_would_be_left_over():
+    before = [row(j1=0b0011, j2=0b1100), row(j3=0b0010, j4=0b0101)]
+    assert packed(before) == before
+
+
+def starts(*jobs: tuple[float, float, str], until: float = 60.0) -> list[tuple[float, tuple[str, ...]] | None]:
+    requests = [
+        JobRequest(number, at, run, parse_sbatch(["-t10", *words.split()]), "u")
+        for number, (at, run, words) in enumerate(jobs, 1)
+    ]
+    controller = Controller(parse_slurm_conf(CONF), requests)
+    controller.run(until)
+    names, found = controller.cluster.machine.names, controller.cluster.jobs.values()
+    runs = [job.runs[0] if job.runs else None for job in found]
+    return [
+        None if run is None else (round(run.start, -1), tuple(names[node] for node in run.allocation.nodes))
+        for run in runs
+    ]
+
+
+def test_cores_below_a_row_are_not_idle_when_their_first_job_has_left():
+    told = starts((0, 20, "-n4"), (5, 99, "-n4"), (40, 9, "-n4"), (45, 9, "-n4"))
+    assert told == [(0.0, ("n1", "n2")), (10.0, ("n1", "n2")), (40.0, ("n1", "n2")), (50.0, ("n1", "n2"))]
+
+
+def test_each_partition_has_rows_of_its_own():
+    told = starts(*[(at, 99, f"-p{name} -n4") for at, name in ((0, "p"), (1, "p"), (2, "q"), (3, "q"), (4, "q"))])
+    assert [one is not None for one in told] == [True, True, True, True, False]
+
+
+def test_whole_nodes_are_whole_in_a_row():
+    told = starts((0, 99, "-N1 -n1 -wn1"), (10, 99, "-N1 --exclusive -wn1"), (20, 99, "-N1 --exclusive -wn1"))
+    assert told == [(0.0, ("n1",)), (10.0, ("n1",)), None]
