@@ -65,14 +65,16 @@ class Outlooks(Scratch):
 
     def _look(self, job: Job, partition: Partition, code: Code) -> tuple[Outlook, Ints]:
         usable = partition.nodes & self._cluster.machine.up & job.wants[partition.name].choices[0].mask
-        table, entries, many = self._cluster.free.table, self._table.entries.shape[1], self._many + 1
-        size, needed = table.shape[1], table.size + 2 * (table.shape[1] + entries + many)
+        now, entries, many = self._cluster.free.table, self._table.entries.shape[1], self._many + 1
+        size, needed = now.shape[1], now.size + 2 * (now.shape[1] + entries + many)
         room = self._spare.pop() if self._spare else np.empty(needed, dtype=np.int64)
         if len(room) < needed:
             room = np.empty(2 * needed, dtype=np.int64)
-        bounds = np.cumsum([table.size, size, size, entries, entries, many])
-        state, first, last, before, after, cpus, nodes = np.split(room[:needed], bounds)
-        columns = state.reshape(table.shape), first, last, before, after, cpus, nodes
+        state, pairs = room[: now.size].reshape(now.shape), room[now.size : needed]
+        first, last = pairs[: 2 * size].reshape(2, size)
+        before, after = pairs[2 * size : 2 * (size + entries)].reshape(2, entries)
+        cpus, nodes = pairs[2 * (size + entries) :].reshape(2, many)
+        columns = state, first, last, before, after, cpus, nodes
         outlook = Outlook(code, usable.view(np.uint8), self._machine, self._runs, *columns)
         look(outlook)
         return outlook, room
