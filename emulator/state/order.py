@@ -34,7 +34,7 @@ class Order:
         self._kinds, self._classes = _Tally(_kind), _Tally(_class)
         self._waiting = waiting
         self._pairs: list[Pair] = []
-        self._ranks: dict[int, list[Rank]] = {}
+        self._many: dict[int, int] = {}
         self._stale = False
 
     def __bool__(self) -> bool:
@@ -50,12 +50,11 @@ class Order:
         if self._stale:
             return
         pairs = self._pairs_of(job) if job.id in self._waiting and _may_be_tried(job) else []
-        ranks = [pair[0] for pair in pairs]
-        if ranks == self._ranks.get(job.id, []):
+        if len(pairs) == self._many.get(job.id, 0) and all(self._place(pair) is not None for pair in pairs):
             return
         self.discard(job)
-        if ranks:
-            self._ranks[job.id] = ranks
+        if pairs:
+            self._many[job.id] = len(pairs)
         for pair in pairs:
             insort(self._pairs, pair)
             self._kinds.add(pair)
@@ -63,10 +62,24 @@ class Order:
 
     def discard(self, job: Job) -> None:
         """Take a job out."""
-        for rank in self._ranks.pop(job.id, ()):
-            pair = self._pairs.pop(bisect_left(self._pairs, (rank,)))
+        many = self._many.pop(job.id, 0)
+        if self._stale or not many:
+            return
+        found = [self._place(pair) for pair in self._pairs_of(job)]
+        places = [place for place in found if place is not None]
+        if len(places) != many or len(found) != many:
+            # It was put there with other numbers, or in other partitions.
+            places = [place for place, (_, other, _) in enumerate(self._pairs) if other is job]
+        for place in sorted(places, reverse=True):
+            pair = self._pairs.pop(place)
             self._kinds.remove(pair)
             self._classes.remove(pair)
+
+    def _place(self, pair: Pair) -> int | None:
+        """Where a pair stands, if it stands where its rank says."""
+        place = bisect_left(self._pairs, pair[:1])
+        stands = place < len(self._pairs) and self._pairs[place][0] == pair[0]
+        return place if stands else None
 
     def pairs(self) -> list[Pair]:
         """All of them, in order, as they are now."""
@@ -74,7 +87,7 @@ class Order:
 
     def ranks(self, job: Job) -> Iterable[Rank]:
         """The entries of a job, one in each of its partitions."""
-        return self._ranks.get(job.id, ())
+        return [pair[0] for pair in self._pairs_of(job)] if job.id in self._many else ()
 
     def kinds(self) -> KeysView[tuple[str, str]]:
         """Of which partitions and reservations there are pairs."""
@@ -97,10 +110,6 @@ class Order:
             self._stale = True
             return True
         self._pairs = pairs
-        self._ranks = {job.id: [rank] for rank, job, _ in pairs if len(job.partitions) == 1}
-        for rank, job, _ in pairs:
-            if len(job.partitions) > 1:
-                self._ranks.setdefault(job.id, []).append(rank)
         return False
 
     def _as_they_are(self) -> list[Pair]:
@@ -113,12 +122,12 @@ class Order:
     def _order_anew(self) -> None:
         self._stale = False
         self._pairs = pairs = []
-        self._ranks = ranks = {}
+        self._many = many = {}
         for job in self._waiting.values():
             if _may_be_tried(job):
                 of_job = self._pairs_of(job)
                 pairs += of_job
-                ranks[job.id] = [pair[0] for pair in of_job]
+                many[job.id] = len(of_job)
         pairs.sort()
 
     def _pairs_of(self, job: Job) -> list[Pair]:
