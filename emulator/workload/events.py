@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -24,6 +25,8 @@ from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import InputError
 
 SUBMISSION = "submit_batch_job"
+QUOTES = re.compile(r"""["'\\]|[^\x20-\x7e\t\r\n]""")
+"""What a shell does not leave alone, and blanks of which only Python takes notice."""
 FOREVER = 1e9
 """Seconds of work of a job that runs into its limit."""
 LONGEST = 1e10
@@ -60,6 +63,11 @@ def _requests(texts: Iterable[str], name: str) -> Iterator[JobRequest]:
             raise InputError(f"{name}:{line_number}: is no submission: {error}") from error
 
 
+def words_of(text: str) -> list[str]:
+    """What a shell makes of it; without quotes these are the words between blanks, found far sooner."""
+    return shlex.split(text) if QUOTES.search(text) else text.split()
+
+
 def _request(number: int, line: str) -> JobRequest:
     event, bar, submission = line.partition("|")
     if not bar:
@@ -69,7 +77,7 @@ def _request(number: int, line: str) -> JobRequest:
     if stated.get("-e") != SUBMISSION:
         raise InputError(f"the event is {stated.get('-e')!r}, not {SUBMISSION}")
     arguments, user, run = [], "", 0.0
-    rest = iter(shlex.split(submission)[:-1])
+    rest = iter(words_of(submission)[:-1])
     for word in rest:
         if word == "-sim-walltime":
             run = seconds_of(word, next(rest, "nothing"))

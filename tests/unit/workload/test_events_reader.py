@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import shlex
 
-from emulator.workload.events import read_events
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.workload.events import read_events, words_of
 from slurm_sim_plugins.errors import InputError
 
 LINE = "-dt {at} -e submit_batch_job | {id}-sim-walltime 15 --uid=ann -t 7 -n 1 -p p pseudo.job\n"
@@ -36,3 +40,14 @@ def test_an_id_that_cannot_be_is_refused_with_its_line(tmp_path, ids, message):
 def test_the_events_of_a_small_cluster_are_read(traces):
     requests = read_events(traces / "slurm" / "ub-micro2" / "job_traces" / "jobs500.events")
     assert [request.id for request in requests] == list(range(1001, 1501))
+
+
+@given(st.text(" \t\r\nab#=-\"'\\;|é\x0b\x1c\xa0", max_size=12))
+def test_words_are_those_of_a_shell(text):
+    def words(of):
+        try:
+            return of(text)
+        except ValueError as error:
+            return str(error)
+
+    assert words(words_of) == words(shlex.split)
