@@ -97,7 +97,7 @@ def _checked(request: JobRequest, cluster: Cluster) -> Job:
     _check_limits(reasons, cluster)
     # Whether there are nodes for a job that is held, or that its only partition bars, Slurm does not ask.
     unchecked = unchecked or request.options.held or (len(reasons) == 1 and reasons[0] in REFUSALS)
-    if not unchecked and not any(_fits_empty(request_class, wants[one.name], one, cluster) for one in partitions):
+    if not unchecked and not any(fits_empty(request_class, wants[one.name], one, cluster) for one in partitions):
         memory = int(cluster.machine.memory.max(initial=0))
         too_much = all(want.memory_per_node > memory for want in wants.values())
         job.unfit = f"{NOT_ENOUGH_MEMORY}\n{NOT_AVAILABLE}" if too_much else NOT_AVAILABLE
@@ -140,7 +140,7 @@ def _alike(options: BatchOptions, lifted: frozenset[str]) -> BatchOptions:
     )
 
 
-def _fits_empty(request_class: int, want: Want, partition: Partition, cluster: Cluster) -> bool:
+def fits_empty(request_class: int, want: Want, partition: Partition, cluster: Cluster) -> bool:
     """Whether a job would fit onto all nodes of a partition, the broken ones too, if they were idle."""
     key = (request_class, partition.name, b"")
     if key not in cluster.fits_alone:
@@ -156,7 +156,7 @@ def _without_nodes(request_class: int, wants: dict[str, Want], partitions: list[
     """A constraint that no nodes satisfy is taken in; the job waits for ever."""
     for partition in partitions:
         want = wants[partition.name]
-        if not want.never and not _fits_empty(request_class, want, partition, cluster):
+        if not want.never and not fits_empty(request_class, want, partition, cluster):
             wants[partition.name] = cluster.wants[request_class, partition.name] = replace(want, never=BAD_CONSTRAINTS)
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.entries import still_waits
-from emulator.scheduling.job_mgr import partition_reason
+from emulator.scheduling.job_mgr import fits_empty, partition_reason
 from emulator.scheduling.preempt import license_victims, victims
 from emulator.scheduling.reasons import reason_of_nodes, some_closed
 from emulator.state.cluster import Cluster
@@ -217,8 +217,11 @@ class _Pass:
         return True
 
     def _fail(self, job: Job, partition: Partition) -> None:
-        """Say why it waits, and keep others off the nodes that it waits for."""
+        """Say why it waits, and keep others off the nodes that it waits for: none where it can never run."""
         cluster, required = self._cluster, job.wants[partition.name].required
+        want = job.wants[partition.name]
+        if len(job.partitions) > 1 and not fits_empty(job.request_class, want, partition, cluster):
+            return
         kept = cluster.no_nodes() if job.options.reservation else self._kept
         job.reason = reason_of_nodes(job, partition, cluster, self._controls.not_reserved(job), kept)
         enough = required is not None and int(required.sum()) >= job.wants[partition.name].min_nodes

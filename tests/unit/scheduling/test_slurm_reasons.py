@@ -180,3 +180,14 @@ def test_who_finds_all_suitable_nodes_kept_waits_for_no_resources_and_holds_up_n
     controller.run(20.0)
     assert controller.cluster.jobs[3].reason == reason
     assert (controller.cluster.jobs[4].state is State.RUNNING) == (reason != "Resources")
+
+
+def test_a_partition_in_which_a_job_can_never_run_is_passed_over():
+    """As 24.11 was recorded: it holds up neither the job's other partitions nor other jobs."""
+    conf = parse_slurm_conf(
+        "SelectType=select/cons_tres\nSchedulerType=sched/builtin\nNodeName=n[1-2] CPUs=4\n"
+        "PartitionName=whole Nodes=ALL OverSubscribe=EXCLUSIVE MaxCPUsPerNode=2\nPartitionName=part Nodes=ALL\n"
+    )
+    controller = Controller(conf, [job(1, "-ppart", "-n4"), job(2, "-pwhole,part", "-n2", at=2)])
+    controller.run(20.0)
+    assert [one.run and one.run.partition for one in controller.cluster.jobs.values()] == ["part", "part"]
