@@ -15,6 +15,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from emulator.config.slurm.model import GresCount
 from emulator.workload.sbatch import OPTIONS, BatchOptions, parse_sbatch
@@ -46,6 +47,29 @@ FURTHER = (
     "not_emulated",
 )
 """What is taken from a line of submission because no column has it."""
+READ = (
+    "submitline",
+    "extra",
+    "reqtres",
+    "reqnodes",
+    "allocnodes",
+    "nnodes",
+    "reqmem",
+    "jobname",
+    "account",
+    "qos",
+    "partition",
+    "reqcpus",
+    "alloccpus",
+    "ncpus",
+    "constraints",
+    "timelimitraw",
+    "timelimit",
+)
+"""The columns that say what a job asked for; with NodeList, of which it matters only whether there are nodes."""
+ON_NODES = "some"
+MOST_ALIKE = 4096
+"""So many different submissions are remembered."""
 NOTHING = BatchOptions()
 _MEMORY = re.compile(r"([\d.]+)([KMGTPE]?)([nc]?)")
 _SHIFTS = {"K": -10, "": 0, "M": 0, "G": 10, "T": 20, "P": 30, "E": 40}
@@ -81,6 +105,14 @@ def asked(fields: Mapping[str, str]) -> Asked:
     Raises:
         ValueError: a value that cannot be understood; the message names it.
     """
+    ran = ON_NODES if fields.get("nodelist", "") not in ("", "None assigned") else ""
+    return _asked(*map(fields.get, READ), ran)
+
+
+@lru_cache(maxsize=MOST_ALIKE)
+def _asked(*values: str | None) -> Asked:
+    """As :func:`asked`, of the values of :data:`READ` and of NodeList: many jobs ask for what others asked for."""
+    fields = {name: value for name, value in zip((*READ, "nodelist"), values, strict=True) if value is not None}
     line, whole = submitted(fields.get("submitline", ""))
     stated = _stated(fields.get("extra", ""))
     if stated and whole:
@@ -205,6 +237,7 @@ def _other_gres(resources: Mapping[str, str], nodes: int) -> tuple[GresCount, ..
 # Lines of submission ------------------------------------------------------------------
 
 
+@lru_cache(maxsize=MOST_ALIKE)
 def submitted(line: str) -> tuple[BatchOptions, bool]:
     """What a line of submission asks for, as far as it is understood, and whether all of it was.
 

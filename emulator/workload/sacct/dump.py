@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from emulator.workload.logfile import counted
-from emulator.workload.sacct.columns import Column, column_of
+from emulator.workload.sacct.columns import Column, column_of, together
 from emulator.workload.sitelog import Unusable
 from slurm_sim_plugins.errors import InputError
 
@@ -33,7 +33,7 @@ class Record:
 
     Attributes:
         line: where it begins.
-        fields: by the names of the columns in lower case.
+        fields: by the names of the columns in lower case; of a step perhaps only its id.
     """
 
     line: int
@@ -53,25 +53,33 @@ class Header:
         self._columns = tuple(column_of(name) for name in self.names)
         self._separator = separator
         self._first = next(index for index, name in enumerate(self.names) if name in ("jobid", "jobidraw"))
+        self._id = self.names.index("jobid") if "jobid" in self.names else self._first
+        head = self._columns[: self._first + 1]
+        self._tangled = any(column.separators is not None for column in head)
+        self._take, self._take_head = together(self._columns), together(head)
 
     def begins(self, line: str) -> bool:
         """Whether a record begins with this line."""
-        pieces = line.split(self._separator)
-        if len(pieces) <= self._first or (len(pieces) == 1 < len(self.names)):
+        size = self._first + 1
+        pieces = line.split(self._separator, size)
+        if len(pieces) < size or (len(pieces) == 1 < len(self.names)):
             return False
-        head = self._columns[: self._first + 1]
-        if all(column.takes(piece) for column, piece in zip(head, pieces, strict=False)):
+        if self._take_head(pieces[:size]):
             return True
-        if not any(column.separators is not None for column in head):
+        if not self._tangled:
             return False
+        head, pieces = self._columns[:size], line.split(self._separator)
         return _aligned(head, pieces[: len(head) + MOST_BEFORE_ID], self._separator, whole=False) is not None
 
     def fields(self, text: str) -> dict[str, str] | None:
-        """The values by name of column, or None if the text is no record."""
+        """The values by name of column, of a step only its id; None if the text is no record."""
         pieces = text.split(self._separator)
         if len(pieces) == len(self._columns):
-            fits = all(column.takes(piece) for column, piece in zip(self._columns, pieces, strict=True))
-            return dict(zip(self.names, pieces, strict=True)) if fits else None
+            if not self._take(pieces):
+                return None
+            # Most records are of steps, of which nothing else is wanted.
+            number = pieces[self._id]
+            return {self.names[self._id]: number} if "." in number else dict(zip(self.names, pieces, strict=True))
         values = _aligned(self._columns, pieces, self._separator)
         return None if values is None else dict(zip(self.names, values, strict=True))
 

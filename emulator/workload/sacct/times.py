@@ -82,6 +82,8 @@ def instants(text: str, zone: tzinfo) -> tuple[float, ...]:
         raise NoTimeError(f"{text[:40]!r} is no time such as 2021-12-31T23:59:59") from None
     if moment.tzinfo is not None:
         return (_usable(moment.timestamp(), text),)
+    if zone is UTC:
+        return (_usable(moment.replace(tzinfo=UTC).timestamp(), text),)
     first, second = (_usable(moment.replace(tzinfo=zone, fold=fold).timestamp(), text) for fold in (0, 1))
     # In the hour that clocks pass over the second comes before the first; both name the same clock.
     return (first, second) if first < second else (first,)
@@ -102,6 +104,8 @@ def span(times: Sequence[tuple[float, ...]], elapsed: float | None, suspended: f
         suspended: seconds that it was suspended, which do not count as elapsed.
     """
     choices = [meant or (None,) for meant in times]
+    if max(map(len, choices)) == 1:
+        return _span([choice[0] for choice in choices], elapsed, suspended)
     found = (_span(choice, elapsed, suspended) for choice in itertools.product(*choices))
     return min(found, key=lambda one: bool(one.backwards) + bool(one.off))
 

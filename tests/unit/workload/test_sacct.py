@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from emulator.workload.read import read_trace
 from emulator.workload.sacct import read_sacct
 from emulator.workload.sacct.asked import submitted
-from emulator.workload.sacct.columns import Column, column_of
+from emulator.workload.sacct.columns import BETWEEN, COLUMNS, Column, column_of, together
 from emulator.workload.sacct.dump import _aligned, records
 from emulator.workload.sacct.times import instants, span, zone_of
 from emulator.workload.sitelog import UNTIL_ITS_LIMIT, LoggedJob, SiteLog
@@ -354,3 +354,18 @@ def test_a_dump_that_ends_within_a_line_is_cut_off_there(tmp_path):
             read(tmp_path, text[:end])
         rest = read(tmp_path, text[:end], malformed="drop")
         assert (rest.jobs, [one.first for one in rest.unusable]) == (whole.jobs[:1], [3])
+
+
+OF_COLUMNS = (
+    *("", "1", "a", "a b", "1_2.batch", "1.extern", "2024-01-01T00:00:00", "Unknown", "1-00:00:00", "UNLIMITED", "0:0"),
+    *("COMPLETED", "CANCELLED by 7", "4000M", "cpu=4,mem=1G", "n[1-2]", "None assigned", "a&b", f"x{BETWEEN}y", "p\nq"),
+)
+VALUES = st.sampled_from(OF_COLUMNS) | st.text(max_size=4)
+
+
+@given(st.lists(st.tuples(st.sampled_from([*COLUMNS, "further"]), VALUES), min_size=1, max_size=8))
+def test_columns_take_together_what_each_of_them_takes(pairs: list[tuple[str, str]]) -> None:
+    columns = [column_of(name) for name, _ in pairs]
+    values = [value for _, value in pairs]
+    each = all(column.takes(value) for column, value in zip(columns, values, strict=True))
+    assert together(columns)(values) == each
