@@ -122,7 +122,7 @@ class Mirror:
         queue = sorted(look.queue, key=lambda sight: sight.number)
         seen = {sight.label: sight for sight in queue if self._concerns(sight)}
         known = set(self.followed)
-        gone = [self.followed[label].sight for label in known - seen.keys()]
+        gone = [followed.sight for label, followed in self.followed.items() if label not in seen]
         new = [sight for label, sight in seen.items() if self._is_news(sight, own)]
         asked = self._asked([*gone, *new], ask)
         self._changes = []
@@ -324,8 +324,13 @@ class Mirror:
     def _change(self, known: Followed, sight: Sight, asked: Asked) -> None:
         """A waiting job asks for something else."""
         self.controller.cluster.order.changed()
+        options = asked.options
+        if known.job.runs:
+            # Of a job that ran before, Slurm shows how many nodes it had, not how many it asks for.
+            own = known.job.options
+            options = replace(options, min_nodes=own.min_nodes, max_nodes=own.max_nodes)
         try:
-            operator.change(known.job, asked.options, self.controller)
+            operator.change(known.job, options, self.controller)
         except RejectedError as error:
             self._leave_out(sight, str(error))
             self.controller.passes.leave_queue(known.job, State.CANCELLED)

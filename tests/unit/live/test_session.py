@@ -111,6 +111,21 @@ def test_runs_stand_still_go_on_come_back_and_end(fake, conf):
     assert live.cluster.free.units.sum() == 16
 
 
+def test_a_job_that_comes_back_asks_for_as_many_nodes_as_before(fake, conf):
+    fake.job("1", size=1, cpus=2)
+    live = Live(conf)
+    live.step()
+    fake.start("1", "n1")
+    live.step()
+    # Slurm shows how many it had.
+    fake.job("1", state="PENDING", nodes=[], start=None, restarts=1, submit=int(time.time()), size=2, cpus=1)
+    live.step()
+    fake.job("1", account="other")
+    live.step()
+    (job,) = live.jobs("1")
+    assert (job.options.account, job.options.min_nodes, job.options.max_nodes) == ("other", 1, 1)
+
+
 def test_no_job_goes_where_another_is_completing(fake, conf):
     fake.job("1", cpus=1)
     fake.start("1", "n1")
