@@ -185,7 +185,7 @@ class Controller(Part):
             "renewal": self.passes.renew,
         }
         for index, request in enumerate(requests):
-            self.agenda.at(request.submit, "submission", index, rank=Rank.SUBMISSION)
+            self.agenda.at(max(request.submit, request.noticed), "submission", index, rank=Rank.SUBMISSION)
         for index, (second, _) in enumerate(actions):
             self.agenda.at(second, "command", index)
 

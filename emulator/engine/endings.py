@@ -212,6 +212,7 @@ class Endings(Part):
         job.sequence += 1
         self.passes.moved()
         worked = run.end - run.start - run.suspended(run.end) if run.work is None else job.worked
+        worked = worked if job.request.learnt is None else job.request.learnt
         self.telling.stopped(job, outcome, None if job.requeue_after else worked)
         rest = self.operation.epilog_slurmctld - self.operation.epilog
         if rest > 0:

@@ -1,7 +1,8 @@
 """A session with ``--apply`` again in the emulator, with the delays that it had: does the plugin decide the same?
 
-The jobs come, and leave their nodes, when the session saw it; a run lasts from the pass that decided on it. So what the
-real Slurm took its time for is the same in both, and what is left to differ are the decisions.
+The jobs come, and leave their nodes, when the session saw it; a run lasts from the pass that decided on it, and has the
+CPUs of its nodes that Slurm dealt. So what is Slurm's doing is the same in both, and what is left to differ are the
+decisions.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from emulator.config.options import Config
 from emulator.config.sacctmgr.database import Accounts
 from emulator.config.slurm.model import SlurmConf
 from emulator.engine.controller import Controller
+from emulator.live.dealt import Dealer, Dealt
 from emulator.replay.emulate import emulate
 from emulator.workload.live import read_live
 from emulator.workload.sitelog import LoggedRun, SiteLog
@@ -35,16 +37,12 @@ NEAR = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A run of a job; ``at`` is the second of the decision, ``preempted`` whether it made room for another job.
-
-    ``cpus`` are those of each node; empty for unknown.
-    """
+    """A run of a job; ``at`` is the second of the decision, ``preempted`` whether it made room for another job."""
 
     job: str
     at: float
     nodes: str
     preempted: bool
-    cpus: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +57,6 @@ class Pair:
         """Whether it is the same start: nodes, outcome, and seconds."""
         one, other = self.live, self.emulated
         return one is not None and other is not None and self.near and one.nodes == other.nodes and self.same_outcome
-
-    @property
-    def dealt_otherwise(self) -> bool:
-        """Whether Slurm gave a run other CPUs of the nodes that were decided on, which no command can say."""
-        one, other = self.live, self.emulated
-        return one is not None and other is not None and self.same and "" != one.cpus != other.cpus
 
     @property
     def near(self) -> bool:
@@ -90,16 +82,15 @@ class Again:
         pairs: runs in the order of their live starts; then those that were only emulated.
         delays: seconds from each decision to the start that Slurm wrote down.
         slurms: jobs that Slurm started before they could be held.
+        dealt: runs that Slurm gave other CPUs of their nodes than were decided on; the emulation goes on with these.
+        held_back: jobs that had to make room when Slurm had not started them yet: decisions without a run.
     """
 
     pairs: tuple[Pair, ...]
     delays: tuple[float, ...]
     slurms: tuple[str, ...]
-
-    @property
-    def dealt(self) -> tuple[Pair, ...]:
-        """Runs of which Slurm dealt the CPUs otherwise; the first may be why others differ."""
-        return tuple(pair for pair in self.pairs if pair.dealt_otherwise)
+    dealt: tuple[Dealt, ...] = ()
+    held_back: tuple[str, ...] = ()
 
     @property
     def turned(self) -> tuple[int, int]:
@@ -122,7 +113,8 @@ class Again:
                 "both": sum(bool(p.live and p.live.preempted and p.same_outcome) for p in self.pairs),
             },
             "delay": {"median": median(self.delays), "longest": max(self.delays)} if self.delays else None,
-            "dealt_otherwise": [pair.live.job for pair in self.dealt if pair.live],
+            "dealt_otherwise": [dealt.job for dealt in self.dealt],
+            "held_back": list(self.held_back),
             "started_by_slurm": list(self.slurms),
         }
 
@@ -143,12 +135,12 @@ class Again:
             yield f"from a decision to the start: {usual:.1f} s in the median, {longest:.1f} s at most"
         if self.slurms:
             yield f"started by Slurm before they could be held: {', '.join(self.slurms)}"
-        for pair in self.dealt[:1]:
-            assert pair.live is not None
-            assert pair.emulated is not None
+        if self.held_back:
+            yield f"held back before Slurm had started them: {', '.join(self.held_back)}"
+        for first in self.dealt[:1]:
             yield (
-                f"{len(self.dealt)} got other CPUs of the same nodes from Slurm; the first, {pair.live.job} at "
-                f"{pair.live.at:.1f} s, {pair.live.cpus} of {pair.live.nodes} instead of {pair.emulated.cpus}"
+                f"{len(self.dealt)} got other CPUs of the same nodes from Slurm, and have these in the emulation, too; "
+                f"the first, {first.job} at {first.at:.1f} s, {first.given} of {first.nodes} instead of {first.decided}"
             )
         other = [pair for pair in self.pairs if not pair.same]
         for pair in other[:most]:
@@ -189,10 +181,35 @@ def again(
     with tempfile.TemporaryDirectory() as folder:
         # Only on the disk do records hold nodes.
         out = Path(folder) / "run"
-        passes = [(at, _pass) for at in sorted(_decided(log))]
-        emulate(log, free, out=out, actions=passes, config=config, catalogue=catalogue, accounts=accounts)
-        emulated = _emulated(log, read_run(out).records)
-    return Again(_pairs(_live(log), emulated), tuple(delays), tuple(slurms))
+        dealer, end = Dealer(), _end(log)
+        actions = [*dealer.actions(log), *((at, _pass) for at in sorted(_decided(log)))]
+        emulate(
+            _ending(log, end), free, out=out, actions=actions, config=config, catalogue=catalogue, accounts=accounts
+        )
+        emulated = _emulated(log, read_run(out).records, end)
+    pairs = _pairs(_live(log), emulated)
+    return Again(pairs, tuple(delays), tuple(slurms), tuple(dealer.dealt), tuple(_held_back(log)))
+
+
+def _end(log: SiteLog) -> float:
+    """The last second of which a record says something."""
+    runs = [run for job in log.jobs for run in job.happened.runs]
+    times = [run.start if run.end is None else run.end for run in runs]
+    return max(*times, *(job.request.noticed for job in log.jobs), *(job.cancel_at or 0.0 for job in log.jobs))
+
+
+def _ending(log: SiteLog, end: float) -> SiteLog:
+    """The log in which jobs that were not over at its end do not go on for much longer."""
+    work = max(end, 1.0)
+    jobs = [replace(job, request=replace(job.request, run=min(job.request.run, work))) for job in log.jobs]
+    return replace(log, jobs=tuple(jobs))
+
+
+def _held_back(log: SiteLog) -> Iterator[str]:
+    for job in log.jobs:
+        for run in job.happened.runs:
+            if run.seen is None:
+                yield job.label
 
 
 def _decided(log: SiteLog) -> set[float]:
@@ -210,7 +227,8 @@ def _delays(log: SiteLog, happened: SiteLog) -> tuple[list[float], list[str]]:
     delays, slurms = [], []
     started = {job.label: job.happened.runs for job in happened.jobs}
     for job in log.jobs:
-        for seen, real in zip(job.happened.runs, started[job.label], strict=True):
+        begun = [run for run in job.happened.runs if run.seen is not None]
+        for seen, real in zip(begun, started[job.label], strict=True):
             if seen.decided:
                 delays.append(real.start - seen.start)
             else:
@@ -223,15 +241,16 @@ def _live(log: SiteLog) -> dict[str, list[Start]]:
 
 
 def _start(label: str, run: LoggedRun) -> Start:
-    return Start(label, run.start, run.nodes, run.state == "REQUEUED", run.shares)
+    return Start(label, run.start, run.nodes, run.state == "REQUEUED")
 
 
-def _emulated(log: SiteLog, records: Records) -> dict[str, list[Start]]:
+def _emulated(log: SiteLog, records: Records, end: float) -> dict[str, list[Start]]:
     labels = {job.request.id: job.label for job in log.jobs}
     found: dict[str, list[Start]] = defaultdict(list)
-    columns = (records.runs[name].tolist() for name in ("job_id", "start", "nodes", "outcome", "cpus"))
-    for number, start, nodes, outcome, cpus in zip(*columns, strict=True):
-        found[labels[number]].append(Start(labels[number], start, nodes, outcome == "PREEMPTED", cpus))
+    columns = (records.runs[name].tolist() for name in ("job_id", "start", "nodes", "outcome"))
+    for number, start, nodes, outcome in zip(*columns, strict=True):
+        if start <= end:
+            found[labels[number]].append(Start(labels[number], start, nodes, outcome == "PREEMPTED"))
     return found
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,9 @@ class _Job:
     start: float | None = None
     nodes: str = ""
     shares: str = ""
+    seen: float | None = None
+    began: float | None = None
+    took: float | None = None
     state: str = "PENDING"
     left: float | None = None
     released: float | None = None
@@ -58,10 +63,21 @@ class _Job:
         if self.start is not None:
             end = at if self.leaves is None else self.leaves
             self.runs.append(
-                LoggedRun(self.start, end, end - self.start, state, self.nodes, 0, "", self.decided, self.shares)
+                LoggedRun(
+                    self.start, end, end - self.start, state, self.nodes, 0, "", self.decided, self.shares, self.seen
+                )
             )
             self.epilogs.append(at - end)
         self.start, self.state, self.released, self.leaves = None, state, None, None
+
+    def hold_back(self, at: float) -> None:
+        """It has to make room before Slurm started it: to the plugin that is a run, which leaves its nodes."""
+        self.start, self.leaves, self.seen, self.shares = self.released, at, None, ""
+
+    def go_back(self, at: float) -> None:
+        """It waits again."""
+        self.stop(at, "REQUEUED")
+        self.state = "PENDING"
 
     @property
     def decided(self) -> bool:
@@ -93,6 +109,7 @@ def read_live(path: str | os.PathLike[str], *, malformed: str = "error", seen: b
         raise InputError(f"{file}:1: is not the first line of a record of slurm-sim live ({FORMAT})")
     jobs: dict[str, _Job] = {}
     unusable: list[Unusable] = []
+    take = partial(_take_seen, held_back=[]) if seen else _take
     epoch = 0
     for number, line in enumerate(counted(lines), 1):
         try:
@@ -100,7 +117,7 @@ def read_live(path: str | os.PathLike[str], *, malformed: str = "error", seen: b
             if number == 1:
                 epoch = int(event["epoch"])
             else:
-                (_take_seen if seen else _take)(event, number, jobs)
+                take(event, number, jobs)
         except (InputError, ValueError, KeyError, TypeError) as error:
             if malformed == "error":
                 raise InputError(f"{file}:{number}: is no line of a record ({error}); {ADVICE}") from error
@@ -134,29 +151,40 @@ def _take(event: Mapping[str, Any], number: int, jobs: dict[str, _Job]) -> None:
     job = jobs[label]
     if kind == "started":
         job.start, job.nodes, job.state = _second(event), str(event.get("nodes", "")), "RUNNING"
-        job.shares = str(event.get("cpus", ""))
+        job.shares, job.seen = str(event.get("cpus", "")), float(event.get("seen", math.nan))
     elif kind == "requeued":
-        job.stop(_second(event), "REQUEUED")
-        job.state = "PENDING"
-    elif kind == "ended":
+        job.go_back(_second(event))
+    elif kind == "ended" and job.start is not None:
         job.stop(_second(event), str(event["state"]))
-    elif kind == "left":
+    elif kind in ("ended", "left"):
+        # One that ended without a run had been requeued.
         job.left, job.state = _second(event), str(event["state"])
 
 
-def _take_seen(event: Mapping[str, Any], number: int, jobs: dict[str, _Job]) -> None:
-    """The same at the times at which a plugin decided, or saw it."""
+def _take_seen(event: Mapping[str, Any], number: int, jobs: dict[str, _Job], held_back: list[_Job]) -> None:
+    """The same at the times at which a plugin decided, or saw it; ``held_back`` are those of the last look."""
     kind, job = event["event"], jobs.get(str(event.get("job")))
+    look = _second(event, "seen" if "seen" in event else "at")
+    while held_back and held_back[-1].leaves is not None and held_back[-1].leaves < look:
+        held_back.pop().go_back(look)
     if kind == "released" and job is not None:
-        job.released = _second(event)
+        job.released, job.nodes = _second(event), str(event.get("nodes", ""))
     elif kind == "held again" and job is not None:
-        job.released = None
+        if job.released is not None and event.get("mode") == "REQUEUE":
+            job.hold_back(look)
+            held_back.append(job)
+        else:
+            job.released = None
     elif job is not None and job.start is not None and _leaves(event):
         job.leaves = _second(event, "seen" if kind == "completing" else "at") if job.leaves is None else job.leaves
+    elif kind == "submitted":
+        _take(event, number, jobs)
     elif kind in HAPPENS:
         at = _second(event, "seen")
-        if kind == "started" and job is not None and job.released is not None:
-            at = job.released
+        if kind == "started" and job is not None:
+            at, job.began = (at if job.released is None else job.released), _second(event)
+        elif kind == "ended" and job is not None and job.began is not None:
+            job.took = _second(event) - job.began
         _take({**event, "at": at}, number, jobs)
 
 
@@ -172,6 +200,12 @@ def _second(event: Mapping[str, Any], key: str = "at") -> float:
     return at
 
 
+def _cut_short(job: _Job) -> bool:
+    """Whether the last run of a job was ended from outside: an earlier one lasted longer, or would have."""
+    *earlier, last = (run.elapsed for run in job.runs)
+    return job.state == "CANCELLED" or any(elapsed > last for elapsed in earlier)
+
+
 def _logged(label: str, job: _Job, seen: bool) -> LoggedJob:
     stated = job.submitted
     options = options_of(str(stated["sbatch"]))
@@ -182,18 +216,23 @@ def _logged(label: str, job: _Job, seen: bool) -> LoggedJob:
         options = replace(options, array=TaskArray((int(stated["task"]),), int(stated.get("at_once", 0))))
     runs = [*job.runs]
     if job.start is not None:
-        runs.append(LoggedRun(job.start, None, 0.0, "RUNNING", job.nodes, 0, "", job.decided, job.shares))
+        runs.append(LoggedRun(job.start, None, 0.0, "RUNNING", job.nodes, 0, "", job.decided, job.shares, job.seen))
+    cancel_at = job.left
+    if seen and job.runs and job.start is None and cancel_at is None and _cut_short(job):
+        cancel_at = job.runs[-1].end
     known = ("PENDING",) if seen else ("PENDING", "TIMEOUT")
-    over = job.runs and job.start is None and job.state not in known
+    over = job.runs and job.start is None and cancel_at is None and job.state not in known
     request = JobRequest(
         id=int(stated["id"]),
-        submit=_second(stated, "seen" if seen else "at"),
+        submit=_second(stated),
         run=job.runs[-1].elapsed if over else UNTIL_ITS_LIMIT,
         options=options,
         user=str(stated["user"]),
         exit_code=1 if job.state in FAILED else 0,
+        noticed=_second(stated, "seen") if seen else -math.inf,
+        learnt=job.took,
         epilogs=tuple(job.epilogs) if seen else (),
         array=array,
         task=int(stated.get("task", 0)),
     )
-    return LoggedJob(label, request, job.left, Happened(job.state, None, tuple(runs)), job.line)
+    return LoggedJob(label, request, cancel_at, Happened(job.state, None, tuple(runs)), job.line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -32,6 +33,8 @@ class JobRequest:
         exit_code: what its work ends with.
         ignores_term: whether only SIGKILL ends it.
         dies_in: seconds from SIGTERM to its end; None for at once, or ``KillWait`` if it ignores that.
+        noticed: the second from which on the scheduler knows of it, if that is later.
+        learnt: seconds that plugins are told it has taken, if these are not what it took.
         epilogs: seconds from the end of each of its runs until its nodes are free; beyond these, what the cluster says.
         task_runs, task_exits: of an array whose tasks differ: ``run`` and ``exit_code`` of each, in order.
         array: id of the array that it is a task of, or None.
@@ -48,6 +51,8 @@ class JobRequest:
     exit_code: int = 0
     ignores_term: bool = False
     dies_in: float | None = None
+    noticed: float = -math.inf
+    learnt: float | None = None
     epilogs: tuple[float, ...] = ()
     task_runs: tuple[float, ...] = ()
     task_exits: tuple[int, ...] = ()

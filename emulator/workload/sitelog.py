@@ -26,6 +26,7 @@ class LoggedRun:
         partition: where it ran.
         shares: CPUs that it had of each node, such as ``4,2``; empty for unknown.
         decided: whether a record says that a plugin decided on it.
+        seen: when the session of a record saw that it had begun; None for a run that was held back before.
     """
 
     start: float
@@ -37,6 +38,7 @@ class LoggedRun:
     partition: str
     decided: bool = False
     shares: str = ""
+    seen: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,23 +9,24 @@ import pytest
 from emulator.config.options import Config
 from emulator.config.slurm import read_slurm_conf
 from emulator.live.again import again
+from slurm_sim_plugins import hookimpl
 from slurm_sim_plugins.errors import InputError
-from slurm_sim_plugins.manager import discover
+from slurm_sim_plugins.manager import Catalogue, PluginInfo, discover
 
 EASY = Config(slots={"SchedulerType": "sched/easy"}, clock="ideal")
 WHOLE = "sbatch --nodes=4 --ntasks=4 --exclusive --time=00:10:00"
 SHORT = "sbatch --nodes=1 --ntasks=1 --exclusive --time=00:01:00"
 
 
-def submitted(job, seen, sbatch):
-    line = {"event": "submitted", "at": seen - 0.5, "seen": seen, "job": job, "id": int(job)}
+def submitted(job, seen, sbatch, at=None):
+    line = {"event": "submitted", "at": seen - 0.5 if at is None else at, "seen": seen, "job": job, "id": int(job)}
     return [{**line, "user": "ann", "sbatch": sbatch}]
 
 
-def run(job, released, nodes, completing, gone, state="COMPLETED"):
+def run(job, released, nodes, completing, gone, state="COMPLETED", cpus=""):
     return [
         {"event": "released", "at": released, "words": "", "job": job, "nodes": nodes},
-        {"event": "started", "at": released + 1, "seen": released + 1.5, "job": job, "nodes": nodes},
+        {"event": "started", "at": released + 1, "seen": released + 1.5, "job": job, "nodes": nodes, "cpus": cpus},
         {"event": "completing", "at": completing, "seen": completing, "job": job},
         {"event": "ended", "at": completing - 0.5, "seen": gone, "job": job, "state": state},
     ]
@@ -79,25 +80,108 @@ def test_what_slurm_started_by_itself_is_named(tmp_path, conf):
     assert "started by Slurm before they could be held: 2" in "\n".join(found.lines())
 
 
-def test_a_victim_leaves_its_nodes_when_they_were_seen_clear(tmp_path, fake, conf):
+@pytest.mark.parametrize("further", [{}, {"PriorityType": "priority/wfp"}])
+def test_jobs_of_one_look_wait_since_slurm_got_them(tmp_path, conf, further):
+    later = [*submitted("2", 10.0, WHOLE, at=9.0), *run("2", 150.0, "n[1-4]", 200.0, 200.0)]
+    sooner = [*submitted("3", 10.0, WHOLE, at=2.0), *run("3", 104.0, "n[1-4]", 150.0, 150.0)]
+    config = Config(slots={**EASY.slots, **further}, clock="ideal")
+    found = again(session(tmp_path, first(), later, sooner), conf, config, discover(()))
+    assert [(pair.live.job, pair.same) for pair in found.pairs] == [("1", True), ("3", True), ("2", True)]
+
+
+def test_what_is_learnt_of_a_run_is_how_long_slurm_says_it_was(tmp_path, conf):
+    heard = []
+
+    class Hears:
+        name = "walltime/hears"
+
+        @hookimpl
+        def walltime_learn(self, job, ran, now):
+            heard.append(ran)
+
+    config = Config(slots={**EASY.slots, "WalltimeType": "walltime/hears"}, clock="ideal")
+    again(session(tmp_path, first()), conf, config, Catalogue([*discover(()), PluginInfo.of(Hears)]))
+    assert heard == [97.5]
+
+
+def test_the_cpus_are_those_that_slurm_dealt(tmp_path, conf):
+    # With 4 and 2 of them the next one has its two on n2.
+    uneven = [*submitted("1", 1.0, "sbatch -N2 -n6 -t10"), *run("1", 1.0, "n[1-2]", 100.0, 100.0, cpus="2,4")]
+    fits = [*submitted("2", 10.0, "sbatch -N1 -n2 -t10"), *run("2", 10.0, "n1", 90.0, 90.0, cpus="2")]
+    found = again(session(tmp_path, uneven, fits), conf, EASY, discover(()))
+    assert [(pair.live.job, pair.same) for pair in found.pairs] == [("1", True), ("2", True)]
+    assert [(dealt.job, dealt.decided, dealt.given) for dealt in found.dealt] == [("1", "4,2", "2,4")]
+    assert "the first, 1 at 1.0 s, 2,4 of n[1-2] instead of 4,2" in "\n".join(found.lines())
+
+
+def test_what_was_running_at_the_end_runs_no_further(tmp_path, conf):
+    going = run("1", 1.0, "n[1-4]", 0.0, 0.0)[:2]
+    waiting = submitted("2", 50.0, WHOLE)
+    found = again(session(tmp_path, submitted("1", 1.0, WHOLE), going, waiting), conf, EASY, discover(()))
+    assert [(pair.live.job, pair.same) for pair in found.pairs] == [("1", True)]
+
+
+@pytest.fixture
+def tiers(tmp_path, conf):
+    """The cluster with an urgent partition, for which the jobs of the other one are requeued."""
     text = (tmp_path / "slurm.conf").read_text().replace("preempt/none", "preempt/partition_prio\nPreemptMode=REQUEUE")
     (tmp_path / "slurm.conf").write_text(text + "PartitionName=urgent Nodes=ALL MaxTime=60 PriorityTier=2\n")
-    tiers = read_slurm_conf(tmp_path / "slurm.conf")
-    victim = [
-        *run("1", 1.0, "n[1-4]", 0.0, 0.0)[:2],
-        {"event": "preempted", "at": 50.0, "words": "", "job": "1", "for": "2", "mode": "REQUEUE"},
-        {"event": "requeued", "at": 50.5, "seen": 53.0, "job": "1"},
-        *run("1", 80.0, "n[1-4]", 180.0, 181.0),
+    return read_slurm_conf(tmp_path / "slurm.conf")
+
+
+PREEMPTING = Config(slots={"SchedulerType": "sched/backfill", "PreemptType": "preempt/partition_prio"}, clock="ideal")
+
+
+def preempted(at, requeued):
+    return [
+        {"event": "preempted", "at": at, "words": "", "job": "1", "for": "2", "mode": "REQUEUE"},
+        {"event": "requeued", "at": at + 0.5, "seen": requeued, "job": "1"},
     ]
+
+
+def told(found):
+    return [(pair.live.job, pair.same, pair.live.preempted) for pair in found.pairs]
+
+
+def test_a_victim_leaves_its_nodes_when_they_were_seen_clear(tmp_path, tiers):
+    victim = [*run("1", 1.0, "n[1-4]", 0.0, 0.0)[:2], *preempted(50.0, 53.0), *run("1", 80.0, "n[1-4]", 180.0, 181.0)]
     urgent = [*submitted("2", 50.0, f"{WHOLE} --partition=urgent"), *run("2", 53.0, "n[1-4]", 79.0, 80.0)]
-    config = Config(slots={"SchedulerType": "sched/backfill", "PreemptType": "preempt/partition_prio"}, clock="ideal")
-    found = again(session(tmp_path, submitted("1", 1.0, WHOLE), victim, urgent), tiers, config, discover(()))
-    assert [(pair.live.job, pair.same, pair.live.preempted) for pair in found.pairs] == [
-        ("1", True, True),
-        ("2", True, False),
-        ("1", True, False),
-    ]
+    lines = submitted("1", 1.0, WHOLE), victim, urgent
+    found = again(session(tmp_path, *lines), tiers, PREEMPTING, discover(()))
+    assert told(found) == [("1", True, True), ("2", True, False), ("1", True, False)]
     assert "1 of 1 victims are the same" in "\n".join(found.lines())
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        # After a shorter run than the one before, and while it waits.
+        run("1", 80.0, "n[1-4]", 90.0, 91.0, "CANCELLED"),
+        run("1", 80.0, "n[1-4]", 90.0, 91.0, "FAILED"),
+        [{"event": "ended", "at": 60.0, "seen": 60.5, "job": "1", "state": "CANCELLED"}],
+    ],
+)
+def test_a_victim_that_is_cancelled_would_have_run_on(tmp_path, tiers, ends):
+    victim = [*run("1", 1.0, "n[1-4]", 0.0, 0.0)[:2], *preempted(50.0, 53.0), *ends]
+    urgent = [*submitted("2", 50.0, f"{WHOLE} --partition=urgent"), *run("2", 53.0, "n[1-4]", 79.0, 80.0)]
+    lines = submitted("1", 1.0, WHOLE), victim, urgent
+    found = again(session(tmp_path, *lines), tiers, PREEMPTING, discover(()))
+    assert told(found)[:2] == [("1", True, True), ("2", True, False)]
+    assert all(pair.same for pair in found.pairs)
+    assert len(found.pairs) == (3 if len(ends) > 1 else 2)
+
+
+def test_a_job_that_was_held_back_before_it_ran_made_room_too(tmp_path, tiers):
+    held = [
+        {"event": "released", "at": 1.0, "words": "", "job": "1", "nodes": "n[1-4]"},
+        {"event": "held again", "at": 1.5, "words": "", "job": "1", "for": "2", "mode": "REQUEUE"},
+    ]
+    urgent = [*submitted("2", 1.5, f"{WHOLE} --partition=urgent"), *run("2", 4.0, "n[1-4]", 79.0, 80.0)]
+    lines = submitted("1", 1.0, WHOLE), held, urgent, run("1", 80.0, "n[1-4]", 180.0, 181.0)
+    found = again(session(tmp_path, *lines), tiers, PREEMPTING, discover(()))
+    assert told(found) == [("1", True, True), ("2", True, False), ("1", True, False)]
+    assert found.held_back == ("1",)
+    assert "held back before Slurm had started them: 1" in "\n".join(found.lines())
 
 
 def test_a_record_without_decisions_cannot_be_run_again(tmp_path, conf):
