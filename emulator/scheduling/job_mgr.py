@@ -96,7 +96,10 @@ def _checked(request: JobRequest, cluster: Cluster) -> Job:
     reasons = [partition_reason(job, partition) for partition in partitions]
     _check_limits(reasons, cluster)
     # Whether there are nodes for a job that is held, or that its only partition bars, Slurm does not ask.
-    unchecked = unchecked or request.options.held or (len(reasons) == 1 and reasons[0] in REFUSALS)
+    barring = (
+        {*REFUSALS, "PartitionDown"} - {PARTITION_TIME} if cluster.parameters.rules.LONG_JOBS_MUST_FIT else REFUSALS
+    )
+    unchecked = unchecked or request.options.held or (len(reasons) == 1 and reasons[0] in barring)
     if not unchecked and not any(fits_empty(request_class, wants[one.name], one, cluster) for one in partitions):
         memory = int(cluster.machine.memory.max(initial=0))
         too_much = all(want.memory_per_node > memory for want in wants.values())

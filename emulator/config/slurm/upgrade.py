@@ -158,6 +158,14 @@ def _reasons(conf: SlurmConf) -> str:
     return "reasons of waiting jobs as squeue shows them, no start"
 
 
+def _too_long(conf: SlurmConf) -> str:
+    """Partitions with a limit; with EnforcePartLimits=ALL they refuse in all versions."""
+    if conf.parameters.text("EnforcePartLimits").upper() in ("ALL", "YES", "ANY"):
+        return ""
+    limited = _partitions([partition.name for partition in conf.partitions if partition.max_time < float("inf")])
+    return f"{limited}: jobs that are too long and too large" if limited else ""
+
+
 def _apart(conf: SlurmConf) -> str:
     nodes = {partition.name: frozenset(partition.nodes) for partition in conf.partitions}
     apart = [name for name, own in nodes.items() if any(own.isdisjoint(other) for other in nodes.values())]
@@ -192,6 +200,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "FLEX_IS_WAITED_FOR": _flex,
     "NOT_OF_RESERVATION_WAITS": _named_nodes,
     "BACK_IS_NEWS": _resumed,
+    "LONG_JOBS_MUST_FIT": _too_long,
     "GROUPS_ARE_WAITED_FOR": _closed,
 }
 """Of each rule what of a configuration it concerns."""

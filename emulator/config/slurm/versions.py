@@ -163,6 +163,14 @@ class Rules:
         "not named in the release notes; the controller's log shows the passes",
         *("resume_22", "resume_24", "resume_26"),
     )
+    LONG_JOBS_MUST_FIT: bool = _rule(
+        "24.11",
+        "a job that is too long for its only partition is refused if that has no nodes for it (EnforcePartLimits=NO); "
+        "one for a partition that is down is not",
+        "one that is too long waits, whatever nodes it asks for; for a partition that is down it is refused",
+        "not named in the release notes; 12 submissions to each of three versions show it",
+        *("too_large_22", "too_large_24", "too_large_26"),
+    )
     GROUPS_ARE_WAITED_FOR: bool = _rule(
         "24.11",
         "a job that AllowGroups keeps from its partitions waits (EnforcePartLimits=NO), and runs where it may",

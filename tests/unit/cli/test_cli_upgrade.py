@@ -75,6 +75,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "FLEX_IS_WAITED_FOR": "jobs behind those of FLEX reservations, if any are made",
         "NOT_OF_RESERVATION_WAITS": "jobs that name nodes beside a reservation that does not have them",
         "BACK_IS_NEWS": "when jobs start on nodes that were drained or down, after scontrol update State=RESUME",
+        "LONG_JOBS_MUST_FIT": "",
         "GROUPS_ARE_WAITED_FOR": "partition r",
     }
     assert [one.rule.name for one in changes(parse_slurm_conf(CONF), "22.05", "24.11").rules] == [
@@ -90,6 +91,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "FLEX_IS_WAITED_FOR",
         "NOT_OF_RESERVATION_WAITS",
         "BACK_IS_NEWS",
+        "LONG_JOBS_MUST_FIT",
         "GROUPS_ARE_WAITED_FOR",
     ]
     plain = "SchedulerType=sched/builtin\nNodeName=n CPUs=1\nPartitionName=p Nodes=ALL\n"
@@ -104,6 +106,11 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "NOT_OF_RESERVATION_WAITS",
         "BACK_IS_NEWS",
     }
+    limited = changes(parse_slurm_conf(CONF.replace("LLN", "MaxTime=60 LLN")), "22.05", "24.11").rules[-2]
+    assert (limited.rule.name, limited.concerns) == (
+        "LONG_JOBS_MUST_FIT",
+        "partition q: jobs that are too long and too large",
+    )
     everywhere = changes(parse_slurm_conf(f"EnforcePartLimits=ALL\n{CONF}"), "22.05", "24.11").rules[-1]
     assert (everywhere.rule.name, everywhere.concerns) == ("GROUPS_ARE_WAITED_FOR", "")
     more = "PriorityType=priority/basic\n" + plain.replace("ALL", "ALL OverSubscribe=FORCE:2")
