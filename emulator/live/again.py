@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -186,7 +186,7 @@ def again(
         emulate(
             _ending(log, end), free, out=out, actions=actions, config=config, catalogue=catalogue, accounts=accounts
         )
-        emulated = _emulated(log, read_run(out).records, end)
+        emulated = _emulated(log, read_run(out).records, dealer.decided, end)
     pairs = _pairs(_live(log), emulated)
     return Again(pairs, tuple(delays), tuple(slurms), tuple(dealer.dealt), tuple(_held_back(log)))
 
@@ -244,13 +244,19 @@ def _start(label: str, run: LoggedRun) -> Start:
     return Start(label, run.start, run.nodes, run.state == "REQUEUED")
 
 
-def _emulated(log: SiteLog, records: Records, end: float) -> dict[str, list[Start]]:
+def _emulated(
+    log: SiteLog, records: Records, decided: Mapping[tuple[int, int], float], end: float
+) -> dict[str, list[Start]]:
+    """The runs of the emulation by the second of the decision on them, which is their start where none is given."""
     labels = {job.request.id: job.label for job in log.jobs}
     found: dict[str, list[Start]] = defaultdict(list)
+    runs: Counter[int] = Counter()
     columns = (records.runs[name].tolist() for name in ("job_id", "start", "nodes", "outcome"))
-    for number, start, nodes, outcome in zip(*columns, strict=True):
-        if start <= end:
-            found[labels[number]].append(Start(labels[number], start, nodes, outcome == "PREEMPTED"))
+    for job, start, nodes, outcome in sorted(zip(*columns, strict=True)):
+        at = decided.get((job, runs[job]), start)
+        runs[job] += 1
+        if at <= end:
+            found[labels[job]].append(Start(labels[job], at, nodes, outcome == "PREEMPTED"))
     return found
 
 

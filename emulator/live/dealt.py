@@ -1,6 +1,7 @@
-"""CPUs as Slurm dealt them: a command names the nodes of a start, and how many CPUs of each it gets is Slurm's choice.
+"""Runs as Slurm made them: a command names nodes; when a run begins, and with how many CPUs of each, is Slurm's choice.
 
-So that an emulation goes on from what a session saw, its runs on the same nodes get the CPUs that the session saw.
+So that an emulation goes on from what a session saw, its runs on the same nodes have begun when Slurm's had, and have
+their CPUs, from the look on which showed it.
 """
 
 from __future__ import annotations
@@ -40,38 +41,56 @@ class Dealt:
 
 @dataclass(slots=True)
 class Dealer:
-    """Gives emulated runs the CPUs that Slurm gave the real ones.
+    """Gives emulated runs the start and the CPUs that Slurm gave the real ones.
 
     Attributes:
         dealt: the runs with other CPUs than were decided on, in the order in which they were seen.
+        decided: the second of the decision on a run that began at another one, by (id of the job, number of the run).
     """
 
     dealt: list[Dealt] = field(default_factory=list)
+    decided: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def actions(self, log: SiteLog) -> list[tuple[float, Callable[[Controller], None]]]:
         """What is to be done in the emulation, and when: at the looks which showed the starts."""
         looks: dict[float, list[Seen]] = defaultdict(list)
         for job in log.jobs:
             for run in job.happened.runs:
-                if run.seen is not None and run.decided and run.shares:
+                if run.seen is not None and run.decided:
                     looks[run.seen].append((job, run))
         return [(at, partial(self._deal, seen)) for at, seen in sorted(looks.items(), key=lambda look: look[0])]
 
     def _deal(self, seen: Sequence[Seen], controller: Controller) -> None:
-        """Give all runs of a look their CPUs, or none: some may have what others had."""
-        changes = []
+        """Let the runs of a look be as they were seen."""
+        changes, dealt = [], []
         for logged, run in seen:
             job = controller.cluster.jobs.get(logged.request.id)
             if job is None or job.run is None or job.state is not State.RUNNING or job.run.row:
                 continue
             nodes, decided = _has(job.run, controller)
-            if nodes == run.nodes and decided != run.shares:
+            if nodes != run.nodes:
+                continue
+            units, began = job.run.allocation.units, job.run.start if run.began is None else run.began
+            if run.shares and run.shares != decided:
                 units = _units(run.shares, job.run.allocation, controller)
-                changes.append((job, job.run, units, Dealt(logged.label, job.run.start, nodes, decided, run.shares)))
-        if changes and _moved([(job, run, units) for job, run, units, _ in changes], controller):
-            self.dealt += [dealt for *_, dealt in changes]
+                dealt.append(Dealt(logged.label, job.run.start, nodes, decided, run.shares))
+            changes.append(Change(job, job.run, units, began))
+            self.decided[job.id, len(job.runs) - 1] = job.run.start
+        if changes and _changed(changes, controller):
+            self.dealt += dealt
+        if changes:
             controller.passes.moved()
             controller.passes.request(controller.cluster.now)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A run, the CPUs of its nodes in the emulator's units, and the second at which it began."""
+
+    job: Job
+    run: Run
+    units: tuple[int, ...]
+    began: float
 
 
 def _has(run: Run, controller: Controller) -> tuple[str, str]:
@@ -87,24 +106,27 @@ def _units(cpus: str, has: Allocation, controller: Controller) -> tuple[int, ...
     return tuple(max(int(each) // count, 1) for each, count in zip(cpus.split(","), threads, strict=True))
 
 
-def _moved(changes: Sequence[tuple[Job, Run, tuple[int, ...]]], controller: Controller) -> bool:
-    """Let runs have other CPUs of their nodes, where these are free; whether they are.
+def _changed(changes: Sequence[Change], controller: Controller) -> bool:
+    """Let runs be as they were seen, with other CPUs only if all of them find these free; whether they do.
 
     Memory stays with the nodes, also where it was asked for by CPU.
     """
-    rows, free = controller.starts.rows, controller.cluster.free
-    before = [run.allocation for _, run, _ in changes]
-    for job, run, _ in changes:
-        rows.release(job, run)
-    wanted = free.units.copy()
-    for other in controller.cluster.running.values():
+    cluster, rows, state = controller.cluster, controller.starts.rows, controller.policies.cluster_state
+    for change in changes:
+        rows.release(change.job, change.run)
+        state.over(change.job)
+    left = cluster.free.units.copy()
+    for change in changes:
+        left[change.run.allocation.where] -= change.units
+    for other in cluster.running.values():
         if other.run is not None and (other.state is State.COMPLETING or other.vacating):
             # What is leaving at this instant has left the real nodes, or Slurm could not have dealt so.
-            wanted[other.run.allocation.where] += other.run.allocation.units
-    for _, run, units in changes:
-        wanted[run.allocation.where] -= units
-    fits = bool((wanted >= 0).all())
-    for (job, run, units), has in zip(changes, before, strict=True):
-        run.allocation = replace(has, units=units) if fits else has
-        rows.take(job, run)
+            left[other.run.allocation.where] += other.run.allocation.units
+    fits = bool((left >= 0).all())
+    for change in changes:
+        has = change.run.allocation
+        change.run.allocation = replace(has, units=change.units) if fits else has
+        change.run.start = change.began
+        state.begun(change.job, cluster.machine.cpus_of(change.run.allocation))
+        rows.take(change.job, change.run)
     return fits

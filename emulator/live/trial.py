@@ -27,11 +27,13 @@ class Start:
         allocation: on what.
         reason: the scheduler's words.
         backfilled: whether it goes ahead of one that waits.
+        at: the second of the decision.
     """
 
     job: Job
     partition: Partition
     allocation: Allocation
+    at: float
     reason: str = ""
     backfilled: bool = False
 
@@ -135,7 +137,8 @@ class Trial:
         backfilled: bool = False,
     ) -> None:
         """Note a start; the nodes are taken for the rest of the pass."""
-        start = Start(job, partition, allocation, reason, backfilled or limit is not None)
+        at = self._controller.cluster.now
+        start = Start(job, partition, allocation, at, reason, backfilled or limit is not None)
         self._decided.starts.append(start)
         self._take(start, row)
 
@@ -183,7 +186,8 @@ class Trial:
     def _take(self, start: Start, row: int = 0) -> None:
         job, cluster = start.job, self._controller.cluster
         number = job.number_in(start.partition.name)
-        job.run = Run(cluster.now, start.allocation, start.partition.name, job.limit, row, start.backfilled, number)
+        # One that is under way is planned to end as if it had begun when it was decided on.
+        job.run = Run(start.at, start.allocation, start.partition.name, job.limit, row, start.backfilled, number)
         job.runs.append(job.run)
         job.state = State.RUNNING
         cluster.dequeue(job)

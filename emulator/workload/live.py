@@ -62,11 +62,8 @@ class _Job:
         """Its run is over."""
         if self.start is not None:
             end = at if self.leaves is None else self.leaves
-            self.runs.append(
-                LoggedRun(
-                    self.start, end, end - self.start, state, self.nodes, 0, "", self.decided, self.shares, self.seen
-                )
-            )
+            over = LoggedRun(self.start, end, end - self.start, state, self.nodes, 0, "", decided=self.decided)
+            self.runs.append(replace(over, shares=self.shares, seen=self.seen, began=self.began))
             self.epilogs.append(at - end)
         self.start, self.state, self.released, self.leaves = None, state, None, None
 
@@ -216,7 +213,8 @@ def _logged(label: str, job: _Job, seen: bool) -> LoggedJob:
         options = replace(options, array=TaskArray((int(stated["task"]),), int(stated.get("at_once", 0))))
     runs = [*job.runs]
     if job.start is not None:
-        runs.append(LoggedRun(job.start, None, 0.0, "RUNNING", job.nodes, 0, "", job.decided, job.shares, job.seen))
+        going = LoggedRun(job.start, None, 0.0, "RUNNING", job.nodes, 0, "", decided=job.decided)
+        runs.append(replace(going, shares=job.shares, seen=job.seen, began=job.began))
     cancel_at = job.left
     if seen and job.runs and job.start is None and cancel_at is None and _cut_short(job):
         cancel_at = job.runs[-1].end

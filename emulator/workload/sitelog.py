@@ -27,6 +27,7 @@ class LoggedRun:
         shares: CPUs that it had of each node, such as ``4,2``; empty for unknown.
         decided: whether a record says that a plugin decided on it.
         seen: when the session of a record saw that it had begun; None for a run that was held back before.
+        began: when it began by Slurm's clock, where ``start`` is the second of the decision.
     """
 
     start: float
@@ -39,6 +40,7 @@ class LoggedRun:
     decided: bool = False
     shares: str = ""
     seen: float | None = None
+    began: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
