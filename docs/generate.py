@@ -7,8 +7,11 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from pathlib import Path
+
+os.environ["SLURM_SIM_KERNELS"] = "plain"  # what the sources say: compiled classes do not tell all of it
 
 from emulator.accounting.cluster_records import SLURM_JOB_COLUMNS, SLURM_RUN_COLUMNS
 from emulator.accounting.journal import FACTOR_COLUMNS, SHARE_COLUMNS, WAIT_COLUMNS

@@ -22,6 +22,9 @@ from slurm_sim_plugins.processors import Processors
 from slurm_sim_plugins.tiers import Stay, Tiers
 from slurm_sim_plugins.views import ClusterState
 
+STATES = tuple(state.name for state in JobState)
+"""Words for the states of jobs."""
+
 
 class Validator:
     """Knows what may be asked for in the current cluster state.
@@ -229,7 +232,7 @@ class Validator:
         table = self._table
         if job.index >= len(table) or table.jobs[job.index] is not job:
             return None
-        return JobState(table.state[job.index]).name
+        return STATES[table.state[job.index]]
 
     def _refuse(self, refused: Refused) -> NoReturn:
         """A decision cannot be carried out."""

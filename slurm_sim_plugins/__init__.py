@@ -2,6 +2,7 @@
 
 import warnings
 
+import slurm_sim_plugins.kernels  # noqa: F401 - says which form of a kernel is imported, also of those in here
 from slurm_sim_plugins.block_state import BlockState
 from slurm_sim_plugins.blocks import Blocks
 from slurm_sim_plugins.cluster import Association, Partition, Qos, Request

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from slurm_sim_plugins.counts import HALF_A_MICROSECOND, Counts
+from slurm_sim_plugins.counts import Counts
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.plan import ANYWHERE, Answer, SchedulePlan
-from slurm_sim_plugins.profile import Profile, earliest_start
+from slurm_sim_plugins.profile import HALF_A_MICROSECOND, Profile, earliest_start
 
 STARTS = Answer(ANYWHERE)
 RESOURCES = Answer(None, "Resources", blocks=True)

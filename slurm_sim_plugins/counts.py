@@ -1,22 +1,19 @@
-"""Processors, runs and the queue at one instant, as numbers."""
+# cython: boundscheck=True, wraparound=True, nonecheck=True
+"""Processors, runs and the queue at one instant, as numbers; a :mod:`kernel <slurm_sim_plugins.kernels>`."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from math import floor
 from typing import TYPE_CHECKING, Protocol
 
 from slurm_sim_plugins.jobs import Job, Jobs, Runs
-from slurm_sim_plugins.profile import RunEntry, earliest_start
+from slurm_sim_plugins.profile import HALF_A_MICROSECOND, RunEntry
 from slurm_sim_plugins.renamed import OldName
+from slurm_sim_plugins.run_list import first_fit, free_by
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-HALF_A_MICROSECOND = 5e-7
-_LAST = float("inf")
-"""Comes after every number of a start."""
 
 
 class Follower(Protocol):
@@ -118,7 +115,7 @@ class Counts:
         kept = self._reservation
         if kept is not None and kept[0] is job and kept[1][0] > self.now:
             return kept[1]
-        answer = earliest_start(job.processors, self.free, self._runs, self.now)
+        answer = first_fit(job.processors, self.free, self._runs, self.now)
         self._reservation = (job, answer)
         return answer
 
@@ -132,4 +129,4 @@ class Counts:
 
     def free_at(self, time: float) -> int:
         """Processors that are free at ``time`` if nothing else starts, as planned."""
-        return self.free + sum([entry[2] for entry in self._runs[: bisect_right(self._runs, (time, _LAST))]])
+        return free_by(time, self.free, self._runs)

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
 
 from slurm_sim_plugins.jobs import Job
-from slurm_sim_plugins.plan import ANYWHERE, Entry, Place
+from slurm_sim_plugins.plan import Entry, Place
 from slurm_sim_plugins.processors import Processors
+from slurm_sim_plugins.start import FIRST_TIER as FIRST_TIER
+from slurm_sim_plugins.start import Start as Start
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-FIRST_TIER = "fg"
-"""Name of the first tier, wherever there are tiers."""
 
 
 class Plan(NamedTuple):
@@ -91,92 +90,6 @@ class Priorities(Sequence[Any]):
         return repr([*self])
 
 
-class Start:
-    """Start a waiting job now.
-
-    Args:
-        job: the job that is to start.
-        reason: why.
-        where: where the ExecutionType has tiers: the processors to take, as many as the job
-            wants; None: the highest that are idle in the tier. Where the SelectType gives out
-            blocks: the number of the block to take; None: the plugin there chooses. On a
-            cluster with nodes: the place that ``plan.now(entry)`` answered; None: it is
-            asked for. Where processors are only counted, that place is of no effect.
-        tier: there, the tier to run in; ``"fg"``, the first.
-        setup: there, seconds on its processors before it makes progress; 0.
-    """
-
-    __slots__ = ("_there", "job", "reason")
-    __match_args__ = ("job", "reason")
-    _there: tuple[Processors | Place | None, str, float]
-
-    def __init__(
-        self,
-        job: Job,
-        reason: str = "",
-        where: Processors | Place | None = None,
-        tier: str | None = None,
-        setup: float | None = None,
-    ) -> None:
-        self.job = job
-        self.reason = reason
-        if where is ANYWHERE:
-            where = None
-        if where is not None or tier is not None or setup is not None:
-            # Starts are the many, and few of them say where: the code that handles them need not look.
-            self._there = where, FIRST_TIER if tier is None else tier, 0.0 if setup is None else setup
-            self.__class__ = StartThere
-
-    @property
-    def where(self) -> Processors | Place | None:
-        """The processors, the number of the block, or the nodes to take."""
-        return None
-
-    @property
-    def tier(self) -> str:
-        """The tier to run in."""
-        return FIRST_TIER
-
-    @property
-    def setup(self) -> float:
-        """Seconds on its processors before it makes progress."""
-        return 0.0
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Start) and self._values() == other._values()
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        names = ("job", "reason", "where", "tier", "setup")
-        said = (f"{name}={value!r}" for name, value in zip(names, self._values(), strict=True))
-        return f"Start({', '.join(said)})"
-
-    def _values(self) -> tuple[Job, str, Processors | Place | None, str, float]:
-        return self.job, self.reason, self.where, self.tier, self.setup
-
-
-class StartThere(Start):
-    """What a :class:`Start` is that says where, in which tier or after which setup."""
-
-    __slots__ = ()
-
-    @property
-    def where(self) -> Processors | Place | None:
-        """The processors, or the nodes, to take."""
-        return self._there[0]
-
-    @property
-    def tier(self) -> str:
-        """The tier to run in."""
-        return self._there[1]
-
-    @property
-    def setup(self) -> float:
-        """Seconds on its processors before it makes progress."""
-        return self._there[2]
-
-
 @dataclass(slots=True)
 class Move:
     """Move a running job to another tier, to other processors, or both; it keeps its progress.
@@ -224,12 +137,12 @@ class Reserve:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        if isinstance(self.job, Sequence) and len(self.job) != len(self.time):
+        if not isinstance(self.job, Job) and isinstance(self.job, Sequence) and len(self.job) != len(self.time):
             raise ValueError(f"Reserve: {len(self.job)} jobs and {len(self.time)} times; give each job its time")
 
     def parts(self) -> list[Reserve]:
         """One decision for each job."""
-        if not isinstance(self.job, Sequence):
+        if isinstance(self.job, Job) or not isinstance(self.job, Sequence):
             return [self]
         return [Reserve(job, time, self.reason) for job, time in zip(self.job, self.time, strict=True)]
 

@@ -7,18 +7,15 @@ not reachable from here.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import repeat
 from typing import Any, NamedTuple, overload
 
 from slurm_sim_plugins.cluster import Association, Partition, Qos, ReadOnly, Request
+from slurm_sim_plugins.job_fields import JobFacts, JobFields
+from slurm_sim_plugins.kernels import why_plain
 from slurm_sim_plugins.profile import RunEntry
-
-JobFacts = Mapping[str, Sequence[Any] | None]
-"""Columns of the workload by name, one value a job, in the order of (submit, id); None for
-a column that the workload does not have."""
-
 
 FIRST_PRIORITY = 4294901759
 """Slurm's priority/basic counts down from here, one for each submission (observation Q8)."""
@@ -26,42 +23,6 @@ FIRST_PRIORITY = 4294901759
 
 SITE_FACTOR = " site factor"
 """The column of facts in which numbers of a site are kept; no workload has a column of that name."""
-
-
-class JobFields:
-    """Storage of :class:`Job`; only the owner of the cluster state writes to it.
-
-    A job's order is what the queue is sorted by: the position in (submit, id), or, once a
-    priority plugin gave a number, (-number, position).
-    """
-
-    __slots__ = (
-        "_facts",
-        "_order",
-        "backfilled",
-        "id",
-        "index",
-        "longest",
-        "planned",
-        "planned_queue",
-        "planned_running",
-        "processors",
-        "requeues",
-        "submit",
-        "time_limit",
-    )
-
-    def __init__(self, facts: JobFacts, index: int, id: int, submit: float, processors: int, time_limit: float) -> None:
-        self._facts = facts
-        self._order: Any = index
-        self.index = index
-        self.id = id
-        self.submit = submit
-        self.processors = processors
-        self.time_limit = time_limit
-        self.planned = self.planned_queue = self.planned_running = self.longest = time_limit
-        self.requeues = 0
-        self.backfilled = False
 
 
 class Job(JobFields, ReadOnly):
@@ -248,6 +209,15 @@ def _request(processors: int, partition: Partition | None) -> Request:
     return Request(partition, processors, float(processors), {"CPU": float(processors), "NODE": float(processors)})
 
 
+def new_job(facts: JobFacts, index: int, id: int, submit: float, processors: int, time_limit: float) -> Job:
+    """Make a job. As plain Python its storage is filled first and sealed afterwards, for a job refuses assignment."""
+    if not why_plain():
+        return Job(facts, index, id, submit, processors, time_limit)
+    job: Any = JobFields(facts, index, id, submit, processors, time_limit)
+    job.__class__ = Job
+    return job  # type: ignore[no-any-return]
+
+
 def new_jobs(
     facts: JobFacts,
     ids: Sequence[int],
@@ -255,11 +225,9 @@ def new_jobs(
     processors: Sequence[int],
     time_limit: Sequence[float],
 ) -> list[Job]:
-    """Make jobs, in the order of (submit, id). Their storage is filled first and sealed afterwards."""
-    jobs = list(map(JobFields, repeat(facts), range(len(ids)), ids, submit, processors, time_limit))
-    for job in jobs:
-        job.__class__ = Job
-    return jobs  # type: ignore[return-value]
+    """Make jobs, in the order of (submit, id)."""
+    make = new_job if why_plain() else Job
+    return list(map(make, repeat(facts), range(len(ids)), ids, submit, processors, time_limit))
 
 
 class Run(NamedTuple):

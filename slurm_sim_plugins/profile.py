@@ -11,10 +11,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from slurm_sim_plugins.run_list import first_fit
+
 RunEntry = tuple[float, int, int, float, Any]
 """(planned end, sequence, processors, start, job): a run as a plain tuple, which is made,
 sorted and unpacked fastest."""
 MICROSECONDS = 1e6
+HALF_A_MICROSECOND = 5e-7
 
 
 def earliest_start(processors: int, free: int, running: Iterable[RunEntry], now: float) -> tuple[float, int]:
@@ -32,21 +35,7 @@ def earliest_start(processors: int, free: int, running: Iterable[RunEntry], now:
 
     Source: the reservation of EASY; Mu'alem and Feitelson 2001, section 2.1.
     """
-    if free >= processors:
-        return now, free - processors
-    runs = iter(running)
-    for end, _, freed, _, _ in runs:
-        free += freed
-        if free >= processors:
-            time = max(end, now)
-            break
-    else:
-        return float("inf"), 0
-    for end, _, freed, _, _ in runs:
-        if end > time:
-            break
-        free += freed
-    return time, free - processors
+    return first_fit(processors, free, list(running), now)
 
 
 def refuse_too_wide(processors: Sequence[int], machine: int) -> None:

@@ -25,6 +25,7 @@ from slurm_sim_plugins.kernels import are_compiled
 from slurm_sim_plugins.plan import Hole, SchedulePlan, WindowPlan
 from slurm_sim_plugins.profile import Profile, RunEntry, earliest_start
 from slurm_sim_plugins.renamed import OldName
+from slurm_sim_plugins.run_list import fitting
 from slurm_sim_plugins.tiers import Stay, Tiers
 
 if TYPE_CHECKING:
@@ -131,14 +132,14 @@ class SchedulingView(ClusterState):
         free = self.free
         if not free:
             return []
-        fitting = [job for job in (self._waiting if retry else self._arrived) if job.processors <= free]
-        if not retry and len(fitting) > 1:
-            fitting.sort(key=_ORDER)
-        if fitting and fitting[0] is self.head:
-            del fitting[0]
-        if self._backfill_order is not None and fitting:
-            return self._backfill_order(fitting)
-        return fitting
+        jobs = fitting(self._waiting if retry else self._arrived, free)
+        if not retry and len(jobs) > 1:
+            jobs.sort(key=_ORDER)
+        if jobs and jobs[0] is self.head:
+            del jobs[0]
+        if self._backfill_order is not None and jobs:
+            return self._backfill_order(jobs)
+        return jobs
 
     def profile(self) -> Profile:
         """Free processors over time as planned: what runs, until its planned ends."""

@@ -1,4 +1,8 @@
-"""Watches the head of the queue: was it blocked, and when could it have started?"""
+# cython: boundscheck=True, wraparound=True, nonecheck=True
+"""Watches the head of the queue: was it blocked, and when could it have started?
+
+A :mod:`kernel <slurm_sim_plugins.kernels>`.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +26,12 @@ class HeadWatch:
         missing: how many processors it lacks; 0 or less when it could start.
     """
 
-    __slots__ = ("_cluster_state", "_order", "_table", "head", "missing")
+    __slots__ = ("_blocked", "_cluster_state", "_could_start", "_order", "head", "missing")
 
     def __init__(self, cluster_state: ClusterState, table: JobTable) -> None:
         self._cluster_state = cluster_state
-        self._table = table
+        self._blocked = table.blocked
+        self._could_start = table.could_start
         self._order: Any = None
         self.head: Job | None = None
         self.missing = 1
@@ -44,11 +49,19 @@ class HeadWatch:
             return
         self.head = head
         self._order = order = head._order
-        self._table.blocked[head.index] = True
-        lower = sum([entry[2] for entry in self._cluster_state._runs if entry[4]._order > order])
-        self.missing = head.processors - self._cluster_state.free - lower
+        self._blocked[head.index] = True
+        self.missing = head.processors - self._cluster_state.free - self._lower(order)
         if self.missing <= 0:
             self._note(now)
+
+    def _lower(self, order: Any) -> int:
+        """Processors of the runs of lower priority."""
+        processors = 0
+        for entry in self._cluster_state._runs:
+            job = entry[4]
+            if job._order > order:
+                processors += entry[2]
+        return processors
 
     def ended(self, job: Job) -> None:
         """A run is over, by itself or by preemption."""
@@ -62,11 +75,17 @@ class HeadWatch:
         elif job._order < self._order:
             self.missing += job.processors
 
+    def head_started(self, job: Job, now: int) -> None:
+        """The head of the queue was started: if it was blocked before, it could now at the latest."""
+        index = job.index
+        if self._blocked[index] and self._could_start[index] == NEVER:
+            self._could_start[index] = now
+
     def reordered(self) -> None:
         """Priorities were set: which job is head, and which runs it outranks, is to be found out again."""
         self.head, self.missing = None, 1
 
     def _note(self, now: int) -> None:
-        could_start, index = self._table.could_start, self.head.index  # type: ignore[union-attr]
-        if could_start[index] == NEVER:
-            could_start[index] = now
+        index = self.head.index  # type: ignore[union-attr]
+        if self._could_start[index] == NEVER:
+            self._could_start[index] = now

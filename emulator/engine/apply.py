@@ -1,16 +1,20 @@
+# cython: boundscheck=True, wraparound=True, nonecheck=True
 """The only code that changes the state of the simulated cluster.
 
 Everything that happens, happens through a method of :class:`Apply`: a job is submitted,
 started, sent back, ended. Each method keeps cluster state, job table, event heap, event log
 and observers in step. What a plugin asked for has been validated before it comes here.
+
+A :mod:`kernel <slurm_sim_plugins.kernels>`.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
 from heapq import heappush
 from typing import Any
+
+import numpy as np
 
 from emulator.accounting.headwatch import HeadWatch
 from emulator.accounting.notifier import Notifier
@@ -25,11 +29,12 @@ from emulator.state.jobs import CANCELLED, COMPLETED, FUTURE, PENDING, REJECTED,
 from slurm_sim_plugins.errors import StandstillError
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.profile import RunEntry
+from slurm_sim_plugins.run_list import place_of
 from slurm_sim_plugins.views import ClusterState
 
 _set = object.__setattr__
 """Writes to a job, which refuses plain assignment."""
-NO_SEQUENCE = float("inf")
+LAST = 2**62
 """Comes after every number of a start."""
 
 
@@ -60,6 +65,13 @@ class Apply:
         renumber: gives preempted jobs their present priorities, where these change in time; or None.
     """
 
+    __slots__ = (
+        *("_cluster_state", "_duration", "_end_notifier", "_ends_by", "_handover", "_heap", "_learnt", "_livelock"),
+        *("_notifier", "_overdue", "_plans", "_progress", "_queue", "_sequence", "_start", "_start_notifier"),
+        *("_submit_notifier", "_table", "changed", "facts", "free", "hopeful", "now", "renumber", "runs", "state"),
+        *("useful", "watch"),
+    )
+
     def __init__(
         self,
         cluster_state: ClusterState,
@@ -81,7 +93,10 @@ class Apply:
         self.state = table.state
         self.facts = table.jobs[0]._facts if table.jobs else None
         self.useful = progress.useful
+        self._start = table.start
         self._progress = progress
+        self._duration = progress.duration
+        self._ends_by = progress.ends_by
         self._overdue = overdue
         self._handover = Handover()
         self._plans: dict[int, tuple[float, float, float]] = {}
@@ -156,20 +171,20 @@ class Apply:
 
     def start(self, job: Job, reason: str = "", where: Any = None) -> None:
         """A waiting job starts, on the processors or the block of the decision if it names any."""
-        index, table, arrived = job.index, self._table, self._cluster_state._arrived
+        index, arrived = job.index, self._cluster_state._arrived
         self.state[index] = RUNNING
         was_head = self._queue.remove(job)
         if arrived and job in arrived:
             arrived.remove(job)
-        run, *told = self._occupy(job, where)
-        table.start[index] = self.now
+        told = self._occupy(job, where)
+        self._start[index] = self.now
         if not was_head:
-            table.backfilled[index] = True
+            self._table.backfilled[index] = True
             _set(job, "backfilled", True)
-        elif table.blocked[index] and table.could_start[index] == NEVER:
-            table.could_start[index] = self.now
+        else:
+            self.watch.head_started(job, self.now)
         if self._start_notifier is not None:
-            self._start_notifier.started(self.now, Run._make(run), not was_head, reason, *told)
+            self._start_notifier.started(self.now, Run._make(told[0]), not was_head, reason, *told[1:])
 
     def _occupy(self, job: Job, where: Any) -> tuple[Any, ...]:
         """Begin a run; returns its entry, and the location that the event log writes."""
@@ -180,7 +195,7 @@ class Apply:
 
     def _begin(self, job: Job, takes: int, delay: int) -> RunEntry:
         """A run begins that takes so many processors, and waits on them for ``delay`` microseconds."""
-        cluster_state, progress, now, index = self._cluster_state, self._progress, self.now, job.index
+        cluster_state, now, index = self._cluster_state, self.now, job.index
         cluster_state.free = self.free = self.free - takes
         cluster_state._reservation = None
         if cluster_state._plan is not None:
@@ -189,10 +204,12 @@ class Apply:
         if delay or planned != job.planned:
             self.changed = True
         self._sequence = sequence = self._sequence + 1
-        heappush(self._heap, (now + progress.duration[index] + delay, progress.ends_by[index], sequence, index))
-        planned_end = (now + instant(planned) + delay) / MICROSECONDS
+        heappush(self._heap, (now + self._duration[index] + delay, self._ends_by[index], sequence, index))
+        length = int(np.rint(planned * 1e6))
+        planned_end = (now + length + delay) / 1e6
         self.runs[index] = entry = (planned_end, sequence, job.processors, cluster_state.now, job)
-        insort(cluster_state._runs, entry)
+        runs = cluster_state._runs
+        runs.insert(place_of(runs, planned_end, sequence), entry)
         if self.watch.head is not None:
             self.watch.started(job)
         return entry
@@ -297,16 +314,16 @@ class Apply:
         cluster_state = self._cluster_state
         entries, now = cluster_state._runs, cluster_state.now
         self.changed = True
-        for entry in entries[: bisect_left(entries, (now, NO_SEQUENCE))]:
+        for entry in entries[: place_of(entries, now, LAST)]:
             planned_end, sequence, processors, start, job = entry
             began = instant(start) + self._handover.delay(job.index)
             planned, longest = began + instant(job.planned_running), instant(job.longest)
             later = self._overdue(began, planned, longest, self.now) / MICROSECONDS
             if later <= planned_end:
                 continue
-            del entries[bisect_left(entries, entry)]
+            del entries[place_of(entries, planned_end, sequence)]
             replanned = (later, sequence, processors, start, job)
-            insort(entries, replanned)
+            entries.insert(place_of(entries, later, sequence), replanned)
             self._replanned(job.index, replanned)
             cluster_state._reservation = None
 
@@ -335,7 +352,7 @@ class Apply:
         assert entry is not None, f"job at {index} does not run"
         self.runs[index] = None
         entries = cluster_state._runs
-        del entries[bisect_left(entries, entry)]
+        del entries[place_of(entries, entry[0], entry[1])]
         cluster_state.free = self.free = self.free + entry[2]
         cluster_state._reservation = None
         self.changed = True

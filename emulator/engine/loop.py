@@ -1,3 +1,4 @@
+# cython: boundscheck=True, wraparound=True, nonecheck=True
 """The event loop in ideal timing: decisions take no time, a pass follows each event.
 
 Two conventions are usual, and differ in which job starts when much happens at once:
@@ -10,6 +11,8 @@ Two conventions are usual, and differ in which job starts when much happens at o
     wait again. Then each submission in the order of
     (submit, id), with a pass after each; then each end in the order in which the jobs
     started, with a pass after each (also for those released early).
+
+A :mod:`kernel <slurm_sim_plugins.kernels>`.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from emulator.state.jobs import JobTable
 from slurm_sim_plugins.views import ClusterState
 
 Progress = Callable[[int], None]
-NO_MORE = 2**63
+NO_MORE = 2**63 - 1
 REPORT_EVERY = 256
 """Submissions between two reports of progress."""
 
@@ -45,6 +48,11 @@ class Loop:
         passes: ``batch`` or ``event``.
     """
 
+    __slots__ = (
+        *("_admission", "_apply", "_cluster_state", "_first", "_heap", "_in_batches", "_pass", "_runs", "_submits"),
+        "_table",
+    )
+
     def __init__(
         self,
         cluster_state: ClusterState,
@@ -57,11 +65,12 @@ class Loop:
     ) -> None:
         self._table = table
         self._heap = heap
+        self._runs = apply.runs
         self._apply = apply
         self._cluster_state = cluster_state
         self._admission = admission
         self._pass = scheduling_pass
-        self._at_instants = self._batches if passes == "batch" else self._one_by_one
+        self._in_batches = passes == "batch"
         self._submits = [*table.submit_at, NO_MORE]
         self._first = 0
         heappush(heap, (NO_MORE, WAKE, 0, -1))
@@ -73,7 +82,8 @@ class Loop:
 
     def advance(self, until: int) -> None:
         """Handle all instants before ``until`` (microseconds); one instant is never parted."""
-        self._first = self._at_instants(self._first, self._submits, until)
+        handle = self._batches if self._in_batches else self._one_by_one
+        self._first = handle(self._first, self._submits, until)
 
     def run(self, report: Progress | None = None) -> None:
         """Run to the end; ``report`` is called from time to time with how many jobs were submitted."""
@@ -87,36 +97,40 @@ class Loop:
 
     def _batches(self, first: int, submits: list[int], until: int) -> int:  # noqa: C901 - every call would cost
         """Handle all instants before ``until``; returns the first job that is not yet submitted."""
-        heap, apply, cluster_state, submit = self._heap, self._apply, self._cluster_state, self._admission.submit
-        end, runs, make_pass, always = apply.end, apply.runs, self._pass.run, self._pass.always
+        heap, apply, cluster_state, runs = self._heap, self._apply, self._cluster_state, self._runs
+        admission, scheduling_pass = self._admission, self._pass
+        always = scheduling_pass.always
         while True:
             now = submits[first]
-            if heap[0][0] < now:
-                now = heap[0][0]
+            ends = heap[0][0]
+            if ends < now:
+                now = ends
             if now >= until:
                 return first
             apply.now = now
             cluster_state.now = now / MICROSECONDS
             happened = False
-            while heap[0][0] == now:
-                _, kind, sequence, index = heappop(heap)
+            while ends == now:
+                event = heappop(heap)
+                kind, index = event[1], event[3]
                 if kind == WAKE:
                     happened = True
-                elif (entry := runs[index]) is not None and entry[1] == sequence:
-                    end(index, kind)
+                elif (entry := runs[index]) is not None and entry[1] == event[2]:
+                    apply.end(index, kind)
                     happened = True
                 elif kind == RETURN:
                     apply.returned(index)
                     happened = True
+                ends = heap[0][0]
             if submits[first] == now:
                 beyond = first + 1
                 while submits[beyond] == now:
                     beyond += 1
-                submit(first, beyond)
+                admission.submit(first, beyond)
                 first = beyond
                 happened = True
             if happened and (always or apply.changed or apply.hopeful):
-                make_pass()
+                scheduling_pass.run()
 
     def _one_by_one(self, first: int, submits: list[int], until: int) -> int:
         """As :meth:`_batches`, event by event."""

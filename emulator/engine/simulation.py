@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from emulator.execution.tiers import PastStay
     from slurm_sim_plugins.tiers import Tiers
 
+OF_PASS = ("_apply", "_schedule", "_main_loop", "_renew", "before")
+OF_APPLY = ("_heap", "_overdue", "_queue", "renumber", "runs")
+"""Attributes by which parts of a simulation hold each other, and all jobs."""
+
 
 class Simulation:
     """One simulation of one workload, from the empty machine on.
@@ -112,8 +116,9 @@ class Simulation:
 
     def close(self) -> None:
         """Let go of all state. The parts refer to each other, and would wait for Python's collector of cycles."""
-        for part in (self._loop, self._pass, self._apply):
-            vars(part).clear()
+        for part, names in ((self._pass, OF_PASS), (self._apply, OF_APPLY)):
+            for name in names:
+                setattr(part, name, None)
         self._cluster_state._backfill_order = self._cluster_state._unsaved = None
 
     @property

@@ -10,7 +10,7 @@ from emulator.engine.part import Part
 from emulator.engine.telling import TIME_SLICE
 from emulator.state.job import Job
 from emulator.state.run import State
-from slurm_sim_plugins.counts import HALF_A_MICROSECOND
+from slurm_sim_plugins.profile import HALF_A_MICROSECOND
 
 
 @dataclass(eq=False)

@@ -1,4 +1,8 @@
-"""What happens when jobs are submitted: refused, planned, given a priority, queued."""
+# cython: boundscheck=True, wraparound=True, nonecheck=True
+"""What happens when jobs are submitted: refused, planned, given a priority, queued.
+
+A :mod:`kernel <slurm_sim_plugins.kernels>`.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +33,11 @@ class Admission:
         validate: checks the plugins' answers.
         priorities: sets the jobs' priorities.
     """
+
+    __slots__ = (
+        *("_apply", "_chain", "_cluster_state", "_hooks", "_jobs", "_plain", "_priorities", "_refused", "_total"),
+        *("_validate", "_walltime_submit", "_walltime_view"),
+    )
 
     def __init__(
         self,

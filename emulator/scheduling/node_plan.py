@@ -23,10 +23,10 @@ from emulator.scheduling.reasons import reason_of_nodes
 from emulator.state.cluster import Cluster
 from emulator.state.job import RESERVED_FOR_HIGHER, RESOURCES, Job
 from emulator.state.partition import Partition
-from slurm_sim_plugins.counts import HALF_A_MICROSECOND
 from slurm_sim_plugins.jobs import Run
 from slurm_sim_plugins.nodes import Allocation, Free, Mask
 from slurm_sim_plugins.plan import Answer, Entry, Place, SchedulePlan
+from slurm_sim_plugins.profile import HALF_A_MICROSECOND
 
 NEVER = float("inf")
 GONE = Answer(None, "None")

@@ -25,12 +25,12 @@ from emulator.state.partition import Partition
 from emulator.state.run import YEAR, State
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.cluster import ReadOnly
-from slurm_sim_plugins.counts import HALF_A_MICROSECOND
 from slurm_sim_plugins.decisions import FIRST_TIER, MakeRoom, Move, Preempt, Reserve, Start, Wake
 from slurm_sim_plugins.jobs import Job as SeenJob
 from slurm_sim_plugins.jobs import Jobs, Runs
 from slurm_sim_plugins.nodes import Mask
 from slurm_sim_plugins.plan import Entry, Place
+from slurm_sim_plugins.profile import HALF_A_MICROSECOND
 from slurm_sim_plugins.renamed import OldName
 
 COUNTED = frozenset({"free", "head", "earliest_start", "free_at", "fair_start", "profile", "tiers", "block_state"})

@@ -1,4 +1,5 @@
-"""The waiting jobs in the order of their priority."""
+# cython: boundscheck=True, wraparound=True, nonecheck=True
+"""The waiting jobs in the order of their priority; a :mod:`kernel <slurm_sim_plugins.kernels>`."""
 
 from __future__ import annotations
 

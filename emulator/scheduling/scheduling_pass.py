@@ -1,4 +1,8 @@
-"""One scheduling pass: the selected scheduler decides, each decision is checked and applied."""
+# cython: boundscheck=True, wraparound=True, nonecheck=True
+"""One scheduling pass: the selected scheduler decides, each decision is checked and applied.
+
+A :mod:`kernel <slurm_sim_plugins.kernels>`.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +18,10 @@ from emulator.scheduling.priorities import Priorities
 from emulator.scheduling.room import RoomMaker
 from emulator.state.jobs import PENDING
 from emulator.validate import Validator
-from slurm_sim_plugins.decisions import Decision, MakeRoom, Move, Preempt, Reserve, Start, Wake
+from slurm_sim_plugins.decisions import Decision, MakeRoom, Move, Preempt, Reserve, Wake
 from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.main_loop import in_order
+from slurm_sim_plugins.start import Start
 from slurm_sim_plugins.views import BackfillView, PendingView, SchedulingView
 
 PATIENCE = 10_000
@@ -41,8 +46,22 @@ class SchedulingPass:
             ``changed`` or ``hopeful``.
     """
 
-    _behind: Collection[Job] = ()
-    """Jobs for which a pass is made even if no job waits: those in other tiers than the first."""
+    __slots__ = (
+        *("_apply", "_backfill_view", "_behind", "_cycle", "_every_pass", "_facts", "_fruitless", "_hooks"),
+        *(
+            "_main_loop",
+            "_may_overrun",
+            "_observed",
+            "_patience",
+            "_patient_with",
+            "_pending_view",
+            "_renew",
+            "_room",
+            "_schedule",
+            "_state",
+        ),
+        *("_validate", "_view", "always", "before"),
+    )
 
     def __init__(
         self,
@@ -56,6 +75,8 @@ class SchedulingPass:
         may_overrun: bool,
     ) -> None:
         self._view = cluster_state
+        # Jobs for which a pass is made even if no job waits: those in other tiers than the first.
+        self._behind: Collection[Job] = ()
         self._hooks = hooks
         self._apply = apply
         self._validate = validate
@@ -71,12 +92,14 @@ class SchedulingPass:
         self._schedule: Callable[[SchedulingView], Any] = (
             hooks.schedule if hooks.schedule is not None and plain else self._checked_schedule
         )
+        self._cycle = hooks.backfill
+        self._observed = hooks.pass_done is not None
         self._patient_with: object = None
         self._patience = PATIENCE + 2 * len(apply.state)
         self._fruitless = 0
         self._pending_view = PendingView(cluster_state)
+        self._backfill_view = BackfillView(cluster_state)
         if hooks.backfill_candidates is not None:
-            self._backfill_view = BackfillView(cluster_state)
             cluster_state._backfill_order = self._in_backfill_order
         self.before: Callable[[], None] | None = self._plan_pending if hooks.walltime_pending is not None else None
 
@@ -100,37 +123,37 @@ class SchedulingPass:
         if apply.watch.missing <= 0:
             apply.watch.seen(view.head, apply.now)
 
-        state, facts, now = self._state, self._facts, view.now
+        now = view.now
         try:
             self._validate.decisions = decisions = self._schedule(view)
             for decision in decisions:
-                if type(decision) is Start:
-                    # Starts are the many: the checks of Validator.start, without the call.
-                    job = decision.job
-                    if (
-                        type(job) is not Job
-                        or job._facts is not facts
-                        or state[job.index] != PENDING
-                        or job.processors > apply.free
-                    ):
-                        self._validate.start(decision, apply.free)
-                    apply.start(job, decision.reason)
+                if type(decision) is Start and decision._there is None:
+                    start = decision
+                    job = start.job
+                    if type(job) is not Job or not self._may_start(job):
+                        self._validate.start(start, apply.free)
+                    apply.start(job, start.reason)
                 else:
                     self._carry_out(decision)
-            if self._hooks.backfill is not None and view.head is not None:
-                self._backfill(self._hooks.backfill)
+            if self._cycle is not None and view.head is not None:
+                self._backfill(self._cycle)
         except FAILURES as error:
             self._refuse_writes(now)
             self._hooks.fail(self._validate.hook, error, time=now)
 
-        view._arrived.clear()
+        if view._arrived:
+            view._arrived.clear()
         watch, head = apply.watch, view.head
         if view.free != apply.free or view.now != now:
             self._refuse_writes(now)
         if (head is not watch.head or watch.missing <= 0) and head is not None:
             watch.left_blocked(head, apply.now)
-        if self._hooks.pass_done is not None:
+        if self._observed:
             apply.passed()
+
+    def _may_start(self, job: Job) -> bool:
+        """What Validator.start checks, without the call: starts are the many."""
+        return job._facts is self._facts and self._state[job.index] == PENDING and job.processors <= self._apply.free
 
     def _backfill(self, hook: Callable[[SchedulingView], Any]) -> None:
         """Make a cycle of the scheduler's backfill."""

@@ -12,7 +12,7 @@ from emulator.state.job import Job as ControlledJob
 from emulator.state.run import YEAR
 from slurm_sim_plugins.cluster import Association, Partition, Qos, Request, shown
 from slurm_sim_plugins.decisions import Plan, Priorities
-from slurm_sim_plugins.jobs import Job, Run
+from slurm_sim_plugins.jobs import Job, Jobs, Run, Runs
 from slurm_sim_plugins.profile import RunEntry
 from slurm_sim_plugins.views import ClusterState, PreemptView, PriorityView
 
@@ -327,6 +327,16 @@ class SeenState(ClusterState):
         if self._queued is None:
             self._queued = sorted(map(self._seen_as, self._cluster.waiting.values()), key=lambda seen: seen._order)
         return self._queued
+
+    @property
+    def queue(self) -> Jobs:
+        """Waiting jobs, highest priority first."""
+        return Jobs(self._waiting)
+
+    @property
+    def running(self) -> Runs:
+        """Runs of now by planned end."""
+        return Runs(self._runs)
 
     @_derived
     def _runs(self) -> list[RunEntry]:

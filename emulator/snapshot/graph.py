@@ -48,6 +48,8 @@ from slurm_sim_plugins.errors import ConfigurationError
 
 Line = list[Any]
 """What a snapshot says of one object."""
+MADE_BY_PYTHON = 1 << 9
+"""The flag of a class that a class statement made (Py_TPFLAGS_HEAPTYPE); those of compiled modules do not have it."""
 WITH_DATA = 3
 """Parts of the content of an array that has its own memory; others refer to that of another one."""
 
@@ -374,6 +376,10 @@ def _shell(classes: Classes, kind: Kind, content: Any, name: str) -> Any:
     base = next((base for base in (dict, list, set, tuple, int, float, str) if issubclass(found, base)), object)
     if base in (set, tuple, int, float, str) or (kind != "instance") != (found in FOREIGN):
         raise ValueError(f"{name!r} is of another kind")
+    if base is object:
+        # Of a class that derives from a compiled one, that makes the object.
+        maker: Any = next(base for base in found.__mro__ if not base.__flags__ & MADE_BY_PYTHON)
+        return maker.__new__(found)
     return base.__new__(found)
 
 

@@ -36,6 +36,8 @@ KINDS: dict[type, Kind] = {
 VALUES = (int, float, complex, str, bytearray, set, deque, OrderedDict, BaseException)
 """Whose subclasses are not looked into."""
 PACKAGES = ("emulator", "slurm_sim_plugins")
+Slot = types.MemberDescriptorType | types.GetSetDescriptorType
+"""What stands for an attribute in a class with slots, and in a compiled one."""
 UNSET = object()
 """What is in a slot that was never assigned."""
 
@@ -185,13 +187,17 @@ def fixed_key(item: Any) -> Any:
 
 
 @functools.cache
-def slots(kind: Any) -> tuple[tuple[str, types.MemberDescriptorType], ...]:
-    """Names and descriptors of all slots of a class."""
+def slots(kind: Any) -> tuple[tuple[str, Slot], ...]:
+    """Names and descriptors of all slots of a class; of one that is compiled, what its source calls slots.
+
+    A class has the same ones, in the same order, whether it is compiled or not.
+    """
     found = {
         name: member
         for base in reversed(kind.__mro__)
-        for name, member in vars(base).items()
-        if isinstance(member, types.MemberDescriptorType) and name not in ("__dict__", "__weakref__")
+        for name, member in sorted(vars(base).items())
+        if isinstance(member, types.MemberDescriptorType) or name in vars(base).get("__slots__", ())
+        if isinstance(member, Slot) and name not in ("__dict__", "__weakref__")
     }
     return tuple(found.items())
 
@@ -228,7 +234,7 @@ def put_into(item: Any, values: list[Any], dictionary: dict[str, Any]) -> None:
         raise ValueError(f"{type(item).__name__} has no attribute {next(iter(dictionary))!r}")
 
 
-def _slot(item: Any, member: types.MemberDescriptorType) -> Any:
+def _slot(item: Any, member: Slot) -> Any:
     try:
         return member.__get__(item)
     except AttributeError:

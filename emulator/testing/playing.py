@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 from pluggy import PluginManager
 
+from emulator.accounting.headwatch import HeadWatch
+from emulator.engine.apply import Apply
 from emulator.hooks import Hooks
 from emulator.scheduling.block_pass import BlockPass, BlockRoomMaker
 from emulator.scheduling.room import RoomMaker
@@ -207,30 +208,34 @@ class _States(Sequence[JobState]):
         return len(self.jobs)
 
 
-class _SceneTable:
-    """Changes a scene as the engine's ``Apply`` changes its state, and notes what was decided."""
-
-    now = 0
-    hopeful = True
-    watch = SimpleNamespace(missing=1, head=None, left_blocked=lambda head, now: None)
+class _NoWatch(HeadWatch):
     """Statistics of the head are nothing to a test."""
+
+    def __init__(self) -> None:
+        self.head, self.missing = None, 1
+
+    def left_blocked(self, head: Job, now: int) -> None:
+        """A pass ended."""
+
+
+class _SceneTable(Apply):
+    """Changes a scene as the engine's ``Apply`` changes its state, and notes what was decided."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self.played = Played(scene)
+        self.now = 0
+        self.hopeful = True
+        self.watch = _NoWatch()
+        self.free = scene.view.free
         self.changed = scene.view.changed
-        self.state = _States(scene)
-        self.jobs = self.state.jobs
+        states: Any = _States(scene)
+        self.state, self.jobs = states, states.jobs
         self.facts = scene._facts
         self.selector: Selector | None = None
 
     def __len__(self) -> int:
         return len(self.jobs)
-
-    @property
-    def free(self) -> int:
-        """Idle processors."""
-        return self._scene.view.free
 
     def noted(self, hooks: Hooks, validate: Validator) -> None:
         """Have the decisions of each loop noted; the main loop is the emulator's, if the scheduler has none."""
@@ -274,16 +279,19 @@ class _SceneTable:
             self._scene.start(job, tier, highest(idle, job.processors) if processors is None else processors, setup)
         else:
             self._scene.start(job, block=self.selector.choose(job) if where is None and self.selector else where)
+        self.free = self._scene.view.free
         self.played.started.append(job.id)
 
     def preempt(self, run: Run, preemptor: Job, reason: str = "") -> None:
         """A run is killed, and its job waits again."""
         self._scene.preempt(run)
+        self.free = self._scene.view.free
         self.played.preempted.append(run.job.id)
 
     def move(self, decision: Move, stay: object, where: Processors) -> None:
         """A run moves."""
         self._scene.move(decision, where)
+        self.free = self._scene.view.free
 
     def reserve(self, job: Job, time: float, reason: str = "") -> None:
         """A waiting job is planned to start at a time."""

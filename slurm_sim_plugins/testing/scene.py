@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from slurm_sim_plugins.block_state import BlockState
 from slurm_sim_plugins.decisions import FIRST_TIER, Move
 from slurm_sim_plugins.errors import ConfigurationError
-from slurm_sim_plugins.jobs import FIRST_PRIORITY, Job, JobFields, Run, new_jobs
+from slurm_sim_plugins.jobs import FIRST_PRIORITY, Job, Run, new_job, new_jobs
 from slurm_sim_plugins.plan import Hole
 from slurm_sim_plugins.processors import Processors, in_words
 from slurm_sim_plugins.profile import RunEntry
@@ -208,8 +208,7 @@ class Scene:
         self._facts.append(spec)
         self._true.append(_true_run(spec))
         submit = self.now if spec.submit is None else float(spec.submit)
-        made: Any = JobFields(self._facts, len(self.jobs), new_id, submit, spec.processors, spec.limit)
-        made.__class__ = Job
+        made = new_job(self._facts, len(self.jobs), new_id, submit, spec.processors, spec.limit)
         self._take_in(made, spec)
         return self.jobs[new_id]
 

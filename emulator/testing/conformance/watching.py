@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from slurm_sim_plugins.hookspecs import LOOPS, hookimpl
 from slurm_sim_plugins.interposing import Around, around_every_hook, jobs_of, steps
-from slurm_sim_plugins.jobs import Job, JobFields
+from slurm_sim_plugins.job_fields import JobFields
+from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.views import ClusterState, View
 
 Snapshot = dict[Any, Any]

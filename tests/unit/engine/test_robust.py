@@ -347,7 +347,7 @@ def decide(decision: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
             None,
         ),
         (lambda view: view.head, "yielded <Job 1: 2 processors", None),
-        (lambda view: Start, "yielded <class 'slurm_sim_plugins.decisions.Start'>", None),
+        (lambda view: Start, "yielded <class 'slurm_sim_plugins.start.Start'>", None),
         (lambda view: (view.head, 3.0), "yielded (<Job 1:", None),
     ],
 )

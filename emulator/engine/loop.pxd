@@ -1,0 +1,25 @@
+# C types of loop.py.
+cimport cython
+from emulator.engine.apply cimport Apply
+from emulator.scheduling.admission cimport Admission
+from emulator.scheduling.scheduling_pass cimport SchedulingPass
+from slurm_sim_plugins.counts cimport Counts
+
+cdef long long MICROSECONDS, WAKE, RETURN
+
+cdef class Loop:
+    cdef public object _table
+    cdef public list _heap, _runs, _submits
+    cdef public Apply _apply
+    cdef public Counts _cluster_state
+    cdef public Admission _admission
+    cdef public SchedulingPass _pass
+    cdef public bint _in_batches
+    cdef public Py_ssize_t _first
+
+    @cython.locals(
+        heap=list, apply=Apply, cluster_state=Counts, runs=list, admission=Admission, scheduling_pass=SchedulingPass,
+        always=bint, now=cython.longlong, ends=cython.longlong, happened=bint, event=tuple, kind=cython.longlong,
+        index=cython.longlong, beyond=cython.Py_ssize_t, entry=tuple)
+    cdef Py_ssize_t _batches(self, Py_ssize_t first, list submits, long long until) except -1
+    cdef Py_ssize_t _one_by_one(self, Py_ssize_t first, list submits, long long until) except -1

@@ -1,0 +1,69 @@
+# cython: boundscheck=True, wraparound=True, nonecheck=True
+"""What is asked most of the lists of runs and of waiting jobs; a :mod:`kernel <slurm_sim_plugins.kernels>`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Runs = list[Any]
+"""Entries (planned end, sequence, processors, start, job), ascending."""
+NEVER = float("inf")
+
+
+def first_fit(processors: int, free: int, runs: Runs, now: float) -> tuple[float, int]:
+    """When so many processors are first free at once, and how many are left over then.
+
+    Args:
+        processors: how many are wanted.
+        free: how many are free now.
+        runs: what runs; an end that has passed counts as now.
+        now: the current time.
+    """
+    if free >= processors:
+        return now, free - processors
+    time, found = now, False
+    for entry in runs:
+        end = entry[0]
+        if found:
+            if end > time:
+                break
+        elif free + entry[2] >= processors:
+            found = True
+            if end > now:
+                time = end
+        free += entry[2]
+    if not found:
+        return NEVER, 0
+    return time, free - processors
+
+
+def free_by(time: float, free: int, runs: Runs) -> int:
+    """Processors that are free at a time as planned, if so many are free now."""
+    for entry in runs:
+        if entry[0] > time:
+            break
+        free += entry[2]
+    return free
+
+
+def fitting(jobs: list[Any], free: int) -> list[Any]:
+    """Those of some jobs that want no more than what is free."""
+    found = []
+    for job in jobs:
+        if job.processors <= free:
+            found.append(job)  # noqa: PERF401 - only here does a job have a C type
+    return found
+
+
+def place_of(runs: Runs, end: float, sequence: int) -> int:
+    """Where a run stands, or would stand, among others."""
+    first, beyond = 0, len(runs)
+    while first < beyond:
+        middle = (first + beyond) // 2
+        entry = runs[middle]
+        other = entry[0]
+        if other < end or (other == end and entry[1] < sequence):
+            first = middle + 1
+        else:
+            beyond = middle
+    return first
