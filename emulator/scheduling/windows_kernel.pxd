@@ -42,22 +42,21 @@ cdef long long _later(double[::1] bounds, long long many, double time) noexcept
 @cython.locals(begin=double, end=double)
 cpdef (long long, long long, long long) place(
     Request request, Columns slots, Work work, bint goes_on, long long most) except *
-@cython.locals(
-    capacity=cython.longlong[::1], kept=cython.longlong[::1], room=cython.longlong[::1], slot=cython.longlong)
+@cython.locals(slot=cython.longlong)
 cdef void _set_up(Request request, Columns slots, Work work, double begin) except *
 @cython.locals(run=cython.longlong)
 cdef double _hopeful(Request request, Columns slots, double begin) except? -1
 @cython.locals(found=double, passed=cython.longlong)
 cdef double _last(Columns slots, double time) noexcept
 cdef void _catch_up(Request request, Columns slots, Work work) except *
-cdef void _notice(Request request, Columns slots, long long slot, Work work, bint live) noexcept
+cdef void _notice(Request request, Columns slots, long long slot, Work work) noexcept
 @cython.locals(found=double, following=cython.longlong)
 cdef double _next(Columns slots, double begin) noexcept
 @cython.locals(later=double)
 cdef long long _seek(Request request, Columns slots, Work work) except -1
 cdef void _move(Request request, Columns slots, Work work, double begin) except *
 @cython.locals(there=cython.longlong)
-cdef void _change(Request request, Columns slots, long long slot, long long sign, Work work, bint live) noexcept
+cdef void _change(Request request, Columns slots, long long slot, long long sign, Work work) noexcept
 cdef void _give(Request request, long long upto, Work work, bint live) except *
 @cython.locals(
     parts="const long long[:, ::1]", entries="const long long[:, ::1]", kept=cython.longlong[::1],

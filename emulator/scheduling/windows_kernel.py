@@ -199,19 +199,22 @@ def _set_up(request: Request, slots: Columns, work: Work, begin: float) -> None:
     work.tried = work.time = begin
     if begin == inf:
         return
-    capacity, kept, room = work.capacity, work.kept, work.room
-    kept[:] = 0
+    outlook = request.outlook
+    work.room[:] = outlook.first
+    work.runs = 0
+    if begin > request.now:
+        _give(request, ended(outlook, begin), work, False)
+    work.capacity[:] = work.room
+    if request.code.big > 1:
+        count(request.code, work.counts, work.capacity)
+    else:
+        work.counts.cpus, work.counts.nodes = outlook.cpus[work.runs], outlook.nodes[work.runs]
+        work.counts.big = work.counts.nodes
+    work.kept[:] = 0
     work.entered = work.left = 0
     work.known = slots.sizes[COUNT]
     for slot in range(work.known):
-        _notice(request, slots, slot, work, False)
-    room[:] = request.outlook.first
-    work.runs = 0
-    if begin > request.now:
-        _give(request, ended(request.outlook, begin), work, False)
-    for node in range(len(kept)):
-        capacity[node] = room[node] if kept[node] == 0 else 0
-    count(request.code, work.counts, capacity)
+        _notice(request, slots, slot, work)
 
 
 def _hopeful(request: Request, slots: Columns, begin: float) -> float:
@@ -244,7 +247,7 @@ def _catch_up(request: Request, slots: Columns, work: Work) -> None:
         _set_up(request, slots, work, work.tried)
         return
     for slot in range(work.known, slots.sizes[COUNT]):
-        _notice(request, slots, slot, work, True)
+        _notice(request, slots, slot, work)
     work.known = slots.sizes[COUNT]
     later = _next(slots, work.tried)
     if later <= work.time:
@@ -252,14 +255,14 @@ def _catch_up(request: Request, slots: Columns, work: Work) -> None:
         _move(request, slots, work, later)
 
 
-def _notice(request: Request, slots: Columns, slot: int, work: Work, live: bool) -> None:
+def _notice(request: Request, slots: Columns, slot: int, work: Work) -> None:
     """Take notice of a slot that no search has come to."""
     if slots.times[BEGIN, slot] < work.tried + request.length:
         work.entered += 1
         if slots.times[END, slot] <= work.tried:
             work.left += 1
         else:
-            _change(request, slots, slot, 1, work, live)
+            _change(request, slots, slot, 1, work)
 
 
 def _next(slots: Columns, begin: float) -> float:
@@ -293,23 +296,23 @@ def _move(request: Request, slots: Columns, work: Work, begin: float) -> None:
     """Go on to a later time: other slots keep nodes from a run that begins then, and other runs have ended."""
     many, end = slots.sizes[COUNT], begin + request.length
     while work.entered < many and slots.times[BEGIN, slots.order[BEGIN, work.entered]] < end:
-        _change(request, slots, slots.order[BEGIN, work.entered], 1, work, True)
+        _change(request, slots, slots.order[BEGIN, work.entered], 1, work)
         work.entered += 1
     while work.left < many and slots.times[END, slots.order[END, work.left]] <= begin:
-        _change(request, slots, slots.order[END, work.left], -1, work, True)
+        _change(request, slots, slots.order[END, work.left], -1, work)
         work.left += 1
     if begin > request.now:
         _give(request, max(work.runs, ended(request.outlook, begin)), work, True)
     work.tried = work.time = begin
 
 
-def _change(request: Request, slots: Columns, slot: int, sign: int, work: Work, live: bool) -> None:
+def _change(request: Request, slots: Columns, slot: int, sign: int, work: Work) -> None:
     """A slot begins to keep its nodes from the run, or has ended."""
     first, flips = slots.parts[FIRST, slot], 1 if sign > 0 else 0
     for index in range(first, first + slots.parts[MANY, slot]):
         node = slots.members[index]
         work.kept[node] += sign
-        if live and work.kept[node] == flips:
+        if work.kept[node] == flips:
             there = 0 if flips else work.room[node]
             _recount(request.code, work.counts, work.capacity[node], there)
             work.capacity[node] = there
