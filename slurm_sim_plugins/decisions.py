@@ -68,7 +68,7 @@ class Priorities(Sequence[Any]):
 
     def __init__(self, numbers: NDArray[Any], one: Callable[[int], Any] | None = None) -> None:
         self.numbers = numbers
-        self._one = one or numbers.item
+        self._one = one
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -78,8 +78,9 @@ class Priorities(Sequence[Any]):
     @overload
     def __getitem__(self, index: slice) -> list[Any]: ...
     def __getitem__(self, index: int | slice) -> Any:
-        places = range(len(self))[index]
-        return [self._one(place) for place in places] if isinstance(places, range) else self._one(places)
+        # A method that is kept would be what no snapshot can hold.
+        one, places = self._one or self.numbers.item, range(len(self))[index]
+        return [one(place) for place in places] if isinstance(places, range) else one(places)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and [*self] == [*other]

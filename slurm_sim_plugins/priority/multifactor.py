@@ -120,13 +120,13 @@ class Multifactor:
         if any(len(job.requests) != 1 for job in jobs):
             return None
         if self._columns is None:
-            self._columns = Columns(self._account_factors)
+            self._columns = Columns()
         ages = self._ages(jobs, view) if self._age_weight else np.zeros(len(jobs))
 
         def of_request(job: Job, request: Request) -> RequestFactors:
             return self._request_factors(job, request, view)
 
-        return self._columns.priced(jobs, of_request, ages, self._age_weight)
+        return self._columns.priced(jobs, of_request, self._account_factors, ages, self._age_weight)
 
     def _ages(self, jobs: Sequence[Job], view: PriorityView) -> Floats:
         if self.accrues_always:

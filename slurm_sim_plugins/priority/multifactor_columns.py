@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,27 +18,53 @@ EXACT = 2.0**53
 """Up to here each whole number is a float."""
 
 
-class Columns:
-    """Points of requests that were seen, and priorities of many jobs.
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Of what the numbers of some jobs are made; a plain object, so that a snapshot can keep it.
 
-    Args:
-        of_account: the factors of an association and a QOS.
+    Attributes:
+        numbers, totals, offsets, ages: of each job.
+        of_accounts: the factors of its association and QOS.
+        of_requests, requests: the factors of requests, and which of these are its own.
     """
 
-    def __init__(self, of_account: Callable[[Association | None, Qos | None], AccountFactors]) -> None:
-        self._of_account = of_account
+    numbers: NDArray[np.int64]
+    totals: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    ages: Floats
+    of_accounts: list[AccountFactors]
+    of_requests: list[RequestFactors]
+    requests: list[int]
+
+    def __call__(self, index: int) -> JobPriority:
+        """Those of one job."""
+        number, total, offset = int(self.numbers[index]), int(self.totals[index]), int(self.offsets[index])
+        request = self.of_requests[self.requests[index]]
+        return JobPriority(number, total, offset, float(self.ages[index]), self.of_accounts[index], request)
+
+
+class Columns:
+    """Points of requests that were seen, and priorities of many jobs."""
+
+    def __init__(self) -> None:
         self._rows: dict[Request, int] = {}
         self._factors: list[RequestFactors] = []
         self._points = np.empty((3, 0))
 
     def priced(
-        self, jobs: Sequence[Job], of_request: Callable[[Job, Request], RequestFactors], ages: Floats, age_weight: float
+        self,
+        jobs: Sequence[Job],
+        of_request: Callable[[Job, Request], RequestFactors],
+        of_account: Callable[[Association | None, Qos | None], AccountFactors],
+        ages: Floats,
+        age_weight: float,
     ) -> Priorities | None:
         """The priorities of jobs of one request each; None where a sum is beyond what a float counts.
 
         Args:
             jobs: of which.
             of_request: the factors of what a job asks for; asked once for each request.
+            of_account: the factors of an association and a QOS.
             ages: their age factors.
             age_weight: the weight of these.
         """
@@ -48,7 +75,7 @@ class Columns:
             row = rows.get(whose)
             if row is None:
                 row = rows[whose] = len(rows)
-                factors.append(self._of_account(*whose))
+                factors.append(of_account(*whose))
             accounts.append(row)
         association, share, qos = np.array([each[3:] for each in factors], dtype=float).T[:, accounts]
         size, partition, resources = self._points[:, requests]
@@ -61,14 +88,8 @@ class Columns:
         totals = points.astype(np.int64)
         offsets = np.array([job.site - job.nice for job in jobs], dtype=np.int64)
         numbers = np.maximum(1, totals + offsets)
-        known = self._factors
-
-        def one(index: int) -> JobPriority:
-            number, total, offset = int(numbers[index]), int(totals[index]), int(offsets[index])
-            account, request = factors[accounts[index]], known[requests[index]]
-            return JobPriority(number, total, offset, float(ages[index]), account, request)
-
-        return Priorities(numbers, one)
+        whose_factors = [factors[row] for row in accounts]
+        return Priorities(numbers, Parts(numbers, totals, offsets, ages, whose_factors, self._factors, requests))
 
     def _requests(self, jobs: Sequence[Job], of_request: Callable[[Job, Request], RequestFactors]) -> list[int]:
         """The row of what each job asks for."""
