@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
+import numpy as np
+
 from emulator.state.cluster import Cluster
 from emulator.state.job import EMPTY, NOTHING, Job
 from emulator.state.partition import Partition
@@ -18,6 +20,7 @@ from slurm_sim_plugins.nodes import Want
 
 MINUTE = 60.0
 NOT_AVAILABLE = "Requested node configuration is not available"
+NOT_ENOUGH_CPUS = "CPU count per node can not be satisfied"
 NOT_ENOUGH_MEMORY = "Memory specification can not be satisfied"
 NO_GROUP = "User's group not permitted to use this partition"
 PARTITION_TIME = "PartitionTimeLimit"
@@ -101,12 +104,25 @@ def _checked(request: JobRequest, cluster: Cluster) -> Job:
     )
     unchecked = unchecked or request.options.held or (len(reasons) == 1 and reasons[0] in barring)
     if not unchecked and not any(fits_empty(request_class, wants[one.name], one, cluster) for one in partitions):
-        memory = int(cluster.machine.memory.max(initial=0))
-        too_much = all(want.memory_per_node > memory for want in wants.values())
-        job.unfit = f"{NOT_ENOUGH_MEMORY}\n{NOT_AVAILABLE}" if too_much else NOT_AVAILABLE
+        lack = _lack(request.options, partitions[-1], cluster)
+        job.unfit = f"{lack}\n{NOT_AVAILABLE}" if lack else NOT_AVAILABLE
         if cluster.accounting is None:
             raise RejectedError(job.unfit)
     return job
+
+
+def _lack(options: BatchOptions, partition: Partition, cluster: Cluster) -> str:
+    """What each node of a partition lacks by itself; of nodes that lack different things, what the last one does.
+
+    Slurm compares with the memory of nodes where memory is not consumable, too.
+    """
+    nodes = np.flatnonzero(partition.nodes)
+    cpus = max((options.cpus_per_task or 1) * (options.tasks_per_node or 1), options.min_cpus or 0)
+    few = cluster.machine.cpus[nodes] < cpus
+    little = cluster.machine.memory[nodes] < max(options.memory_per_node or 0, options.memory_per_cpu or 0)
+    if not (few | little).all():
+        return ""
+    return NOT_ENOUGH_CPUS if few[-1:].any() else NOT_ENOUGH_MEMORY
 
 
 def ask_for(job: Job, options: BatchOptions, cluster: Cluster) -> None:

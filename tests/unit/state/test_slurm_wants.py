@@ -149,6 +149,24 @@ def test_what_is_kept_for_the_system_is_not_given_to_jobs(kept):
     assert "Memory specification can not be satisfied" in refusal("-n1 -t1 --mem=7501", node=node)
 
 
+@pytest.mark.parametrize(
+    ("words", "lack"),
+    [
+        ("-n1 -c9", "CPU count per node"),
+        ("-N1 --ntasks-per-node=9", "CPU count per node"),
+        ("-n1 -c9 --mem=9000", "CPU count per node"),
+        ("-n1 --mem=9000", "Memory specification"),
+        ("-n1 --mem-per-cpu=9000", "Memory specification"),
+        ("-n2 -c5 -N1", ""),
+    ],
+)
+@pytest.mark.parametrize("select", ["CR_CPU", "CR_Core_Memory"])
+def test_a_refusal_says_what_each_node_lacks(words, lack, select):
+    said, _, last = refusal(f"{words} -t1", select=select).rpartition("\n")
+    assert said == (f"{lack} can not be satisfied" if lack else "")
+    assert last == "Requested node configuration is not available"
+
+
 def test_threads_of_a_core_that_is_kept_are_kept_together():
     node = NODE.replace("ThreadsPerCore=1", "ThreadsPerCore=2") + " CpuSpecList=0-2"
     assert had("-N1 --exclusive -t1", node=node)[0] == (6,)
