@@ -36,7 +36,7 @@ class Outlooks(Scratch):
         self._many = 0
 
     def begin(self) -> None:
-        """Other runs are there, or end at other times: look anew."""
+        """Other runs are there, or end at other times: look again."""
         ends, index = self._table.planned()
         self._runs, self._many = Runs(ends, index, self._table.entries), len(ends)
         self._spare += [room for _, room in self._known.values()]

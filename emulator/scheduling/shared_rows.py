@@ -2,7 +2,7 @@
 
 A partition with ``OverSubscribe=FORCE:n`` or ``YES:n`` has n rows; jobs of a row have cores of their own. A job first
 seeks cores that no job has, then those that are free in a row of its partition: the fullest row goes first. When a
-job has left, those of its partition are put into rows anew, by their first core, each into the first row that has
+job has left, those of its partition are put into rows again, by their first core, each into the first row that has
 room. (Recorded on 22.05, 24.11 and 26.05.)
 """
 
@@ -154,7 +154,7 @@ class SharedRows:
 
 
 def packed(rows: Sequence[Row]) -> list[Row]:
-    """Jobs in rows anew: by their first core, each in the first row with room, of which the fullest goes first.
+    """Jobs in rows again: by their first core, each in the first row with room, of which the fullest goes first.
 
     If that leaves a job without a row, all stay where they are.
     """

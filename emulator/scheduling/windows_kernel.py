@@ -342,7 +342,7 @@ def _put(request: Request, run: int, rooms: Ints, work: Work, live: bool) -> Non
 
 
 def _recount(code: Code, counts: Counts, cpus: int, there: int) -> None:
-    """Count a node anew, on which there were so many CPUs and now are others."""
+    """Count a node again, on which there were so many CPUs and now are others."""
     counts.cpus += there - cpus
     counts.nodes += (1 if there > 0 else 0) - (1 if cpus > 0 else 0)
     counts.big += (1 if there >= code.big else 0) - (1 if cpus >= code.big else 0)
