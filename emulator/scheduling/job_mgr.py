@@ -99,16 +99,24 @@ def _checked(request: JobRequest, cluster: Cluster) -> Job:
     reasons = [partition_reason(job, partition) for partition in partitions]
     _check_limits(reasons, cluster)
     # Whether there are nodes for a job that is held, or that its only partition bars, Slurm does not ask.
-    barring = (
-        {*REFUSALS, "PartitionDown"} - {PARTITION_TIME} if cluster.parameters.rules.LONG_JOBS_MUST_FIT else REFUSALS
-    )
-    unchecked = unchecked or request.options.held or (len(reasons) == 1 and reasons[0] in barring)
+    unchecked = unchecked or request.options.held or (len(partitions) == 1 and _is_barred(job, reasons[0], cluster))
     if not unchecked and not any(fits_empty(request_class, wants[one.name], one, cluster) for one in partitions):
         lack = _lack(request.options, partitions[-1], cluster)
         job.unfit = f"{lack}\n{NOT_AVAILABLE}" if lack else NOT_AVAILABLE
         if cluster.accounting is None:
             raise RejectedError(job.unfit)
     return job
+
+
+def _is_barred(job: Job, reason: str | None, cluster: Cluster) -> bool:
+    """Whether the bounds of its only partition keep a job waiting, even if there are no nodes for it."""
+    rules, partition = cluster.parameters.rules, job.partitions[0]
+    if reason in (PARTITION_CONFIG, PARTITION_NODES) and rules.LARGE_JOBS_MUST_FIT and not rules.LARGE_JOBS_WAIT:
+        most = partition.max_nodes
+        return most is not None and job.wants[partition.name].min_nodes > most
+    if rules.LONG_JOBS_MUST_FIT:
+        return reason == "PartitionDown" or (reason in REFUSALS and reason != PARTITION_TIME)
+    return reason in REFUSALS
 
 
 def _lack(options: BatchOptions, partition: Partition, cluster: Cluster) -> str:

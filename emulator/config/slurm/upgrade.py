@@ -166,6 +166,13 @@ def _too_long(conf: SlurmConf) -> str:
     return f"{limited}: jobs that are too long and too large" if limited else ""
 
 
+def _too_large(conf: SlurmConf) -> str:
+    """All partitions; with EnforcePartLimits=ALL they refuse in all versions."""
+    if conf.parameters.text("EnforcePartLimits").upper() in ("ALL", "YES", "ANY"):
+        return ""
+    return f"{_partitions([partition.name for partition in conf.partitions])}: jobs that are too large"
+
+
 def _apart(conf: SlurmConf) -> str:
     nodes = {partition.name: frozenset(partition.nodes) for partition in conf.partitions}
     apart = [name for name, own in nodes.items() if any(own.isdisjoint(other) for other in nodes.values())]
@@ -201,6 +208,8 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "NOT_OF_RESERVATION_WAITS": _named_nodes,
     "BACK_IS_NEWS": _resumed,
     "LONG_JOBS_MUST_FIT": _too_long,
+    "LARGE_JOBS_MUST_FIT": _too_large,
+    "LARGE_JOBS_WAIT": _too_large,
     "GROUPS_ARE_WAITED_FOR": _closed,
 }
 """Of each rule what of a configuration it concerns."""

@@ -171,6 +171,21 @@ class Rules:
         "not named in the release notes; 12 submissions to each of three versions show it",
         *("too_large_22", "too_large_24", "too_large_26"),
     )
+    LARGE_JOBS_MUST_FIT: bool = _rule(
+        "24.11",
+        "a job that is larger than its only partition is refused (EnforcePartLimits=NO), if it has no more nodes than "
+        "MaxNodes",
+        "it waits for PartitionConfig or PartitionNodeLimit",
+        "not named in the release notes; seven submissions to each of three versions show it",
+        *("larger_22", "larger_24"),
+    )
+    LARGE_JOBS_WAIT: bool = _rule(
+        "26.05",
+        "a job that is larger than its only partition waits again, as it did before LARGE_JOBS_MUST_FIT",
+        "it is refused",
+        "not named in the release notes; seven submissions to each of three versions show it",
+        *("larger_24", "larger_26"),
+    )
     GROUPS_ARE_WAITED_FOR: bool = _rule(
         "24.11",
         "a job that AllowGroups keeps from its partitions waits (EnforcePartLimits=NO), and runs where it may",
