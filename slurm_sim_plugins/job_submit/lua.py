@@ -167,7 +167,7 @@ class Lua:
             raise RuntimeError(f"{answer}: the script may have {MEMORY >> 20} MiB")
         code = _number(answer) if fine else None
         if not fine:
-            self._warn(f"{answer}; Slurm takes {what} as the script has left it by then")
+            self._warn(f"{answer}; Slurm takes {what} as the script has left it by then; from 26.05 on it refuses it")
         elif code is None:
             self._warn(f"{self._file}: {function} returned no number; Slurm takes {what}")
         return int(code or 0), dict(written.items())

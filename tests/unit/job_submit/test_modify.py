@@ -166,6 +166,7 @@ def test_a_code_refuses_in_slurms_words(
         ("return 'x'", "slurm_job_modify returned no number; Slurm takes the change"),
         ("return true", "slurm_job_modify returned no number; Slurm takes the change"),
         ("error('boom')", "job_submit.lua:6: boom; Slurm takes the change"),
+        ("error('boom')", "left it by then; from 26.05 on it refuses it"),
         ("job_desc.time_limit = {}", "time_limit: number expected, got table; Slurm takes the change"),
         ("return job_rec.user_name and 1 or 0", "job_submit.lua:6: job_rec has no field 'user_name'"),
         ("return job_rec.tres_req_str and 1 or 0", "job_submit.lua:6: job_rec.tres_req_str is not emulated"),
