@@ -36,6 +36,8 @@ SOON = 0.3
 """Seconds until the next look while Slurm has yet to do what it was told, or jobs are leaving their nodes."""
 TRIED = ("22.05", "24.11", "26.05")
 """The versions of Slurm of which the commands were read."""
+SLOW = 5.0
+"""Seconds that a look takes at most unnoticed: Slurm's commands wait a while for a controller that does not answer."""
 SKEW = 2.0
 """Seconds by which clocks may differ unnoticed: the controller's shows whole seconds."""
 
@@ -246,8 +248,9 @@ class Session:
     def _look(self) -> Look:
         """The next look; where the controller does not answer, it is waited for."""
         while True:
+            began = time.monotonic()
             try:
-                if time.monotonic() - self._whole_at >= WHOLE_LOOK or self._away_since is not None:
+                if began - self._whole_at >= WHOLE_LOOK or self._away_since is not None:
                     self._about = self._ask_about()
                 look = self._slurm.look()
             except NoAnswerError as error:
@@ -257,6 +260,8 @@ class Session:
             if self._away_since is not None:
                 self._told(f"the controller answers again, after {time.monotonic() - self._away_since:.0f} s")
                 self._away_since = None
+            elif (took := time.monotonic() - began) > SLOW:
+                self._told(f"{self._clock()} a look took {took:.0f} s: the controller was away, or answers slowly")
             return look
 
     def _gone(self, error: NoAnswerError) -> None:

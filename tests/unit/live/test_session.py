@@ -397,6 +397,25 @@ def test_a_controller_that_goes_away_between_two_questions(fake, conf, monkeypat
     assert "would start 1" in said[2]
 
 
+def test_a_look_that_takes_long_is_told(fake, conf, monkeypatch):
+    fake.job("1")
+    live = Live(conf)
+    live.session._options = Options(Marks.of(None), poll=0.05, duration=0.4)
+    monkeypatch.setattr("emulator.live.session.SLOW", 0.1)
+    looks, look = [], live.slurm.look
+
+    def slow_once():
+        looks.append(look())
+        if len(looks) == 2:
+            time.sleep(0.2)
+        return looks[-1]
+
+    monkeypatch.setattr(live.slurm, "look", slow_once)
+    live.session.run()
+    assert len(looks) > 2
+    assert ["away, or answers slowly" in line for line in live.lines].count(True) == 1
+
+
 def test_every_hook_has_its_place():
     places = [APPLIED, dict.fromkeys(TOLD), WARNED, REFUSED]
     hooks = {name for spec in SPECS.values() for name in vars(spec) if not name.startswith("_")}
