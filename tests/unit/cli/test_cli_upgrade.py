@@ -76,6 +76,8 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "NOT_OF_RESERVATION_WAITS": "jobs that name nodes beside a reservation that does not have them",
         "BACK_IS_NEWS": "when jobs start on nodes that were drained or down, after scontrol update State=RESUME",
         "LONG_JOBS_MUST_FIT": "",
+        "LARGE_JOBS_MUST_FIT": "partitions p, q, r: jobs that are too large",
+        "LARGE_JOBS_WAIT": "partitions p, q, r: jobs that are too large",
         "GROUPS_ARE_WAITED_FOR": "partition r",
     }
     assert [one.rule.name for one in changes(parse_slurm_conf(CONF), "22.05", "24.11").rules] == [
@@ -92,6 +94,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "NOT_OF_RESERVATION_WAITS",
         "BACK_IS_NEWS",
         "LONG_JOBS_MUST_FIT",
+        "LARGE_JOBS_MUST_FIT",
         "GROUPS_ARE_WAITED_FOR",
     ]
     plain = "SchedulerType=sched/builtin\nNodeName=n CPUs=1\nPartitionName=p Nodes=ALL\n"
@@ -105,8 +108,10 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "FLEX_IS_WAITED_FOR",
         "NOT_OF_RESERVATION_WAITS",
         "BACK_IS_NEWS",
+        "LARGE_JOBS_MUST_FIT",
+        "LARGE_JOBS_WAIT",
     }
-    limited = changes(parse_slurm_conf(CONF.replace("LLN", "MaxTime=60 LLN")), "22.05", "24.11").rules[-2]
+    limited = changes(parse_slurm_conf(CONF.replace("LLN", "MaxTime=60 LLN")), "22.05", "24.11").rules[-3]
     assert (limited.rule.name, limited.concerns) == (
         "LONG_JOBS_MUST_FIT",
         "partition q: jobs that are too long and too large",
