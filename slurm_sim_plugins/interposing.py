@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any, TypeVar
 
 from slurm_sim_plugins.hookspecs import LOOPS, SPECS, hookimpl
@@ -30,14 +30,8 @@ def around_every_hook(factory: Factory) -> Factory:
     ``around(hook, values)`` is a generator that yields once, gets the answer and returns
     it; ``values`` are the hook's arguments by name.
     """
-    return around_hooks(factory, [name for name, _ in hooks()])
-
-
-def around_hooks(factory: Factory, names: Collection[str]) -> Factory:
-    """As :func:`around_every_hook`, for some hooks."""
     for name, hook in hooks():
-        if name in names:
-            setattr(factory, name, hookimpl(wrapper=True)(_wrapper(name, hook)))
+        setattr(factory, name, hookimpl(wrapper=True)(_wrapper(name, hook)))
     return factory
 
 
