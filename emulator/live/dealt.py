@@ -6,6 +6,7 @@ their CPUs, from the look on which showed it.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -50,12 +51,14 @@ class Dealer:
 
     dealt: list[Dealt] = field(default_factory=list)
     decided: dict[tuple[int, int], float] = field(default_factory=dict)
+    _seen: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def actions(self, log: SiteLog) -> list[tuple[float, Callable[[Controller], None]]]:
         """What is to be done in the emulation, and when: at the looks which showed the starts."""
         looks: dict[float, list[Seen]] = defaultdict(list)
         for job in log.jobs:
-            for run in job.happened.runs:
+            for index, run in enumerate(job.happened.runs):
+                self._seen[job.request.id, index] = math.inf if run.seen is None else run.seen
                 if run.seen is not None and run.decided:
                     looks[run.seen].append((job, run))
         return [(at, partial(self._deal, seen)) for at, seen in sorted(looks.items(), key=lambda look: look[0])]
@@ -76,11 +79,41 @@ class Dealer:
                 dealt.append(Dealt(logged.label, job.run.start, nodes, decided, run.shares))
             changes.append(Change(job, job.run, units, began))
             self.decided[job.id, len(job.runs) - 1] = job.run.start
-        if changes and _changed(changes, controller):
+        if changes and self._changed(changes, controller):
             self.dealt += dealt
         if changes:
             controller.passes.moved()
             controller.passes.request(controller.cluster.now)
+
+    def _changed(self, changes: Sequence[Change], controller: Controller) -> bool:
+        """Let runs be as they were seen, with other CPUs only if all of them find these free; whether they do.
+
+        Memory stays with the nodes, also where it was asked for by CPU.
+        """
+        cluster, rows, state = controller.cluster, controller.starts.rows, controller.policies.cluster_state
+        for change in changes:
+            rows.release(change.job, change.run)
+            state.over(change.job)
+        left = cluster.free.units.copy()
+        for change in changes:
+            left[change.run.allocation.where] -= change.units
+        for other in cluster.running.values():
+            if other.run is not None and self._in_no_way(other, cluster.now):
+                left[other.run.allocation.where] += other.run.allocation.units
+        fits = bool((left >= 0).all())
+        for change in changes:
+            has = change.run.allocation
+            change.run.allocation = replace(has, units=change.units) if fits else has
+            change.run.start = change.began
+            state.begun(change.job, cluster.machine.cpus_of(change.run.allocation))
+            rows.take(change.job, change.run)
+        return fits
+
+    def _in_no_way(self, job: Job, now: float) -> bool:
+        """Whether Slurm could deal what a run has: it leaves at this instant, or is decided on and had not begun."""
+        if job.state is State.COMPLETING or job.vacating:
+            return True
+        return self._seen.get((job.id, len(job.runs) - 1), now) > now
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,29 +137,3 @@ def _units(cpus: str, has: Allocation, controller: Controller) -> tuple[int, ...
     """CPUs in the emulator's units."""
     threads = controller.cluster.machine.threads[has.where].tolist()
     return tuple(max(int(each) // count, 1) for each, count in zip(cpus.split(","), threads, strict=True))
-
-
-def _changed(changes: Sequence[Change], controller: Controller) -> bool:
-    """Let runs be as they were seen, with other CPUs only if all of them find these free; whether they do.
-
-    Memory stays with the nodes, also where it was asked for by CPU.
-    """
-    cluster, rows, state = controller.cluster, controller.starts.rows, controller.policies.cluster_state
-    for change in changes:
-        rows.release(change.job, change.run)
-        state.over(change.job)
-    left = cluster.free.units.copy()
-    for change in changes:
-        left[change.run.allocation.where] -= change.units
-    for other in cluster.running.values():
-        if other.run is not None and (other.state is State.COMPLETING or other.vacating):
-            # What is leaving at this instant has left the real nodes, or Slurm could not have dealt so.
-            left[other.run.allocation.where] += other.run.allocation.units
-    fits = bool((left >= 0).all())
-    for change in changes:
-        has = change.run.allocation
-        change.run.allocation = replace(has, units=change.units) if fits else has
-        change.run.start = change.began
-        state.begun(change.job, cluster.machine.cpus_of(change.run.allocation))
-        rows.take(change.job, change.run)
-    return fits

@@ -114,6 +114,17 @@ def test_the_cpus_are_those_that_slurm_dealt(tmp_path, conf):
     assert "the first, 1 at 1.0 s, 2,4 of n[1-2] instead of 4,2" in "\n".join(found.lines())
 
 
+def test_what_slurm_dealt_may_be_promised_to_a_job_that_has_not_begun(tmp_path, conf):
+    # The second one was to have the two of n2 that the first one got; the third has what that leaves on n1.
+    uneven = [*submitted("1", 1.0, "sbatch -N2 -n6 -t10"), *run("1", 1.0, "n[1-2]", 100.0, 100.0, cpus="2,4")]
+    late = [*submitted("2", 2.0, "sbatch -N1 -n2 -t10"), *run("2", 2.0, "n2", 150.0, 150.0, cpus="2")]
+    late[2] |= {"at": 100.0, "seen": 100.5}
+    fits = [*submitted("3", 10.0, "sbatch -N1 -n2 -t10"), *run("3", 10.0, "n1", 90.0, 90.0, cpus="2")]
+    found = again(session(tmp_path, uneven, late, fits), conf, EASY, discover(()))
+    assert [(pair.live.job, pair.same) for pair in found.pairs] == [("1", True), ("2", True), ("3", True)]
+    assert [(dealt.job, dealt.decided, dealt.given) for dealt in found.dealt] == [("1", "4,2", "2,4")]
+
+
 def test_what_was_running_at_the_end_runs_no_further(tmp_path, conf):
     going = run("1", 1.0, "n[1-4]", 0.0, 0.0)[:2]
     waiting = submitted("2", 50.0, WHOLE)
