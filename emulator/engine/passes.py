@@ -13,7 +13,7 @@ from emulator.state.job import Job
 from emulator.state.run import State
 
 if TYPE_CHECKING:
-    from emulator.scheduling.plugin_scheduler import PluginScheduler
+    from emulator.scheduling.controls import Loops
 
 NOTICED = 5.0
 """Seconds between two looks whether a reservation has begun."""
@@ -42,7 +42,7 @@ class Passes(Part):
         before_pass: is called before each pass and cycle, if that is wanted.
     """
 
-    scheduler: PluginScheduler
+    scheduler: Loops
 
     def __init__(self, shared: Part, period: float) -> None:
         super().__init__(**vars(shared))

@@ -1,8 +1,11 @@
 """A session with ``--apply`` again in the emulator, with the delays that it had: does the plugin decide the same?
 
 The jobs come, and leave their nodes, when the session saw it; a run lasts from the pass that decided on it, and has the
-CPUs of its nodes that Slurm dealt. So what is Slurm's doing is the same in both, and what is left to differ are the
-decisions.
+CPUs of its nodes that Slurm dealt; what Slurm started by itself is started. So what is Slurm's doing is the same in
+both, and what is left to differ are the decisions.
+
+One that differs has others follow. So each pass is asked a second time by itself, in the state that the session had
+(:class:`~emulator.live.led.Given`), and of each decision that differs the cause is told.
 """
 
 from __future__ import annotations
@@ -12,11 +15,12 @@ import os
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 from emulator.accounting.records import Records
 from emulator.accounting.runfolder import read_run
@@ -24,54 +28,16 @@ from emulator.config.options import Config
 from emulator.config.sacctmgr.database import Accounts
 from emulator.config.slurm.model import SlurmConf
 from emulator.engine.controller import Controller
+from emulator.live.causes import Asked, Causes
 from emulator.live.dealt import Dealer, Dealt
-from emulator.replay.emulate import emulate
+from emulator.live.led import Given, Led, Script
+from emulator.live.order import Looks, in_slurms_order
+from emulator.live.pairs import NEAR, Pair, Start, pairs_of, told
+from emulator.replay.emulate import Action, emulate
 from emulator.workload.live import read_live
 from emulator.workload.sitelog import LoggedRun, SiteLog
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.manager import Catalogue
-
-NEAR = 2.0
-"""Seconds within which two starts are called the same: a look may fall on the other side of an end."""
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """A run of a job; ``at`` is the second of the decision, ``preempted`` whether it made room for another job."""
-
-    job: str
-    at: float
-    nodes: str
-    preempted: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """What was decided on a run of a job, live and emulated; None where there is no such run."""
-
-    live: Start | None
-    emulated: Start | None
-
-    @property
-    def same(self) -> bool:
-        """Whether it is the same start: nodes, outcome, and seconds."""
-        one, other = self.live, self.emulated
-        return one is not None and other is not None and self.near and one.nodes == other.nodes and self.same_outcome
-
-    @property
-    def near(self) -> bool:
-        """Whether there are both, within :data:`NEAR`."""
-        return self.live is not None and self.emulated is not None and abs(self.apart) <= NEAR
-
-    @property
-    def same_outcome(self) -> bool:
-        """Whether both, or none, made room for another job."""
-        return self.live is not None and self.emulated is not None and self.live.preempted == self.emulated.preempted
-
-    @property
-    def apart(self) -> float:
-        """Seconds by which the emulated start is later; NaN unless there are both."""
-        return math.nan if self.live is None or self.emulated is None else self.emulated.at - self.live.at
 
 
 @dataclass(frozen=True)
@@ -79,11 +45,16 @@ class Again:
     """A session beside its emulation.
 
     Attributes:
-        pairs: runs in the order of their live starts; then those that were only emulated.
+        pairs: runs in the order of their live starts; then those that were only emulated. Runs that Slurm started by
+            itself are none of them.
         delays: seconds from each decision to the start that Slurm wrote down.
         slurms: jobs that Slurm started before they could be held.
         dealt: runs that Slurm gave other CPUs of their nodes than were decided on; the emulation goes on with these.
         held_back: jobs that had to make room when Slurm had not started them yet: decisions without a run.
+        asked: each pass by itself.
+        causes: why a pair differs, by its place in ``pairs``.
+        in_vain: jobs that were released, and that Slurm did not start before they were given up.
+        not_given: jobs that Slurm started by itself, and that the emulation could not start then.
     """
 
     pairs: tuple[Pair, ...]
@@ -91,6 +62,10 @@ class Again:
     slurms: tuple[str, ...]
     dealt: tuple[Dealt, ...] = ()
     held_back: tuple[str, ...] = ()
+    asked: Asked = field(default_factory=Asked)
+    causes: Mapping[int, str] = field(default_factory=dict)
+    in_vain: tuple[str, ...] = ()
+    not_given: tuple[str, ...] = ()
 
     @property
     def turned(self) -> tuple[int, int]:
@@ -116,6 +91,10 @@ class Again:
             "dealt_otherwise": [dealt.job for dealt in self.dealt],
             "held_back": list(self.held_back),
             "started_by_slurm": list(self.slurms),
+            "in_vain": list(self.in_vain),
+            "each_by_itself": {"same": self.asked.same, "otherwise": [str(one) for one in self.asked.otherwise]},
+            "not_given": list(self.not_given),
+            "causes": {told(self.pairs[place]): cause for place, cause in self.causes.items()},
         }
 
     def lines(self, most: int = 20) -> Iterator[str]:
@@ -134,7 +113,9 @@ class Again:
             usual, longest = median(self.delays), max(self.delays)
             yield f"from a decision to the start: {usual:.1f} s in the median, {longest:.1f} s at most"
         if self.slurms:
-            yield f"started by Slurm before they could be held: {', '.join(self.slurms)}"
+            yield f"started by Slurm before they could be held, also in the emulation: {', '.join(self.slurms)}"
+        if self.not_given:
+            yield f"of these not in the emulation, which has others on their nodes: {', '.join(self.not_given)}"
         if self.held_back:
             yield f"held back before Slurm had started them: {', '.join(self.held_back)}"
         for first in self.dealt[:1]:
@@ -142,11 +123,15 @@ class Again:
                 f"{len(self.dealt)} got other CPUs of the same nodes from Slurm, and have these in the emulation, too; "
                 f"the first, {first.job} at {first.at:.1f} s, {first.given} of {first.nodes} instead of {first.decided}"
             )
-        other = [pair for pair in self.pairs if not pair.same]
-        for pair in other[:most]:
-            yield f"  {_told(pair)}"
+        if self.in_vain:
+            yield f"released, and not started by Slurm before they were given up: {', '.join(self.in_vain)}"
+        other = [(place, pair) for place, pair in enumerate(self.pairs) if not pair.same]
+        for place, pair in other[:most]:
+            yield f"  {told(pair)}"
+            yield f"    {self.causes[place]}"
         if len(other) > most:
             yield f"  and {len(other) - most} more"
+        yield from self.asked.lines(most)
 
 
 def again(
@@ -177,18 +162,42 @@ def again(
         raise InputError(f"{log.file}: no start in it was decided by a plugin; record a session with --apply")
     # Slurm ended each run when it did: what was seen of that is its length.
     parts = tuple(replace(part, over_time_limit=math.inf) for part in conf.partitions)
-    free = replace(conf, partitions=parts)
+    plugins = {"config": config, "catalogue": catalogue, "accounts": accounts}
+    emulation = partial(_emulation, log, happened, replace(conf, partitions=parts), plugins)
+    led, dealer, emulated = emulation(Led)
+    given, _, _ = emulation(Given)
+    pairs = pairs_of(_live(log), emulated)
+    asked = Asked(given.same, tuple(given.otherwise), tuple(given.lost))
+    in_vain = [(job.label, run.start) for job in log.jobs for run in job.happened.not_started]
+    return Again(
+        pairs,
+        tuple(delays),
+        tuple(slurms),
+        tuple(dealer.dealt),
+        tuple(_held_back(log)),
+        asked,
+        Causes(asked.otherwise, in_vain, given.states, led.states).of(pairs),
+        tuple(job for job, _ in in_vain),
+        tuple(led.refused),
+    )
+
+
+Scheduler = TypeVar("Scheduler", bound=Led)
+
+
+def _emulation(
+    log: SiteLog, happened: SiteLog, conf: SlurmConf, plugins: Mapping[str, Any], kind: type[Scheduler]
+) -> tuple[Scheduler, Dealer, dict[str, list[Start]]]:
+    """An emulation of the record, led by such a scheduler; what it came to."""
+    dealer, end, looks = Dealer(), _end(log), Looks.of(log)
+    script, led = Script.of(log, looks), list[Scheduler]()
+    begin: Action = (looks.seconds[0], lambda controller: led.append(kind(controller, script, dealer)))
+    actions = [begin, *dealer.actions(log), *((at, _pass) for at in looks.seconds)]
     with tempfile.TemporaryDirectory() as folder:
         # Only on the disk do records hold nodes.
         out = Path(folder) / "run"
-        dealer, end = Dealer(), _end(log)
-        actions = [*dealer.actions(log), *((at, _pass) for at in sorted(_decided(log)))]
-        emulate(
-            _ending(log, end), free, out=out, actions=actions, config=config, catalogue=catalogue, accounts=accounts
-        )
-        emulated = _emulated(log, read_run(out).records, dealer.decided, end)
-    pairs = _pairs(_live(log), emulated)
-    return Again(pairs, tuple(delays), tuple(slurms), tuple(dealer.dealt), tuple(_held_back(log)))
+        emulate(_ending(in_slurms_order(log, happened), end), conf, out=out, actions=actions, **plugins)
+        return led[0], dealer, _emulated(log, read_run(out).records, dealer.decided, end)
 
 
 def _end(log: SiteLog) -> float:
@@ -210,11 +219,6 @@ def _held_back(log: SiteLog) -> Iterator[str]:
         for run in job.happened.runs:
             if run.seen is None:
                 yield job.label
-
-
-def _decided(log: SiteLog) -> set[float]:
-    """When passes decided something, also where nothing else had happened since the one before."""
-    return {run.start for job in log.jobs for run in job.happened.runs if run.decided}
 
 
 def _pass(controller: Controller) -> None:
@@ -241,7 +245,7 @@ def _live(log: SiteLog) -> dict[str, list[Start]]:
 
 
 def _start(label: str, run: LoggedRun) -> Start:
-    return Start(label, run.start, run.nodes, run.state == "REQUEUED")
+    return Start(label, run.start, run.nodes, run.state == "REQUEUED", run.decided)
 
 
 def _emulated(
@@ -258,29 +262,3 @@ def _emulated(
         if at <= end:
             found[labels[job]].append(Start(labels[job], at, nodes, outcome == "PREEMPTED"))
     return found
-
-
-def _pairs(live: Mapping[str, list[Start]], emulated: Mapping[str, list[Start]]) -> tuple[Pair, ...]:
-    pairs = []
-    for job in live.keys() | emulated.keys():
-        ours, theirs = live.get(job, []), emulated.get(job, [])
-        for index in range(max(len(ours), len(theirs))):
-            one = ours[index] if index < len(ours) else None
-            pairs.append(Pair(one, theirs[index] if index < len(theirs) else None))
-    return tuple(sorted(pairs, key=_place))
-
-
-def _place(pair: Pair) -> tuple[bool, float, str]:
-    start = pair.live or pair.emulated
-    assert start is not None
-    return pair.live is None, start.at, start.job
-
-
-def _told(pair: Pair) -> str:
-    one, other = pair.live, pair.emulated
-    if one is None or other is None:
-        start = one or other
-        assert start is not None
-        return f"{start.job}: only {'live' if one else 'emulated'}, at {start.at:.1f} s on {start.nodes}"
-    outcome = "" if pair.same_outcome else f", made room for another only {'live' if one.preempted else 'emulated'}"
-    return f"{one.job}: live at {one.at:.1f} s on {one.nodes}, emulated at {other.at:.1f} s on {other.nodes}{outcome}"

@@ -17,7 +17,7 @@ from emulator.engine.controller import Controller
 from emulator.state.job import Job
 from emulator.state.run import Run, State
 from emulator.workload.sitelog import LoggedJob, LoggedRun, SiteLog
-from slurm_sim_plugins.nodes import Allocation
+from slurm_sim_plugins.nodes import Allocation, Ints
 
 Seen = tuple[LoggedJob, LoggedRun]
 
@@ -51,14 +51,14 @@ class Dealer:
 
     dealt: list[Dealt] = field(default_factory=list)
     decided: dict[tuple[int, int], float] = field(default_factory=dict)
-    _seen: dict[tuple[int, int], float] = field(default_factory=dict)
+    _begins: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
 
     def actions(self, log: SiteLog) -> list[tuple[float, Callable[[Controller], None]]]:
         """What is to be done in the emulation, and when: at the looks which showed the starts."""
         looks: dict[float, list[Seen]] = defaultdict(list)
         for job in log.jobs:
             for index, run in enumerate(job.happened.runs):
-                self._seen[job.request.id, index] = math.inf if run.seen is None else run.seen
+                self._begins[job.request.id, index] = run.start, math.inf if run.seen is None else run.seen
                 if run.seen is not None and run.decided:
                     looks[run.seen].append((job, run))
         return [(at, partial(self._deal, seen)) for at, seen in sorted(looks.items(), key=lambda look: look[0])]
@@ -70,12 +70,12 @@ class Dealer:
             job = controller.cluster.jobs.get(logged.request.id)
             if job is None or job.run is None or job.state is not State.RUNNING or job.run.row:
                 continue
-            nodes, decided = _has(job.run, controller)
+            nodes, decided = nodes_of(job.run, controller), cpus_of(job.run, controller)
             if nodes != run.nodes:
                 continue
             units, began = job.run.allocation.units, job.run.start if run.began is None else run.began
             if run.shares and run.shares != decided:
-                units = _units(run.shares, job.run.allocation, controller)
+                units = units_of(run.shares, job.run.allocation, controller)
                 dealt.append(Dealt(logged.label, job.run.start, nodes, decided, run.shares))
             changes.append(Change(job, job.run, units, began))
             self.decided[job.id, len(job.runs) - 1] = job.run.start
@@ -90,30 +90,30 @@ class Dealer:
 
         Memory stays with the nodes, also where it was asked for by CPU.
         """
-        cluster, rows, state = controller.cluster, controller.starts.rows, controller.policies.cluster_state
+        left = self.room(controller)
         for change in changes:
-            rows.release(change.job, change.run)
-            state.over(change.job)
-        left = cluster.free.units.copy()
-        for change in changes:
+            left[change.run.allocation.where] += change.run.allocation.units
             left[change.run.allocation.where] -= change.units
+        fits = bool((left >= 0).all())
+        for change in changes:
+            begin_as(change if fits else replace(change, units=change.run.allocation.units), controller)
+        return fits
+
+    def room(self, controller: Controller) -> Ints:
+        """Units of each node that Slurm could deal now; less than none where more is taken than there is."""
+        cluster = controller.cluster
+        left = cluster.free.units.copy()
         for other in cluster.running.values():
             if other.run is not None and self._in_no_way(other, cluster.now):
                 left[other.run.allocation.where] += other.run.allocation.units
-        fits = bool((left >= 0).all())
-        for change in changes:
-            has = change.run.allocation
-            change.run.allocation = replace(has, units=change.units) if fits else has
-            change.run.start = change.began
-            state.begun(change.job, cluster.machine.cpus_of(change.run.allocation))
-            rows.take(change.job, change.run)
-        return fits
+        return left
 
     def _in_no_way(self, job: Job, now: float) -> bool:
         """Whether Slurm could deal what a run has: it leaves at this instant, or is decided on and had not begun."""
         if job.state is State.COMPLETING or job.vacating:
             return True
-        return self._seen.get((job.id, len(job.runs) - 1), now) > now
+        decided, seen = self._begins.get((job.id, len(job.runs) - 1), (now, now))
+        return decided <= now < seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +126,30 @@ class Change:
     began: float
 
 
-def _has(run: Run, controller: Controller) -> tuple[str, str]:
-    """Nodes of a run, and its CPUs of each."""
-    machine, has = controller.cluster.machine, run.allocation
-    cpus = (machine.threads[has.where] * has.units).tolist()
-    return compress([machine.names[node] for node in has.nodes]), ",".join(map(str, cpus))
+def begin_as(change: Change, controller: Controller) -> None:
+    """Let a run have begun when Slurm's did, and have what it had of each node."""
+    rows, state = controller.starts.rows, controller.policies.cluster_state
+    rows.release(change.job, change.run)
+    state.over(change.job)
+    change.run.allocation = replace(change.run.allocation, units=change.units)
+    change.run.start = change.began
+    state.begun(change.job, controller.cluster.machine.cpus_of(change.run.allocation))
+    rows.take(change.job, change.run)
 
 
-def _units(cpus: str, has: Allocation, controller: Controller) -> tuple[int, ...]:
-    """CPUs in the emulator's units."""
+def nodes_of(run: Run, controller: Controller) -> str:
+    """The nodes of a run, as a host list."""
+    names = controller.cluster.machine.names
+    return compress([names[node] for node in run.allocation.nodes])
+
+
+def cpus_of(run: Run, controller: Controller) -> str:
+    """The CPUs that a run has of each of its nodes, such as ``4,2``."""
+    has = run.allocation
+    return ",".join(map(str, (controller.cluster.machine.threads[has.where] * has.units).tolist()))
+
+
+def units_of(cpus: str, has: Allocation, controller: Controller) -> tuple[int, ...]:
+    """CPUs of each node in the emulator's units."""
     threads = controller.cluster.machine.threads[has.where].tolist()
     return tuple(max(int(each) // count, 1) for each, count in zip(cpus.split(","), threads, strict=True))

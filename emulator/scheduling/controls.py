@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from emulator.scheduling.gang import Rows
@@ -42,3 +43,20 @@ class Controls(Protocol):
 
     def not_reserved(self, job: Job, at: float | None = None, length: float | None = None) -> Mask:
         """Nodes that no reservation keeps from a job from ``at`` (now) on, for ``length`` seconds (its limit)."""
+
+
+class Loops(Protocol):
+    """What the controller asks of a scheduler."""
+
+    @property
+    def has_main_loop(self) -> bool:
+        """Whether its plugin makes the passes of the main loop."""
+
+    def run(self, submitted: Sequence[Job] | None = None, full: bool = False) -> bool:
+        """Make a pass of the main loop; whether it left out no job."""
+
+    def backfill(self) -> None:
+        """Make a cycle of backfill."""
+
+    def started(self, job: Job) -> None:
+        """A job has started."""

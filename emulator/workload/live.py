@@ -57,6 +57,7 @@ class _Job:
     released: float | None = None
     leaves: float | None = None
     epilogs: list[float] = field(default_factory=list)
+    not_started: list[LoggedRun] = field(default_factory=list)
 
     def stop(self, at: float, state: str) -> None:
         """Its run is over."""
@@ -70,6 +71,13 @@ class _Job:
     def hold_back(self, at: float) -> None:
         """It has to make room before Slurm started it: to the plugin that is a run, which leaves its nodes."""
         self.start, self.leaves, self.seen, self.shares = self.released, at, None, ""
+
+    def give_up(self, at: float | None) -> None:
+        """What was decided on and has not begun is not to start any more, or had not when the record ended."""
+        if self.released is not None and self.start is None:
+            in_vain = LoggedRun(self.released, at, 0.0, "PENDING", self.nodes, 0, "", decided=True)
+            self.not_started.append(in_vain)
+            self.released = None
 
     def go_back(self, at: float) -> None:
         """It waits again."""
@@ -155,6 +163,7 @@ def _take(event: Mapping[str, Any], number: int, jobs: dict[str, _Job]) -> None:
         job.stop(_second(event), str(event["state"]))
     elif kind in ("ended", "left"):
         # One that ended without a run had been requeued.
+        job.give_up(_second(event))
         job.left, job.state = _second(event), str(event["state"])
 
 
@@ -171,7 +180,7 @@ def _take_seen(event: Mapping[str, Any], number: int, jobs: dict[str, _Job], hel
             job.hold_back(look)
             held_back.append(job)
         else:
-            job.released = None
+            job.give_up(look)
     elif job is not None and job.start is not None and _leaves(event):
         job.leaves = _second(event, "seen" if kind == "completing" else "at") if job.leaves is None else job.leaves
     elif kind == "submitted":
@@ -215,6 +224,7 @@ def _logged(label: str, job: _Job, seen: bool) -> LoggedJob:
     if job.start is not None:
         going = LoggedRun(job.start, None, 0.0, "RUNNING", job.nodes, 0, "", decided=job.decided)
         runs.append(replace(going, shares=job.shares, seen=job.seen, began=job.began))
+    job.give_up(None)
     cancel_at = job.left
     if seen and job.runs and job.start is None and cancel_at is None and _cut_short(job):
         cancel_at = job.runs[-1].end
@@ -233,4 +243,6 @@ def _logged(label: str, job: _Job, seen: bool) -> LoggedJob:
         array=array,
         task=int(stated.get("task", 0)),
     )
-    return LoggedJob(label, request, cancel_at, Happened(job.state, None, tuple(runs)), job.line)
+    return LoggedJob(
+        label, request, cancel_at, Happened(job.state, None, tuple(runs), not_started=tuple(job.not_started)), job.line
+    )

@@ -52,12 +52,14 @@ class Happened:
         eligible: when it became eligible; None where that is not known.
         runs: in order.
         reason: why it waited last.
+        not_started: runs that a plugin decided on and Slurm did not start, until they were given up.
     """
 
     state: str
     eligible: float | None
     runs: tuple[LoggedRun, ...]
     reason: str = ""
+    not_started: tuple[LoggedRun, ...] = ()
 
     @property
     def start(self) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import ClassVar
 
 import pytest
 
@@ -73,11 +74,86 @@ def test_other_nodes_and_another_order_are_told(tmp_path, conf):
     assert "2: live at 200.0 s on n4, emulated at 104.0 s on n1" in "\n".join(found.lines())
 
 
-def test_what_slurm_started_by_itself_is_named(tmp_path, conf):
-    second = [*submitted("2", 10.0, SHORT), *run("2", 104.0, "n1", 120.0, 120.0)[1:]]
-    found = again(session(tmp_path, first(), second), conf, EASY, discover(()))
-    assert found.slurms == ("2",)
-    assert "started by Slurm before they could be held: 2" in "\n".join(found.lines())
+def test_what_slurm_started_by_itself_is_started_so_again(tmp_path, conf):
+    # It came and began between two looks; the next one has the nodes that this leaves.
+    second = [*submitted("2", 105.5, SHORT, at=104.0), *run("2", 104.0, "n3", 180.0, 180.0)[1:]]
+    third = [*submitted("3", 110.0, "sbatch -N3 --exclusive -t10"), *run("3", 110.0, "n[1-2,4]", 150.0, 150.0)]
+    found = again(session(tmp_path, first(), second, third), conf, EASY, discover(()))
+    assert [(pair.job, pair.same) for pair in found.pairs] == [("1", True), ("3", True)]
+    assert (found.slurms, found.not_given) == (("2",), ())
+    assert "started by Slurm before they could be held, also in the emulation: 2" in "\n".join(found.lines())
+
+
+def test_what_slurm_started_where_others_are_is_told(tmp_path, conf):
+    # The session did not start the second one, for which the emulation has taken n1.
+    second = [*submitted("2", 110.0, SHORT), *run("2", 200.0, "n1", 250.0, 250.0)]
+    third = [*submitted("3", 115.5, SHORT, at=114.0), *run("3", 114.0, "n1", 180.0, 180.0)[1:]]
+    found = again(session(tmp_path, first(), second, third), conf, EASY, discover(()))
+    assert found.not_given == ("3",)
+    assert "of these not in the emulation, which has others on their nodes: 3" in "\n".join(found.lines())
+    # In the state that the session had there is room for it.
+    assert found.asked.lost == ()
+
+
+def test_what_differs_by_itself_is_told_from_what_follows(tmp_path, conf):
+    late = [*submitted("2", 110.0, SHORT), *run("2", 200.0, "n4", 220.0, 221.0)]
+    waits = [*submitted("3", 150.0, WHOLE), *run("3", 221.0, "n[1-4]", 300.0, 300.0)]
+    after = [*submitted("4", 230.0, WHOLE), *run("4", 300.0, "n[1-4]", 400.0, 400.0)]
+    found = again(session(tmp_path, first(), late, waits, after), conf, EASY, discover(()))
+    assert [(pair.job, pair.same) for pair in found.pairs] == [("1", True), ("2", False), ("3", False), ("4", False)]
+    assert [found.causes[place].partition(":")[0] for place in (1, 2, 3)] == [
+        "by itself",
+        "follows from 2",
+        "follows from 3",
+    ]
+    # At each look until it was released, the second one is started where it waits.
+    assert {(one.job, one.live) for one in found.asked.otherwise} == {("2", ""), ("2", "starts on n4")}
+
+
+def test_what_slurm_did_not_start_is_a_cause(tmp_path, conf):
+    vain = [
+        {"event": "released", "at": 110.0, "words": "", "job": "2", "nodes": "n1"},
+        {"event": "held again", "at": 125.0, "words": "", "job": "2"},
+    ]
+    second = [*submitted("2", 110.0, SHORT), *vain, *run("2", 140.0, "n1", 200.0, 200.0)]
+    # While it was waited for, its node was taken.
+    third = [*submitted("3", 112.0, SHORT), *run("3", 112.0, "n2", 170.0, 170.0)]
+    found = again(session(tmp_path, first(), second, third), conf, EASY, discover(()))
+    assert found.in_vain == ("2",)
+    assert [(pair.job, pair.same) for pair in found.pairs] == [("1", True), ("3", True), ("2", False)]
+    assert found.causes == {2: "Slurm did not start it when it was released"}
+    assert found.asked.otherwise == ()
+    assert found.asked.same == 4
+
+
+class Counts:
+    """Notes of how many runs it has heard when a job comes."""
+
+    name = "walltime/counts"
+    planned: ClassVar = []
+
+    def __init__(self):
+        self._heard = 0
+
+    @hookimpl
+    def walltime_learn(self, job, ran, now):
+        self._heard += 1
+
+    @hookimpl
+    def walltime_submit(self, view):
+        self.planned.append((view.job.id, self._heard))
+        return 60.0
+
+
+def test_what_one_look_shows_is_followed_in_slurms_order(tmp_path, conf, monkeypatch):
+    monkeypatch.setattr(Counts, "planned", [])
+    sooner, later = submitted("2", 104.0, SHORT, at=99.0), submitted("3", 104.0, SHORT, at=100.0)
+    config = Config(slots={**EASY.slots, "WalltimeType": "walltime/counts"}, clock="ideal")
+    # The first job ended at 99.5.
+    record = session(tmp_path, first(), sooner, run("2", 104.0, "n1", 120.0, 120.0), later)
+    found = again(record, conf, config, Catalogue([*discover(()), PluginInfo.of(Counts)]))
+    assert sorted(set(Counts.planned)) == [(1, 0), (2, 0), (3, 1)]
+    assert [pair.live.at for pair in found.pairs if pair.live] == [1.0, 104.0]
 
 
 @pytest.mark.parametrize("further", [{}, {"PriorityType": "priority/wfp"}])
@@ -101,7 +177,8 @@ def test_what_is_learnt_of_a_run_is_how_long_slurm_says_it_was(tmp_path, conf):
 
     config = Config(slots={**EASY.slots, "WalltimeType": "walltime/hears"}, clock="ideal")
     again(session(tmp_path, first()), conf, config, Catalogue([*discover(()), PluginInfo.of(Hears)]))
-    assert heard == [97.5]
+    # Once in the emulation, once for each pass by itself.
+    assert heard == [97.5, 97.5]
 
 
 def test_the_cpus_are_those_that_slurm_dealt(tmp_path, conf):
