@@ -248,6 +248,7 @@ class Want:
         ranked: CPUs with which a node counts at most as nodes are compared.
         per_core: of each core that its tasks may use, at most.
         task_cores: whether a task has its cores for itself.
+        whole_tasks: whether a node counts with the CPUs of whole tasks, not with what is left over by them.
         per_socket: of each socket that its tasks may use, at most.
         whole: whether it takes whole idle nodes.
         memory_per_node, memory_per_cpu, memory_per_gpu: mebibytes; all 0 where memory is not managed.
@@ -284,6 +285,7 @@ class Want:
     ranked: int = FAR
     per_core: int = FAR
     task_cores: bool = False
+    whole_tasks: bool = False
     per_socket: int = FAR
     whole: bool = False
     memory_per_node: int = 0

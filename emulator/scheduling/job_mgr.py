@@ -171,11 +171,10 @@ def fits_empty(request_class: int, want: Want, partition: Partition, cluster: Cl
     """Whether a job would fit onto all nodes of a partition, the broken ones too, if they were idle."""
     key = (request_class, partition.name, b"")
     if key not in cluster.fits_alone:
-        machine = cluster.machine
+        # Slurm does not place tasks for this.
+        alone = replace(want, switches=0, by_looks=False, whole_tasks=want.whole_tasks and not want.pool)
         choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
-        cluster.fits_alone[key] = (
-            choose(replace(want, switches=0, by_looks=False), machine.free(), partition.nodes) is not None
-        )
+        cluster.fits_alone[key] = choose(alone, cluster.machine.free(), partition.nodes) is not None
     return cluster.fits_alone[key]
 
 

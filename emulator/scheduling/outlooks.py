@@ -83,5 +83,5 @@ class Outlooks(Scratch):
 def _kind(code: Code) -> tuple[int, ...]:
     """What a request asks of each node: others that ask for the same of each find the same there."""
     memory = code.memory_per_node, code.memory_per_cpu, code.memory_of_core, code.all_memory
-    units = code.per_task, code.on_node, code.ranked, code.per_core, code.whole
+    units = code.per_task, code.whole_tasks, code.on_node, code.ranked, code.per_core, code.whole
     return *units, *memory, code.gres, code.gres_kinds

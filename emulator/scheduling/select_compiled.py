@@ -39,6 +39,7 @@ def encode(want: Want, machine: Machine) -> Code | None:
         return None
     name, kind, count = want.gres[0] if want.gres else ("", "", 0)
     kinds = sum(1 << index for index, (other, of) in enumerate(machine.gres) if other == name and kind in ("", of))
+    whole_tasks = want.cpus_per_task if want.whole_tasks else 1
     most_nodes = FAR if want.most_nodes is None else want.most_nodes
     highest = max(min(int((machine.units * machine.threads).max()), want.per_node), 1)
     others_give = FAR if most_nodes == FAR else (most_nodes - 1) * highest
@@ -63,7 +64,8 @@ def encode(want: Want, machine: Machine) -> Code | None:
         big=max(want.cpus - others_give, 1),
         many_big=-(-want.cpus // highest),
         highest=highest,
-        one_thread=int(machine.one_thread),
+        plain=int(machine.one_thread and not want.memory_per_cpu and whole_tasks == 1),
+        whole_tasks=whole_tasks,
         rows=_rows(want, machine),
         steady=int(want.tree is None and (most_nodes in (1, FAR) or want.cpus >= most_nodes * highest)),
     )

@@ -40,7 +40,8 @@ class Code:
         gres_kinds: a bit for each kind that will do.
         big, many_big: so many nodes must each give ``big`` CPUs, or it cannot fit.
         highest: more CPUs than this no node gives.
-        one_thread: whether each unit of the machine is one CPU.
+        plain: whether a node counts with each unit that is free: a unit is a CPU, and memory is not by CPU.
+        whole_tasks: of a multiple of so many CPUs; 1 for any.
         rows: how many rows of what is free it depends on.
         steady: whether it fits wherever it fits with fewer nodes. Where only so many may be
             taken, the wrong ones can be taken first.
@@ -66,7 +67,8 @@ class Code:
     big: int
     many_big: int
     highest: int
-    one_thread: int
+    plain: int
+    whole_tasks: int
     steady: int
     rows: int
 
@@ -99,7 +101,7 @@ def choose(
 def fill(code: Code, usable: Bytes, machine: Ints, free: Ints, capacity: Ints) -> None:
     """Fill in the CPUs that a job could have on each node."""
     units, memory, jobs = free[FREE_UNITS], free[FREE_MEMORY], free[FREE_JOBS]
-    if code.one_thread and not code.memory_per_cpu:
+    if code.plain:
         _fill_plainly(code, usable, machine, free, capacity)
     else:
         for node in range(len(usable)):
@@ -121,7 +123,7 @@ def _fill_plainly(code: Code, usable: Bytes, machine: Ints, free: Ints, capacity
 
 
 def _plain_room(code: Code, units: int, memory: int, jobs: int, all_units: int, all_memory: int) -> int:
-    """As :func:`room` where a unit is a CPU and memory is not by CPU: most machines and requests are so.
+    """As :func:`room` where a node counts with each unit: most machines and requests are so.
 
     It divides nothing, so that a compiler can put it into loops.
     """
@@ -136,7 +138,7 @@ def _plain_room(code: Code, units: int, memory: int, jobs: int, all_units: int, 
 
 def room_on(code: Code, machine: Ints, node: int, units: int, memory: int, jobs: int) -> int:
     """As :func:`room`, of a node of a machine as rows."""
-    if code.one_thread and not code.memory_per_cpu:
+    if code.plain:
         return _plain_room(code, units, memory, jobs, machine[MACHINE_UNITS, node], machine[MACHINE_MEMORY, node])
     threads, cores = machine[MACHINE_THREADS, node], machine[MACHINE_CORES, node]
     cpus = min(threads, code.per_core * cores)
@@ -159,7 +161,7 @@ def room(
         return 0
     if code.all_memory and memory < all_memory:
         return 0
-    cpus = units * of_unit
+    cpus = units * of_unit // code.whole_tasks * code.whole_tasks
     if code.memory_per_cpu:
         there = memory // (code.memory_per_cpu * max(with_memory, 1)) * (of_unit if with_memory else 1)
         if code.whole and there < cpus:

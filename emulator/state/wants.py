@@ -82,6 +82,8 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     cpus = max(tasks * per_task, nodes, demand.cpus_in_all)
     per_node = FAR if options.tasks_per_node is None else max(options.tasks_per_node * per_task, on_node)
     whole = cluster.nodes_for.whole_nodes or alone
+    gres = options.gres or options.gpus or options.gpus_per_task
+    whole_tasks = parameters.rules.WHOLE_TASKS_COUNT or bool(gres)
     by_tasks = parameters.rules.RANKED_BY_TASKS and not whole and not partition.least_loaded
     ranked = per_node if by_tasks else FAR
     if options.tasks == 1 and options.min_cpus is None:
@@ -106,6 +108,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         ranked=ranked,
         per_core=min(tasks_per_core * per_task, threads, FAR),
         task_cores=tasks_per_core == 1 and per_task > 1,
+        whole_tasks=whole_tasks and per_task > 1 and not cluster.nodes_for.whole_nodes,
         per_socket=FAR if options.tasks_per_socket is None else options.tasks_per_socket * per_task,
         whole=whole,
         memory_per_node=math.ceil(demand.on_node) if parameters.memory else 0,

@@ -9,6 +9,7 @@ spare; else from the lowest index up. (Observations C1 to C6.) Below switches
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -78,7 +79,10 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
         sum(picked.values()) < want.cpus or any(count > capacity[node] for node, count in picked.items())
     ):
         return None
-    tasks_on = np.array(list(_distribute(want, machine, picked).items()), dtype=np.int64)
+    given = _distribute(want, machine, picked)
+    if want.whole_tasks and want.pool and sum(cpus - cpus % want.cpus_per_task for cpus in given.values()) < want.cpus:
+        return None
+    tasks_on = np.array(list(given.items()), dtype=np.int64)
     return allocate(want, machine, free, tasks_on[:, 0], tasks_on[:, 1])
 
 
@@ -140,6 +144,11 @@ def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
     """Free CPUs of each node that the job can use: it may take fewer, but they say how good a fit the node is."""
     units = _free_units(want, machine, free, usable)
     capacity = _cpus(want, machine, units)
+    if want.whole_tasks:
+        # What bounds the jobs of a partition on a node counts after that, and may leave a part of a task.
+        unbound = _free_units(replace(want, pool=""), machine, free, usable) if want.pool else units
+        tasks = _cpus(want, machine, unbound) // want.cpus_per_task
+        capacity = np.minimum(capacity, tasks * want.cpus_per_task)
     if want.memory_per_cpu:
         capacity = _with_enough(want, machine, free, units, capacity)
     if want.memory_per_node or want.memory_per_gpu:

@@ -57,7 +57,8 @@ def numbers_of(draws: np.random.Generator) -> dict[str, int]:
         "big": int(draws.integers(1, 9)),
         "many_big": int(draws.integers(0, 3)),
         "highest": int(draws.integers(1, 17)),
-        "one_thread": small(draws, 0, 1),
+        "plain": small(draws, 0, 1),
+        "whole_tasks": small(draws, 1, per_task),
         "steady": small(draws, 0, 1),
     }
 

@@ -128,6 +128,11 @@ def _by_tasks(conf: SlurmConf) -> str:
     return f"{_partitions(shared)}: jobs with --ntasks-per-node" if shared else ""
 
 
+def _whole_tasks(conf: SlurmConf) -> str:
+    linear = conf.parameters.text("SelectType").lower() == "select/linear"
+    return "" if linear else "jobs of several tasks with --cpus-per-task, where that does not divide a node's CPUs"
+
+
 def _by_looks(conf: SlurmConf) -> str:
     return _partitions(_least_loaded(conf))
 
@@ -198,6 +203,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "ROUNDS_ON_SECONDS": _rounds,
     "SHARED_BY_JOBS": _sharing,
     "RANKED_BY_TASKS": _by_tasks,
+    "WHOLE_TASKS_COUNT": _whole_tasks,
     "LEAST_LOADED_BY_LOOKS": _by_looks,
     "TIME_MIN_GROWS": _time_min,
     "HEALTHY_NODES_ARE_AVAILABLE": _reasons,

@@ -94,6 +94,15 @@ class Rules:
         "not named in the release notes; 28 questions to each of two versions show it",
         *("first_for_tasks_24", "first_for_tasks_22"),
     )
+    WHOLE_TASKS_COUNT: bool = _rule(
+        "24.11",
+        "a node counts with the CPUs of as many tasks of --cpus-per-task as have room on it; so -n3 -c5 on nodes of 8 "
+        "CPUs gets three of them, and -N2 -n3 -c5 is refused",
+        "it counts with all CPUs that are free, unless GPUs or other GRES are asked for: -n3 -c5 gets two nodes, of "
+        "which one has two tasks on 8 CPUs",
+        "not named in the release notes; 115 questions to each of three versions show it",
+        *("whole_tasks_22", "whole_tasks_24", "whole_tasks_26"),
+    )
     LEAST_LOADED_BY_LOOKS: bool = _rule(
         "26.05",
         "as the least loaded nodes (CR_LLN, LLN) are sought, the one that is found counts with the CPUs of the one "
