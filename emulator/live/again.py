@@ -168,7 +168,7 @@ def again(
     given, _, _ = emulation(Given)
     pairs = pairs_of(_live(log), emulated)
     asked = Asked(given.same, tuple(given.otherwise), tuple(given.lost))
-    in_vain = [(job.label, run.start) for job in log.jobs for run in job.happened.not_started]
+    in_vain = {(job.label, run.start): run.state for job in log.jobs for run in job.happened.not_started}
     return Again(
         pairs,
         tuple(delays),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from emulator.live.led import Has, Otherwise, apart
@@ -44,6 +44,10 @@ class Asked:
             )
 
 
+WAITED = "it waited on, and was held again"
+"""What else becomes of a job that is released."""
+
+
 @dataclass(frozen=True, slots=True)
 class Causes:
     """Why decisions differ.
@@ -53,12 +57,12 @@ class Causes:
 
     Attributes:
         otherwise: decisions that are others in the session's state.
-        in_vain: (job, second) of each decision that Slurm did not carry out.
+        in_vain: what a job was instead, by (job, second) of each decision that Slurm did not carry out.
         session, emulated: what each job had, by look.
     """
 
     otherwise: Sequence[Otherwise]
-    in_vain: Collection[tuple[str, float]]
+    in_vain: Mapping[tuple[str, float], str]
     session: States
     emulated: States
 
@@ -72,8 +76,9 @@ class Causes:
         when = {(pair.job, start.at) for start in (pair.live, pair.emulated) if start is not None}
         if when & by_itself:
             return "by itself: it is decided otherwise in the state that the session had, too"
-        if when & set(self.in_vain):
-            return "Slurm did not start it when it was released"
+        for released in when & self.in_vain.keys():
+            state = self.in_vain[released]
+            return f"Slurm did not start it when it was released: {WAITED if state == 'PENDING' else f'it was {state}'}"
         found = self._apart(pair.first)
         earlier = [other for other in differ if other.first < pair.first and other.job in found]
         if earlier:

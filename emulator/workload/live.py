@@ -72,10 +72,10 @@ class _Job:
         """It has to make room before Slurm started it: to the plugin that is a run, which leaves its nodes."""
         self.start, self.leaves, self.seen, self.shares = self.released, at, None, ""
 
-    def give_up(self, at: float | None) -> None:
+    def give_up(self, at: float | None, state: str = "PENDING") -> None:
         """What was decided on and has not begun is not to start any more, or had not when the record ended."""
         if self.released is not None and self.start is None:
-            in_vain = LoggedRun(self.released, at, 0.0, "PENDING", self.nodes, 0, "", decided=True)
+            in_vain = LoggedRun(self.released, at, 0.0, state, self.nodes, 0, "", decided=True)
             self.not_started.append(in_vain)
             self.released = None
 
@@ -163,7 +163,7 @@ def _take(event: Mapping[str, Any], number: int, jobs: dict[str, _Job]) -> None:
         job.stop(_second(event), str(event["state"]))
     elif kind in ("ended", "left"):
         # One that ended without a run had been requeued.
-        job.give_up(_second(event))
+        job.give_up(_second(event), str(event["state"]))
         job.left, job.state = _second(event), str(event["state"])
 
 

@@ -121,9 +121,18 @@ def test_what_slurm_did_not_start_is_a_cause(tmp_path, conf):
     found = again(session(tmp_path, first(), second, third), conf, EASY, discover(()))
     assert found.in_vain == ("2",)
     assert [(pair.job, pair.same) for pair in found.pairs] == [("1", True), ("3", True), ("2", False)]
-    assert found.causes == {2: "Slurm did not start it when it was released"}
+    assert found.causes == {2: "Slurm did not start it when it was released: it waited on, and was held again"}
     assert found.asked.otherwise == ()
     assert found.asked.same == 4
+
+
+def test_a_job_that_is_cancelled_when_it_is_released(tmp_path, conf):
+    vain = [
+        {"event": "released", "at": 110.0, "words": "", "job": "2", "nodes": "n1"},
+        {"event": "left", "at": 110.0, "seen": 111.0, "job": "2", "state": "CANCELLED"},
+    ]
+    found = again(session(tmp_path, first(), submitted("2", 110.0, SHORT), vain), conf, EASY, discover(()))
+    assert found.causes == {1: "Slurm did not start it when it was released: it was CANCELLED"}
 
 
 class Counts:
