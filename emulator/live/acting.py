@@ -162,7 +162,7 @@ class Hands:
         elif change.kind == "requeued" and entry is not None and known is not None:
             entry.leaving = False
             if known.sight.required != entry.required:
-                self._command(label, f"update JobId={label} ReqNodeList={entry.required}")
+                self._command(label, f"update JobId={label} {entry.nodes}")
 
     def _hold_again(self, label: str, known: Followed, now: float) -> None:
         """What was released and does not run is held, for longer each time."""
@@ -180,7 +180,7 @@ class Hands:
         entry = self.ledger.of(label)
         entry.held, entry.released = True, ""
         self._command(label, f"hold {label}")
-        self._command(label, f"update JobId={label} ReqNodeList={entry.required}")
+        self._command(label, f"update JobId={label} {entry.nodes}")
 
     # Starts
 
@@ -238,7 +238,12 @@ class Hands:
         entry.held, entry.released = False, nodes
         self._confirmed.discard(label)
         self._released[label] = _Released(start, now)
-        self._command(label, f"update JobId={label} ReqNodeList={nodes}")
+        count, (fewest, most) = len(start.allocation.nodes), _size(known.job)
+        if fewest < most:
+            # Of the nodes of a list Slurm takes as many as it needs, from 24.11 on.
+            entry.size = f"{fewest}-{most}"
+        bound = f" NumNodes={count}-{count}" if entry.size else ""
+        self._command(label, f"update JobId={label} ReqNodeList={nodes}{bound}")
         if known.sight.held:
             # A job that was just submitted is not held first: for up to ten seconds Slurm would not release it.
             self._command(label, f"release {label}")
@@ -386,6 +391,12 @@ class Hands:
         if words not in self._once:
             self._once.add(words)
             self._say("told", words)
+
+
+def _size(job: Job) -> tuple[int, int]:
+    """How many nodes a job asks for, at least and at most; the same where Slurm shows one number."""
+    fewest = job.options.min_nodes or 1
+    return fewest, max(job.options.max_nodes or fewest, fewest)
 
 
 def whole_numbers(numbers: Mapping[int, float]) -> dict[int, int]:

@@ -73,7 +73,7 @@ def undone(entry: Entry, sight: Sight, multifactor: bool) -> Iterator[str]:
     label = sight.label
     if sight.waits:
         if (entry.held or entry.released) and sight.required != entry.required:
-            yield f"update JobId={label} ReqNodeList={entry.required}"
+            yield f"update JobId={label} {entry.nodes}"
         if entry.time_min is not None:
             yield f"update JobId={label} TimeMin={minutes_of(entry.time_min)}"
         if entry.site is not None:

@@ -26,6 +26,7 @@ class Entry:
         held: whether it is to be on hold, or is on its way to it.
         released: the nodes on which it was let start, and has not been seen yet.
         required: its ReqNodeList.
+        size: for how many nodes it asks, such as ``1-4``, where it was given one number.
         priority: its priority.
         numbered: whether it was given a Priority; ``site``: the SiteFactor that it was given.
         limit, time_min: its limits in seconds; 0 for no TimeMin.
@@ -36,6 +37,7 @@ class Entry:
     held: bool = False
     released: str = ""
     required: str = ""
+    size: str = ""
     priority: int = 0
     numbered: bool = False
     site: int | None = None
@@ -43,6 +45,11 @@ class Entry:
     time_min: float | None = None
     suspended: bool = False
     leaving: bool = False
+
+    @property
+    def nodes(self) -> str:
+        """What binds it to nodes again as its user did, in words of ``scontrol update``."""
+        return f"ReqNodeList={self.required}" + (f" NumNodes={self.size}" if self.size else "")
 
 
 class Ledger:

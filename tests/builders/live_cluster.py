@@ -72,6 +72,7 @@ class FakeSlurm:
             "nodes": [],
             "required": "",
             "size": 1,
+            "most": None,
             "cpus": 4,
             "restarts": 0,
             "reason": "None",
@@ -189,6 +190,8 @@ class FakeSlurm:
         for key, value in given.items():
             if key in keys:
                 job[keys[key]] = value if key == "ReqNodeList" else int(value)
+            elif key == "NumNodes":
+                job["size"], job["most"] = map(int, value.split("-"))
             elif key in ("TimeLimit", "TimeMin"):
                 job["limit" if key == "TimeLimit" else "time_min"] = int(value) * 60
         if words[0] == "hold":
@@ -210,12 +213,12 @@ class FakeSlurm:
         waits = job["state"] == "PENDING"
         least = "N/A" if job["time_min"] is None else f"{job['time_min'] // 60}:00"
         has = "".join(f"   Nodes={name} CPU_IDs=0-{job['cpus'] - 1} Mem=0 GRES=" for name in job["nodes"])
-        size, cpus = job["size"], job["cpus"] * job["size"]
+        size, most, cpus = job["size"], job["most"] or job["size"], job["cpus"] * job["size"]
         return (
             f"JobId={job['id']} {array}JobName={job['name']} UserId={job['user']}(0) Priority={job['priority']} "
             f"JobState={job['state']} Reason={job['reason']} Requeue=1 Restarts={job['restarts']} TimeMin={least} "
             f"EligibleTime={job['submit']} StartTime={job['start'] or 'Unknown'} EndTime={job['end'] or 'Unknown'} "
-            f"NodeList={','.join(job['nodes'])} NumNodes={size}{f'-{size}' if waits else ''} NumCPUs={cpus} "
+            f"NodeList={','.join(job['nodes'])} NumNodes={size}{f'-{most}' if waits else ''} NumCPUs={cpus} "
             f"NumTasks={cpus} CPUs/Task=1 NtasksPerN:B:S:C=0:0:*:* JOB_GRES=(null){'' if waits else has} "
             f"MinCPUsNode=1 MinMemoryNode=0 Features=(null) OverSubscribe=OK Contiguous=0 Licenses=(null) "
             f"Command=(null) WorkDir=/tmp Comment={job['comment']}\n"

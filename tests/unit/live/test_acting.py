@@ -74,6 +74,22 @@ def test_what_does_not_run_is_held_again_and_tried_later(fake, conf, state, hand
     assert live.step() == ["1 is released for n[1-3]"]
 
 
+def test_a_job_that_asks_for_some_nodes_gets_those_of_its_list(fake, conf, hands):
+    # From 24.11 on Slurm takes of a longer list as many nodes as it needs.
+    fake.job("1", size=2, most=3)
+    acting = hands(patience=0.05)
+    live = Live(conf, acting=acting)
+    assert live.step() == ["1 is released for n[1-3]"]
+    assert fake.written == ["update JobId=1 ReqNodeList=n[1-3] NumNodes=3-3"]
+    time.sleep(0.06)
+    live.step()
+    assert [fake.job("1")[key] for key in ("priority", "required", "size", "most")] == [0, "", 2, 3]
+    time.sleep(0.12)
+    assert live.step() == ["1 is released for n[1-3]"]
+    hand_back(acting.hand, acting.ledger, False, live.lines.append)
+    assert fake.written[-1] == "update JobId=1 ReqNodeList= NumNodes=2-3"
+
+
 def test_holds_of_users_and_releases_of_others_are_respected(fake, conf, state, hands):
     fake.job("1", priority=0, reason="JobHeldUser")
     fake.job("2", size=4)
