@@ -50,6 +50,7 @@ class Again:
         delays: seconds from each decision to the start that Slurm wrote down.
         slurms: jobs that Slurm started before they could be held.
         dealt: runs that Slurm gave other CPUs of their nodes than were decided on; the emulation goes on with these.
+        moved: runs that Slurm started on other nodes; the same.
         held_back: jobs that had to make room when Slurm had not started them yet: decisions without a run.
         asked: each pass by itself.
         causes: why a pair differs, by its place in ``pairs``.
@@ -61,6 +62,7 @@ class Again:
     delays: tuple[float, ...]
     slurms: tuple[str, ...]
     dealt: tuple[Dealt, ...] = ()
+    moved: tuple[Dealt, ...] = ()
     held_back: tuple[str, ...] = ()
     asked: Asked = field(default_factory=Asked)
     causes: Mapping[int, str] = field(default_factory=dict)
@@ -89,6 +91,7 @@ class Again:
             },
             "delay": {"median": median(self.delays), "longest": max(self.delays)} if self.delays else None,
             "dealt_otherwise": [dealt.job for dealt in self.dealt],
+            "moved": [moved.job for moved in self.moved],
             "held_back": list(self.held_back),
             "started_by_slurm": list(self.slurms),
             "in_vain": list(self.in_vain),
@@ -112,6 +115,17 @@ class Again:
         if self.delays:
             usual, longest = median(self.delays), max(self.delays)
             yield f"from a decision to the start: {usual:.1f} s in the median, {longest:.1f} s at most"
+        yield from self._slurms_doing()
+        other = [(place, pair) for place, pair in enumerate(self.pairs) if not pair.same]
+        for place, pair in other[:most]:
+            yield f"  {told(pair)}"
+            yield f"    {self.causes[place]}"
+        if len(other) > most:
+            yield f"  and {len(other) - most} more"
+        yield from self.asked.lines(most)
+
+    def _slurms_doing(self) -> Iterator[str]:
+        """What was Slurm's doing, and no decision."""
         if self.slurms:
             yield f"started by Slurm before they could be held, also in the emulation: {', '.join(self.slurms)}"
         if self.not_given:
@@ -123,15 +137,14 @@ class Again:
                 f"{len(self.dealt)} got other CPUs of the same nodes from Slurm, and have these in the emulation, too; "
                 f"the first, {first.job} at {first.at:.1f} s, {first.given} of {first.nodes} instead of {first.decided}"
             )
+        for first in self.moved[:1]:
+            yield (
+                f"{len(self.moved)} were started by Slurm on other nodes than they were released for, and are there in "
+                f"the emulation, too; the first, {first.job} at {first.at:.1f} s, on {first.given} instead of "
+                f"{first.decided}"
+            )
         if self.in_vain:
             yield f"released, and not started by Slurm before they were given up: {', '.join(self.in_vain)}"
-        other = [(place, pair) for place, pair in enumerate(self.pairs) if not pair.same]
-        for place, pair in other[:most]:
-            yield f"  {told(pair)}"
-            yield f"    {self.causes[place]}"
-        if len(other) > most:
-            yield f"  and {len(other) - most} more"
-        yield from self.asked.lines(most)
 
 
 def again(
@@ -174,6 +187,7 @@ def again(
         tuple(delays),
         tuple(slurms),
         tuple(dealer.dealt),
+        tuple(dealer.moved),
         tuple(_held_back(log)),
         asked,
         Causes(asked.otherwise, in_vain, given.states, led.states).of(pairs),
@@ -197,7 +211,7 @@ def _emulation(
         # Only on the disk do records hold nodes.
         out = Path(folder) / "run"
         emulate(_ending(in_slurms_order(log, happened), end), conf, out=out, actions=actions, **plugins)
-        return led[0], dealer, _emulated(log, read_run(out).records, dealer.decided, end)
+        return led[0], dealer, _emulated(log, read_run(out).records, dealer, end)
 
 
 def _end(log: SiteLog) -> float:
@@ -245,19 +259,18 @@ def _live(log: SiteLog) -> dict[str, list[Start]]:
 
 
 def _start(label: str, run: LoggedRun) -> Start:
-    return Start(label, run.start, run.nodes, run.state == "REQUEUED", run.decided)
+    return Start(label, run.start, run.decided_nodes, run.state == "REQUEUED", run.decided)
 
 
-def _emulated(
-    log: SiteLog, records: Records, decided: Mapping[tuple[int, int], float], end: float
-) -> dict[str, list[Start]]:
-    """The runs of the emulation by the second of the decision on them, which is their start where none is given."""
+def _emulated(log: SiteLog, records: Records, dealer: Dealer, end: float) -> dict[str, list[Start]]:
+    """The runs of the emulation as they were decided on: those that were not changed afterwards, as they are."""
     labels = {job.request.id: job.label for job in log.jobs}
     found: dict[str, list[Start]] = defaultdict(list)
     runs: Counter[int] = Counter()
     columns = (records.runs[name].tolist() for name in ("job_id", "start", "nodes", "outcome"))
     for job, start, nodes, outcome in sorted(zip(*columns, strict=True)):
-        at = decided.get((job, runs[job]), start)
+        place = job, runs[job]
+        at, nodes = dealer.decided.get(place, start), dealer.decided_nodes.get(place, nodes)
         runs[job] += 1
         if at <= end:
             found[labels[job]].append(Start(labels[job], at, nodes, outcome == "PREEMPTED"))

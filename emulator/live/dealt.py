@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from emulator.config.slurm.hostlist import compress
+from emulator.config.slurm.hostlist import compress, expand
 from emulator.engine.controller import Controller
 from emulator.state.job import Job
 from emulator.state.run import Run, State
@@ -46,11 +46,17 @@ class Dealer:
 
     Attributes:
         dealt: the runs with other CPUs than were decided on, in the order in which they were seen.
+        moved: the runs on other nodes than were decided on: ``decided`` and ``given`` are nodes there.
         decided: the second of the decision on a run that began at another one, by (id of the job, number of the run).
+        decided_nodes: the nodes that were decided on of a run that Slurm started on others.
+        forced: whether runs are as they were seen, even if others have what they take.
     """
 
     dealt: list[Dealt] = field(default_factory=list)
+    moved: list[Dealt] = field(default_factory=list)
     decided: dict[tuple[int, int], float] = field(default_factory=dict)
+    decided_nodes: dict[tuple[int, int], str] = field(default_factory=dict)
+    forced: bool = False
     _begins: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
 
     def actions(self, log: SiteLog) -> list[tuple[float, Callable[[Controller], None]]]:
@@ -65,22 +71,27 @@ class Dealer:
 
     def _deal(self, seen: Sequence[Seen], controller: Controller) -> None:
         """Let the runs of a look be as they were seen."""
-        changes, dealt = [], []
+        changes, dealt, moved = [], list[Dealt](), list[Dealt]()
         for logged, run in seen:
             job = controller.cluster.jobs.get(logged.request.id)
             if job is None or job.run is None or job.state is not State.RUNNING or job.run.row:
                 continue
             nodes, decided = nodes_of(job.run, controller), cpus_of(job.run, controller)
-            if nodes != run.nodes:
+            if nodes != run.decided_nodes:
                 continue
-            units, began = job.run.allocation.units, job.run.start if run.began is None else run.began
-            if run.shares and run.shares != decided:
-                units = units_of(run.shares, job.run.allocation, controller)
-                dealt.append(Dealt(logged.label, job.run.start, nodes, decided, run.shares))
-            changes.append(Change(job, job.run, units, began))
-            self.decided[job.id, len(job.runs) - 1] = job.run.start
+            place, at = (job.id, len(job.runs) - 1), job.run.start
+            has = job.run.allocation if not run.wanted else placed(job, run, controller) or job.run.allocation
+            if run.wanted:
+                moved.append(Dealt(logged.label, at, nodes, nodes, run.nodes))
+                self.decided_nodes[place] = nodes
+            elif run.shares and run.shares != decided:
+                has = replace(has, units=units_of(run.shares, has, controller))
+                dealt.append(Dealt(logged.label, at, nodes, decided, run.shares))
+            changes.append(Change(job, job.run, has, at if run.began is None else run.began))
+            self.decided[place] = at
         if changes and self._changed(changes, controller):
             self.dealt += dealt
+            self.moved += moved
         if changes:
             controller.passes.moved()
             controller.passes.request(controller.cluster.now)
@@ -93,10 +104,10 @@ class Dealer:
         left = self.room(controller)
         for change in changes:
             left[change.run.allocation.where] += change.run.allocation.units
-            left[change.run.allocation.where] -= change.units
-        fits = bool((left >= 0).all())
+            left[change.has.where] -= change.has.units
+        fits = self.forced or bool((left >= 0).all())
         for change in changes:
-            begin_as(change if fits else replace(change, units=change.run.allocation.units), controller)
+            begin_as(change if fits else replace(change, has=change.run.allocation), controller)
         return fits
 
     def room(self, controller: Controller) -> Ints:
@@ -118,11 +129,11 @@ class Dealer:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A run, the CPUs of its nodes in the emulator's units, and the second at which it began."""
+    """A run, what it has, and the second at which it began."""
 
     job: Job
     run: Run
-    units: tuple[int, ...]
+    has: Allocation
     began: float
 
 
@@ -131,10 +142,23 @@ def begin_as(change: Change, controller: Controller) -> None:
     rows, state = controller.starts.rows, controller.policies.cluster_state
     rows.release(change.job, change.run)
     state.over(change.job)
-    change.run.allocation = replace(change.run.allocation, units=change.units)
+    change.run.allocation = change.has
     change.run.start = change.began
     state.begun(change.job, controller.cluster.machine.cpus_of(change.run.allocation))
     rows.take(change.job, change.run)
+
+
+def placed(job: Job, run: LoggedRun, controller: Controller) -> Allocation | None:
+    """What a run has of its nodes: the CPUs that Slurm dealt, or as many as idle nodes would give."""
+    cluster = controller.cluster
+    nodes = expand(run.nodes)
+    if not nodes or not set(nodes) <= cluster.machine.index.keys():
+        return None
+    usable = cluster.no_nodes()
+    usable[[cluster.machine.index[name] for name in nodes]] = True
+    idle = cluster.free_without([other for other in cluster.running.values() if other.run is not None])
+    has = cluster.select(job, job.partitions[0], usable, idle)
+    return replace(has, units=units_of(run.shares, has, controller)) if has and run.shares else has
 
 
 def nodes_of(run: Run, controller: Controller) -> str:

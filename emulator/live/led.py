@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from emulator.config.slurm.hostlist import expand
 from emulator.engine.controller import Controller
-from emulator.live.dealt import Change, Dealer, begin_as, cpus_of, nodes_of, units_of
+from emulator.live.dealt import Change, Dealer, begin_as, cpus_of, nodes_of, placed
 from emulator.live.order import Looks
 from emulator.live.trial import Decided, Start, Trial
 from emulator.state.job import Job
@@ -181,29 +180,17 @@ class Led:
         job = controller.cluster.jobs.get(logged.request.id)
         if job is None or job.state is not State.PENDING:
             return False
-        has = self._place(job, run)
+        has = placed(job, run, self._controller)
         if has is None or not self._is_room(has):
             return False
         controller.starts.start(job, job.partitions[0], has)
         assert job.run is not None
-        begin_as(Change(job, job.run, has.units, job.run.start if run.began is None else run.began), controller)
+        begin_as(Change(job, job.run, has, job.run.start if run.began is None else run.began), controller)
         return True
 
     def _is_room(self, has: Allocation) -> bool:
         """Whether Slurm could deal that."""
-        return bool((self._dealer.room(self._controller)[has.where] >= list(has.units)).all())
-
-    def _place(self, job: Job, run: LoggedRun) -> Allocation | None:
-        """What a run has of its nodes: the CPUs that Slurm dealt, or as many as idle nodes would give."""
-        cluster = self._controller.cluster
-        nodes = expand(run.nodes)
-        if not nodes or not set(nodes) <= cluster.machine.index.keys():
-            return None
-        usable = cluster.no_nodes()
-        usable[[cluster.machine.index[name] for name in nodes]] = True
-        idle = cluster.free_without([other for other in cluster.running.values() if other.run is not None])
-        has = cluster.select(job, job.partitions[0], usable, idle)
-        return replace(has, units=units_of(run.shares, has, self._controller)) if has and run.shares else has
+        return self._dealer.forced or bool((self._dealer.room(self._controller)[has.where] >= list(has.units)).all())
 
 
 class Given(Led):
@@ -217,6 +204,7 @@ class Given(Led):
 
     def __init__(self, controller: Controller, script: Script, dealer: Dealer) -> None:
         super().__init__(controller, script, dealer)
+        dealer.forced = True
         self._trial = Trial(controller, lasting=True)
         self._scheduler = controller.scheduler
         controller.passes.scheduler = self
@@ -250,7 +238,7 @@ class Given(Led):
     def _compare(self, decided: Decided, starts: Mapping[str, Start], now: float) -> None:
         labels, script = self._script.labels, self._script
         logged = {job.label: job for job, _ in script.starts.get(now, [])}
-        live = {job.label: f"starts on {run.nodes}" for job, run in script.starts.get(now, [])}
+        live = {job.label: f"starts on {run.decided_nodes}" for job, run in script.starts.get(now, [])}
         again = {label: f"starts on {self._trial.nodes(start)}" for label, start in starts.items()}
         resting = {job.label for job, _ in script.waited if job.label not in logged and script.rests(job, now)}
         again = {label: words for label, words in again.items() if label not in resting}
@@ -278,7 +266,7 @@ class Given(Led):
             controller.starts.preempt(job, preemptors.get(job.id, job))
         for logged, run in self._script.starts.get(now, []):
             start = starts.get(logged.label)
-            if start is None or self._trial.nodes(start) != run.nodes:
+            if start is None or self._trial.nodes(start) != run.decided_nodes:
                 start = self._bound(logged, run)
             if start is None or start.job.state is not State.PENDING:
                 self.lost.append((logged.label, now))
@@ -292,7 +280,7 @@ class Given(Led):
     def _bound(self, logged: LoggedJob, run: LoggedRun) -> Start | None:
         """A start on the nodes that the session chose."""
         job = self._controller.cluster.jobs.get(logged.request.id)
-        has = None if job is None else self._place(job, run)
+        has = None if job is None else placed(job, run, self._controller)
         if job is None or has is None:
             return None
         return Start(job, job.partitions[0], has, self._controller.cluster.now)

@@ -48,6 +48,7 @@ class _Job:
     runs: list[LoggedRun] = field(default_factory=list)
     start: float | None = None
     nodes: str = ""
+    wanted: str = ""
     shares: str = ""
     seen: float | None = None
     began: float | None = None
@@ -64,9 +65,19 @@ class _Job:
         if self.start is not None:
             end = at if self.leaves is None else self.leaves
             over = LoggedRun(self.start, end, end - self.start, state, self.nodes, 0, "", decided=self.decided)
-            self.runs.append(replace(over, shares=self.shares, seen=self.seen, began=self.began))
+            self.runs.append(self._as_seen(over))
             self.epilogs.append(at - end)
         self.start, self.state, self.released, self.leaves = None, state, None, None
+
+    def _as_seen(self, run: LoggedRun) -> LoggedRun:
+        wanted = self.wanted if self.decided and self.wanted != run.nodes else ""
+        return replace(run, shares=self.shares, seen=self.seen, began=self.began, wanted=wanted)
+
+    def going(self) -> LoggedRun:
+        """Its run, where it is not over."""
+        assert self.start is not None
+        run = LoggedRun(self.start, None, 0.0, "RUNNING", self.nodes, 0, "", decided=self.decided)
+        return self._as_seen(run)
 
     def hold_back(self, at: float) -> None:
         """It has to make room before Slurm started it: to the plugin that is a run, which leaves its nodes."""
@@ -175,6 +186,7 @@ def _take_seen(event: Mapping[str, Any], number: int, jobs: dict[str, _Job], hel
         held_back.pop().go_back(look)
     if kind == "released" and job is not None:
         job.released, job.nodes = _second(event), str(event.get("nodes", ""))
+        job.wanted = job.nodes
     elif kind == "held again" and job is not None:
         if job.released is not None and event.get("mode") == "REQUEUE":
             job.hold_back(look)
@@ -222,8 +234,7 @@ def _logged(label: str, job: _Job, seen: bool) -> LoggedJob:
         options = replace(options, array=TaskArray((int(stated["task"]),), int(stated.get("at_once", 0))))
     runs = [*job.runs]
     if job.start is not None:
-        going = LoggedRun(job.start, None, 0.0, "RUNNING", job.nodes, 0, "", decided=job.decided)
-        runs.append(replace(going, shares=job.shares, seen=job.seen, began=job.began))
+        runs.append(job.going())
     job.give_up(None)
     cancel_at = job.left
     if seen and job.runs and job.start is None and cancel_at is None and _cut_short(job):

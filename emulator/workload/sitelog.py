@@ -28,6 +28,7 @@ class LoggedRun:
         decided: whether a record says that a plugin decided on it.
         seen: when the session of a record saw that it had begun; None for a run that was held back before.
         began: when it began by Slurm's clock, where ``start`` is the second of the decision.
+        wanted: the nodes that were decided on, where Slurm started it on others; else empty.
     """
 
     start: float
@@ -41,6 +42,12 @@ class LoggedRun:
     shares: str = ""
     seen: float | None = None
     began: float | None = None
+    wanted: str = ""
+
+    @property
+    def decided_nodes(self) -> str:
+        """The nodes that were decided on."""
+        return self.wanted or self.nodes
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,6 +200,17 @@ def test_the_cpus_are_those_that_slurm_dealt(tmp_path, conf):
     assert "the first, 1 at 1.0 s, 2,4 of n[1-2] instead of 4,2" in "\n".join(found.lines())
 
 
+def test_what_slurm_started_on_other_nodes_is_there(tmp_path, conf):
+    one = [*submitted("1", 1.0, "sbatch -N1-2 -n2 --exclusive -t10"), *run("1", 1.0, "n[1-2]", 100.0, 100.0, cpus="4")]
+    one[2] |= {"nodes": "n2"}
+    fits = [*submitted("2", 10.0, "sbatch -N3 -n3 --exclusive -t10"), *run("2", 10.0, "n[1,3-4]", 90.0, 90.0)]
+    found = again(session(tmp_path, one, fits), conf, EASY, discover(()))
+    assert [(pair.job, pair.same) for pair in found.pairs] == [("1", True), ("2", True)]
+    assert [(moved.job, moved.decided, moved.given) for moved in found.moved] == [("1", "n[1-2]", "n2")]
+    assert "the first, 1 at 1.0 s, on n2 instead of n[1-2]" in "\n".join(found.lines())
+    assert found.asked.same == 2
+
+
 def test_what_slurm_dealt_may_be_promised_to_a_job_that_has_not_begun(tmp_path, conf):
     # The second one was to have the two of n2 that the first one got; the third has what that leaves on n1.
     uneven = [*submitted("1", 1.0, "sbatch -N2 -n6 -t10"), *run("1", 1.0, "n[1-2]", 100.0, 100.0, cpus="2,4")]
