@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import GeneratorType
@@ -441,7 +442,14 @@ class PluginScheduler:
 
     def _reserve(self, decision: Reserve) -> None:
         if isinstance(decision.job, Sequence):
+            now = self.cluster.now
             for entry, time in zip(decision.job, decision.time, strict=True):
+                if entry.__class__ is ClusterEntry and now <= time < math.inf:
+                    job = entry._pair[0]
+                    if job.state is State.PENDING and entry in job.entries:
+                        job.planned_start = float(time)
+                        continue
+                # What is not as it mostly is: to be refused, or no time at all.
                 self._reserve_one(entry, time)
         else:
             self._reserve_one(decision.job, decision.time)

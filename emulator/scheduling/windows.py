@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from emulator.scheduling.controls import Controls
-from emulator.scheduling.entries import still_waits
+from emulator.scheduling.entries import array_full
 from emulator.scheduling.future import Future
 from emulator.scheduling.job_mgr import partition_reason
 from emulator.scheduling.licenses import LicensePlan
@@ -21,7 +21,7 @@ from emulator.state.cluster import Cluster
 from emulator.state.job import RESOURCES, Job
 from emulator.state.kept import Slots
 from emulator.state.partition import Partition
-from emulator.state.run import YEAR
+from emulator.state.run import YEAR, State
 from slurm_sim_plugins.nodes import Allocation, Mask
 from slurm_sim_plugins.plan import Answer, Entry, Hole, Place, WindowPlan
 
@@ -76,7 +76,9 @@ class Windows(WindowPlan):
     def takes(self, entry: Entry) -> bool:
         """Whether it waits still, and its partition takes it."""
         job, partition = entry._pair  # type: ignore[attr-defined]
-        return still_waits(job, self._cluster) and partition_reason(job, partition) is None
+        if job.state is not State.PENDING or partition_reason(job, partition) is not None:
+            return False
+        return job.request.options.array is None or not array_full(job, self._cluster)
 
     def alike(self, entries: Iterable[Entry]) -> Iterator[list[Entry]]:
         """Each by itself: compiled code takes them together."""
