@@ -186,6 +186,18 @@ class Job(JobFields, ReadOnly):
         return ()
 
     @property
+    def row(self) -> int:
+        """The row in which the plugin in the PriorityType slot keeps its facts; -1 for none.
+
+        It is -1 again as soon as its requests, association, QOS, nice value or site factor, or the time from which on
+        its age counts, change; and always where processors are only counted.
+        """
+        return -1
+
+    def keep_row(self, row: int) -> None:
+        """Note the row in which a priority plugin keeps its facts."""
+
+    @property
     def runs_in(self) -> Partition | None:
         """The partition in which it runs, or None."""
         return self.requests[0].partition

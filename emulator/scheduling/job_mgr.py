@@ -89,7 +89,7 @@ def _checked(request: JobRequest, cluster: Cluster) -> Job:
         limit=limit_of(request, partitions[0]),
         time_min=None if soft else time_min,
         plan=Plan(time_min, time_min, time_min) if soft and time_min is not None else None,
-        nice=request.options.nice,
+        _nice=request.options.nice,
         submitted=cluster.now,
         request_class=request_class,
         lifted=lifted,

@@ -9,7 +9,6 @@ what backfill plans with.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import count, repeat
 from typing import TYPE_CHECKING, Any
 
 from emulator.config.slurm.emulated import options_of, site_slots_of, slots_of
@@ -17,6 +16,7 @@ from emulator.config.slurm.model import SlurmConf
 from emulator.hooks import FAILURES, Hooks
 from emulator.scheduling.requests import request_of, tres_totals, unasked_memory
 from emulator.scheduling.seen import (
+    Answered,
     ClusterPreemptView,
     ClusterPriorityView,
     SeenAssociation,
@@ -79,6 +79,7 @@ class Policies:
         _set(self._priority_view, "whole", cluster.whole)
         self._renewed = float("-inf")
         self._ranking: list[ControlledJob] = []
+        self._answered = Answered()
         self.priority = selection.plugins[selection.slots["PriorityType"]]
         self.preempt = selection.plugins[selection.slots["PreemptType"]]
         self.names_victims = self._hooks.preempt_candidates is not None
@@ -131,6 +132,7 @@ class Policies:
             _set(seen, "association", None if account is None else self._association(account.share))
             _set(seen, "qos", None if account is None or account.quality is None else self._qos(account.quality))
             _set(seen, "_answer", ())
+            _set(seen, "row", -1)
             self._cluster_state.moved()
 
     def controlled(self, seen: Job) -> ControlledJob | None:
@@ -222,6 +224,7 @@ class Policies:
             return new
         before = [job.priority for job in jobs]
         if isinstance(answer, Priorities):
+            self._answered.renew([job.seen for job in jobs], answer)  # type: ignore[misc]
             _put_column(jobs, answer)
         else:
             _put(jobs, answer)
@@ -283,7 +286,7 @@ class Policies:
         jobs = [*cluster.waiting.values()]
         if getattr(self.priority, "of_running", False):
             jobs += cluster.running.values()
-        jobs = [job for job in jobs if not (job.fixed_priority or job.on_hold)]
+        jobs = [job for job in jobs if not (job.fixed_priority or job.held_by)]
         if not (jobs and self.set_priorities(jobs)):
             return False
         accounting = cluster.accounting
@@ -392,10 +395,11 @@ def _put(jobs: Sequence[ControlledJob], answer: Sequence[Any]) -> None:
 
 
 def _put_column(jobs: Sequence[ControlledJob], answer: Priorities) -> None:
-    """Give jobs the numbers of a column, and their places in it."""
-    for job, number, place in zip(jobs, answer.numbers.tolist(), zip(repeat(answer), count()), strict=False):
-        _set(job.seen, "_answer", place)
-        job.priority, job.priorities = (_lifted(job, number) if job.lift else number), EMPTY
+    """Give jobs the numbers of a column."""
+    for job, number in zip(jobs, answer.numbers.tolist(), strict=True):
+        job.priority = _lifted(job, number) if job.lift else number
+        if job.priorities is not EMPTY:
+            job.priorities = EMPTY
 
 
 def _by_partition(selection: Selection, plugin: Any) -> bool:

@@ -76,6 +76,32 @@ class Column(Sequence[Any]):
         return len(self._jobs)
 
 
+class Answered:
+    """The last column of numbers that the priority plugin answered, and the jobs that it was for."""
+
+    def __init__(self) -> None:
+        self._jobs: Sequence[SeenJob] = ()
+        self._column: Priorities | None = None
+        self._places: dict[SeenJob, int] = {}
+
+    def of(self, job: SeenJob) -> Any:
+        """What was answered for one of these jobs."""
+        assert self._column is not None
+        if not self._places:
+            self._places = {each: place for place, each in enumerate(self._jobs)}
+        return self._column[self._places[job]]
+
+    def renew(self, jobs: Sequence[SeenJob], column: Priorities) -> None:
+        """Another column: jobs that it is not for keep what was answered for them last."""
+        for job in set(self._jobs).difference(jobs):
+            if job._answer is self:
+                job.keep_answer()
+        self._jobs, self._column, self._places = jobs, column, {}
+        for job in jobs:
+            if job._answer is not self:
+                _set(job, "_answer", self)
+
+
 FACTS = ("user", "account", "group", "project", "qos", "partition", "requeue", "realtime")
 """What is known of a job on a cluster."""
 
@@ -89,14 +115,15 @@ class SeenJob(Job):
         cluster: where it runs.
     """
 
-    __slots__ = ("_answer", "_cluster", "_of", "association", "qos", "requests")
+    __slots__ = ("_answer", "_cluster", "_of", "association", "qos", "requests", "row")
 
     _of: ControlledJob
     _cluster: Cluster
+    row: int
     requests: Sequence[Request]
     qos: Qos | None
     association: Association | None
-    _answer: Sequence[Any]
+    _answer: Sequence[Any] | Answered
 
     def __init__(self, of: ControlledJob, jobs: SeenJobs, cluster: Cluster) -> None:
         _set(self, "_of", of)
@@ -107,15 +134,17 @@ class SeenJob(Job):
         _set(self, "submit", of.request.submit)
         _set(self, "processors", of.options.cpus)
         _set(self, "_answer", ())
+        _set(self, "row", -1)
+
+    def keep_row(self, row: int) -> None:
+        """Note the row in which a priority plugin keeps its facts."""
+        _set(self, "row", row)
 
     @property
     def answered(self) -> Sequence[Any]:
         """What the priority plugin answered for it last, one for each of ``requests``."""
         answer = self._answer
-        if answer and isinstance(answer[0], Priorities):
-            column, at = answer
-            return (column[at],)
-        return answer
+        return (answer.of(self),) if isinstance(answer, Answered) else answer
 
     def keep_answer(self) -> None:
         """Keep what was answered for it alone, and not the column of all that waited then."""

@@ -77,15 +77,15 @@ class Job:
     request_class: int = -1
     plan: Plan | None = None
     priorities: Mapping[str, float] = field(default_factory=lambda: EMPTY)
-    nice: int = 0
-    site: int = 0
+    _nice: int = 0
+    _site: int = 0
     lift: float = 0
     state: State = State.PENDING
     not_yet_tried: dict[int, Job] | None = None
     _reason: str = "None"
     submitted: float = 0.0
     eligible: float | None = None
-    accrue: float | None = None
+    _accrue: float | None = None
     begin: float = 0.0
     blocked: bool = False
     deadline: float = UNLIMITED
@@ -134,6 +134,41 @@ class Job:
             self.not_yet_tried[self.id] = self
         else:
             self.not_yet_tried.pop(self.id, None)
+
+    @property
+    def nice(self) -> int:
+        """What its priority is lowered by."""
+        return self._nice
+
+    @nice.setter
+    def nice(self, nice: int) -> None:
+        self._nice = nice
+        self._shows_other_facts()
+
+    @property
+    def site(self) -> int:
+        """The number of the plugin in the SiteFactor slot."""
+        return self._site
+
+    @site.setter
+    def site(self, site: int) -> None:
+        if site != self._site:
+            self._site = site
+            self._shows_other_facts()
+
+    @property
+    def accrue(self) -> float | None:
+        """From when on its age counts, or None."""
+        return self._accrue
+
+    @accrue.setter
+    def accrue(self, since: float | None) -> None:
+        self._accrue = since
+        self._shows_other_facts()
+
+    def _shows_other_facts(self) -> None:
+        if self.seen is not None:
+            self.seen.keep_row(-1)
 
     @property
     def options(self) -> BatchOptions:

@@ -121,20 +121,20 @@ class Multifactor:
             return None
         if self._columns is None:
             self._columns = Columns()
-        ages = self._ages(jobs, view) if self._age_weight else np.zeros(len(jobs))
 
         def of_request(job: Job, request: Request) -> RequestFactors:
             return self._request_factors(job, request, view)
 
-        return self._columns.priced(jobs, of_request, self._account_factors, ages, self._age_weight)
-
-    def _ages(self, jobs: Sequence[Job], view: PriorityView) -> Floats:
+        rows = self._columns.rows(jobs, of_request)
+        since = self._columns.accrued(rows)
         if self.accrues_always:
-            since = [job.accrued if job.held else job.queued for job in jobs]
-        else:
-            since = [job.accrued for job in jobs]
+            since = np.array([job.accrued if job.held else job.queued for job in jobs], dtype=float)
+        ages = self._ages(since, view) if self._age_weight else np.zeros(len(jobs))
+        return self._columns.priced(rows, self._account_factors, ages, self._age_weight)
+
+    def _ages(self, since: Floats, view: PriorityView) -> Floats:
         # Of a job whose age does not count the time is nan, of which no comparison is true.
-        waited = view.whole(view.now) - view.whole_seconds(np.array(since, dtype=float))
+        waited = view.whole(view.now) - view.whole_seconds(since)
         return np.where(waited > 0, np.where(waited < self.max_age, waited / self.max_age, 1.0), 0.0)
 
     def _one_by_one(self, view: PriorityView) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,10 @@ from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.priority.multifactor_factors import AccountFactors, JobPriority, RequestFactors
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Account = tuple[Association | None, Qos | None]
+SOME = 1024
+"""Rows that there is room for at first."""
 EXACT = 2.0**53
 """Up to here each whole number is a float."""
 
@@ -24,61 +28,104 @@ class Parts:
 
     Attributes:
         numbers, totals, offsets, ages: of each job.
-        of_accounts: the factors of its association and QOS.
-        of_requests, requests: the factors of requests, and which of these are its own.
+        accounts, of_accounts: which of these factors of associations and QOS are its own.
+        requests, of_requests: which of these factors of requests are its own.
     """
 
-    numbers: NDArray[np.int64]
-    totals: NDArray[np.int64]
-    offsets: NDArray[np.int64]
+    numbers: Ints
+    totals: Ints
+    offsets: Ints
     ages: Floats
-    of_accounts: list[AccountFactors]
+    accounts: Ints
+    of_accounts: Mapping[int, AccountFactors]
+    requests: Ints
     of_requests: list[RequestFactors]
-    requests: list[int]
 
     def __call__(self, index: int) -> JobPriority:
         """Those of one job."""
         number, total, offset = int(self.numbers[index]), int(self.totals[index]), int(self.offsets[index])
-        request = self.of_requests[self.requests[index]]
-        return JobPriority(number, total, offset, float(self.ages[index]), self.of_accounts[index], request)
+        account, request = self.of_accounts[int(self.accounts[index])], self.of_requests[self.requests[index]]
+        return JobPriority(number, total, offset, float(self.ages[index]), account, request)
 
 
 class Columns:
-    """Points of requests that were seen, and priorities of many jobs."""
+    """What the numbers of many jobs are worked out from, a row a job; read again once a job shows something else."""
 
     def __init__(self) -> None:
-        self._rows: dict[Request, int] = {}
+        self._request_of: dict[Request, int] = {}
         self._factors: list[RequestFactors] = []
         self._points = np.empty((3, 0))
+        self._account_of: dict[Account, int] = {}
+        self._clear(0)
 
-    def priced(
-        self,
-        jobs: Sequence[Job],
-        of_request: Callable[[Job, Request], RequestFactors],
-        of_account: Callable[[Association | None, Qos | None], AccountFactors],
-        ages: Floats,
-        age_weight: float,
-    ) -> Priorities | None:
-        """The priorities of jobs of one request each; None where a sum is beyond what a float counts.
+    def _clear(self, first: int) -> None:
+        """Forget all rows; those to come have higher numbers."""
+        self._first = first
+        self._jobs: list[Job] = []
+        self._since = np.empty(SOME)
+        self._whole = np.empty((3, SOME), dtype=np.int64)
+
+    def rows(self, jobs: Sequence[Job], of_request: Callable[[Job, Request], RequestFactors]) -> Ints:
+        """The rows of jobs of one request each.
 
         Args:
             jobs: of which.
             of_request: the factors of what a job asks for; asked once for each request.
+        """
+        if len(self._jobs) > SOME + 2 * len(jobs):
+            self._clear(self._first + len(self._jobs))
+        first, kept = self._first, self._jobs
+        many = len(kept)
+        rows = [job.row - first for job in jobs]
+        for place, (row, job) in enumerate(zip(rows, jobs, strict=True)):
+            if not (0 <= row < many and kept[row] is job):
+                rows[place] = self._read(job, of_request)
+        return np.array(rows, dtype=np.int64)
+
+    def _read(self, job: Job, of_request: Callable[[Job, Request], RequestFactors]) -> int:
+        """The row of a job that has none."""
+        row = len(self._jobs)
+        if row == len(self._since):
+            self._since = np.concatenate([self._since, self._since])
+            self._whole = np.concatenate([self._whole, self._whole], axis=1)
+        self._jobs.append(job)
+        job.keep_row(self._first + row)
+        since, request = job.accrued, job.requests[0]
+        if request not in self._request_of:
+            self._request_of[request] = len(self._factors)
+            self._factors.append(of_request(job, request))
+        account = self._account_of.setdefault((job.association, job.qos), len(self._account_of))
+        self._since[row] = np.nan if since is None else since
+        self._whole[:, row] = job.site - job.nice, self._request_of[request], account
+        return row
+
+    def accrued(self, rows: Ints) -> Floats:
+        """From when on their ages count; nan where they do not."""
+        return self._since[rows]
+
+    def priced(
+        self,
+        rows: Ints,
+        of_account: Callable[[Association | None, Qos | None], AccountFactors],
+        ages: Floats,
+        age_weight: float,
+    ) -> Priorities | None:
+        """The priorities of jobs; None where a sum is beyond what a float counts.
+
+        Args:
+            rows: of which.
             of_account: the factors of an association and a QOS.
-            ages: their age factors.
+            ages: the age factors of the jobs.
             age_weight: the weight of these.
         """
-        requests, accounts, factors = self._requests(jobs, of_request), [], []
-        rows: dict[tuple[Association | None, Qos | None], int] = {}
-        for job in jobs:
-            whose = job.association, job.qos
-            row = rows.get(whose)
-            if row is None:
-                row = rows[whose] = len(rows)
-                factors.append(of_account(*whose))
-            accounts.append(row)
-        association, share, qos = np.array([each[3:] for each in factors], dtype=float).T[:, accounts]
-        size, partition, resources = self._points[:, requests]
+        offsets, requests, accounts = self._whole[:, rows]
+        used = np.unique(accounts).tolist()
+        whose = list(self._account_of)
+        factors = {each: of_account(*whose[each]) for each in used}
+        points_of = np.zeros((3, len(whose)))
+        points_of[:, used] = np.array([each[3:] for each in factors.values()], dtype=float).T
+        association, share, qos = points_of[:, accounts]
+        size, partition, resources = self._points_of_requests()[:, requests]
         # In the order of one job's sum: on that depends what floats add up to.
         points = age_weight * ages + association + share
         points = points + size + partition + qos
@@ -86,20 +133,12 @@ class Columns:
         if not (np.abs(points) < EXACT).all():
             return None
         totals = points.astype(np.int64)
-        offsets = np.array([job.site - job.nice for job in jobs], dtype=np.int64)
         numbers = np.maximum(1, totals + offsets)
-        whose_factors = [factors[row] for row in accounts]
-        return Priorities(numbers, Parts(numbers, totals, offsets, ages, whose_factors, self._factors, requests))
+        return Priorities(numbers, Parts(numbers, totals, offsets, ages, accounts, factors, requests, self._factors))
 
-    def _requests(self, jobs: Sequence[Job], of_request: Callable[[Job, Request], RequestFactors]) -> list[int]:
-        """The row of what each job asks for."""
-        rows, known = self._rows, len(self._factors)
-        requests = [job.requests[0] for job in jobs]
-        for job, request in zip(jobs, requests, strict=True):
-            if request not in rows:
-                rows[request] = len(rows)
-                self._factors.append(of_request(job, request))
-        if len(rows) > known:
+    def _points_of_requests(self) -> Floats:
+        known = self._points.shape[1]
+        if len(self._factors) > known:
             new = [(each.size_points, each.partition_points, each.resource_points) for each in self._factors[known:]]
             self._points = np.hstack([self._points, np.array(new, dtype=float).T])
-        return [rows[request] for request in requests]
+        return self._points

@@ -101,7 +101,19 @@ def test_priorities_of_a_job_in_several_partitions_only_rise() -> None:
     assert [each.number for each in again] == [80, 40]
 
 
-def drawn(draws: np.random.Generator, many: int) -> list[SimpleNamespace]:
+class Shown(SimpleNamespace):
+    """A job as a plugin sees it, which keeps a row until it shows something else."""
+
+    row = -1
+
+    def keep_row(self, row: int) -> None:
+        self.row = row
+
+    def shows(self, **facts: object) -> None:
+        vars(self).update(facts, row=-1)
+
+
+def drawn(draws: np.random.Generator, many: int) -> list[Shown]:
     """Jobs of a cluster, with what a priority is worked out from."""
     parts = [partition("p", job_factor=3, norm_priority=0.3), partition("q", job_factor=9, norm_priority=0.9)]
     requests = [
@@ -112,7 +124,7 @@ def drawn(draws: np.random.Generator, many: int) -> list[SimpleNamespace]:
     whose = [None, *(association("a", "ann", fair_share=float(draws.random()), norm_priority=0.4) for _ in range(3))]
     classes = [None, qos("high", priority=9.0, norm_priority=0.9)]
     return [
-        SimpleNamespace(
+        Shown(
             requests=(requests[draws.integers(4)],),
             association=whose[draws.integers(4)],
             qos=classes[draws.integers(2)],
@@ -146,8 +158,15 @@ def test_columns_hold_what_one_job_after_the_other_gets(seed: int, flags: str, a
         whole_seconds=lambda times: np.floor(times + phase),
         tres=lambda _: {"CPU": 32.0, "MEM": 9000.0},
     )
-    for _ in range(2):  # What is known of requests by then is used again.
-        view.to_set = drawn(draws, MANY + int(draws.integers(30)))
+    waiting = drawn(draws, 3000 if seed % 7 == 0 else 40)
+    for _ in range(4):  # What is known of requests and jobs by then is used again.
+        view.now += 600.0
+        for each in waiting:
+            if draws.random() < 0.1:
+                (other,) = drawn(draws, 1)
+                each.shows(**{name: getattr(other, name) for name in ("site", "nice", "accrued", "qos", "requests")})
+        waiting = [job for job in waiting if draws.random() < 0.9] + drawn(draws, int(draws.integers(30)))
+        view.to_set = [job for job in waiting if draws.random() < 0.95] + drawn(draws, MANY)
         column, plain = plugin.priority_set(view), plugin._one_by_one(view)  # type: ignore[arg-type]
         assert isinstance(column, Priorities)
         assert column.numbers.tolist() == [each.number for each in plain]
