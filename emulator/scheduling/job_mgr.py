@@ -172,7 +172,8 @@ def fits_empty(request_class: int, want: Want, partition: Partition, cluster: Cl
     key = (request_class, partition.name, b"")
     if key not in cluster.fits_alone:
         # Slurm does not place tasks for this.
-        alone = replace(want, switches=0, by_looks=False, whole_tasks=want.whole_tasks and not want.pool)
+        loaded, whole_tasks = want.least_loaded and not want.by_looks, want.whole_tasks and not want.pool
+        alone = replace(want, switches=0, by_looks=False, least_loaded=loaded, whole_tasks=whole_tasks)
         choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
         cluster.fits_alone[key] = choose(alone, cluster.machine.free(), partition.nodes) is not None
     return cluster.fits_alone[key]

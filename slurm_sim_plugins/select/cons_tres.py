@@ -255,7 +255,8 @@ class _Picker:
         self._want = want
         self._machine = machine
         self._capacity = capacity
-        self._nodes = want.least_nodes
+        named = 0 if want.required is None else int(np.count_nonzero(want.required))
+        self._nodes = max(want.least_nodes, named)
         self._target = max(want.least_nodes, want.target_nodes)
         self._missing = want.cpus
         self._gres = np.zeros_like(capacity) if gres is None else gres
@@ -322,12 +323,21 @@ class _Picker:
         self._gres_missing -= int(self._gres[node])
 
     def _by_load(self, left: Ints) -> None:
-        """Take the nodes first of which the largest share is free."""
-        nodes = np.flatnonzero(left > 0)
+        """Take the nodes first of which the largest share is free.
+
+        As those of a weight are looked at for the first time, each is bound by what is missing then, for good. So a
+        job of more tasks than nodes, but of fewer than one for each thread of a core on each, does not fit.
+        """
+        nodes, weights = np.flatnonzero(left > 0), self._machine.weight
         share = left[nodes] / (self._machine.units * self._machine.threads)[nodes]
-        for node in nodes[np.lexsort((nodes, -share, self._machine.weight[nodes]))].tolist():
+        looked_at = 0
+        for node in nodes[np.lexsort((nodes, -share, weights[nodes]))].tolist():
             if self._done() or self._full():
                 return
+            if weights[node] != looked_at and not self._want.whole:
+                looked_at, others = weights[node], max(0, self._nodes - len(self._taken) - 1)
+                wanted = np.maximum(self._missing - others * self._threads, self._want.cpus_on_node)
+                self._capacity = np.where(weights == looked_at, np.minimum(self._capacity, wanted), self._capacity)
             self._take(node)
 
     def _by_looks(self, left: Ints) -> None:
@@ -337,9 +347,10 @@ class _Picker:
         one that is taken counts with the CPUs of the one that was looked at last. Where it counts with more than are
         missing it gives what is missing, else what it has itself.
         """
-        share, last = left / (self._machine.units * self._machine.threads), -1.0
+        share = left / (self._machine.units * self._machine.threads)
         nodes = np.flatnonzero(left > 0)
         for weight in np.unique(self._machine.weight[nodes]).tolist():
+            last = -1.0
             group = nodes[self._machine.weight[nodes] == weight].tolist()
             while group and not self._done() and not self._full():
                 best = looked_at = group[0]
