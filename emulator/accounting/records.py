@@ -178,12 +178,10 @@ def read_columns(path: Path, folder: Path | None = None) -> Columns:
             file = pyarrow.parquet.ParquetFile(stream)
             if file.metadata.num_rows * file.metadata.num_columns > MOST_VALUES:
                 raise InputError(f"{path}: holds more than {MOST_VALUES:,} values; it cannot be the records of a run")
-            table = file.read()
+            texts = [each.name for each in file.schema_arrow if pyarrow.types.is_string(each.type)]
+            table = pyarrow.parquet.ParquetFile(stream, metadata=file.metadata, read_dictionary=texts).read()
         for name in table.column_names:
-            column = table[name]
-            if column.null_count and pyarrow.types.is_integer(column.type):
-                column = column.cast(pyarrow.float64())
-            columns[name] = column.to_numpy()
+            columns[name] = _values(table[name])
     except (OSError, ValueError, KeyError, pyarrow.ArrowException) as error:
         raise InputError(f"{path}: cannot be read as records: {error}") from error
     if path.name in SCHEMAS:
@@ -354,6 +352,54 @@ def times_are_whole(columns: Mapping[str, NDArray[Any]]) -> bool:
     """Whether all times in these columns are whole numbers of seconds."""
     known = {id(columns[name]): columns[name] for name in TIMES if name in columns}
     return all(map(_is_whole, known.values()))
+
+
+def _values(column: pyarrow.ChunkedArray) -> NDArray[Any]:
+    """A column of Arrow, made from its bytes: Arrow's own conversion would import pandas.
+
+    Whole numbers with nulls become floats, of which those are nan.
+    """
+    from pyarrow import types
+
+    kind = column.type
+    read: Callable[[Any], NDArray[Any]] | None
+    if types.is_dictionary(kind) and types.is_string(kind.value_type):
+        read = _texts
+    elif types.is_boolean(kind) and not column.null_count:
+        read = _flags
+    elif types.is_integer(kind) or types.is_float32(kind) or types.is_float64(kind):
+        read = _numbers
+    else:
+        read = None
+    chunks = [read(chunk) for chunk in column.chunks if len(chunk)] if read is not None else []
+    if not chunks:
+        converted: NDArray[Any] = column.to_numpy()
+        return converted
+    return chunks[0] if len(chunks) == 1 else np.concatenate(chunks)
+
+
+def _texts(chunk: pyarrow.DictionaryArray) -> NDArray[Any]:
+    names = np.array([*chunk.dictionary.to_pylist(), None], dtype=object)
+    places = _numbers(chunk.indices)
+    words: NDArray[Any] = names[np.nan_to_num(places, nan=len(names) - 1).astype(np.int64)]
+    return words
+
+
+def _flags(chunk: pyarrow.BooleanArray) -> NDArray[np.bool_]:
+    return _bits(chunk.buffers()[1], chunk)
+
+
+def _bits(buffer: pyarrow.Buffer, chunk: pyarrow.Array) -> NDArray[np.bool_]:
+    bits = np.unpackbits(np.frombuffer(buffer, dtype=np.uint8), bitorder="little")
+    return bits[chunk.offset : chunk.offset + len(chunk)].astype(np.bool_)
+
+
+def _numbers(chunk: pyarrow.Array) -> NDArray[Any]:
+    whole = np.frombuffer(chunk.buffers()[1], dtype=chunk.type.to_pandas_dtype())
+    values = whole[chunk.offset : chunk.offset + len(chunk)]
+    if not chunk.null_count:
+        return values
+    return np.where(_bits(chunk.buffers()[0], chunk), values, np.nan)
 
 
 def _arrow_times(column: NDArray[Any], whole: bool) -> pyarrow.Array:
