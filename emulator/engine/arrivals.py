@@ -81,6 +81,7 @@ class Arrivals(Part):
         for job in jobs:
             job.priority, job.fixed_priority = jobs[0].priority, jobs[0].fixed_priority
             if not self.ideal:
+                job.came_in(self.cluster.whole(self.cluster.now))
                 # sbatch adds to the second that its clock shows.
                 job.begin = self.cluster.second_of(job.begin)
                 job.deadline = self.cluster.second_of(job.deadline) if job.deadline < UNLIMITED else UNLIMITED

@@ -255,6 +255,8 @@ class Endings(Part):
         self.changes.all()
         job.state, job.reason = State.PENDING, "BeginTime"
         job.submitted = self.cluster.now
+        if not self.ideal:
+            job.came_in(self.cluster.whole(self.cluster.now))
         if self.parameters.rules.REQUEUED_GO_LAST and not self.ideal and not job.fixed_priority:
             self.policies.set_priorities([job], new=True)
         self.cluster.enqueue(job)

@@ -231,7 +231,7 @@ class SeenJob(Job):
 
     @_derived
     def _order(self) -> tuple[float, ...]:
-        """Its order in the queue: by tier of the partition, priority, and id."""
+        """Its order in the queue: by tier of the partition, priority, and what breaks ties."""
         first = self._of.partitions[0]
         return (-first.tier, -self._of.number_in(first.name), *self._of.tie_break)
 
@@ -414,4 +414,4 @@ def _rank(seen: Job, partition: Partition | None = None) -> tuple[float, ...]:
     of: ControlledJob = seen._of  # type: ignore[attr-defined]
     within: Partition = partition or seen.runs_in or of.partitions[0].seen
     worth = 0.0 if seen.qos is None else seen.qos.priority
-    return within.tier, worth, of.number_in(within.name), -of.tie_break[0], -of.tie_break[1]
+    return within.tier, worth, of.number_in(within.name), *(-part for part in of.tie_break)

@@ -33,7 +33,8 @@ class Job:
 
     Attributes:
         id: its id.
-        tie_break: its order among those of equal priority: by id, tasks of an array by index.
+        tie_break: its order among those of equal priority: by the second in which it came or was requeued last (0 under
+            the ideal clock), by id, tasks of an array by index.
         request: what it asked for.
         partitions: where it may run, highest tier first.
         wants: what it needs of the machine in each partition, by name.
@@ -113,12 +114,16 @@ class Job:
     unfit: str = ""
     entries: tuple[Entry, ...] = ()
     id: int = field(init=False)
-    tie_break: tuple[int, int] = field(init=False)
+    tie_break: tuple[float, int, int] = field(init=False)
 
     def __post_init__(self) -> None:
         request = self.request
         self.id = request.id
-        self.tie_break = (request.id, 0) if request.array is None else (request.array, request.task)
+        self.tie_break = (0.0, request.id, 0) if request.array is None else (0.0, request.array, request.task)
+
+    def came_in(self, second: float) -> None:
+        """It came, or was requeued, in a second: of equal priority those before it go first."""
+        self.tie_break = (second, *self.tie_break[1:])
 
     @property
     def reason(self) -> str:

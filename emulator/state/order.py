@@ -12,7 +12,7 @@ from emulator.state.job import Job
 from emulator.state.partition import Partition
 from emulator.state.run import State
 
-Rank = tuple[float, float, int, int, int]
+Rank = tuple[float, float, float, int, int, int]
 Pair = tuple[Rank, Job, Partition]
 Key = TypeVar("Key")
 RESERVED = 1 << 16
@@ -20,7 +20,7 @@ RESERVED = 1 << 16
 
 
 class Order:
-    """Waiting jobs that may be scheduled: by tier of the partition, then priority, then id (observation Q7).
+    """Waiting jobs that may be scheduled: by tier of the partition, priority, and what breaks ties (observation Q7).
 
     Those in a reservation go before all others.
 
@@ -102,8 +102,12 @@ class Order:
         if self._stale:
             return True
         pairs = [
-            ((tier, -(job.number_in(part.name) if job.priorities else job.priority), first, second, index), job, part)
-            for (tier, _, first, second, index), job, part in self._pairs
+            (
+                (tier, -(job.number_in(part.name) if job.priorities else job.priority), second, first, task, index),
+                job,
+                part,
+            )
+            for (tier, _, second, first, task, index), job, part in self._pairs
         ]
         fresh = [pair[0] for pair in pairs]
         if not all(map(lt, fresh, fresh[1:])):

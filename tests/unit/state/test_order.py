@@ -19,7 +19,7 @@ def job_of(number: int, priority: int, partitions: list[int]) -> Any:
     options = SimpleNamespace(reservation="")
     job = SimpleNamespace(id=number, priority=priority, priorities={}, state=State.PENDING, eligible=0.0, on_hold=False)
     job.request, job.options, job.request_class = SimpleNamespace(options=options), options, 0
-    job.tie_break, job.partitions = (number, 0), [PARTITIONS[index] for index in partitions]
+    job.tie_break, job.partitions = (0.0, number, 0), [PARTITIONS[index] for index in partitions]
     job.number_in = lambda name: job.priorities.get(name, job.priority) if len(job.partitions) > 1 else job.priority
     return job
 
