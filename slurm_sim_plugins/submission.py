@@ -141,12 +141,14 @@ class Reject(NamedTuple):
 class RecordsView(View):
     """What of a controller's records is seen by plugins that judge submissions and changes."""
 
-    __slots__ = ("_jobs", "_reservations", "partitions")
+    __slots__ = ("_jobs", "_reservations", "partitions", "slurm_version")
 
     _jobs: Callable[[], Mapping[int, JobRecord]]
     _reservations: Callable[[], Sequence[ReservationRecord]]
     partitions: Sequence[Partition]
     """The partitions of the cluster, in their order; empty where there are none."""
+    slurm_version: str
+    """The version of Slurm whose rules hold, such as ``24.11``; empty where processors are only counted."""
 
     @property
     def jobs(self) -> Mapping[int, JobRecord]:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from emulator.cli import completion, shared
+
+if TYPE_CHECKING:
+    from emulator.config.slurm.model import SlurmConf
 
 DIFFERS = 1
 """Exit code where a case fails."""
@@ -24,8 +28,9 @@ def job_submit() -> None:
 @click.argument("script", type=shared.PATH)
 @click.argument("cases", type=shared.PATH)
 @CONF
+@shared.version_option
 @click.pass_context
-def test(context: click.Context, script: Path, cases: Path, slurm_conf: Path) -> None:
+def test(context: click.Context, script: Path, cases: Path, slurm_conf: Path, slurm_version: str | None) -> None:
     """Does the script judge these submissions and changes as expected?
 
     CASES is a list in YAML. A case has "sbatch" (options, as on the command line), perhaps a "name" and a "user", and
@@ -39,7 +44,7 @@ def test(context: click.Context, script: Path, cases: Path, slurm_conf: Path) ->
     from emulator.config.slurm import read_slurm_conf
     from emulator.operator.job_submit import Script, read_cases
 
-    tried, asked = read_cases(cases), Script(script, read_slurm_conf(slurm_conf))
+    tried, asked = read_cases(cases), Script(script, _under(read_slurm_conf(slurm_conf), slurm_version))
     failed = 0
     for case in tried:
         wrong = case.failed(asked)
@@ -54,10 +59,20 @@ def test(context: click.Context, script: Path, cases: Path, slurm_conf: Path) ->
 @click.argument("new", type=shared.PATH)
 @click.argument("trace", type=completion.TRACE)
 @CONF
+@shared.version_option
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="Print so many.")
 @click.option("--json", "as_json", is_flag=True, help="Print all as JSON.")
 @shared.progress_option
-def diff(old: Path, new: Path, trace: Path, slurm_conf: Path, limit: int, as_json: bool, progress: bool | None) -> None:
+def diff(
+    old: Path,
+    new: Path,
+    trace: Path,
+    slurm_conf: Path,
+    slurm_version: str | None,
+    limit: int,
+    as_json: bool,
+    progress: bool | None,
+) -> None:
     """Which submissions of a log do two scripts judge otherwise?
 
     \b
@@ -67,7 +82,7 @@ def diff(old: Path, new: Path, trace: Path, slurm_conf: Path, limit: int, as_jso
     from emulator.operator.job_submit import Script, differences
     from emulator.workload.submissions import read_submissions
 
-    conf = read_slurm_conf(slurm_conf)
+    conf = _under(read_slurm_conf(slurm_conf), slurm_version)
     with shared.reading(trace, progress):
         requests = read_submissions(trace, conf, {}).requests
     with shared.progress("submissions", len(requests), progress) as report:
@@ -81,3 +96,8 @@ def diff(old: Path, new: Path, trace: Path, slurm_conf: Path, limit: int, as_jso
     if len(found) > limit:
         shared.echo(f"... {len(found) - limit} more; --limit {len(found)} prints them")
     shared.echo(f"{len(found)} of {len(requests)} submissions are judged otherwise")
+
+
+def _under(conf: SlurmConf, version: str | None) -> SlurmConf:
+    """A configuration under a version of Slurm, if one is named."""
+    return conf if version is None else conf.under(version)

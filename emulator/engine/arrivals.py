@@ -49,7 +49,8 @@ class Arrivals(Part):
         self._ids = {request.id for request in requests}
         partitions = [partition.seen for partition in self.cluster.partitions.values()]
         self.records = Records(self.cluster, self.reservations)
-        self.chain = SubmitChain(self.policies.hooks, self.policies.cluster_state, partitions, self.records)
+        version = self.cluster.conf.version
+        self.chain = SubmitChain(self.policies.hooks, self.policies.cluster_state, partitions, self.records, version)
         for sentence in not_emulated(requests):
             log.warning(sentence)
         self.rejected: list[tuple[JobRequest, str]] = []

@@ -35,6 +35,9 @@ class Script:
         file: a job_submit.lua.
         conf: the cluster, whose partitions it sees.
 
+    Attributes:
+        version: of Slurm, whose rules hold.
+
     Raises:
         ConfigurationError: the script cannot be run.
     """
@@ -43,6 +46,7 @@ class Script:
         selection = plugins_of(conf, {"JobSubmitPlugins": LUA}, options={LUA: {"file": str(file)}})
         self._controller = Controller(conf, [], selection=selection)
         self._chain = self._controller.arrivals.chain
+        self.version = conf.version
 
     def judged(self, request: JobRequest) -> Submission | str:
         """What a submission asks for behind the script, or why it is refused.
@@ -97,29 +101,30 @@ class Case:
             PluginError: the script does not end, or wants too much memory.
         """
         update = self.update
-        return self._wrong(script.judged(self.request) if update is None else script.updated(self.request, update))
+        judged = script.judged(self.request) if update is None else script.updated(self.request, update)
+        return self._wrong(judged, script.version)
 
-    def _wrong(self, judged: Submission | JobUpdate | str) -> str:
+    def _wrong(self, judged: Submission | JobUpdate | str, version: str) -> str:
         if isinstance(judged, str):
             if self.refuse is None:
                 return f"is refused: {judged}"
             return "" if self.refuse.lower() in judged.lower() else f"is refused with other words: {judged}"
         if self.refuse is not None:
             return "is taken"
-        shown = fields_of(judged) if isinstance(judged, Submission) else self._stated(judged)
+        shown = fields_of(judged, version) if isinstance(judged, Submission) else self._stated(judged, version)
         return "; ".join(
             f"{name} is {held!r}, expected {value!r}"
             for name, value in self.fields.items()
             if str(held := shown.get(name)) != str(value)
         )
 
-    def _stated(self, update: JobUpdate) -> dict[str, Any]:
-        return described_update(update, submission_of(self.request), 0.0, 0)
+    def _stated(self, update: JobUpdate, version: str) -> dict[str, Any]:
+        return described_update(update, submission_of(self.request), 0.0, 0, version)
 
 
-def fields_of(judged: Submission) -> dict[str, Any]:
-    """The fields of ``job_desc`` that are stated."""
-    return described(judged, 0)
+def fields_of(judged: Submission, version: str = "") -> dict[str, Any]:
+    """The fields of ``job_desc`` that are stated, in a version of Slurm."""
+    return described(judged, 0, version)
 
 
 def read_cases(file: Path) -> list[Case]:

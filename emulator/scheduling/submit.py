@@ -33,6 +33,7 @@ class SubmitChain:
         cluster_state: the current state.
         partitions: those of a cluster; empty where processors are only counted.
         records: of a cluster; None where processors are only counted.
+        slurm_version: whose rules hold on a cluster, such as ``24.11``.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class SubmitChain:
         cluster_state: ClusterState,
         partitions: Sequence[Partition] = (),
         records: Records | None = None,
+        slurm_version: str = "",
     ) -> None:
         self._hooks = hooks
         self._cluster_state = cluster_state
@@ -49,6 +51,7 @@ class SubmitChain:
         self.records = CountedRecords(cluster_state) if records is None else records
         for view in (self._submit, self._modify):
             _set(view, "partitions", tuple(partitions))
+            _set(view, "slurm_version", slurm_version)
             _set(view, "_jobs", self.records.jobs)
             _set(view, "_reservations", self.records.reservations)
         _set(self._modify, "user", OPERATOR)

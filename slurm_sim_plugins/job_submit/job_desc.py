@@ -43,6 +43,10 @@ MODIFIED: Mapping[str, float] = {
     "argc": 0,
 }
 """The same where ``scontrol update`` states nothing."""
+WIDER = "24.11"
+"""From this version on CPUs of a task are a TRES of it, and a number of nodes is the least and the most."""
+NOBODY = 99
+"""The group of a change, from that version on."""
 _LEFT_AS_IS = {"account": 0x2000000, "partition": 0x4000000, "qos": 0x8000000, "wckey": 0x10000000}
 """Bits of ``bitflags`` for what an update does not state."""
 _OF_TEXT = "account acctg_freq admin_comment alloc_node array_inx batch_features burst_buffer clusters comment"
@@ -86,9 +90,12 @@ _SAME = {name: name for name in ("tres_per_job", "tres_per_task", "dependency")}
 _LISTS = {"partition": "partitions", "req_nodes": "node_list", "exc_nodes": "exclude", "licenses": "licenses"}
 
 
-def described(job: Submission, user_id: int) -> dict[str, Any]:
-    """The fields of a submission that are stated, or worked out from what is stated."""
-    return {**_copied(job), **_sized(job), **_flagged(job), **_of_user(job, user_id)}
+def described(job: Submission, user_id: int, version: str = "") -> dict[str, Any]:
+    """The fields of a submission that are stated, or worked out from what is stated, in a version of Slurm."""
+    shown = {**_copied(job), **_sized(job), **_flagged(job), **_of_user(job, user_id)}
+    if version >= WIDER and job.cpus_per_task and not job.tres_per_task:
+        shown["tres_per_task"] = f"cpu={job.cpus_per_task}"
+    return shown
 
 
 def _copied(job: Submission) -> dict[str, Any]:
@@ -199,7 +206,7 @@ def _changes(written: Mapping[str, Any]) -> dict[str, Any]:
     return changes
 
 
-def described_update(update: JobUpdate, job: Submission, now: float, user_id: int) -> dict[str, Any]:
+def described_update(update: JobUpdate, job: Submission, now: float, user_id: int, version: str = "") -> dict[str, Any]:
     """The fields of ``job_desc`` in ``slurm_job_modify``: what a command states, and whose job it is.
 
     ``site_factor``, a deadline and what is not stated are not in it, as in Slurm.
@@ -209,6 +216,7 @@ def described_update(update: JobUpdate, job: Submission, now: float, user_id: in
         job: what the job asks for.
         now: in seconds.
         user_id: of the job's user.
+        version: of Slurm.
     """
     facts = {name: value for name, value in update._asdict().items() if value is not None}
     shown: dict[str, Any] = {}
@@ -221,6 +229,10 @@ def described_update(update: JobUpdate, job: Submission, now: float, user_id: in
         shown["pn_min_memory"] = MEM_PER_CPU + facts["memory_per_cpu"]
     if "begin" in facts:
         shown["begin_time"] = math.floor(now + facts["begin"])
+    if version >= WIDER:
+        shown["group_id"] = NOBODY
+        if "min_nodes" in shown:
+            shown.setdefault("max_nodes", shown["min_nodes"])
     shown["bitflags"] = sum(bit for name, bit in _LEFT_AS_IS.items() if name not in shown)
     return {**shown, "user_id": user_id, "user_name": job.user or "root", "alloc_node": "login"}
 

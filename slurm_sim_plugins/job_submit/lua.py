@@ -89,6 +89,12 @@ ERRORS: Mapping[int, tuple[str, str]] = {
 """Codes that a script may return, their names in the table ``slurm``, and what ``sbatch`` says of each."""
 HOST = ("log", "unknown", "lost", "keys", "record", "minutes", "module", "time")
 """Functions that the sandbox calls; a script never gets hold of them."""
+SAYS_OF_CHANGES = "24.11"
+"""From this version on ``scontrol`` shows what ``slurm.log_user`` says of a change."""
+ERRORS_REFUSE = "26.05"
+"""From this version on a script that ends with an error refuses the job, or the change."""
+FAILED = "Lua function execution failed due to runtime error"
+"""What is said then, behind the error."""
 _TABLES = {"job_desc": "job_desc", "job_rec": "job_rec", "jobs": "slurm.jobs", "reservations": "slurm.reservations"}
 """How a script calls what it reads."""
 _MODULE = re.compile(r"[A-Za-z0-9_]+")
@@ -98,13 +104,14 @@ _DURATION = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 class Lua:
     """Asks the functions ``slurm_job_submit`` and ``slurm_job_modify`` of a script, as slurmctld does.
 
-    What the script writes before an error stays, and the job or the change is taken, as in Slurm; with a warning. A
-    script that does not end, or asks for more memory than it may have, is at fault: the run ends.
+    What the script writes before an error stays, and the job or the change is taken, as in Slurm, with a warning; from
+    26.05 on it is refused. A script that does not end, or asks for more memory than it may have, is at fault: the run
+    ends.
 
     Args:
         file: the script. Of a ``slurm.conf`` with ``JobSubmitPlugins=lua`` it is the ``job_submit.lua`` beside it.
 
-    Source: the plugin of Slurm 22.05.8, asked; job_submit_plugins in Slurm's documentation.
+    Source: the plugins of Slurm 22.05.8, 24.11.5 and 26.05.5, asked; job_submit_plugins in Slurm's documentation.
     """
 
     name: ClassVar[str] = "job_submit/lua"
@@ -125,10 +132,12 @@ class Lua:
     def job_submit(self, view: SubmitView) -> Submission | Reject | None:
         job, uid = view.submission, self._uid(view.submission.user)
         parts = self._begin(view)
-        answer = self._submit(self._table(described(job, uid)), parts, uid, self._heard())
-        code, fields = self._answered("slurm_job_submit", "the job", answer)
-        if code:
-            return Reject("\n".join([*self._messages, self._words(code)]))
+        stated = described(job, uid, view.slurm_version)
+        refusal, fields = self._answered(
+            "slurm_job_submit", "the job", self._submit(self._table(stated), parts, uid, self._heard())
+        )
+        if refusal:
+            return Reject("\n".join([*self._messages, refusal]))
         self._tell_of(name for name in fields if not followed(name))
         return changed(job, fields)
 
@@ -136,13 +145,15 @@ class Lua:
     def job_modify(self, view: ModifyView) -> JobUpdate | Reject | None:
         job = view.job.submission
         parts = self._begin(view)
-        stated = self._table(described_update(view.update, job, view.now, self._uid(job.user)))
-        answer = self._modify(stated, parts, self._uid(view.user), self._heard())
-        code, fields = self._answered("slurm_job_modify", "the change", answer)
-        if self._messages:
+        stated = self._table(described_update(view.update, job, view.now, self._uid(job.user), view.slurm_version))
+        refusal, fields = self._answered(
+            "slurm_job_modify", "the change", self._modify(stated, parts, self._uid(view.user), self._heard())
+        )
+        if self._messages and view.slurm_version < SAYS_OF_CHANGES:
+            self._messages = []
             self._warn(f"{self._file}: what slurm_job_modify says to the user is lost, as in Slurm")
-        if code:
-            return Reject(self._words(code))
+        if refusal:
+            return Reject("\n".join([*self._messages, refusal]))
         self._tell_of(name for name in fields if not update_followed(name))
         return updated(view.update, fields, view.now)
 
@@ -156,21 +167,28 @@ class Lua:
     def _uid(self, user: str) -> int:
         return self._uids.setdefault(user or "root", FIRST_UID + len(self._uids) - 1)
 
-    def _answered(self, function: str, what: str, answered: Any) -> tuple[int, dict[str, Any]]:
-        """The code that a function returned, 0 where it returned none, and what it wrote."""
+    def _answered(self, function: str, what: str, answered: Any) -> tuple[str, dict[str, Any]]:
+        """Why Slurm refuses what a function judged, empty where it takes it; and what the function wrote."""
         over, fine, answer, written = answered
+        version = self._view.slurm_version
         # What a view shows is of this call alone.
         self._view, self._read = None, {}
         if over:
             raise RuntimeError(f"{answer}: the script does not end, or takes too long")
         if not fine and str(answer).endswith("not enough memory"):
             raise RuntimeError(f"{answer}: the script may have {MEMORY >> 20} MiB")
+        if not fine and version >= ERRORS_REFUSE:
+            # The error is shown instead of what the script has said.
+            self._messages = [str(answer)]
+            return FAILED, {}
         code = _number(answer) if fine else None
         if not fine:
-            self._warn(f"{answer}; Slurm takes {what} as the script has left it by then; from 26.05 on it refuses it")
+            self._warn(
+                f"{answer}; Slurm takes {what} as the script has left it by then; from {ERRORS_REFUSE} on it refuses it"
+            )
         elif code is None:
             self._warn(f"{self._file}: {function} returned no number; Slurm takes {what}")
-        return int(code or 0), dict(written.items())
+        return self._words(int(code)) if code and int(code) else "", dict(written.items())
 
     def _words(self, code: int) -> str:
         return ERRORS.get(code, ("", f"Unknown error {code}"))[1]

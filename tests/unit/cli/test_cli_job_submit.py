@@ -61,6 +61,15 @@ def test_cases_that_hold(folder: Path) -> None:
     assert found.output.splitlines()[-1] == "4 of 4 cases as expected"
 
 
+def test_cases_under_another_version(folder: Path) -> None:
+    (folder / "job_submit.lua").write_text(OLD.replace("return slurm.SUCCESS\nend\n", "error('boom')\nend\n", 1))
+    (folder / "cases.yaml").write_text("- {name: short, sbatch: -n 1 -t 10}\n")
+    assert asked(folder, "test", "job_submit.lua", "cases.yaml", "--slurm-version", "22.05").exit_code == 0
+    newest = asked(folder, "test", "job_submit.lua", "cases.yaml")
+    assert newest.exit_code == 1
+    assert "short: is refused: job_submit.lua:4: boom" in newest.output
+
+
 def test_cases_that_fail_say_what_is_otherwise(folder: Path) -> None:
     (folder / "job_submit.lua").write_text(NEW.replace('"long"', '"short"'))
     found = asked(folder, "test", "job_submit.lua", "cases.yaml")

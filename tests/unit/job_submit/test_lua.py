@@ -48,8 +48,11 @@ def request(words: str = "", user: str = "ann", number: int = 1) -> JobRequest:
     return JobRequest(number, 0.0, 10.0, parse_sbatch(words.split()), user)
 
 
-def judged(folder: Path, body: str, words: str = "", more: str = "", user: str = "ann") -> Submission | str:
-    return Script(script(folder, body, more), read_slurm_conf(folder / "slurm.conf")).judged(request(words, user))
+def judged(
+    folder: Path, body: str, words: str = "", more: str = "", user: str = "ann", version: str = "22.05"
+) -> Submission | str:
+    file = script(folder, body, more)
+    return Script(file, read_slurm_conf(folder / "slurm.conf").under(version)).judged(request(words, user))
 
 
 def taken(*given: Any, **more: Any) -> Submission:
@@ -61,6 +64,29 @@ def taken(*given: Any, **more: Any) -> Submission:
 def run(folder: Path, words: list[str], **more: Any) -> Result:
     requests = [request(each, number=number) for number, each in enumerate(words, 1)]
     return simulate(requests, read_slurm_conf(folder / "slurm.conf"), **more)
+
+
+# Versions --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", ["22.05", "24.11"])
+def test_an_error_takes_the_job_before_26_05(tmp_path: Path, version: str) -> None:
+    assert taken(tmp_path, "job_desc.qos = 'kept' error('boom')", version=version).qos == "kept"
+
+
+def test_an_error_refuses_the_job_from_26_05_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    body = "job_desc.qos = 'kept' slurm.log_user('said') error('boom')"
+    refused = judged(tmp_path, body, version="26.05")
+    assert refused == "job_submit.lua:3: boom\nLua function execution failed due to runtime error"
+    assert "Slurm takes the job" not in caplog.text
+    assert taken(tmp_path, "job_desc.qos = 'kept' return 'x'", version="26.05").qos == "kept"
+
+
+@pytest.mark.parametrize(("version", "held"), [("22.05", "nil"), ("24.11", "cpu=2"), ("26.05", "cpu=2")])
+def test_cpus_of_a_task_are_a_tres_of_it_from_24_11_on(tmp_path: Path, version: str, held: str) -> None:
+    body = "job_desc.qos = tostring(job_desc.tres_per_task)"
+    assert taken(tmp_path, body, "-n2 -c2", version=version).qos == held
+    assert taken(tmp_path, body, "-n2", version=version).qos == "nil"
 
 
 # What it sees ----------------------------------------------------------------------------

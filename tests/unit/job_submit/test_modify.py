@@ -47,9 +47,11 @@ def script(folder: Path, modify: str, submit: str = "return 0", more: str = "") 
     return file
 
 
-def updated(folder: Path, modify: str, update: str, words: str = "-n1", more: str = "") -> JobUpdate | str:
+def updated(
+    folder: Path, modify: str, update: str, words: str = "-n1", more: str = "", version: str = "22.05"
+) -> JobUpdate | str:
     stated = dict(word.split("=", 1) for word in update.split())
-    asked = Script(script(folder, modify, more=more), read_slurm_conf(folder / "slurm.conf"))
+    asked = Script(script(folder, modify, more=more), read_slurm_conf(folder / "slurm.conf").under(version))
     fields = {key.lower(): value for key, value in stated.items()}
     return asked.updated(JobRequest(1, 0.0, 10.0, parse_sbatch(words.split()), "ann"), update_of(fields))
 
@@ -175,6 +177,41 @@ def test_a_code_refuses_in_slurms_words(
 def test_what_slurm_passes_over_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture, body: str, told: str) -> None:
     assert updated(tmp_path, body, "TimeLimit=20") == JobUpdate(time_limit=1200.0)
     assert told in caplog.text
+
+
+# Versions --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", ["24.11", "26.05"])
+def test_what_it_says_of_a_change_is_shown_from_24_11_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, version: str
+) -> None:
+    body = "slurm.log_user('words %d', 1) slurm.log_user('two') return slurm.ERROR"
+    assert updated(tmp_path, body, "TimeLimit=20", version=version) == "words 1\ntwo\nUnspecified error"
+    assert "lost" not in caplog.text
+
+
+def test_an_error_refuses_the_change_from_26_05_on(tmp_path: Path) -> None:
+    body = "slurm.log_user('said') error('boom')"
+    assert updated(tmp_path, body, "TimeLimit=20", version="24.11") == JobUpdate(time_limit=1200.0)
+    refused = updated(tmp_path, body, "TimeLimit=20", version="26.05")
+    assert refused == "job_submit.lua:6: boom\nLua function execution failed due to runtime error"
+
+
+@pytest.mark.parametrize(
+    ("version", "stated", "held"),
+    [
+        ("22.05", "NumNodes=2", "min_nodes=2;max_nodes=4294967294;group_id=4294967294"),
+        ("24.11", "NumNodes=2", "min_nodes=2;max_nodes=2;group_id=99"),
+        ("26.05", "NumNodes=1-3", "min_nodes=1;max_nodes=3;group_id=99"),
+        ("26.05", "TimeLimit=9", "min_nodes=4294967294;max_nodes=4294967294;group_id=99"),
+    ],
+)
+def test_nodes_and_group_of_a_change(tmp_path: Path, version: str, stated: str, held: str) -> None:
+    body = 'job_desc.qos = held(job_desc, "min_nodes max_nodes group_id") return 0'
+    told = updated(tmp_path, body, stated, more=HELD, version=version)
+    assert isinstance(told, JobUpdate), told
+    assert told.qos == held
 
 
 # Where it is called ----------------------------------------------------------------------
