@@ -356,7 +356,7 @@ def lua() -> None:
         script.write_text(body + modify)
         plugin, calls = Lua(str(script)), 20_000
     job = Submission(1, 0.0, "ann", partitions=("p40",), min_nodes=50, tasks=100, time_limit=7200.0)
-    view = SimpleNamespace(submission=job, partitions=(), now=0.0)
+    view = SimpleNamespace(submission=job, partitions=(), now=0.0, slurm_version="")
     seconds = cpu(lambda: [plugin.job_submit(view) for _ in range(calls)])
     click.echo(f"lua: {calls / seconds:,.0f} submissions per CPU second through a job_submit.lua of 298 lines")
 

@@ -103,6 +103,11 @@ def generated() -> list[str]:
     return [" ".join(filter(None, map(draw.choice, CHOICES))) for _ in range(CASES)]
 
 
+def installed() -> str:
+    """The version of the slurmctld that is asked."""
+    return subprocess.run(["slurmctld", "-V"], capture_output=True, text=True, check=True).stdout.split()[-1]
+
+
 @contextmanager
 def controller(script: Path) -> Iterator[Path]:
     """A slurmctld that asks a script, and logs what it made of each submission."""
@@ -110,7 +115,7 @@ def controller(script: Path) -> Iterator[Path]:
         folder = Path(private)
         shutil.copytree(script.parent, folder / "site")
         (folder / "state").mkdir()
-        version = subprocess.run(["slurmctld", "-V"], capture_output=True, text=True, check=True).stdout.split()[-1]
+        version = installed()
         old = "SwitchType=switch/none\nJobAcctGatherType=jobacct_gather/none\n" if version < "23.11" else ""
         words = {"host": socket.gethostname().split(".")[0], "port": PORT, "node": PORT + 1, "user": getpass.getuser()}
         (folder / "slurm.conf").write_text(CONF.format(folder=folder, old=old, **words))
@@ -168,7 +173,7 @@ def here(script: Path, cases: list[str], folder: Path) -> dict[int, Told]:
     asking = ASKING.partition("local asked")[2].format(fields=FIELDS).replace("slurm.log_info", "slurm.log_user")
     (folder / "job_submit.lua").write_text(f'require("site")\nlocal asked{asking}')
     lua = Lua(str(folder / "job_submit.lua"))
-    view: Any = SimpleNamespace(partitions=[], now=0.0)
+    view: Any = SimpleNamespace(partitions=[], now=0.0, slurm_version=installed()[:5])
     told = {}
     for number, words in enumerate(cases):
         try:

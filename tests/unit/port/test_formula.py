@@ -185,7 +185,7 @@ def test_a_script_judges_as_the_policy_does(tmp_path: Path) -> None:
             for partitions in ((), ("long", "x"), ("longer",)):
                 for tasks in (None, 3, 4):
                     job = Submission(1, 0.0, "u", account=account, partitions=partitions, tasks=tasks, time_limit=limit)
-                    view: Any = SimpleNamespace(submission=job, partitions=[], now=0.0)
+                    view: Any = SimpleNamespace(submission=job, partitions=[], now=0.0, slurm_version="")
                     wanted, found = Queues().job_submit(view), script.job_submit(view)
                     if isinstance(wanted, Reject):
                         assert isinstance(found, Reject)
