@@ -81,6 +81,7 @@ class Arrivals(Part):
         self._set_first_priority(jobs[0])
         for job in jobs:
             job.priority, job.fixed_priority = jobs[0].priority, jobs[0].fixed_priority
+            job.priorities = jobs[0].priorities
             if not self.ideal:
                 job.came_in(self.cluster.whole(self.cluster.now))
                 # sbatch adds to the second that its clock shows.

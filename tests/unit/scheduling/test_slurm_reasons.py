@@ -191,3 +191,17 @@ def test_a_partition_in_which_a_job_can_never_run_is_passed_over():
     controller = Controller(conf, [job(1, "-ppart", "-n4"), job(2, "-pwhole,part", "-n2", at=2)])
     controller.run(20.0)
     assert [one.run and one.run.partition for one in controller.cluster.jobs.values()] == ["part", "part"]
+
+
+def test_tasks_of_an_array_have_the_priority_of_each_partition():
+    """The first task goes first, though its priority in the partition of the higher tier is the lower one."""
+    conf = parse_slurm_conf(
+        "SelectType=select/cons_tres\nPriorityType=priority/multifactor\nPriorityWeightPartition=1000\n"
+        "NodeName=n CPUs=1\nPartitionName=low Nodes=n PriorityJobFactor=10\n"
+        "PartitionName=high Nodes=n PriorityJobFactor=1 PriorityTier=10\n"
+    )
+    controller = Controller(conf, [job(1, "-plow,high", "--array=0-2%1")])
+    controller.run(20.0)
+    tasks = controller.cluster.jobs.values()
+    assert [one.request.task for one in tasks if one.run] == [0]
+    assert [dict(one.priorities) for one in tasks] == [{"high": 100, "low": 1000}] * 3
