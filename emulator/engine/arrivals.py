@@ -11,7 +11,7 @@ from emulator.engine.part import Part
 from emulator.engine.passes import Passes
 from emulator.scheduling.dependency import is_circular
 from emulator.scheduling.entries import first_reason
-from emulator.scheduling.job_mgr import NOT_AVAILABLE, ask_for, check_count, make_job
+from emulator.scheduling.job_mgr import NOT_AVAILABLE, ask_for, check_count, is_barred, make_job
 from emulator.scheduling.reasons import fits_alone
 from emulator.scheduling.records import Records
 from emulator.scheduling.submit import SubmitChain
@@ -141,7 +141,7 @@ class Arrivals(Part):
             return
         if all(_names_others(job.wants[partition.name], own.nodes) for partition in job.partitions):
             raise RejectedError(NOT_OF_RESERVATION)
-        if not any(
+        if not is_barred(job, self.cluster) and not any(
             fits_alone(job, partition, self.cluster, partition.nodes & own.nodes) for partition in job.partitions
         ):
             raise RejectedError(NOT_AVAILABLE)

@@ -99,7 +99,7 @@ def _checked(request: JobRequest, cluster: Cluster) -> Job:
     reasons = [partition_reason(job, partition) for partition in partitions]
     _check_limits(reasons, cluster)
     # Whether there are nodes for a job that is held, or that its only partition bars, Slurm does not ask.
-    unchecked = unchecked or request.options.held or (len(partitions) == 1 and _is_barred(job, reasons[0], cluster))
+    unchecked = unchecked or request.options.held or is_barred(job, cluster)
     if not unchecked and not any(fits_empty(request_class, wants[one.name], one, cluster) for one in partitions):
         lack = _lack(request.options, partitions[-1], cluster)
         job.unfit = f"{lack}\n{NOT_AVAILABLE}" if lack else NOT_AVAILABLE
@@ -108,9 +108,12 @@ def _checked(request: JobRequest, cluster: Cluster) -> Job:
     return job
 
 
-def _is_barred(job: Job, reason: str | None, cluster: Cluster) -> bool:
+def is_barred(job: Job, cluster: Cluster) -> bool:
     """Whether the bounds of its only partition keep a job waiting, even if there are no nodes for it."""
+    if len(job.partitions) > 1:
+        return False
     rules, partition = cluster.parameters.rules, job.partitions[0]
+    reason = partition_reason(job, partition)
     if reason in (PARTITION_CONFIG, PARTITION_NODES) and rules.LARGE_JOBS_MUST_FIT and not rules.LARGE_JOBS_WAIT:
         most = partition.max_nodes
         return most is not None and job.wants[partition.name].min_nodes > most

@@ -205,3 +205,15 @@ def test_tasks_of_an_array_have_the_priority_of_each_partition():
     tasks = controller.cluster.jobs.values()
     assert [one.request.task for one in tasks if one.run] == [0]
     assert [dict(one.priorities) for one in tasks] == [{"high": 100, "low": 1000}] * 3
+
+
+def test_a_job_that_its_partition_bars_waits_though_its_reservation_is_too_small():
+    conf = parse_slurm_conf(
+        "SelectType=select/cons_tres\nNodeName=n[1-2] CPUs=1\nPartitionName=p Nodes=n[1-2] MaxNodes=1 Default=YES\n"
+    )
+    create = "create reservation ReservationName=r StartTime=now Duration=60 Nodes=n1 Users=u"
+    requests = [job(1, "-N2", "--reservation=r", at=5), job(2, "-n2", "--reservation=r", at=6)]
+    controller = Controller(conf, requests, actions=[(1.0, partial(scontrol, create))], slurm_version="24.11")
+    controller.run(20.0)
+    assert controller.cluster.jobs[1].reason == "PartitionNodeLimit"
+    assert [request.id for request, _ in controller.rejected] == [2]
