@@ -52,6 +52,11 @@ class CountPlan(SchedulePlan):
             return OVERTAKES
         return STARTS if self._profile.room(self._view.now, entry.planned) >= processors else OVERTAKES
 
+    def delays(self, processors: int, planned: float) -> bool:
+        """Whether a job that fits is certain to delay what was promised; False if that has yet to be looked at."""
+        promised = self._promise is not None and self._profile is None
+        return promised and planned > self._in_time and processors > self._extra
+
     def promise(self, entry: Job, not_before: float = 0.0) -> float:
         """The earliest start; as :meth:`SchedulePlan.promise`."""
         view = self._view

@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from slurm_sim_plugins.node_table import add
 from slurm_sim_plugins.topology.tree import Tree
 
 Ints = NDArray[np.int64]
@@ -68,6 +69,12 @@ FEW = 8
 def shared(values: tuple[int, ...]) -> tuple[int, ...]:
     """The same numbers, which allocations share: most jobs are not the first to have them."""
     return values
+
+
+@lru_cache(maxsize=4096)
+def alike(value: int, many: int) -> tuple[int, ...]:
+    """The same number so many times, which allocations share."""
+    return shared((value,) * many)
 
 
 @dataclass(eq=False)
@@ -199,9 +206,12 @@ class Free:
         self._change(allocation, 1, jobs=0)
 
     def _change(self, allocation: Allocation, sign: int, jobs: int = 1) -> None:
-        # Most jobs have one node, where plain numbers are changed much faster than columns.
-        alone = len(allocation.nodes) == 1
-        nodes = allocation.nodes[0] if alone else allocation.where
+        if type(allocation.nodes) is tuple:
+            add(self.table, allocation.nodes, allocation.units, allocation.memory, sign, -sign * jobs, self.shared)
+            for kind, counts in allocation.gres.items():
+                self.gres[kind][allocation.where] += sign * _as_column(counts)
+            return
+        nodes = allocation.where
         if not self.shared:
             self.units[nodes] += sign * _as_column(allocation.units)
         if any(allocation.memory):

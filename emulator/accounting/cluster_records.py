@@ -24,6 +24,7 @@ RECORDED = {
     State.COMPLETING: "RUNNING",
 }
 """States that a record shows by another word."""
+_WORDS = {state: RECORDED.get(state, state.value) for state in State}
 _NUMBERS = ("job_id", "processors", "requeues", "array", "task", "exit_code", "checkpoints")
 _FLAGS = ("backfilled", "blocked", "ignores_term")
 _ALWAYS = ("partition", "qos", "account", "user", "reason", "nodes")
@@ -112,7 +113,7 @@ def _row(job: Job, controller: Controller, whole: bool) -> Row:
         "start": over.start if over is not None else np.nan,
         "end": over.end if over is not None and over.end is not None else np.nan,
         "processors": cpus,
-        "state": RECORDED.get(job.state, job.state.value),
+        "state": _WORDS[job.state],
         "run": _work(job, limit),
         "time_limit": limit,
         "planned": limit if job.plan is None else job.plan_limit,

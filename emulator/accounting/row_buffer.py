@@ -45,8 +45,11 @@ class RowBuffer:
         for column, texts, values in zip(self._columns.values(), self._texts, rows, strict=False):
             if texts is not None:
                 column.extend([texts.setdefault(str(value), len(texts)) for value in values])
-            else:
-                column.extend([math.nan if value is None else value for value in values])  # type: ignore[misc]
+                continue
+            try:
+                column.fromlist([*values])
+            except TypeError:
+                column.fromlist([math.nan if value is None else value for value in values])  # type: ignore[misc]
         self._rows.clear()
 
     def columns(self) -> Columns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from enum import IntEnum
 from heapq import heappop, heappush
 from typing import Any, Literal
@@ -46,6 +47,8 @@ class Agenda:
     def __init__(self, alone: bool = False) -> None:
         self._ranks = EACH_BY_ITSELF if alone else IN_THEIR_ORDER
         self._events: list[Event] = []
+        # Submissions are many, and known beforehand: the last one first, so that the heap stays small.
+        self._listed: list[Event] = []
         self._number = 0
         self.to_come = 0
 
@@ -59,6 +62,18 @@ class Agenda:
         self.to_come += kind in FROM_OUTSIDE
         heappush(self._events, (second, self._ranks[rank], self._number, kind, *about))
 
+    def each_at(self, seconds: Iterable[float], kind: Kind, rank: Rank = Rank.OTHER) -> None:
+        """Have something happen once at each of these times, which are all known now; it is about their indices."""
+        first, ranked = self._number + 1, self._ranks[rank]
+        events: list[Event] = [
+            (round(second, 6) if second % 1 else second, ranked, first + index, kind, index)
+            for index, second in enumerate(seconds)
+            if second < math.inf
+        ]
+        self._number += len(events)
+        self.to_come += len(events) if kind in FROM_OUTSIDE else 0
+        self._listed = sorted(self._listed + events, reverse=True)
+
     def number(self) -> int:
         """The next number, for a tick: events and ticks of one time go by their numbers."""
         self._number += 1
@@ -67,19 +82,24 @@ class Agenda:
     @property
     def first(self) -> Event | None:
         """The next event, or None."""
-        return self._events[0] if self._events else None
+        listed, events = self._listed, self._events
+        if listed and (not events or listed[-1] < events[0]):
+            return listed[-1]
+        return events[0] if events else None
 
     def has_but(self, kind: Kind) -> bool:
         """Whether there is any event that is not of this kind."""
-        return any(event[3] != kind for event in self._events)
+        return any(event[3] != kind for event in (*self._events, *self._listed))
 
     @property
     def next(self) -> float:
         """When it comes; infinite if there is none."""
-        return self._events[0][0] if self._events else math.inf
+        first = self.first
+        return math.inf if first is None else first[0]
 
     def take(self) -> Event:
         """The next event, which is to come no more."""
-        event = heappop(self._events)
+        listed, events = self._listed, self._events
+        event = listed.pop() if listed and (not events or listed[-1] < events[0]) else heappop(events)
         self.to_come -= event[3] in FROM_OUTSIDE
         return event

@@ -10,7 +10,7 @@ from itertools import count
 from emulator.engine.part import Part
 from emulator.engine.passes import Passes
 from emulator.scheduling.dependency import is_circular
-from emulator.scheduling.entries import first_reason
+from emulator.scheduling.entries import first_reason, forget_settled
 from emulator.scheduling.job_mgr import NOT_AVAILABLE, ask_for, check_count, is_barred, make_job
 from emulator.scheduling.reasons import fits_alone
 from emulator.scheduling.records import Records
@@ -93,6 +93,7 @@ class Arrivals(Part):
                 self.wake_after(dependency)
             self.telling.arrived(job)
             self.cluster.order.settle(job)
+            forget_settled(job, self.cluster)
             self.watch_deadline(job)
             self._watch_switches(job)
         if self.changes.observed:

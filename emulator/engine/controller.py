@@ -184,8 +184,8 @@ class Controller(Part):
             "period": self.passes.calculate,
             "renewal": self.passes.renew,
         }
-        for index, request in enumerate(requests):
-            self.agenda.at(max(request.submit, request.noticed), "submission", index, rank=Rank.SUBMISSION)
+        submissions = (max(request.submit, request.noticed) for request in requests)
+        self.agenda.each_at(submissions, "submission", rank=Rank.SUBMISSION)
         for index, (second, _) in enumerate(actions):
             self.agenda.at(second, "command", index)
 

@@ -191,7 +191,8 @@ class Passes(Part):
         """The main loop goes round, if that is still to be."""
         if self.main_at != at:
             return
-        if not self.parameters.reduce_completing_frag and any(self.cluster.just_ended()):
+        parameters = self.parameters
+        if parameters.complete_wait and not parameters.reduce_completing_frag and any(self.cluster.just_ended()):
             self.main_at, self._last_main = None, at
             return
         self.main_at, self._last_main = None, at

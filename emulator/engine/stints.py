@@ -95,7 +95,8 @@ class Stints(Part):
 
     def resume_preempted(self) -> None:
         """Suspended jobs go on when all that they have is free again."""
-        for job in sorted(self.cluster.suspended.values(), key=lambda job: job.id):
+        suspended = self.cluster.suspended
+        for job in sorted(suspended.values(), key=lambda job: job.id) if suspended else ():
             assert job.run is not None
             has = job.run.allocation
             if not job.suspended_by_operator and bool((self.cluster.free.units[has.where] >= list(has.units)).all()):

@@ -35,15 +35,14 @@ class Compiled:
     def code(self, job: Job, partition: Partition) -> Code | None:
         """What a job asks of a partition as numbers; None if it is not plain."""
         key = (job.request_class, partition.name)
-        if key not in self._codes:
-            self._codes[key] = encode(job.wants[partition.name], self._cluster.machine)
-        return self._codes[key]
+        known = self._codes.get(key)
+        if known is None and key not in self._codes:
+            known = self._codes[key] = encode(job.wants[partition.name], self._cluster.machine)
+        return known
 
-    def select(self, job: Job, partition: Partition, usable: Mask, free: Free) -> Allocation | None:
-        """The nodes for a plain job out of what is free, or None if it does not fit; see :meth:`code`."""
-        code = self.code(job, partition)
-        assert code is not None
-        return self.selector.select(job.wants[partition.name], code, free, usable)
+    def select(self, want: Want, code: Code, usable: Mask, free: Free) -> Allocation | None:
+        """The nodes for a plain request out of what is free, or None if it does not fit; see :meth:`code`."""
+        return self.selector.select(want, code, free, usable)
 
     def choose(self, want: Want, free: Free, usable: Mask) -> Allocation | None:
         """As :meth:`Cluster.choose`, which it asks if the request is not plain."""

@@ -18,10 +18,10 @@ from emulator.state.job import Job
 from emulator.state.partition import Partition
 from emulator.state.run import YEAR
 from slurm_sim_plugins.count_plan import CountPlan
+from slurm_sim_plugins.counts import Counts
 from slurm_sim_plugins.jobs import Run
 from slurm_sim_plugins.nodes import Mask
 from slurm_sim_plugins.profile import RunEntry
-from slurm_sim_plugins.views import SchedulingView
 
 
 @dataclass(slots=True, eq=False)
@@ -38,6 +38,10 @@ class Counted:
     planned_running: float
 
 
+MOST_ASKED = 65_536
+"""So many different questions are kept at most."""
+
+
 class Pool:
     """Nodes that are counted, in one pass.
 
@@ -49,7 +53,7 @@ class Pool:
     """
 
     def __init__(self, now: float, total: int, free: int, runs: list[RunEntry]) -> None:
-        self.view = SchedulingView(total, now=now)
+        self.view = Counts(total, now)
         self.view.free = free
         self.view._runs = runs
         self.plan = CountPlan(self.view)
@@ -98,7 +102,9 @@ class CountedNodes:
         self._cluster = cluster
         self._controls = controls
         self._needs: dict[tuple[int, str], int] = {}
+        self._asked: dict[tuple[int, float, float], Counted] = {}
         self._fine: set[tuple[int, str]] = set()
+        self._fine_when_met = -1
         self._groups: dict[str, _Group] = {}
         self._odd: set[int] = set()
         self._stale = True
@@ -113,21 +119,30 @@ class CountedNodes:
             )
             if apart:
                 self._groups[partition.name] = found.setdefault(partition.nodes.tobytes(), _Group(partition.nodes))
+        self._distinct = list(found.values())
         if self._groups:
             cluster.run_watchers.append(self)
 
     def pools(self) -> dict[str, Pool]:
         """The nodes that can be counted now, by partition; partitions with the same nodes share them."""
-        groups = self._countable()
-        pools = {id(group): group.pool(self._cluster) for group in groups.values()}
-        return {name: pools[id(group)] for name, group in groups.items()}
+        found: dict[_Group, Pool] = {}
+        pools: dict[str, Pool] = {}
+        for name, group in self._countable().items():
+            if group not in found:
+                found[group] = group.pool(self._cluster)
+            pools[name] = found[group]
+        return pools
 
     def idle(self) -> dict[str, int] | None:
         """How many nodes are idle, by partition; None unless all are counted, and no run is past its planned end."""
-        groups = self._countable()
-        if len(groups) < len(self._cluster.partitions) or any(g.is_late(self._cluster.now) for g in groups.values()):
+        groups, idle = self._countable(), {}
+        if len(groups) < len(self._cluster.partitions):
             return None
-        return {name: group.free for name, group in groups.items()}
+        for name, group in groups.items():
+            if group.is_late(self._cluster.now):
+                return None
+            idle[name] = group.free
+        return idle
 
     def _countable(self) -> dict[str, _Group]:
         cluster = self._cluster
@@ -135,19 +150,32 @@ class CountedNodes:
             return {}
         if self._stale or self._odd:
             self._gather()
-        classes, spoilt = cluster.order.classes(), set[int]()
-        if not classes <= self._fine:
-            bad = {pair for pair in classes if pair[1] in self._groups and self._need_of_class(*pair) < 0}
-            self._fine |= classes - bad
-            spoilt = {id(self._groups[name]) for _, name in bad}
+        spoilt = self._spoilt()
         up, all_up = cluster.machine.up, cluster.machine.all_up
-        if all_up and not spoilt and not any(group.others for group in self._groups.values()):
-            return self._groups
+        if all_up and not spoilt:
+            for group in self._distinct:
+                if group.others:
+                    break
+            else:
+                return self._groups
         return {
             name: group
             for name, group in self._groups.items()
-            if not group.others and id(group) not in spoilt and (all_up or bool(up[group.nodes].all()))
+            if not group.others and group not in spoilt and (all_up or bool(up[group.nodes].all()))
         }
+
+    def _spoilt(self) -> set[_Group]:
+        """Nodes for which a job waits to which more matters than how many they are."""
+        order = self._cluster.order
+        met = order.classes_met()
+        if met == self._fine_when_met:
+            return NO_GROUPS
+        classes, bad = order.classes(), set[tuple[int, str]]()
+        if not classes <= self._fine:
+            bad = {pair for pair in classes - self._fine if pair[1] in self._groups and self._need_of_class(*pair) < 0}
+            self._fine |= classes - bad
+        self._fine_when_met = -1 if bad else met
+        return {self._groups[name] for _, name in bad} if bad else NO_GROUPS
 
     # Runs
 
@@ -202,7 +230,13 @@ class CountedNodes:
         """A job as the plan of its pool is asked about it."""
         length = job.plan_limit
         running = length if job.plan is None else min(job.plan.running, job.limit)
-        return Counted(self.need(job, partition), length, running)
+        key = self.need(job, partition), length, running
+        known = self._asked.get(key)
+        if known is None:
+            if len(self._asked) == MOST_ASKED:
+                self._asked.clear()
+            known = self._asked[key] = Counted(*key)
+        return known
 
     def need(self, job: Job, partition: Partition) -> int:
         """How many nodes a job takes; -1 if it is not only their number that matters to it."""
@@ -262,6 +296,8 @@ class _Group:
         others: runs of which more matters than how many nodes they have.
     """
 
+    __slots__ = ("_ends", "_runs", "_total", "free", "nodes", "others")
+
     def __init__(self, nodes: Mask) -> None:
         self.nodes = nodes
         self.others: set[int] = set()
@@ -307,6 +343,10 @@ class _Group:
             runs[:late] = [(cluster.planned_end(run[4]), *run[1:]) for run in runs[:late]]
             runs.sort()
         return Pool(cluster.now, self._total, self.free, runs)
+
+
+NO_GROUPS: set[_Group] = set()
+"""Never to be changed."""
 
 
 def _end_by_limit(job: Job) -> float:

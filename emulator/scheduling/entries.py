@@ -17,6 +17,8 @@ Pair = tuple[Job, Partition]
 
 def refresh_eligibility(cluster: Cluster, reservations: Reservations) -> list[Job]:
     """Say of each waiting job whether it may be scheduled, and why not; returns those that never can be and must go."""
+    if not cluster.unsettled:
+        return []
     doomed, kill = [], cluster.parameters.kill_invalid_depend
     for job in list(cluster.unsettled.values()):
         refresh(job, cluster, reservations)
@@ -28,6 +30,14 @@ def refresh_eligibility(cluster: Cluster, reservations: Reservations) -> list[Jo
             if kill if asked is None else asked:
                 doomed.append(job)
     return doomed
+
+
+def forget_settled(job: Job, cluster: Cluster) -> None:
+    """Of a job that was just submitted and may be scheduled, nothing is left to be found out."""
+    options = job.request.options
+    waits_for_more = options.dependencies or options.reservation or options.array is not None
+    if job.eligible is not None and not waits_for_more and job.reason not in PASSING:
+        del cluster.unsettled[job.id]
 
 
 def refresh(job: Job, cluster: Cluster, reservations: Reservations) -> None:

@@ -109,14 +109,24 @@ class NodePlan(SchedulePlan):
                 yield entry
 
     def fitting(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        """Those of whose request class none was refused in this pass for want of resources."""
-        need, pools = self._counts.need, self._pools
+        """Those of whose request class none was refused in this pass for want of resources.
+
+        Where nodes are counted, those are left out, too, that would delay a promise and are known to wait behind it.
+        """
+        need, pools, open_to_all = self._counts.need, self._pools, self._cluster.accounting is None
         for entry in entries:
             job, partition = entry._pair  # type: ignore[attr-defined]
-            pool = pools.get(partition.name)
+            pool = pools.get(entry.partition)
             if pool is not None:
                 free = pool.view.free
-                if free and need(job, partition) <= free:
+                if not free:
+                    continue
+                nodes = entry._nodes  # type: ignore[attr-defined]
+                if nodes is None:
+                    nodes = entry._nodes = need(job, partition)  # type: ignore[attr-defined]
+                if nodes <= free and not (
+                    open_to_all and job.reason == BEHIND and pool.plan.delays(nodes, job.plan_limit)
+                ):
                     yield entry
             elif self._known(job, partition) is None:
                 yield entry

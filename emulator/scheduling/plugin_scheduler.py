@@ -52,10 +52,11 @@ class ClusterEntry(Entry):
         policies: jobs as plugins see them.
     """
 
-    __slots__ = ("_pair", "_policies")
+    __slots__ = ("_nodes", "_pair", "_policies")
 
     def __init__(self, job: Job, partition: Partition, policies: Policies) -> None:
         self._pair = job, partition
+        self._nodes: int | None = None
         self._policies = policies
         self.id, self.partition = job.id, partition.name
         self.user, self.account = job.request.user, job.options.account
@@ -275,13 +276,13 @@ class PluginScheduler:
         if idle is None:
             return None
         first: dict[str, Job] = {}
-        for _, job, partition in cluster.order.pairs():
-            if partition_reason(job, partition) is None:
-                # A job that its partition keeps waiting is not the one that is promised a start.
-                first.setdefault(partition.name, job)
-            if len(first) == len(idle):
-                break
-        if any(job in first.values() for job in submitted):
+        for _, job, partition in cluster.order:
+            # A job that its partition keeps waiting is not the one that is promised a start.
+            if partition.name not in first and partition_reason(job, partition) is None:
+                first[partition.name] = job
+                if len(first) == len(idle):
+                    break
+        if not set(first.values()).isdisjoint(submitted):
             return None
         where = [(job, job.partitions[0]) for job in submitted if job.eligible is not None]
         return [job for job, partition in where if self._counts.need(job, partition) <= idle[partition.name]]
@@ -322,7 +323,7 @@ class PluginScheduler:
 
     def queue(self) -> list[Entry]:
         """Entries of the queue, in Slurm's order."""
-        return [(job.entries or self._entries_of(job))[rank[-1]] for rank, job, _ in self.cluster.order.pairs()]
+        return [(job.entries or self._entries_of(job))[rank[-1]] for rank, job, _ in self.cluster.order]
 
     def entries(self) -> Iterator[Entry]:
         """Those that still wait, each looked at when its turn comes."""
@@ -441,7 +442,7 @@ class PluginScheduler:
         return where._plan  # type: ignore[no-any-return]
 
     def _reserve(self, decision: Reserve) -> None:
-        if isinstance(decision.job, Sequence):
+        if not isinstance(decision.job, ClusterEntry) and isinstance(decision.job, Sequence):
             now = self.cluster.now
             for entry, time in zip(decision.job, decision.time, strict=True):
                 if entry.__class__ is ClusterEntry and now <= time < math.inf:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from emulator.scheduling import tree_compiled as tree
-from emulator.scheduling.select_kernel import Code, choose, deal
+from emulator.scheduling.select_kernel import Code, choose, give, nodes_of
 from emulator.scheduling.select_rows import FREE_GRES, FREE_JOBS, FREE_MEMORY, FREE_UNITS, SETS
-from slurm_sim_plugins.nodes import FAR, Allocation, Free, Ints, Machine, Mask, Want
+from slurm_sim_plugins.nodes import FAR, NO_GRES, Allocation, Free, Ints, Machine, Mask, Want, alike, neighbours, shared
 from slurm_sim_plugins.select.cons_tres import allocate
 
 MOST_KINDS = 62
@@ -94,6 +94,7 @@ class Selector:
         capacity: room for the CPUs that a job could have on each node.
         sets: room for sets of neighbours.
         taken: room for nodes, and the CPUs of each.
+        room: for a number of each node.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -104,6 +105,8 @@ class Selector:
         self.capacity: Ints = np.empty(size, dtype=np.int64)
         self.sets: Ints = np.empty((SETS, size), dtype=np.int64)
         self.taken: Ints = np.empty((2, size), dtype=np.int64)
+        self.room: Ints = np.empty(size, dtype=np.int64)
+        self._numbers: list[int] = machine.numbers.tolist()
 
     def select(self, want: Want, code: Code, free: Free, usable: Mask) -> Allocation | None:
         """As :func:`slurm_sim_plugins.select.cons_tres.best_fit`."""
@@ -113,5 +116,9 @@ class Selector:
 
     def allocation(self, want: Want, code: Code, free: Free, taken: Ints, found: int) -> Allocation | None:
         """What a job gets of the nodes that were taken, which are so many."""
-        deal(code, self.rows, found, taken, np.argsort(taken[0, :found]))
+        each = give(code, self.rows, found, taken, self.room)
+        if self._machine.one_thread and code.rows == FREE_UNITS + 1 and not (want.all_gres or want.memory_per_gpu):
+            # It wants nothing but CPUs.
+            units = alike(each, found) if each else shared(tuple(taken[1, :found].tolist()))
+            return Allocation(neighbours(nodes_of(found, taken, self._numbers)), units, alike(0, found), NO_GRES, False)
         return allocate(want, self._machine, free, taken[0, :found], taken[1, :found])

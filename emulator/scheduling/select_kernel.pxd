@@ -2,7 +2,7 @@
 cimport cython
 from emulator.scheduling cimport tree_kernel as tree
 
-cdef long long FAR
+cdef long long FAR, NOT_TAKEN
 cdef long long BEHIND, FIRST, LARGE, ORDER, SUM, TAKEN
 cdef long long FREE_GRES, FREE_JOBS, FREE_MEMORY, FREE_UNITS
 cdef long long MACHINE_CORES, MACHINE_MEMORY, MACHINE_THREADS, MACHINE_UNITS, MACHINE_WEIGHT
@@ -83,9 +83,16 @@ cdef long long _sets_of(
     long long level, long long[::1] capacity, long long[:, ::1] machine, long long[:, ::1] sets) noexcept
 cdef long long _best(Code code, long long[:, ::1] sets, long long many, long long found, long long missing) noexcept
 cdef long long _least_sufficient(long long[::1] capacity, long long first, long long behind, long long missing) noexcept
+@cython.locals(first=cython.longlong, last=cython.longlong, node=cython.longlong, index=cython.longlong, ascending=cython.bint)
+cpdef void put_in_order(long long found, long long[:, ::1] taken, long long[::1] room) noexcept
+@cython.locals(index=cython.longlong)
+cpdef tuple nodes_of(long long found, long long[:, ::1] taken, list numbers)
+@cython.locals(index=cython.longlong)
+cpdef long long give(
+    Code code, long long[:, ::1] machine, long long found, long long[:, ::1] taken, long long[::1] room) except? -1
 @cython.locals(room=cython.longlong, tasks=cython.longlong, turns=cython.longlong, has=cython.longlong, more=cython.longlong, most=cython.longlong)
 cpdef void deal(
-    Code code, long long[:, ::1] machine, long long found, long long[:, ::1] taken, const long long[::1] order) except *
+    Code code, long long[:, ::1] machine, long long found, long long[:, ::1] taken) except *
 cdef long long _in_turns(
     Code code, long long[:, ::1] machine, long long node, long long picked, long long turns) except? -1
 @cython.locals(turns=cython.longlong, given=cython.longlong)

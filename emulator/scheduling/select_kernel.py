@@ -5,6 +5,7 @@ What is plain, and what calls this: :mod:`emulator.scheduling.select_compiled`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from emulator.scheduling import tree_kernel as tree
@@ -71,6 +72,10 @@ class Code:
     whole_tasks: int
     steady: int
     rows: int
+
+
+NOT_TAKEN = -1
+"""Instead of the CPUs of a node."""
 
 
 @dataclass
@@ -504,7 +509,47 @@ def _least_sufficient(capacity: Ints, first: int, behind: int, missing: int) -> 
     return best
 
 
-def deal(code: Code, machine: Ints, found: int, taken: Ints, order: Ints) -> None:
+def put_in_order(found: int, taken: Ints, room: Ints) -> None:
+    """Put nodes that were taken in their order on the machine, each with its CPUs; ``room`` is for all nodes."""
+    first = last = taken[0, 0]
+    ascending = True
+    for index in range(1, found):
+        node = taken[0, index]
+        ascending = ascending and node > last
+        first, last = min(first, node), max(last, node)
+    if ascending:
+        return
+    for node in range(first, last + 1):
+        room[node] = NOT_TAKEN
+    for index in range(found):
+        room[taken[0, index]] = taken[1, index]
+    index = 0
+    for node in range(first, last + 1):
+        if room[node] != NOT_TAKEN:
+            taken[0, index], taken[1, index] = node, room[node]
+            index += 1
+
+
+def nodes_of(found: int, taken: Ints, numbers: Sequence[int]) -> tuple[int, ...]:
+    """The nodes that were taken, of the numbers of all nodes."""
+    return tuple([numbers[taken[0, index]] for index in range(found)])
+
+
+def give(code: Code, machine: Ints, found: int, taken: Ints, room: Ints) -> int:
+    """Put nodes that were taken in order, and deal tasks onto them.
+
+    Returns:
+        The CPUs of each, if they are as many on all of them; else 0.
+    """
+    put_in_order(found, taken, room)
+    deal(code, machine, found, taken)
+    for index in range(1, found):
+        if taken[1, index] != taken[1, 0]:
+            return 0
+    return int(taken[1, 0])
+
+
+def deal(code: Code, machine: Ints, found: int, taken: Ints) -> None:
     """One task for each node that was taken, then onto each in turn as many as a core takes (observation C4).
 
     Tasks that find no room are put onto the first nodes, whose tails they then take.
@@ -513,8 +558,7 @@ def deal(code: Code, machine: Ints, found: int, taken: Ints, order: Ints) -> Non
         code: the request.
         machine: the machine as rows.
         found: how many nodes were taken.
-        taken: they, and the CPUs of each.
-        order: their places in ``taken``, by node.
+        taken: they, in their order, and the CPUs of each.
     """
     size, picked = code.per_task, taken[1]
     tasks = min(max(code.cpus, found * code.on_node), found * code.per_node) // size
@@ -527,8 +571,7 @@ def deal(code: Code, machine: Ints, found: int, taken: Ints, order: Ints) -> Non
     turns = FAR if room <= tasks else _turns(code, machine, found, taken, tasks)
     for index in range(found):
         tasks -= _in_turns(code, machine, taken[0, index], picked[index], turns)
-    for rank in range(found):
-        index = order[rank]
+    for index in range(found):
         node, most = taken[0, index], picked[index]
         has = _in_turns(code, machine, node, most, turns)
         if turns < FAR:

@@ -65,11 +65,11 @@ class Kernels(Protocol):
     def runs(self) -> Runs:
         """Running jobs."""
 
-    def code(self, job: Job, partition: Partition) -> object | None:
+    def code(self, job: Job, partition: Partition) -> Any:
         """What a job asks of a partition as numbers; None if it is not plain."""
 
-    def select(self, job: Job, partition: Partition, usable: Mask, free: Free) -> Allocation | None:
-        """The nodes for a plain job out of what is free, or None if it does not fit."""
+    def select(self, want: Want, code: Any, usable: Mask, free: Free) -> Allocation | None:
+        """The nodes for a plain request out of what is free, or None if it does not fit."""
 
     def choose(self, want: Want, free: Free, usable: Mask) -> Allocation | None:
         """The nodes for what a job needs, plain or not, or None if it does not fit."""

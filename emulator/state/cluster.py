@@ -243,8 +243,10 @@ class Cluster:
     def select(self, job: Job, partition: Partition, usable: Mask, free: Free | None = None) -> Allocation | None:
         """The nodes for a job out of what is free (now), or None if it does not fit onto those that it may use."""
         free, want = self.free if free is None else free, self.want(job, partition)
-        if want.first is None and self.compiled is not None and self.compiled.code(job, partition) is not None:
-            return self.compiled.select(job, partition, usable, free)
+        if want.first is None and self.compiled is not None:
+            code = self.compiled.code(job, partition)
+            if code is not None:
+                return self.compiled.select(want, code, usable, free)
         return self.choose(want, free, usable)
 
     def want(self, job: Job, partition: Partition) -> Want:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, KeysView, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, KeysView, Mapping
 from operator import lt
 from typing import Generic, TypeVar
 
@@ -85,6 +85,10 @@ class Order:
         """All of them, in order, as they are now."""
         return self._as_they_are().copy()
 
+    def __iter__(self) -> Iterator[Pair]:
+        """All of them, in order, while none comes or goes."""
+        return iter(self._as_they_are())
+
     def ranks(self, job: Job) -> Iterable[Rank]:
         """The entries of a job, one in each of its partitions."""
         return [pair[0] for pair in self._pairs_of(job)] if job.id in self._many else ()
@@ -96,6 +100,11 @@ class Order:
     def classes(self) -> KeysView[tuple[int, str]]:
         """Of which request classes and partitions there are pairs; -1 is the class of a job in several partitions."""
         return self._classes.of(self._as_they_are())
+
+    def classes_met(self) -> int:
+        """A number that is another one if there may be classes and partitions that there were not before."""
+        self._as_they_are()
+        return self._classes.met
 
     def renumbered(self) -> bool:
         """Priorities of any jobs have changed; whether the pairs now come in another order."""
@@ -161,10 +170,15 @@ def _class(pair: Pair) -> tuple[int, str]:
 
 
 class _Tally(Generic[Key]):
-    """Pairs counted by a key, from when on that is asked for."""
+    """Pairs counted by a key, from when on that is asked for.
+
+    Attributes:
+        met: how often a key may have come that there was not.
+    """
 
     def __init__(self, key: Callable[[Pair], Key]) -> None:
         self._key = key
+        self.met = 0
         self._counts: dict[Key, int] | None = None
 
     def of(self, pairs: list[Pair]) -> KeysView[Key]:
@@ -177,7 +191,9 @@ class _Tally(Generic[Key]):
         """One more."""
         if self._counts is not None:
             key = self._key(pair)
-            self._counts[key] = self._counts.get(key, 0) + 1
+            before = self._counts.get(key, 0)
+            self._counts[key] = before + 1
+            self.met += not before
 
     def remove(self, pair: Pair) -> None:
         """One less."""
@@ -190,3 +206,4 @@ class _Tally(Generic[Key]):
     def forget(self) -> None:
         """Any may have come or gone."""
         self._counts = None
+        self.met += 1

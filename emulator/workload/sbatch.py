@@ -170,6 +170,10 @@ class BatchOptions:
     array: TaskArray | None = None
     not_emulated: tuple[str, ...] = ()
 
+    def __hash__(self) -> int:
+        # Of what most jobs differ in: all of it would take longer than to compare the few that are left.
+        return hash((self.name, self.partitions, self.tasks, self.min_nodes, self.cpus_per_task, self.time_limit))
+
     def tasks_on(self, nodes: int) -> int:
         """Tasks in all on so many nodes: as asked for, or as its GPUs need, else ``tasks_per_node`` or one on each."""
         if self.overcommit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -100,23 +101,32 @@ def requests_of(workload: Workload, conf: SlurmConf, names: Mapping[int, str] | 
     options: dict[tuple[int, float, str], BatchOptions] = {}
     user_names: dict[str, str] = {}
     found = []
-    for index in range(len(workload)):
-        number = -1 if numbers is None else int(numbers[index])
-        stated = next((name for name in ((names or {}).get(number, ""), str(number)) if name in known), "")
+    partition_of: dict[int, str] = {}
+    columns = workload.id, workload.submit, workload.run, workload.processors, workload.time_limit
+    further = (
+        repeat(-1) if numbers is None else map(int, numbers.tolist()),
+        repeat("") if users is None else map(str, users.tolist()),
+        repeat(0) if realtime is None else realtime.tolist(),
+    )
+    rows = zip(*(column.tolist() for column in columns), *further, strict=False)
+    for job, submit, run, processors, limit, number, user, urgent in rows:
+        if number not in partition_of:
+            either = (names or {}).get(number, ""), str(number)
+            partition_of[number] = next((name for name in either if name in known), "")
+        stated = partition_of[number]
         # Jobs that ask for the same share what they ask for: a log has hundreds of thousands.
-        asked = int(workload.processors[index]), float(workload.time_limit[index]), stated
+        asked = int(processors), float(limit), stated
         if asked not in options:
             partitions = (stated,) if stated else ()
             options[asked] = BatchOptions(tasks=asked[0], time_limit=asked[1], partitions=partitions)
-        user = "" if users is None else str(users[index])
         found.append(
             JobRequest(
-                int(workload.id[index]),
-                float(workload.submit[index]),
-                float(workload.run[index]),
+                int(job),
+                float(submit),
+                float(run),
                 options[asked],
                 user_names.setdefault(user, user),
-                realtime=realtime is not None and bool(realtime[index] == 1),
+                realtime=urgent == 1,
             )
         )
     return found

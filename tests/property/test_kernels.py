@@ -109,12 +109,38 @@ def test_the_same_nodes_are_taken_and_tasks_dealt(seed: int) -> None:
     for form in forms(SELECT):
         code, table = form.Code(**numbers), rows.copy()
         own = {name: array.copy() for name, array in room.items()}
+        given = [*own.values()]
+        own["room"] = np.full(len(machine), seed % 3 - 1)
         with np.errstate(over="ignore"):
-            found = form.choose(code, usable, table, machine.weights, free.copy(), *own.values())
+            found = form.choose(code, usable, table, machine.weights, free.copy(), *given)
             if found:
-                form.deal(code, table, found, own["taken"], np.argsort(own["taken"][0, :found]))
+                cpus = dict(zip(*own["taken"][:, :found].tolist(), strict=True))
+                form.put_in_order(found, own["taken"], own["room"])
+                assert own["taken"][:, :found].tolist() == [sorted(cpus), [cpus[node] for node in sorted(cpus)]]
+                each = form.give(code, table, found, own["taken"], own["room"])
+                nodes, dealt = own["taken"][:, :found].tolist()
+                assert form.nodes_of(found, own["taken"], [*range(len(machine))]) == tuple(nodes)
+                assert each == (dealt[0] if len({*dealt}) == 1 else 0)
         left.append([found, table.tolist(), own["capacity"].tolist(), own["taken"][:, :found].tolist()])
     assert left[0] == left[1]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32))
+def test_the_same_is_added_to_nodes(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    size = small(draws, 1, 7, 30)
+    nodes = tuple(np.flatnonzero(draws.integers(0, 2, size)).tolist())
+    units, memory = (tuple(draws.integers(0, 9, len(nodes)).tolist()) for _ in range(2))
+    table = draws.integers(0, 9, (4, size))
+    sign, jobs, shared = small(draws, 1, -1), small(draws, 1, 0, -1), bool(draws.integers(0, 2))
+    expected = table.copy()
+    for row, more in enumerate((np.array(units) * sign * (not shared), np.array(memory) * sign, jobs)):
+        expected[row, list(nodes)] += np.asarray(more, dtype=np.int64)
+    for form in forms("slurm_sim_plugins.node_table"):
+        own = table.copy()
+        form.add(own, nodes, units, memory, sign, jobs, shared)
+        assert own.tolist() == expected.tolist()
 
 
 class Scene:

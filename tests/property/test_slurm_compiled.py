@@ -78,9 +78,10 @@ def test_compiled_selection_takes_the_same_nodes(seed: int) -> None:
         except RejectedError:
             continue
         partition = job.partitions[0]
-        if compiled.code(job, partition) is not None:
+        code = compiled.code(job, partition)
+        if code is not None:
             plain = best_fit(job.wants[partition.name], cluster.machine, cluster.free, partition.nodes)
-            assert compiled.select(job, partition, partition.nodes, cluster.free) == plain
+            assert compiled.select(job.wants[partition.name], code, partition.nodes, cluster.free) == plain
 
 
 @settings(max_examples=300, deadline=None)
