@@ -52,10 +52,10 @@ class CountPlan(SchedulePlan):
             return OVERTAKES
         return STARTS if self._profile.room(self._view.now, entry.planned) >= processors else OVERTAKES
 
-    def delays(self, processors: int, planned: float) -> bool:
+    def delays(self, entry: Job) -> bool:
         """Whether a job that fits is certain to delay what was promised; False if that has yet to be looked at."""
         promised = self._promise is not None and self._profile is None
-        return promised and planned > self._in_time and processors > self._extra
+        return promised and entry.processors > self._extra and entry.planned > self._in_time
 
     def promise(self, entry: Job, not_before: float = 0.0) -> float:
         """The earliest start; as :meth:`SchedulePlan.promise`."""

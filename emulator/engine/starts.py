@@ -62,7 +62,7 @@ class Starts(Part):
         if self.cluster.accounting is not None:
             self.cluster.accounting.started(job)
         may_requeue = self.endings.may_requeue(job)
-        job.left = self.checkpoints.begin(job, self.cluster.machine.cpus_of(allocation), may_requeue)
+        job.left = self.checkpoints.begin(job, may_requeue)
         job.left += self.timing.job_overhead + self.operation.prolog_slurmctld + self.operation.prolog
         self.stints.go_on(job)
         self.stints.take_turns()

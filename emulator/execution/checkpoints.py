@@ -85,7 +85,7 @@ class Checkpoints:
         self._cluster = cluster
         self._savings: dict[int, Saving] = {}
 
-    def begin(self, job: Job, processors: int, may_requeue: bool) -> float:
+    def begin(self, job: Job, may_requeue: bool) -> float:
         """A run begins.
 
         Returns:
@@ -100,6 +100,7 @@ class Checkpoints:
         saves = feared and preempt_mode(job, self._cluster) == CHECKPOINT
         if not saves and not job.saved:
             return job.request.run
+        processors = self._cluster.machine.cpus_of(job.run.allocation)
         write = instant(self.preemption.write_cost(processors))
         read = instant(self.preemption.read_cost(processors))
         left = instant(min(job.request.run, LONGEST)) - job.saved

@@ -19,6 +19,7 @@ from emulator.state.partition import Partition
 from emulator.state.run import YEAR
 from slurm_sim_plugins.count_plan import CountPlan
 from slurm_sim_plugins.counts import Counts
+from slurm_sim_plugins.decisions import Plan
 from slurm_sim_plugins.jobs import Run
 from slurm_sim_plugins.nodes import Mask
 from slurm_sim_plugins.profile import RunEntry
@@ -31,15 +32,13 @@ class Counted:
     Attributes:
         processors: nodes.
         planned, planned_running: seconds.
+        of: what that follows from: class of the request, partition, limit and plan of the job.
     """
 
     processors: int
     planned: float
     planned_running: float
-
-
-MOST_ASKED = 65_536
-"""So many different questions are kept at most."""
+    of: tuple[int, str, float, Plan | None]
 
 
 class Pool:
@@ -102,7 +101,6 @@ class CountedNodes:
         self._cluster = cluster
         self._controls = controls
         self._needs: dict[tuple[int, str], int] = {}
-        self._asked: dict[tuple[int, float, float], Counted] = {}
         self._fine: set[tuple[int, str]] = set()
         self._fine_when_met = -1
         self._groups: dict[str, _Group] = {}
@@ -228,14 +226,12 @@ class CountedNodes:
 
     def counted(self, job: Job, partition: Partition) -> Counted:
         """A job as the plan of its pool is asked about it."""
-        length = job.plan_limit
-        running = length if job.plan is None else min(job.plan.running, job.limit)
-        key = self.need(job, partition), length, running
-        known = self._asked.get(key)
-        if known is None:
-            if len(self._asked) == MOST_ASKED:
-                self._asked.clear()
-            known = self._asked[key] = Counted(*key)
+        of = job.request_class, partition.name, job.limit, job.plan
+        known: Counted | None = job.counted
+        if known is None or known.of != of:
+            length = job.plan_limit
+            running = length if job.plan is None else min(job.plan.running, job.limit)
+            known = job.counted = Counted(self.need(job, partition), length, running, of)
         return known
 
     def need(self, job: Job, partition: Partition) -> int:

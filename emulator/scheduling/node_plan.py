@@ -113,7 +113,7 @@ class NodePlan(SchedulePlan):
 
         Where nodes are counted, those are left out, too, that would delay a promise and are known to wait behind it.
         """
-        need, pools, open_to_all = self._counts.need, self._pools, self._cluster.accounting is None
+        counted, pools, open_to_all = self._counts.counted, self._pools, self._cluster.accounting is None
         for entry in entries:
             job, partition = entry._pair  # type: ignore[attr-defined]
             pool = pools.get(entry.partition)
@@ -121,11 +121,9 @@ class NodePlan(SchedulePlan):
                 free = pool.view.free
                 if not free:
                     continue
-                nodes = entry._nodes  # type: ignore[attr-defined]
-                if nodes is None:
-                    nodes = entry._nodes = need(job, partition)  # type: ignore[attr-defined]
-                if nodes <= free and not (
-                    open_to_all and job.reason == BEHIND and pool.plan.delays(nodes, job.plan_limit)
+                asked = counted(job, partition)
+                if asked.processors <= free and not (
+                    open_to_all and job.reason == BEHIND and pool.plan.delays(asked)  # type: ignore[arg-type]
                 ):
                     yield entry
             elif self._known(job, partition) is None:

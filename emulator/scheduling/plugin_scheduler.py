@@ -52,11 +52,10 @@ class ClusterEntry(Entry):
         policies: jobs as plugins see them.
     """
 
-    __slots__ = ("_nodes", "_pair", "_policies")
+    __slots__ = ("_pair", "_policies")
 
     def __init__(self, job: Job, partition: Partition, policies: Policies) -> None:
         self._pair = job, partition
-        self._nodes: int | None = None
         self._policies = policies
         self.id, self.partition = job.id, partition.name
         self.user, self.account = job.request.user, job.options.account

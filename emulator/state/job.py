@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Never
+from typing import Any, Never
 
 from emulator.limits.acct_policy import Account
 from emulator.state.partition import Partition
@@ -67,6 +67,7 @@ class Job:
         barred: why it may not use partitions, by their names.
         unfit: in which words it is refused, for no nodes could ever hold it; empty if they could.
         entries: itself in each of its partitions, as schedulers see it while it waits.
+        counted: how a plan of counted nodes was last asked about it, or None.
     """
 
     request: JobRequest
@@ -113,6 +114,7 @@ class Job:
     barred: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     unfit: str = ""
     entries: tuple[Entry, ...] = ()
+    counted: Any = None
     id: int = field(init=False)
     tie_break: tuple[float, int, int] = field(init=False)
 
@@ -239,5 +241,5 @@ class Job:
     @property
     def plan_limit(self) -> float:
         """The length to plan with: the limit, for which a year stands if there is none; less if a plugin says so."""
-        limit = min(self.limit, YEAR)
+        limit = self.limit if self.limit < YEAR else YEAR
         return limit if self.plan is None else min(self.plan.waiting, limit)
