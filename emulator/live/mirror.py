@@ -365,10 +365,11 @@ class Mirror:
             return
         job.limit = limit
         self._refresh_wait(job, sight, known.asked, taken)
-        if self.slurm_numbers and sight.priority and sight.priority != job.priority:
+        renumbered = self.slurm_numbers and sight.priority not in (0, job.priority)
+        if renumbered:
             job.priority, job.fixed_priority = sight.priority, True
             self.controller.policies.reordered()
-        if before.priority != sight.priority or job.reason != sight.reason:
+        if renumbered or before.priority != sight.priority or job.reason != sight.reason:
             self.controller.cluster.order.settle(job)
 
     def _refresh_wait(self, job: Job, sight: Sight, asked: Asked, taken: bool) -> None:
