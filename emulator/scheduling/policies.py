@@ -222,13 +222,12 @@ class Policies:
                 job.priority = max(self._next - job.nice, 1)
                 self._next -= 1
             return new
-        before = [job.priority for job in jobs]
+        self._cluster_state.moved()
         if isinstance(answer, Priorities):
             self._answered.renew([job.seen for job in jobs], answer)  # type: ignore[misc]
-            _put_column(jobs, answer)
-        else:
-            _put(jobs, answer)
-        self._cluster_state.moved()
+            return _put_column(jobs, answer)
+        before = [job.priority for job in jobs]
+        _put(jobs, answer)
         return before != [job.priority for job in jobs]
 
     def _numbered(self, jobs: Sequence[ControlledJob]) -> Sequence[Any] | None:
@@ -394,12 +393,17 @@ def _put(jobs: Sequence[ControlledJob], answer: Sequence[Any]) -> None:
             job.priority, job.priorities = (_lifted(job, number) if job.lift else number), EMPTY
 
 
-def _put_column(jobs: Sequence[ControlledJob], answer: Priorities) -> None:
-    """Give jobs the numbers of a column."""
+def _put_column(jobs: Sequence[ControlledJob], answer: Priorities) -> bool:
+    """Give jobs the numbers of a column; whether any is another one than before."""
+    changed = False
     for job, number in zip(jobs, answer.numbers.tolist(), strict=True):
-        job.priority = _lifted(job, number) if job.lift else number
+        if job.lift:
+            number = _lifted(job, number)
+        if job.priority != number:
+            job.priority, changed = number, True
         if job.priorities is not EMPTY:
             job.priorities = EMPTY
+    return changed
 
 
 def _by_partition(selection: Selection, plugin: Any) -> bool:

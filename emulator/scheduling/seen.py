@@ -93,10 +93,12 @@ class Answered:
 
     def renew(self, jobs: Sequence[SeenJob], column: Priorities) -> None:
         """Another column: jobs that it is not for keep what was answered for them last."""
-        for job in set(self._jobs).difference(jobs):
-            if job._answer is self:
-                job.keep_answer()
-        self._jobs, self._column, self._places = jobs, column, {}
+        if jobs != self._jobs:
+            for job in set(self._jobs).difference(jobs):
+                if job._answer is self:
+                    job.keep_answer()
+            self._jobs, self._places = jobs, {}
+        self._column = column
         for job in jobs:
             if job._answer is not self:
                 _set(job, "_answer", self)

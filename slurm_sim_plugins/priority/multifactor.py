@@ -117,8 +117,6 @@ class Multifactor:
     def _in_columns(self, view: PriorityView) -> Priorities | None:
         """The same as columns; None where that cannot be: a job in several partitions, sums beyond reason."""
         jobs = view.to_set
-        if any(len(job.requests) != 1 for job in jobs):
-            return None
         if self._columns is None:
             self._columns = Columns()
 
@@ -126,6 +124,8 @@ class Multifactor:
             return self._request_factors(job, request, view)
 
         rows = self._columns.rows(jobs, of_request)
+        if rows is None:
+            return None
         since = self._columns.accrued(rows)
         if self.accrues_always:
             since = np.array([job.accrued if job.held else job.queued for job in jobs], dtype=float)

@@ -62,11 +62,14 @@ class Columns:
         """Forget all rows; those to come have higher numbers."""
         self._first = first
         self._jobs: list[Job] = []
+        self._asked: list[Job] = []
+        self._stated: list[int] = []
+        self._rows = np.empty(0, dtype=np.int64)
         self._since = np.empty(SOME)
         self._whole = np.empty((3, SOME), dtype=np.int64)
 
-    def rows(self, jobs: Sequence[Job], of_request: Callable[[Job, Request], RequestFactors]) -> Ints:
-        """The rows of jobs of one request each.
+    def rows(self, jobs: Sequence[Job], of_request: Callable[[Job, Request], RequestFactors]) -> Ints | None:
+        """The rows of jobs; None if one of them has several requests.
 
         Args:
             jobs: of which.
@@ -74,13 +77,18 @@ class Columns:
         """
         if len(self._jobs) > SOME + 2 * len(jobs):
             self._clear(self._first + len(self._jobs))
-        first, kept = self._first, self._jobs
-        many = len(kept)
-        rows = [job.row - first for job in jobs]
-        for place, (row, job) in enumerate(zip(rows, jobs, strict=True)):
-            if not (0 <= row < many and kept[row] is job):
-                rows[place] = self._read(job, of_request)
-        return np.array(rows, dtype=np.int64)
+        asked, stated = [*jobs], [job.row for job in jobs]
+        if stated != self._stated or asked != self._asked:
+            first, kept = self._first, self._jobs
+            many = len(kept)
+            for place, (row, job) in enumerate(zip(stated, asked, strict=True)):
+                if not (0 <= row - first < many and kept[row - first] is job):
+                    if len(job.requests) != 1:
+                        return None
+                    stated[place] = first + self._read(job, of_request)
+            # Most often the same jobs are asked for again.
+            self._asked, self._stated, self._rows = asked, stated, np.array(stated, dtype=np.int64) - first
+        return self._rows
 
     def _read(self, job: Job, of_request: Callable[[Job, Request], RequestFactors]) -> int:
         """The row of a job that has none."""
