@@ -1,0 +1,26 @@
+"""Compiled kernels beside plain Python: random machines, workloads and policies leave the same files.
+
+Ten thousand of each machine take hours; ``python -m contrib.differential.forms --seeds 0:10000`` runs them.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from contrib.differential.forms import MACHINES, forms
+from slurm_sim_plugins.kernels import why_plain
+
+
+@pytest.mark.skipif(bool(why_plain()), reason="the kernels are not compiled")
+@pytest.mark.parametrize("machine", MACHINES)
+def test_both_forms_leave_the_same_files(machine: str) -> None:
+    said = CliRunner().invoke(forms, ["--seeds", "0:6", "--machine", machine])
+    assert said.exit_code == 0, said.output
+    assert "6 seeds" in said.output
+    assert " 0 differ" in said.output
+    ran = re.search(r"(\d+) left a run", said.output)
+    assert ran is not None
+    assert int(ran[1]) >= 3, "hardly any of them ran: the comparison says nothing"
