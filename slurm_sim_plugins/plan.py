@@ -183,7 +183,10 @@ class WindowPlan(ABC):
 
     @abstractmethod
     def alike(self, entries: Iterable[Any]) -> Iterator[list[Any]]:
-        """The same entries in the same order; together those next to one another that ask for the same."""
+        """The same entries in the same order; together those next to one another that ask for the same.
+
+        What :meth:`takes` says of the first of them it would say of each.
+        """
 
     @abstractmethod
     def place(self, entries: Sequence[Any], keep: bool) -> tuple[list[float], Hole | None]:

@@ -18,7 +18,7 @@ from emulator.scheduling.preempt import license_victims, victims
 from emulator.scheduling.reasons import reason_of_nodes, some_closed
 from emulator.state.cluster import Cluster
 from emulator.state.job import NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job
-from emulator.state.order import Rank
+from emulator.state.order import Pair
 from emulator.state.partition import Partition
 from emulator.state.run import State
 from emulator.state.wants import BAD_CONSTRAINTS
@@ -48,7 +48,7 @@ class _Pass:
     def run(self, full: bool) -> bool:
         parameters, pairs = self._cluster.parameters, self._cluster.order.pairs()
         left = len(pairs) if full else parameters.default_queue_depth + 1
-        for index, (rank, job, partition) in enumerate(pairs):
+        for index, (_, job, partition) in enumerate(pairs):
             if not self._takes(job, partition):
                 continue
             if not left:
@@ -65,7 +65,7 @@ class _Pass:
             if self._stopped or (parameters.sched_max_job_start and self._started_enough(job)):
                 break
             if self._nobody_more():
-                self._tell_those_behind(rank, pairs[min(index + left, len(pairs) - 1)][0])
+                self._tell_those_behind(pairs[index], pairs[min(index + left, len(pairs) - 1)])
                 break
         return True
 
@@ -92,9 +92,11 @@ class _Pass:
         """Whether all entries that follow are behind one for which their partition is kept."""
         return self._cluster.order.kinds() <= self._failed and not self._cluster.parameters.partition_job_depth
 
-    def _tell_those_behind(self, rank: Rank, last: Rank) -> None:
+    def _tell_those_behind(self, tried: Pair, last: Pair) -> None:
+        order = self._cluster.order
+        first, until = order.rank(tried), order.rank(last)
         for job in list(self._cluster.not_yet_tried.values()):
-            behind = any(rank < other <= last for other in self._cluster.order.ranks(job))
+            behind = any(first < rank <= until for rank in order.ranks(job))
             if behind and still_waits(job, self._cluster):
                 self._behind(job)
 

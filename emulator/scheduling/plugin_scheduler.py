@@ -18,7 +18,7 @@ from emulator.scheduling.job_scheduler import schedule
 from emulator.scheduling.node_plan import NodePlan
 from emulator.scheduling.policies import Policies
 from emulator.scheduling.preempt import candidates, overlaps, preempt_mode
-from emulator.scheduling.windows import Habits, Windows
+from emulator.scheduling.windows import Habits, Windows, kind_of
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.kept import Slots
@@ -52,10 +52,11 @@ class ClusterEntry(Entry):
         policies: jobs as plugins see them.
     """
 
-    __slots__ = ("_pair", "_policies")
+    __slots__ = ("_kind", "_pair", "_policies")
 
     def __init__(self, job: Job, partition: Partition, policies: Policies) -> None:
         self._pair = job, partition
+        self._kind = kind_of(job, partition)
         self._policies = policies
         self.id, self.partition = job.id, partition.name
         self.user, self.account = job.request.user, job.options.account
@@ -322,13 +323,13 @@ class PluginScheduler:
 
     def queue(self) -> list[Entry]:
         """Entries of the queue, in Slurm's order."""
-        return [(job.entries or self._entries_of(job))[rank[-1]] for rank, job, _ in self.cluster.order]
+        return [(job.entries or self._entries_of(job))[index] for index, job, _ in self.cluster.order]
 
     def entries(self) -> Iterator[Entry]:
         """Those that still wait, each looked at when its turn comes."""
-        for rank, job, _ in self.cluster.order.pairs():
+        for index, job, _ in self.cluster.order.pairs():
             if still_waits(job, self.cluster):
-                yield (job.entries or self._entries_of(job))[rank[-1]]
+                yield (job.entries or self._entries_of(job))[index]
 
     def _submitted(self) -> Iterator[Entry]:
         """The entries of the jobs that alone may start in this pass."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from emulator.scheduling.controls import Controls
@@ -27,6 +28,23 @@ from slurm_sim_plugins.plan import Answer, Entry, Hole, Place, WindowPlan
 
 MINUTE = 60.0
 """Seconds; limits are whole minutes."""
+
+
+Kind = tuple[int, str, frozenset[str]]
+"""What a job asks of a partition but for how long: the class of the job, the partition, bounds that are lifted."""
+
+
+@lru_cache(maxsize=65_536)
+def _kept(kind: Kind) -> Kind:
+    """The one that is kept of all that are equal, so that they are compared by what they are."""
+    return kind
+
+
+def kind_of(job: Job, partition: Partition) -> Kind | None:
+    """The kind of an entry; None if it may not be placed together with others of its kind."""
+    if len(job.partitions) > 1 or job.options.array is not None or job.options.reservation or job.barred:
+        return None
+    return _kept((job.request_class, partition.name, job.lifted))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from emulator.scheduling.runs import Reals
 from emulator.scheduling.select_kernel import Counts
 from emulator.scheduling.select_rows import SETS
 from emulator.scheduling.window_rows import BEGIN, COUNT, END, FULL, GROW, MARKS, NEVER, STARTS, USED
-from emulator.scheduling.windows import Habits, Windows
+from emulator.scheduling.windows import Habits, Kind, Windows
 from emulator.scheduling.windows_kernel import Columns, Request, Work, add_slot, keep, place
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
@@ -206,7 +206,7 @@ class CompiledWindows(Windows):
         self._compiled = cluster.compiled
         self._searches, self._outlooks = cluster.compiled.searches, cluster.compiled.outlooks
         self._stale, self._together = True, False
-        self._simple: dict[tuple[int, str], bool] = {}
+        self._simple: dict[Kind, bool] = {}
         self._preempts = cluster.policies.names_victims
         by_priority = "PRIORITY" in cluster.parameters.preempt_mode
         alike = not self._preempts or (cluster.policies.by_partition and not by_priority)
@@ -226,41 +226,40 @@ class CompiledWindows(Windows):
     def alike(self, entries: Iterable[Entry]) -> Iterator[list[Entry]]:
         """Together those on which nothing but nodes and time decides, and that ask for the same."""
         group: list[Entry] = []
-        asked, limit, length, by_class = -1, math.nan, math.nan, self._by_class
-        where: Any = None
+        kind, limit, length, stated, grouped = None, math.nan, math.nan, False, False
+        by_class = self._by_class
         for entry in entries:
-            job, partition = entry._pair  # type: ignore[attr-defined]
-            if group:
+            job = entry._pair[0]  # type: ignore[attr-defined]
+            if (
                 # Written out: of thousands in a queue nearly all ask for the same as the one before.
-                if job.request_class == asked and partition is where:
-                    stated = job.limit == limit and job.plan is None and job.time_min is None
-                    if (stated or _length(job) == length) and (
-                        job.request.options.array is None if by_class else self._may_be_grouped(job, partition)
-                    ):
-                        group.append(entry)
-                        continue
-                self._together = True
+                entry._kind is kind  # type: ignore[attr-defined]
+                and job.limit == limit
+                and grouped
+                and (stated if job.plan is None and job.time_min is None else _length(job) == length)
+                and (by_class or self._may_be_grouped(entry))
+            ):
+                group.append(entry)
+                continue
+            if group:
+                self._together = grouped
                 yield group
-                group = []
-            if self._may_be_grouped(job, partition):
-                group, asked, where, length = [entry], job.request_class, partition, _length(job)
-                limit = job.limit if job.plan is None and job.time_min is None else math.nan
-            else:
-                self._together = False
-                yield [entry]
+            grouped = self._may_be_grouped(entry)
+            group, kind, limit, length = [entry], entry._kind, job.limit, _length(job)  # type: ignore[attr-defined]
+            stated = job.plan is None and job.time_min is None
         if group:
-            self._together = True
+            self._together = grouped
             yield group
 
-    def _may_be_grouped(self, job: Job, partition: Partition) -> bool:
+    def _may_be_grouped(self, entry: Entry) -> bool:
         """Whether nothing but nodes and time decides on the job, so that it gets a slot if it does not start."""
-        if len(job.partitions) > 1 or job.options.array is not None:
+        kind: Kind | None = entry._kind  # type: ignore[attr-defined]
+        if kind is None:
             return False
-        key = (job.request_class, partition.name)
-        if key not in self._simple:
+        job, partition = entry._pair  # type: ignore[attr-defined]
+        if kind not in self._simple:
             coded = self._compiled.code(job, partition) is not None
-            self._simple[key] = coded and not job.options.licenses and self._controls.rows.depth(job, partition) < 2
-        if not self._simple[key]:
+            self._simple[kind] = coded and not job.options.licenses and self._controls.rows.depth(job, partition) < 2
+        if not self._simple[kind]:
             return False
         accounting = self._cluster.accounting
         if accounting is not None and (accounting.binds(job) or job.reserves_nothing):

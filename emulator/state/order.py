@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, KeysView, Mapping
-from operator import lt
+from collections.abc import Callable, Collection, Iterable, Iterator, KeysView, Mapping
 from typing import Generic, TypeVar
+
+import numpy as np
 
 from emulator.state.job import Job
 from emulator.state.partition import Partition
 from emulator.state.run import State
 
 Rank = tuple[float, float, float, int, int, int]
-Pair = tuple[Rank, Job, Partition]
+Pair = tuple[int, Job, Partition]
+"""A job and one of its partitions, and which of them that is."""
 Key = TypeVar("Key")
 RESERVED = 1 << 16
 """More than any ``PriorityTier``."""
@@ -29,7 +31,7 @@ class Order:
         reservations: by name; kept by the cluster.
     """
 
-    def __init__(self, waiting: Mapping[int, Job], reservations: Container[str] = ()) -> None:
+    def __init__(self, waiting: Mapping[int, Job], reservations: Collection[str] = ()) -> None:
         self._reservations = reservations
         self._kinds, self._classes = _Tally(_kind), _Tally(_class)
         self._waiting = waiting
@@ -56,7 +58,10 @@ class Order:
         if pairs:
             self._many[job.id] = len(pairs)
         for pair in pairs:
-            insort(self._pairs, pair)
+            if self._pairs and self.rank(self._pairs[-1]) < self.rank(pair):
+                self._pairs.append(pair)
+            else:
+                insort(self._pairs, pair, key=self.rank)
             self._kinds.add(pair)
             self._classes.add(pair)
 
@@ -77,9 +82,14 @@ class Order:
 
     def _place(self, pair: Pair) -> int | None:
         """Where a pair stands, if it stands where its rank says."""
-        place = bisect_left(self._pairs, pair[:1])
-        stands = place < len(self._pairs) and self._pairs[place][0] == pair[0]
-        return place if stands else None
+        pairs, (index, job, partition) = self._pairs, pair
+        # The first is the one that starts most often.
+        first = not pairs or pairs[0][1] is job
+        place = 0 if first else bisect_left(pairs, self.rank(pair), key=self.rank)
+        if place == len(pairs):
+            return None
+        there = pairs[place]
+        return place if there[1] is job and there[2] is partition and there[0] == index else None
 
     def pairs(self) -> list[Pair]:
         """All of them, in order, as they are now."""
@@ -91,7 +101,14 @@ class Order:
 
     def ranks(self, job: Job) -> Iterable[Rank]:
         """The entries of a job, one in each of its partitions."""
-        return [pair[0] for pair in self._pairs_of(job)] if job.id in self._many else ()
+        return map(self.rank, self._pairs_of(job)) if job.id in self._many else ()
+
+    def rank(self, pair: Pair) -> Rank:
+        """By what an entry is ordered, as its job is now."""
+        index, job, partition = pair
+        above = RESERVED if self._reservations and job.request.options.reservation in self._reservations else 0
+        number = job.number_in(partition.name) if job.priorities else job.priority
+        return (-partition.tier - above, -number, *job.tie_break, index)
 
     def kinds(self) -> KeysView[tuple[str, str]]:
         """Of which partitions and reservations there are pairs."""
@@ -108,22 +125,19 @@ class Order:
 
     def renumbered(self) -> bool:
         """Priorities of any jobs have changed; whether the pairs now come in another order."""
-        if self._stale:
-            return True
-        pairs = [
-            (
-                (tier, -(job.number_in(part.name) if job.priorities else job.priority), second, first, task, index),
-                job,
-                part,
-            )
-            for (tier, _, second, first, task, index), job, part in self._pairs
-        ]
-        fresh = [pair[0] for pair in pairs]
-        if not all(map(lt, fresh, fresh[1:])):
-            self._stale = True
-            return True
-        self._pairs = pairs
-        return False
+        if not self._stale:
+            pairs = self._pairs
+            numbers = [job.number_in(partition.name) if job.priorities else job.priority for _, job, partition in pairs]
+            # Numbers that do not fall from one to the next are those of another tier, or are equal.
+            doubtful = np.flatnonzero(np.diff(numbers) >= 0).tolist()
+            self._stale = not all(self._goes_before(pairs[place], pairs[place + 1]) for place in doubtful)
+        return self._stale
+
+    def _goes_before(self, one: Pair, other: Pair) -> bool:
+        job, behind = one[1], other[1]
+        if one[2] is other[2] and job.priority == behind.priority and not (job.priorities or self._reservations):
+            return job.tie_break < behind.tie_break  # Much the most often: many jobs have the same number.
+        return self.rank(one) < self.rank(other)
 
     def _as_they_are(self) -> list[Pair]:
         if self._stale:
@@ -141,18 +155,10 @@ class Order:
                 of_job = self._pairs_of(job)
                 pairs += of_job
                 many[job.id] = len(of_job)
-        pairs.sort()
+        pairs.sort(key=self.rank)
 
     def _pairs_of(self, job: Job) -> list[Pair]:
-        reservation = job.request.options.reservation
-        above = RESERVED if reservation and reservation in self._reservations else 0
-        if len(job.partitions) == 1:
-            partition = job.partitions[0]
-            return [((-partition.tier - above, -job.priority, *job.tie_break, 0), job, partition)]
-        return [
-            ((-partition.tier - above, -job.number_in(partition.name), *job.tie_break, index), job, partition)
-            for index, partition in enumerate(job.partitions)
-        ]
+        return [(index, job, partition) for index, partition in enumerate(job.partitions)]
 
 
 def _may_be_tried(job: Job) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Hashable, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -80,8 +81,9 @@ class Backfill:
             linear=self.bf_window_linear,
             licenses=self.bf_licenses,
         )
-        in_turn, all_keep = self._in_turn(view, plan), self._all_keep()
-        for entries in plan.alike(in_turn) if all_keep else ([entry] for entry in in_turn):
+        all_keep = self._all_keep()
+        alike = plan.alike(view.queue) if all_keep else ([entry] for entry in view.queue)
+        for entries in self._in_turn(alike, plan):
             while entries:
                 starts, hole = plan.place(entries, keep=all_keep)
                 if starts:
@@ -101,31 +103,25 @@ class Backfill:
                         return
                 entries = entries[len(starts) + 1 :]
 
-    def _in_turn(self, view: SchedulingView, plan: WindowPlan) -> Iterator[Any]:
+    def _in_turn(self, alike: Iterable[list[Any]], plan: WindowPlan) -> Iterator[list[Any]]:
         """The entries of the queue that are to be tried."""
-        tested, bounds = 0, self._bounds()
-        for entry in list(view.queue):
-            for most, key, tried in bounds:
-                if tried[key(entry)] >= most:
-                    break
-            else:
-                if tested >= self.bf_max_job_test or (self.bf_max_job_start and self._started >= self.bf_max_job_start):
-                    return
-                if plan.takes(entry):
-                    tested += 1
-                    for _, key, tried in bounds:
-                        tried[key(entry)] += 1
-                    yield entry
-
-    def _bounds(self) -> list[tuple[int, Callable[[Any], Hashable], dict[Hashable, int]]]:
-        """How many jobs are tried of the same kind, what makes the kind, and how many of each have been tried."""
-        bounds = {
-            ("partition",): self.bf_max_job_part,
-            ("user",): self.bf_max_job_user,
-            ("user", "partition"): self.bf_max_job_user_part,
-            ("user", "account"): self.bf_max_job_assoc,
-        }
-        return [(most, attrgetter(*names), defaultdict(int)) for names, most in bounds.items() if most]
+        left = self.bf_max_job_test
+        bounds = Bounds(
+            {
+                ("partition",): self.bf_max_job_part,
+                ("user",): self.bf_max_job_user,
+                ("user", "partition"): self.bf_max_job_user_part,
+                ("user", "account"): self.bf_max_job_assoc,
+            }
+        )
+        for entries in alike:
+            if not left or (self.bf_max_job_start and self._started >= self.bf_max_job_start):
+                return
+            if plan.takes(entries[0]):
+                tried = bounds.first_of(entries)[:left]
+                left -= len(tried)
+                if tried:
+                    yield tried
 
     def _start(self, entry: Any, hole: Hole, plan: WindowPlan) -> Generator[Decision, bool, None]:
         """Start a job in a hole that is now; where runs have to leave first, keep it until they have."""
@@ -157,3 +153,32 @@ class Backfill:
         """Whether each job with a hole keeps it, and any number may start: then jobs alike can be tried together."""
         some_only = self.bf_job_part_count_reserve, self.bf_min_prio_reserve, self.bf_min_age_reserve
         return not (any(some_only) or self.bf_max_job_start or self.bf_topopt_enable)
+
+
+class Bounds:
+    """How many jobs of the same kind a cycle tries.
+
+    Args:
+        bounds: how many, by what makes the kind; 0 for any number.
+    """
+
+    def __init__(self, bounds: Mapping[tuple[str, ...], int]) -> None:
+        self._tried: list[tuple[int, Callable[[Any], Hashable], dict[Hashable, int]]] = [
+            (most, attrgetter(*names), defaultdict(int)) for names, most in bounds.items() if most
+        ]
+        which = dict.fromkeys(name for names, most in bounds.items() if most for name in names)
+        self._kind: Callable[[Any], Hashable] | None = attrgetter(*which) if which else None
+
+    def first_of(self, entries: list[Any]) -> list[Any]:
+        """Those of some entries of which more may be tried; they are counted."""
+        if self._kind is None:
+            return entries
+        first: list[Any] = []
+        for _, kind in groupby(entries, self._kind):
+            same = [*kind]
+            tried = [(most, count, key(same[0])) for most, key, count in self._tried]
+            many = min(len(same), *(most - count[which] for most, count, which in tried))
+            for _, count, which in tried:
+                count[which] += many
+            first += same[:many]
+        return first
