@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import hashlib
@@ -91,9 +92,19 @@ def text_of(file: str, raw: bytes, kind: str) -> str:
     Raises:
         InputError: damaged gzip data, or a line that is not text.
     """
+    return _decoded(file, unpacked(file, raw), kind).removeprefix("\ufeff")
+
+
+def utf8_of(file: str, raw: bytes, kind: str) -> bytes:
+    """The same text as it stands in the file, for readers of all lines at once."""
     data = unpacked(file, raw)
+    _decoded(file, data, kind)
+    return data.removeprefix(codecs.BOM_UTF8)
+
+
+def _decoded(file: str, data: bytes, kind: str) -> str:
     try:
-        return data.decode("utf-8-sig")
+        return data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(f"{file}:{line}: the line is not text in UTF-8; is it {kind}?") from error

@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from emulator.config.slurm.model import GresCount
+from emulator.workload.sacct.dump import Dump
 from emulator.workload.sbatch import OPTIONS, BatchOptions, parse_sbatch
 
 MARK = "slurm-sim"
@@ -66,8 +67,9 @@ READ = (
     "timelimitraw",
     "timelimit",
 )
-"""The columns that say what a job asked for; with NodeList, of which it matters only whether there are nodes."""
-ON_NODES = "some"
+"""The columns that say what a job asked for; beside them it matters whether it ran on nodes."""
+NO_NODES = (None, "", "None assigned")
+"""What is in NodeList of a job that ran on none."""
 MOST_ALIKE = 4096
 """So many different submissions are remembered."""
 NOTHING = BatchOptions()
@@ -96,28 +98,26 @@ class Asked:
         return bool(self.stated)
 
 
-def asked(fields: Mapping[str, str]) -> Asked:
-    """What a record says that its job asked for.
+def asked_of(dump: Dump) -> Iterator[Asked | str]:
+    """What each job of a dump asked for; where a value cannot be understood, what to say of it.
 
-    Args:
-        fields: by the names of the columns in lower case.
-
-    Raises:
-        ValueError: a value that cannot be understood; the message names it.
+    Many ask for what others asked for: that is understood once.
     """
-    ran = ON_NODES if fields.get("nodelist", "") not in ("", "None assigned") else ""
-    return _asked(*map(fields.get, READ), ran)
+    on_nodes = (nodes not in NO_NODES for nodes in dump.column("nodelist"))
+    return map(cache(_asked), on_nodes, *map(dump.column, READ))
 
 
-@lru_cache(maxsize=MOST_ALIKE)
-def _asked(*values: str | None) -> Asked:
-    """As :func:`asked`, of the values of :data:`READ` and of NodeList: many jobs ask for what others asked for."""
-    fields = {name: value for name, value in zip((*READ, "nodelist"), values, strict=True) if value is not None}
-    line, whole = submitted(fields.get("submitline", ""))
-    stated = _stated(fields.get("extra", ""))
-    if stated and whole:
-        return Asked(line, stated)
-    return Asked(_joined(_from_columns(fields), line, cpus(fields)))
+def _asked(on_nodes: bool, *values: str | None) -> Asked | str:
+    """What a record says, of whose columns of :data:`READ` these are the values; None for one that is not there."""
+    fields = {name: value for name, value in zip(READ, values, strict=True) if value is not None}
+    try:
+        line, whole = submitted(fields.get("submitline", ""))
+        stated = _stated(fields.get("extra", ""))
+        if stated and whole:
+            return Asked(line, stated)
+        return Asked(_joined(_from_columns(fields, on_nodes), line, cpus(fields)))
+    except ValueError as error:
+        return str(error)
 
 
 def _stated(text: str) -> dict[str, float]:
@@ -145,9 +145,10 @@ def _joined(columns: BatchOptions, line: BatchOptions, count: int) -> BatchOptio
 # Columns ------------------------------------------------------------------------------
 
 
-def _from_columns(fields: Mapping[str, str]) -> BatchOptions:
+def _from_columns(fields: Mapping[str, str], on_nodes: bool) -> BatchOptions:
     resources = _resources(fields.get("reqtres", ""))
-    nodes = int(fields.get("reqnodes") or resources.get("node") or _ran_on(fields) or 1)
+    ran_on = int(fields.get("allocnodes") or fields.get("nnodes") or 0) if on_nodes else 0
+    nodes = int(fields.get("reqnodes") or resources.get("node") or ran_on or 1)
     per_node, per_cpu = _memory(fields.get("reqmem", ""), nodes)
     return BatchOptions(
         name=fields.get("jobname", ""),
@@ -155,8 +156,8 @@ def _from_columns(fields: Mapping[str, str]) -> BatchOptions:
         qos=fields.get("qos", ""),
         partitions=tuple(filter(None, fields.get("partition", "").split(","))),
         # A job that got more nodes than it asked for at least left their number open.
-        min_nodes=None if _ran_on(fields) > nodes else nodes,
-        max_nodes=None if _ran_on(fields) > nodes else nodes,
+        min_nodes=None if ran_on > nodes else nodes,
+        max_nodes=None if ran_on > nodes else nodes,
         tasks=max(cpus(fields), nodes),
         memory_per_node=per_node,
         memory_per_cpu=per_cpu,
@@ -175,11 +176,6 @@ def cpus(fields: Mapping[str, str]) -> int:
     if count < 1:
         raise ValueError("it is not said how many CPUs the job asked for, or that it asked for none")
     return count
-
-
-def _ran_on(fields: Mapping[str, str]) -> int:
-    nodes = int(fields.get("allocnodes") or fields.get("nnodes") or 0)
-    return nodes if fields.get("nodelist", "") not in ("", "None assigned") else 0
 
 
 def _resources(text: str) -> dict[str, str]:

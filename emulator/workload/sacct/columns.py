@@ -18,6 +18,8 @@ SIZE = r"-?[\d.]*[KMGTPE]?[nc]?|Unknown"
 TIME = r"[\dT :.+-]*Z?|Unknown|None"
 DURATION = r"(?:\d+-)?[\d:]+(?:\.\d+)?|UNLIMITED|Partition_Limit|INVALID|"
 JOB = r"\d+(?:_(?:\d+|\[[^\]|]*\]))?(?:\+\d+)?(?:\.\w+)?"
+ID = re.compile(r"(\d{1,18})(?:_(\d{1,9})|_\[[^\]]*\])?(?:\+\d+)?(\.\w+)?")
+"""The id of a job, taken apart: its number, its index in an array, the step."""
 STATE = r"[A-Z_]+\+?(?: by \S+)?|"
 CODE = r"\d+:\d+|"
 RESOURCES = r"[\w/:.=,+\-*]*"
@@ -97,6 +99,29 @@ OTHER = _column(UNKNOWN, "a value")
 """A column that is not known: what it holds is not looked at."""
 
 
+def line_pattern(columns: Sequence[Column], separator: str) -> str:
+    """A pattern, as Arrow writes them, of lines with their ends, each of whose values is one of its column.
+
+    It takes less than the columns do, never more: of letters and digits those of ASCII, in names nothing that could
+    be white space. A line that it does not take is looked at again.
+
+    Args:
+        columns: in their order.
+        separator: between them.
+    """
+    sign = re.escape(separator)
+    in_line = {
+        TEXT: rf"[^{sign}\r\n]*",
+        TEXT_IN_LINE: rf"[^{sign}\r\n]*",
+        UNKNOWN: rf"[^{sign}|\r\n]*",
+        NAME: rf"[^{sign}|\pC\pZ]*",
+        STATE: STATE.replace(r"\S", rf"[^{sign}\pC\pZ]"),
+        FEATURES: FEATURES.replace("|", ""),
+    }
+    patterns = (in_line.get(column.pattern.pattern, column.pattern.pattern) for column in columns)
+    return rf"\A{sign.join(f'(?:{pattern})' for pattern in patterns)}\r?\n\z"
+
+
 def together(columns: Sequence[Column]) -> Callable[[Sequence[str]], bool]:
     """Says whether values are those of columns, each of its own, and as many.
 
@@ -113,6 +138,17 @@ def together(columns: Sequence[Column]) -> Callable[[Sequence[str]], bool]:
         return all(column.takes(value) for column, value in zip(columns, values, strict=True))
 
     return take
+
+
+def step_pattern(place: int, separator: str) -> str:
+    """A pattern, as Arrow writes them, of lines of steps.
+
+    Args:
+        place: of the column with the job's id.
+        separator: between columns.
+    """
+    sign = re.escape(separator)
+    return rf"\A(?:[^{sign}]*{sign}){{{place}}}{ID.pattern.removesuffix('?')}(?:{sign}|\r?\n\z)"
 
 
 def column_of(name: str) -> Column:

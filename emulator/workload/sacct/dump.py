@@ -7,11 +7,12 @@ whose first columns, as far as the job's id, have values of their kind.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
-from emulator.workload.logfile import counted
-from emulator.workload.sacct.columns import Column, column_of, together
+from emulator.workload.sacct.columns import ID, Column, column_of, together
+from emulator.workload.sacct.plain import Lines
 from emulator.workload.sitelog import Unusable
 from slurm_sim_plugins.errors import InputError
 
@@ -33,11 +34,40 @@ class Record:
 
     Attributes:
         line: where it begins.
-        fields: by the names of the columns in lower case; of a step perhaps only its id.
+        fields: by the names of the columns in lower case.
     """
 
     line: int
     fields: Mapping[str, str]
+
+    @property
+    def is_step(self) -> bool:
+        """Whether it is one of a step."""
+        found = ID.fullmatch(self.fields.get("jobid") or self.fields.get("jobidraw", ""))
+        return found is not None and found.group(3) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """What a dump holds.
+
+    Attributes:
+        header: names of columns.
+        lines: where each record of a job begins.
+        columns: the values of these records, by name of column in lower case.
+        steps: how many more records there are, of steps.
+        unusable: lines that belong to none.
+    """
+
+    header: Header
+    lines: Sequence[int]
+    columns: Mapping[str, Sequence[str]]
+    steps: int
+    unusable: Sequence[Unusable]
+
+    def column(self, name: str) -> Iterable[str | None]:
+        """The values of a column; of one that is not there as often None."""
+        return self.columns.get(name) or repeat(None, len(self.lines))
 
 
 class Header:
@@ -53,10 +83,13 @@ class Header:
         self._columns = tuple(column_of(name) for name in self.names)
         self._separator = separator
         self._first = next(index for index, name in enumerate(self.names) if name in ("jobid", "jobidraw"))
-        self._id = self.names.index("jobid") if "jobid" in self.names else self._first
         head = self._columns[: self._first + 1]
         self._tangled = any(column.separators is not None for column in head)
         self._take, self._take_head = together(self._columns), together(head)
+
+    def lines(self, data: bytes) -> Lines:
+        """The lines of a dump after this one, and which of them are records by themselves."""
+        return Lines(data, self.names, self._columns, self._separator)
 
     def begins(self, line: str) -> bool:
         """Whether a record begins with this line."""
@@ -72,14 +105,10 @@ class Header:
         return _aligned(head, pieces[: len(head) + MOST_BEFORE_ID], self._separator, whole=False) is not None
 
     def fields(self, text: str) -> dict[str, str] | None:
-        """The values by name of column, of a step only its id; None if the text is no record."""
+        """The values by name of column; None if the text is no record."""
         pieces = text.split(self._separator)
         if len(pieces) == len(self._columns):
-            if not self._take(pieces):
-                return None
-            # Most records are of steps, of which nothing else is wanted.
-            number = pieces[self._id]
-            return {self.names[self._id]: number} if "." in number else dict(zip(self.names, pieces, strict=True))
+            return dict(zip(self.names, pieces, strict=True)) if self._take(pieces) else None
         values = _aligned(self._columns, pieces, self._separator)
         return None if values is None else dict(zip(self.names, values, strict=True))
 
@@ -160,47 +189,77 @@ def _step(column: Column, pieces: Sequence[str], after: Sequence[int]) -> tuple[
     return costs, chosen
 
 
-def records(file: str, text: str, separator: str = "|") -> tuple[Header, list[Record], list[Unusable]]:
+def records(file: str, data: bytes, separator: str = "|", wanted: Collection[str] | None = None) -> Dump:
     """The records of a dump, and the lines that belong to none.
 
     Args:
         file: its name, for messages.
-        text: what it holds.
+        data: what it holds, in UTF-8.
         separator: between columns.
+        wanted: columns of which values are wanted; None for all.
 
     Raises:
         InputError: the first line does not name the columns of a dump.
     """
-    lines = text.split("\n")
-    names = lines[0].rstrip("\r").split(separator)
+    header = Header(_names(file, data, separator), separator)
+    lines = header.lines(data)
+    found: list[Record] = []
+    unusable: list[Unusable] = []
+    for first, stretch in lines.others():
+        for number, group, fields in _groups(header, first, stretch):
+            end = len(group)
+            if fields is None:
+                end, fields = _cut(header, group)
+            if fields is not None:
+                found.append(Record(number, fields))
+            if rest := group[end:]:
+                why = header.complaint(group[0]) if not end else "the line belongs to no record"
+                unusable.append(Unusable(number + end, number + end + len(rest) - 1, why))
+    last = len(lines) + 1
+    cut_off = data[data.rfind(b"\n") + 1 :].decode().strip()
+    if cut_off and found and not any(one.last == last for one in unusable):
+        # What is left of a line may look whole: the last value lacks its end.
+        unusable.append(Unusable(found.pop().line, last, CUT_OFF))
+    of_jobs = [record for record in found if not record.is_step]
+    numbers, columns = _merged(*lines.jobs(header.names if wanted is None else wanted), of_jobs)
+    return Dump(header, numbers, columns, lines.steps + len(found) - len(of_jobs), unusable)
+
+
+def _merged(
+    lines: list[int], columns: dict[str, list[str]], records: Sequence[Record]
+) -> tuple[list[int], dict[str, list[str]]]:
+    """Records of which there are columns, and further ones, in the order of their lines."""
+    if not records:
+        return lines, columns
+    lines = lines + [record.line for record in records]
+    order = sorted(range(len(lines)), key=lines.__getitem__)
+    whole = ((name, column + [record.fields[name] for record in records]) for name, column in columns.items())
+    return [lines[at] for at in order], {name: [column[at] for at in order] for name, column in whole}
+
+
+def _names(file: str, data: bytes, separator: str) -> list[str]:
+    """The names of the columns, as the first line has them."""
+    first = data[: data.index(b"\n")] if b"\n" in data else data
+    names = first.decode().rstrip("\r").split(separator)
     if not {"jobid", "jobidraw"} & {name.strip().lower() for name in names}:
         raise InputError(
             f"{file}:1: there is no column JobID; the first line of a dump names its columns, "
             "with | between them: write it with sacct -P, without --noheader"
         )
-    header = Header(names, separator)
-    found: list[Record] = []
-    unusable: list[Unusable] = []
-    for number, group, fields in _groups(header, lines):
-        end = len(group)
-        if fields is None:
-            end, fields = _cut(header, group)
-        if fields is not None:
-            found.append(Record(number, fields))
-        if rest := group[end:]:
-            why = header.complaint(group[0]) if not end else "the line belongs to no record"
-            unusable.append(Unusable(number + end, number + end + len(rest) - 1, why))
-    if lines[-1].strip() and found and not any(one.last == len(lines) for one in unusable):
-        # What is left of a line may look whole: the last value lacks its end.
-        unusable.append(Unusable(found.pop().line, len(lines), CUT_OFF))
-    return header, found, unusable
+    return names
 
 
-def _groups(header: Header, lines: Sequence[str]) -> Iterator[tuple[int, list[str], dict[str, str] | None]]:
-    """Lines that belong together: the number of the first, all of them, and the values if they are a record."""
+def _groups(header: Header, first: int, lines: Sequence[str]) -> Iterator[tuple[int, list[str], dict[str, str] | None]]:
+    """Lines that belong together: the number of the first, all of them, and the values if they are a record.
+
+    Args:
+        header: says what begins a record.
+        first: number of the first line.
+        lines: behind which a record begins, or the dump ends.
+    """
     number = 0
     group: list[str] = []
-    for line_number, line in enumerate(counted(lines[1:]), 2):
+    for line_number, line in enumerate(lines, first):
         line = line.rstrip("\r")
         if group and header.begins(line):
             before = _without_empty_end(group)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from typing import Any
+from itertools import repeat
+from typing import NamedTuple
 
+from emulator.workload.logfile import counted
 from emulator.workload.request import JobRequest
-from emulator.workload.sacct.asked import Asked, asked
-from emulator.workload.sacct.dump import Record
-from emulator.workload.sacct.times import SLACK, NoTimeError, Span, instants, span
-from emulator.workload.sbatch import TaskArray
-from emulator.workload.sitelog import UNTIL_ITS_LIMIT, Happened, LoggedJob, LoggedRun
+from emulator.workload.sacct.asked import NO_NODES, READ, Asked, asked_of
+from emulator.workload.sacct.columns import ID
+from emulator.workload.sacct.dump import Dump
+from emulator.workload.sacct.times import SLACK, Clock, NoTimeError, Span, span
+from emulator.workload.sbatch import BatchOptions, TaskArray
+from emulator.workload.sitelog import UNTIL_ITS_LIMIT, Happened, LoggedJob, LoggedRun, Unusable
 from emulator.workload.workload import Changed
 
 NEEDED: tuple[tuple[str, ...], ...] = (
@@ -26,9 +28,9 @@ NEEDED: tuple[tuple[str, ...], ...] = (
     ("ReqCPUS", "ReqTRES", "AllocCPUS", "NCPUS"),
 )
 """Columns without which no job can be run: one of each group."""
-_ID = re.compile(r"(\d{1,18})(?:_(\d{1,9})|_\[[^\]]*\])?(?:\+\d+)?(\.\w+)?")
 WAITS = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT")
 LIVES = ("RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "RESIZING", "STAGE_OUT", "SIGNALING", "STOPPED")
+NOT_OVER = frozenset((*WAITS, *LIVES))
 COMES_BACK = ("PREEMPTED", "REQUEUED", "NODE_FAIL", "REQUEUE_HOLD", "BOOT_FAIL", "CANCELLED", "FAILED", "TIMEOUT")
 """States of a run after which the same job may run again."""
 HELD = ("JobHeldUser", "JobHeldAdmin")
@@ -39,7 +41,38 @@ class NotUsableError(Exception):
     """A record that is no job; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
+TIMES = ("submit", "eligible", "start", "end")
+
+
+class Given(NamedTuple):
+    """What a record says but for what its job asked for: the values of columns; empty for one that is not there."""
+
+    jobid: str
+    jobidraw: str
+    submit: str
+    eligible: str
+    start: str
+    end: str
+    elapsedraw: str
+    elapsed: str
+    suspended: str
+    state: str
+    exitcode: str
+    reason: str
+    user: str
+    uid: str
+    alloccpus: str
+    ncpus: str
+    nodelist: str
+    partition: str
+
+
+USED = frozenset((*Given._fields, *READ))
+"""Columns of which anything is made."""
+
+
+# Not frozen, like spans: there is one of each for every job, and what is frozen takes three times as long to make.
+@dataclass(slots=True)
 class Row:
     """A record, understood.
 
@@ -50,8 +83,9 @@ class Row:
         state: without who cancelled it.
         times: submission, eligible time, start, end.
         elapsed: seconds that it ran.
+        ran: whether it had nodes.
         asked: what it asked for.
-        fields: all values.
+        given: what else the record says.
     """
 
     line: int
@@ -61,22 +95,14 @@ class Row:
     state: str
     times: Span
     elapsed: float
+    ran: bool
     asked: Asked
-    fields: Mapping[str, str]
+    given: Given
 
     @property
     def label(self) -> str:
         """Its id as the log has it."""
         return str(self.id) if self.array is None else f"{self.array}_{self.task}"
-
-    @property
-    def ran(self) -> bool:
-        """Whether it had nodes."""
-        nodes = self.fields.get("nodelist", "")
-        if self.times.start is None or self.state in WAITS:
-            return False
-        # A job that is cancelled while it waits gets its end as its start.
-        return self.elapsed > 0 or (nodes not in ("", "None assigned") and "nodelist" in self.fields)
 
 
 @dataclass
@@ -109,45 +135,57 @@ class Remarks:
         return tuple(Changed(reason, count, f"{file}:{self.firsts[reason]}") for reason, count in self.counts.items())
 
 
-def is_step(record: Record) -> bool:
-    """Whether a record is that of a step."""
-    found = _ID.fullmatch(record.fields.get("jobid") or record.fields.get("jobidraw", ""))
-    return found is not None and found.group(3) is not None
+def rows_of(dump: Dump, zone: tzinfo) -> tuple[list[Row], list[Unusable]]:
+    """The records of a dump, understood, and those that cannot be used.
+
+    Args:
+        dump: read with the columns of :data:`USED`.
+        zone: of times that state none.
+    """
+    clock = Clock(zone, {text for name in TIMES for text in dump.columns.get(name, ())})
+    columns = (dump.columns.get(name) or repeat("", len(dump.lines)) for name in Given._fields)
+    rows, wrong = [], []
+    for line, wanted, given in zip(counted(dump.lines), asked_of(dump), map(Given, *columns), strict=True):
+        try:
+            rows.append(_row(line, given, wanted, clock))
+        except NotUsableError as error:
+            wrong.append(Unusable(line, line, str(error)))
+    return rows, wrong
 
 
-def row_of(record: Record, zone: tzinfo) -> Row:
-    """Understand the record of a job.
+def _row(line: int, given: Given, wanted: Asked | str, clock: Clock) -> Row:
+    """Understand a record.
 
     Raises:
         NotUsableError: a value that cannot be understood.
     """
-    fields = record.fields
-    number, array, task = _ids(fields)
-    elapsed = _elapsed(fields)
+    number, array, task = _ids(given)
+    elapsed = float(given.elapsedraw) if given.elapsedraw else _duration("Elapsed", given.elapsed)
     meant = []
-    for name in ("submit", "eligible", "start", "end"):
+    for name, text in zip(TIMES, given[2:6], strict=True):
         try:
-            meant.append(instants(fields.get(name, ""), zone))
+            meant.append(clock[text])
         except NoTimeError as error:
             raise NotUsableError(f"{name.capitalize()} is {error}") from None
     if not meant[0]:
         raise NotUsableError("there is no time of submission")
-    times = span(meant, elapsed, _duration(fields, "suspended") or 0.0)
+    times = span(meant, elapsed, _duration("Suspended", given.suspended) or 0.0)
     if elapsed is None:
         elapsed = max(times.end - times.start, 0.0) if times.start is not None and times.end is not None else 0.0
-    try:
-        wanted = asked(fields)
-    except ValueError as error:
-        raise NotUsableError(str(error)) from None
-    state = fields.get("state", "").partition(" ")[0].rstrip("+")
-    return Row(record.line, number, array, task, state, times, elapsed, wanted, fields)
+    if isinstance(wanted, str):
+        raise NotUsableError(wanted)
+    state = given.state.partition(" ")[0].rstrip("+")
+    # A job that is cancelled while it waits gets its end as its start.
+    ran = times.start is not None and state not in WAITS and (elapsed > 0 or given.nodelist not in NO_NODES)
+    return Row(line, number, array, task, state, times, elapsed, ran, wanted, given)
 
 
-def _ids(fields: Mapping[str, str]) -> tuple[int, int | None, int | None]:
-    shown = _ID.fullmatch(fields.get("jobid", "") or fields.get("jobidraw", ""))
-    raw = _ID.fullmatch(fields.get("jobidraw", "") or fields.get("jobid", ""))
+def _ids(given: Given) -> tuple[int, int | None, int | None]:
+    """The number of a job, the array that it is of, and its index there."""
+    shown = ID.fullmatch(given.jobid or given.jobidraw)
+    raw = ID.fullmatch(given.jobidraw or given.jobid)
     if shown is None or raw is None:
-        raise NotUsableError(f"JobID is {fields.get('jobid', '')[:40]!r}, which is no job id")
+        raise NotUsableError(f"JobID is {given.jobid[:40]!r}, which is no job id")
     if "[" in shown.group():
         raise NotUsableError(
             f"{shown.group()} stands for all tasks of an array that had not started; write the dump with sacct --array"
@@ -155,27 +193,21 @@ def _ids(fields: Mapping[str, str]) -> tuple[int, int | None, int | None]:
     if shown.group(2) is None:
         return int(raw.group(1)), None, None
     array, task = int(shown.group(1)), int(shown.group(2))
-    if "jobidraw" not in fields:
+    if not given.jobidraw:
         # The number is not known; any that no job has will do.
         return 10**9 + array * 10**6 + task, array, task
     return int(raw.group(1)), array, task
 
 
-def _elapsed(fields: Mapping[str, str]) -> float | None:
-    raw = fields.get("elapsedraw", "")
-    return float(raw) if raw else _duration(fields, "elapsed")
-
-
-def _duration(fields: Mapping[str, str], name: str) -> float | None:
+def _duration(name: str, text: str) -> float | None:
     """Seconds of ``[DD-[HH:]]MM:SS``; None where there is none."""
-    text = fields.get(name, "")
     if not text or text == "INVALID":
         return None
     whole, _, part = text.partition(".")
     days, dash, clock = whole.rpartition("-")
     words = clock.split(":")
     if not 2 <= len(words) <= 3 or not all(word.isdecimal() for word in words) or (dash and not days.isdecimal()):
-        raise NotUsableError(f"{name.capitalize()} is {text[:40]!r}, which is not written DD-HH:MM:SS")
+        raise NotUsableError(f"{name} is {text[:40]!r}, which is not written DD-HH:MM:SS")
     seconds = 0
     for word in words:
         seconds = seconds * 60 + int(word)
@@ -209,7 +241,7 @@ def job_of(rows: Sequence[Row], epoch: int, remarks: Remarks) -> LoggedJob:
     for row in rows:
         remarks.times(row.times, row.line)
     request = _request(first, last, epoch)
-    if last.state in (*WAITS, *LIVES):
+    if last.state in NOT_OVER:
         remarks.add("jobs had not ended when the dump was made: each is taken to run into its limit", last.line)
     cancelled = last.state == "CANCELLED" and not last.ran and not last.asked.emulated
     end = last.times.end
@@ -217,27 +249,19 @@ def job_of(rows: Sequence[Row], epoch: int, remarks: Remarks) -> LoggedJob:
         state=last.state,
         eligible=_after(first.times.eligible, epoch),
         runs=tuple(_run(row, epoch) for row in rows if row.ran),
-        reason=last.fields.get("reason", ""),
+        reason=last.given.reason,
     )
     return LoggedJob(last.label, request, _after(end, epoch) if cancelled else None, happened, last.line)
 
 
 def _request(first: Row, last: Row, epoch: int) -> JobRequest:
-    wanted = last.asked
-    stated = wanted.stated
-    changes = {} if wanted.emulated else _kept_back(first, last)
-    if first.array is None:
-        changes["array"] = None
-    elif wanted.options.array is None:
-        changes["array"] = TaskArray((first.task or 0,))
-    # Making options takes time, and most jobs share theirs.
-    changes = {name: value for name, value in changes.items() if getattr(wanted.options, name) != value}
+    stated = last.asked.stated
     return JobRequest(
         id=last.id,
         submit=stated.get("submit", first.times.submit - epoch),
         run=_work(last),
-        options=replace(wanted.options, **changes) if changes else wanted.options,
-        user=last.fields.get("user", "") or last.fields.get("uid", ""),
+        options=_options(first, last),
+        user=last.given.user or last.given.uid,
         exit_code=_exit_code(last),
         ignores_term=bool(stated.get("ignores_term")),
         dies_in=stated.get("dies_in"),
@@ -246,19 +270,31 @@ def _request(first: Row, last: Row, epoch: int) -> JobRequest:
     )
 
 
-def _kept_back(first: Row, last: Row) -> dict[str, Any]:
-    """Options that say from when on a job may start; what kept it back (a dependency, ``--begin``) is over then."""
-    eligible = first.times.eligible
-    wait = 0.0 if eligible is None else eligible - first.times.submit
-    held = not last.ran and last.fields.get("reason") in HELD
-    return {"begin": wait if wait > 0 else None, "dependencies": (), "any_dependency": False, "held": held}
+def _options(first: Row, last: Row) -> BatchOptions:
+    """What the job asked for; most jobs share that with others, for it takes time to make."""
+    options = last.asked.options
+    if first.array is None:
+        options = options if options.array is None else replace(options, array=None)
+    elif options.array is None:
+        options = replace(options, array=TaskArray((first.task or 0,)))
+    return options if last.asked.emulated else _kept_back(options, first, last)
+
+
+def _kept_back(options: BatchOptions, first: Row, last: Row) -> BatchOptions:
+    """Say from when on a job may start; what kept it back (a dependency, ``--begin``) is over then."""
+    eligible, submit = first.times.eligible, first.times.submit
+    begin = None if eligible is None or eligible <= submit else eligible - submit
+    held = not last.ran and last.given.reason in HELD
+    if options.begin == begin and options.held == held and not options.dependencies and not options.any_dependency:
+        return options
+    return replace(options, begin=begin, dependencies=(), any_dependency=False, held=held)
 
 
 def _work(row: Row) -> float:
     """Seconds of work: how long it ran, or until its limit where it was not let finish."""
     if row.asked.emulated:
         return row.asked.stated["run"]
-    if row.state == "TIMEOUT" or row.state in (*WAITS, *LIVES) or (row.state == "CANCELLED" and not row.ran):
+    if row.state == "TIMEOUT" or row.state in NOT_OVER or (row.state == "CANCELLED" and not row.ran):
         return UNTIL_ITS_LIMIT
     return row.elapsed
 
@@ -266,18 +302,17 @@ def _work(row: Row) -> float:
 def _exit_code(row: Row) -> int:
     if row.asked.emulated:
         return int(row.asked.stated.get("exit_code", 0))
-    code, _, signal = row.fields.get("exitcode", "").partition(":")
-    failed = int(code or 0) or int(signal or 0)
-    return failed or 1 if row.state in FAILED else 0
+    if row.state not in FAILED:
+        return 0
+    code, _, signal = row.given.exitcode.partition(":")
+    return int(code or 0) or int(signal or 0) or 1
 
 
 def _run(row: Row, epoch: int) -> LoggedRun:
     start, end = _after(row.times.start, epoch), _after(row.times.end, epoch)
     assert start is not None
-    cpus = row.fields.get("alloccpus") or row.fields.get("ncpus") or "0"
-    return LoggedRun(
-        start, end, row.elapsed, row.state, row.fields.get("nodelist", ""), int(cpus), row.fields.get("partition", "")
-    )
+    cpus = row.given.alloccpus or row.given.ncpus or "0"
+    return LoggedRun(start, end, row.elapsed, row.state, row.given.nodelist, int(cpus), row.given.partition)
 
 
 def _after(instant: float | None, epoch: int) -> float | None:

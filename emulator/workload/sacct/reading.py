@@ -7,12 +7,12 @@ import math
 import os
 import re
 from collections.abc import Iterable, Sequence
-from datetime import tzinfo
 
+from emulator.collector import collector_at_rest
 from emulator.kinds import DUMP, reads
-from emulator.workload.logfile import ADVICE, bytes_of, check_malformed, text_of
-from emulator.workload.sacct.dump import Header, Record, records
-from emulator.workload.sacct.jobs import NEEDED, NotUsableError, Remarks, Row, gathered, is_step, job_of, row_of
+from emulator.workload.logfile import ADVICE, bytes_of, check_malformed, utf8_of
+from emulator.workload.sacct.dump import Header, records
+from emulator.workload.sacct.jobs import NEEDED, USED, Remarks, Row, gathered, job_of, rows_of
 from emulator.workload.sacct.times import zone_of
 from emulator.workload.sitelog import LoggedJob, SiteLog, Unusable
 from slurm_sim_plugins.errors import ConfigurationError, InputError
@@ -21,6 +21,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 
 @reads(DUMP)
+@collector_at_rest()
 def read_sacct(
     path: str | os.PathLike[str], *, zone: str = "UTC", malformed: str = "error", separator: str = "|"
 ) -> SiteLog:
@@ -43,11 +44,11 @@ def read_sacct(
         raise ConfigurationError(f"separator is {separator!r}; give one character")
     file = os.fspath(path)
     raw = bytes_of(file)
-    header, found, broken = records(file, text_of(file, raw, "a dump of sacct -P"), separator)
-    _check_columns(file, header)
-    rows, steps, wrong = _rows(found, zone_of(zone))
+    dump = records(file, utf8_of(file, raw, "a dump of sacct -P"), separator, USED)
+    _check_columns(file, dump.header)
+    rows, wrong = rows_of(dump, zone_of(zone))
     jobs, again = gathered(rows)
-    unusable = (*broken, *wrong, *(Unusable(row.line, row.line, why) for row, why in again))
+    unusable = (*dump.unusable, *wrong, *(Unusable(row.line, row.line, why) for row, why in again))
     unusable = tuple(sorted(unusable, key=lambda one: one.first))
     if unusable and malformed == "error":
         raise InputError(f"{unusable[0].text(file)}; {ADVICE}")
@@ -60,8 +61,8 @@ def read_sacct(
         file=file,
         jobs=in_order([job_of(job, epoch, remarks) for job in jobs]),
         epoch=epoch,
-        read=len(found) + len(broken),
-        steps=steps,
+        read=len(dump.lines) + dump.steps + len(dump.unusable),
+        steps=dump.steps,
         unusable=unusable,
         changed=remarks.changes(file),
         source_hash=hashlib.sha256(raw).hexdigest(),
@@ -96,20 +97,6 @@ def _check_columns(file: str, header: Header) -> None:
     if missing:
         words = ", ".join(" or ".join(names) for names in missing)
         raise InputError(f"{file}:1: there is no column {words}; add it to --format of sacct, or take --format=ALL")
-
-
-def _rows(found: Sequence[Record], zone: tzinfo) -> tuple[list[Row], int, list[Unusable]]:
-    """The records of jobs, how many are of steps, and those that cannot be used."""
-    rows, steps, wrong = [], 0, []
-    for record in found:
-        if is_step(record):
-            steps += 1
-            continue
-        try:
-            rows.append(row_of(record, zone))
-        except NotUsableError as error:
-            wrong.append(Unusable(record.line, record.line, str(error)))
-    return rows, steps, wrong
 
 
 def _epoch(rows: Sequence[Row]) -> int:

@@ -8,18 +8,22 @@ two is meant is told by the order of a job's times and by how long it ran.
 from __future__ import annotations
 
 import itertools
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo
+
+import numpy as np
 
 from emulator.workload.workload import LARGEST_SECONDS
 from slurm_sim_plugins.errors import ConfigurationError
 
 NO_TIME = ("", "unknown", "none", "n/a")
 _SECONDS = re.compile(r"\d{1,13}(?:\.\d{1,6})?")
+_AS_SLURM = re.compile(r"[12]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII)
 _ZONE = re.compile(r"([+-]\d\d)(\d\d)$")
 SLACK = 2.0
 """Seconds by which the end may miss start and elapsed time: they are rounded, each in its own way."""
@@ -29,7 +33,7 @@ class NoTimeError(ValueError):
     """Text that is no time."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Span:
     """The times of a run; None for what did not happen. Unix seconds.
 
@@ -57,6 +61,45 @@ def zone_of(name: str) -> tzinfo:
         return UTC if name == "UTC" else ZoneInfo(name)
     except (KeyError, OSError, ValueError) as error:
         raise ConfigurationError(f"zone is {name!r}; give one such as UTC or America/Chicago") from error
+
+
+class Clock(dict[str, tuple[float, ...]]):
+    """What times may mean, as :func:`instants` says; of those written as Slurm does it is worked out for all at once.
+
+    Args:
+        zone: of times that state none.
+        texts: times that will be asked for.
+    """
+
+    def __init__(self, zone: tzinfo, texts: Iterable[str]) -> None:
+        super().__init__(_together({text for text in texts if _AS_SLURM.fullmatch(text)}, zone))
+        self._zone = zone
+
+    def __missing__(self, text: str) -> tuple[float, ...]:
+        found = self[text] = instants(text, self._zone)
+        return found
+
+
+def _together(texts: Collection[str], zone: tzinfo) -> dict[str, tuple[float, ...]]:
+    """What times without a zone mean; those that may mean two instants are left out."""
+    try:
+        seconds = np.array(list(texts), dtype="datetime64[s]").astype(np.int64)
+    except ValueError:  # One is in no calendar; each is to be looked at.
+        return {}
+    hours, place = np.unique(seconds // 3600, return_inverse=True)
+    east = np.array([_east(hour, zone) for hour in hours.tolist()])[place]
+    meant = zip(texts, (seconds - east).astype(float).tolist(), strict=True)
+    return {text: (second,) for text, second in meant if not math.isnan(second)}
+
+
+def _east(hour: int, zone: tzinfo) -> float:
+    """How many seconds the clocks of a zone are ahead of UTC in one of their hours since 1970; NaN if that changes."""
+    if zone is UTC:
+        return 0.0
+    begin = datetime(1970, 1, 1) + timedelta(hours=hour)
+    ends = (begin.replace(fold=fold) + timedelta(hours=since) for since in (0, 1) for fold in (0, 1))
+    first, *others = (zone.utcoffset(moment) for moment in ends)
+    return first.total_seconds() if first is not None and others == [first] * 3 else math.nan
 
 
 @lru_cache(maxsize=4096)
@@ -113,12 +156,20 @@ def span(times: Sequence[tuple[float, ...]], elapsed: float | None, suspended: f
 def _span(choice: Sequence[float | None], elapsed: float | None, suspended: float) -> Span:
     submit, eligible, start, end = choice
     assert submit is not None
-    named = [("Submit", submit), ("Start", start), ("End", end)]
-    known = [(name, at) for name, at in named if at is not None]
-    wrong = [f"{later} before {earlier}" for (earlier, one), (later, other) in itertools.pairwise(known) if other < one]
+    began = submit if start is None else start
+    in_order = submit <= began <= (began if end is None else end)
     off = 0.0
     if start is not None and end is not None and elapsed is not None:
         beyond = end - start - elapsed
         # A suspension may or may not be in the elapsed time, according to the version.
         off = 0.0 if min(abs(beyond), abs(beyond - suspended)) <= SLACK else beyond
-    return Span(submit, eligible, start, end, ", ".join(wrong), off)
+    return Span(submit, eligible, start, end, "" if in_order else _backwards(submit, start, end), off)
+
+
+def _backwards(submit: float, start: float | None, end: float | None) -> str:
+    """Which times lie before their predecessors."""
+    named = (("Submit", submit), ("Start", start), ("End", end))
+    known = [(name, at) for name, at in named if at is not None]
+    return ", ".join(
+        f"{later} before {earlier}" for (earlier, one), (later, other) in itertools.pairwise(known) if other < one
+    )

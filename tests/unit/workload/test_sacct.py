@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
 from datetime import datetime
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -12,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.workload.read import read_trace
-from emulator.workload.sacct import read_sacct
+from emulator.workload.sacct import plain, read_sacct
 from emulator.workload.sacct.asked import submitted
 from emulator.workload.sacct.columns import BETWEEN, COLUMNS, Column, column_of, together
 from emulator.workload.sacct.dump import _aligned, records
+from emulator.workload.sacct.plain import WORTH
 from emulator.workload.sacct.times import instants, span, zone_of
 from emulator.workload.sitelog import UNTIL_ITS_LIMIT, LoggedJob, SiteLog
 from slurm_sim_plugins.errors import ConfigurationError, InputError
@@ -38,6 +40,14 @@ ROW = {
     "NNodes": "2",
     "Timelimit": "1-00:00:00",
 }
+
+
+@pytest.fixture(autouse=True, scope="module", params=[0, WORTH], ids=["at once", "line by line"])
+def worth(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Both ways to find records."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plain, "WORTH", request.param)
+        yield
 
 
 def dump(*rows: dict[str, str], more: str = "") -> str:
@@ -264,12 +274,11 @@ def test_records_are_found_whatever_names_and_lines_hold(values: list[tuple[str,
         {"JobID": str(place), "JobName": name, "SubmitLine": f"sbatch {line}"}
         for place, (name, line) in enumerate(values)
     ]
-    _, found, unusable = records("x", dump(*rows, more="SubmitLine NodeList"))
-    assert not unusable
-    for record, row in zip(found, rows, strict=True):
-        assert record.fields["jobname"] == row["JobName"]
-        assert record.fields["submitline"] == row["SubmitLine"]
-        assert record.fields["timelimit"] == ROW["Timelimit"]
+    found = records("x", dump(*rows, more="SubmitLine NodeList").encode())
+    assert not found.unusable
+    assert found.columns["jobname"] == [row["JobName"] for row in rows]
+    assert found.columns["submitline"] == [row["SubmitLine"] for row in rows]
+    assert found.columns["timelimit"] == [ROW["Timelimit"]] * len(rows)
 
 
 def slowly_aligned(columns: list[Column], pieces: list[str]) -> list[list[str]]:
@@ -306,8 +315,8 @@ def test_values_are_cut_in_the_cheapest_way(names: list[str], pieces: list[str])
 def test_a_damaged_dump_takes_no_longer() -> None:
     names = [*NAMES.split(), "SubmitLine", *("unknown" for _ in range(80)), "UID"]
     text = "|".join(names) + "\n" + "|" * 900 + "\n" + "a|\n" * 3000
-    _, found, unusable = records("x", text)
-    assert (found, len(unusable)) == ([], 1)
+    found = records("x", text.encode())
+    assert (found.lines, len(found.unusable)) == ([], 1)
 
 
 def test_a_dump_as_a_workload_for_ideal_timing(tmp_path: Path) -> None:
