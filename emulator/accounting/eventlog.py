@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import IO, Any
 
 from emulator.state.instants import MICROSECONDS
@@ -62,16 +63,16 @@ class EventLog:
 
     def submit(self, now: int, job: int) -> None:
         """A job was queued."""
-        self._add(f'{{"time":{self._time(now)},"event":"submit","job":{job}}}\n')
+        self.line(f'{{"time":{self._time(now)},"event":"submit","job":{job}}}\n')
 
     def reject(self, now: int, job: int, reason: str) -> None:
         """A submission was not taken in."""
-        self._add(f'{{"time":{self._time(now)},"event":"reject","job":{job}{_reason(reason)}}}\n')
+        self.line(f'{{"time":{self._time(now)},"event":"reject","job":{job}{_reason(reason)}}}\n')
 
     def reserve(self, now: int, job: int, start: float, reason: str) -> None:
         """A job is planned to start at ``start`` (seconds)."""
         planned = f"{start:.6f}".rstrip("0").rstrip(".") if start != float("inf") else "null"
-        self._add(f'{{"time":{self._time(now)},"event":"reserve","job":{job},"start":{planned}{_reason(reason)}}}\n')
+        self.line(f'{{"time":{self._time(now)},"event":"reserve","job":{job},"start":{planned}{_reason(reason)}}}\n')
 
     def start(
         self,
@@ -91,31 +92,31 @@ class EventLog:
             there = f'{there},"block":{json.dumps(block)}'
         if nodes is not None:
             there = f'{there},"partition":{json.dumps(nodes[0])},"nodes":{json.dumps(nodes[1])}'
-        self._add(
+        self.line(
             f'{{"time":{self._time(now)},"event":"start","job":{job},"processors":{processors}{there}{_reason(reason)}}}\n'
         )
 
     def move(self, now: int, job: int, where: Where, reason: str) -> None:
         """A run moved."""
-        self._add(f'{{"time":{self._time(now)},"event":"move","job":{job}{_there(where)}{_reason(reason)}}}\n')
+        self.line(f'{{"time":{self._time(now)},"event":"move","job":{job}{_there(where)}{_reason(reason)}}}\n')
 
     def rate(self, now: int, job: int, rate: float) -> None:
         """A run works at a rate from now on."""
-        self._add(f'{{"time":{self._time(now)},"event":"rate","job":{job},"rate":{rate!r}}}\n')
+        self.line(f'{{"time":{self._time(now)},"event":"rate","job":{job},"rate":{rate!r}}}\n')
 
     def requeue(self, now: int, job: int, preemptor: int | None, reason: str) -> None:
         """A run was ended, by preemption if there is a preemptor, and its job waits again."""
         by = f',"preemptor":{preemptor}' if preemptor is not None else ""
-        self._add(f'{{"time":{self._time(now)},"event":"requeue","job":{job}{by}{_reason(reason)}}}\n')
+        self.line(f'{{"time":{self._time(now)},"event":"requeue","job":{job}{by}{_reason(reason)}}}\n')
 
     def returned(self, now: int, job: int) -> None:
         """The checkpoint of a preempted job is written: it waits again."""
-        self._add(f'{{"time":{self._time(now)},"event":"return","job":{job}}}\n')
+        self.line(f'{{"time":{self._time(now)},"event":"return","job":{job}}}\n')
 
     def end(self, now: int, job: int, state: str, ended: int | None = None) -> None:
         """A job left the machine for good; ``ended`` is when it ended, if that was before."""
         before = f',"ended":{seconds(ended)}' if ended is not None else ""
-        self._add(f'{{"time":{self._time(now)},"event":"end","job":{job},"state":"{state}"{before}}}\n')
+        self.line(f'{{"time":{self._time(now)},"event":"end","job":{job},"state":"{state}"{before}}}\n')
 
     def note(self, now: int, event: str, facts: Mapping[str, Any]) -> None:
         """What else happened, and what was decided."""
@@ -123,7 +124,14 @@ class EventLog:
 
     def note_text(self, now: int, event: str, facts: str) -> None:
         """As :meth:`note`, with facts as :func:`as_text` gives them."""
-        self._add(f'{{"time":{self._time(now)},"event":"{event}",{facts}}}\n')
+        self.line(f'{{"time":{self._time(now)},"event":"{event}",{facts}}}\n')
+
+    def line(self, text: str) -> None:
+        """A whole line, as it is to stand there."""
+        lines = self._lines
+        lines.append(text)
+        if len(lines) >= BUFFERED_LINES:
+            self.flush()
 
     def flush(self) -> None:
         """Write what is buffered.
@@ -163,11 +171,6 @@ class EventLog:
             self._last = now, seconds(now)
         return self._last[1]
 
-    def _add(self, line: str) -> None:
-        self._lines.append(line)
-        if len(self._lines) >= BUFFERED_LINES:
-            self.flush()
-
 
 def as_text(facts: Mapping[str, Any]) -> str:
     """Facts as the inside of a JSON object."""
@@ -190,4 +193,10 @@ def _there(there: Where) -> str:
 
 
 def _reason(reason: str) -> str:
-    return f',"reason":{json.dumps(str(reason))}' if reason else ""
+    return reason_text(str(reason)) if reason else ""
+
+
+@lru_cache
+def reason_text(reason: str) -> str:
+    """A reason, behind other facts; plugins give the same ones again and again."""
+    return f',"reason":{json.dumps(reason)}'

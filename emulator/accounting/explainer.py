@@ -13,12 +13,13 @@ from contextlib import suppress
 from operator import attrgetter
 from typing import Any
 
-from emulator.accounting.eventlog import EventLog, as_text
+from emulator.accounting.eventlog import EventLog, as_text, reason_text, seconds
 from emulator.state.instants import instant
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.answers import Refused
 from slurm_sim_plugins.decisions import MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake
 from slurm_sim_plugins.hookspecs import LOOPS, SLOTS, SPECS
+from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.manager import Selection
 from slurm_sim_plugins.views import ClusterState
 
@@ -55,13 +56,13 @@ class Explainer:
     """
 
     def __init__(self, log: EventLog, plugins: dict[str, str]) -> None:
-        self._log = log
         self._by = {hook: as_text({"plugin": plugin, "hook": hook}) for hook, plugin in plugins.items()}
         self._cluster_state: ClusterState | None = None
         self._planned: dict[int, Plan] = {}
         self._known: set[int] = set()
         self._left: object = None
-        self._last: tuple[float, int] = (0.0, 0)
+        self._line = log.line
+        self._last: tuple[float | None, str] = (None, "")
 
     def watch(self, cluster_state: ClusterState) -> None:
         """Say where positions in the queue are to be looked up."""
@@ -112,10 +113,10 @@ class Explainer:
         if cluster_state is None:
             return
         waiting = cluster_state._waiting
-        position = 1 + bisect_left(waiting, job._order, key=_ORDER)
-        facts = f'"job":{job.id},"position":{position},"waiting":{len(waiting)}'
-        facts = f'{facts},"free":{cluster_state.free},"head":{waiting[0].id}'
-        self._log.note_text(self._instant(now), "queued", facts)
+        # Most stand at the end.
+        position = len(waiting) if waiting[-1] is job else 1 + bisect_left(waiting, job._order, key=_ORDER)
+        facts = f'"job":{job.id},"position":{position},"waiting":{len(waiting)},"free":{cluster_state.free}'
+        self._line(f'{self._begun(now)}"queued",{facts},"head":{waiting[0].id}}}\n')
 
     def _priority_set(self, view: Any, answer: Any) -> None:
         if answer is None:
@@ -154,46 +155,54 @@ class Explainer:
         self._note(view, "victims", view.preemptor, "preempt_candidates", runs=[run.job.id for run in runs])
 
     def _pass_done(self, view: Any) -> None:
-        head, waiting = view.head, len(view.queue if self._cluster_state is None else self._cluster_state._waiting)
-        left = (None if head is None else head.id, view.free, waiting)
+        head, free = view.head, view.free
+        waiting = len(view.queue if self._cluster_state is None else self._cluster_state._waiting)
+        first = "null" if head is None else head.id
+        left = (first, free, waiting)
         if left != self._left:
             self._left = left
-            first = "null" if head is None else head.id
-            facts = f'"job":{first},"head":{first},"free":{view.free},"waiting":{waiting}'
-            self._log.note_text(self._instant(view.now), "pass", facts)
+            self._line(
+                f'{self._begun(view.now)}"pass","job":{first},"head":{first},"free":{free},"waiting":{waiting}}}\n'
+            )
 
     def _decisions(self, hook: str, view: Any, decisions: Any) -> Generator[Any, Any, Any]:
         """The scheduler's decisions; each is noted before it is carried out."""
         answer = None
+        by, send = self._by[hook], decisions.send
         while True:
             try:
-                decision = decisions.send(answer)
+                decision = send(answer)
             except StopIteration as over:
                 return over.value
-            for one in decision.parts() if isinstance(decision, Reserve) else (decision,):
-                self._decided(hook, view, one)
+            if isinstance(decision, Reserve):
+                for one in decision.parts():
+                    self._decided(by, view, one)
+            else:
+                self._decided(by, view, decision)
             answer = yield decision
             if isinstance(decision, MakeRoom):
                 self._note(view, "room", decision.job, hook, granted=bool(answer))
 
-    def _instant(self, now: float) -> int:
-        """Seconds as microseconds; most are those of the call before."""
-        if now != self._last[0]:
-            self._last = now, instant(now)
-        return self._last[1]
+    def _begun(self, now: float) -> str:
+        """The beginning of a line; most are of the same instant as the line before."""
+        last, text = self._last
+        if now != last:
+            text = f'{{"time":{seconds(instant(now))},"event":'
+            self._last = now, text
+        return text
 
-    def _decided(self, hook: str, view: Any, decision: Any) -> None:
+    def _decided(self, by: str, view: Any, decision: Any) -> None:
+        job = getattr(decision, "job", None)
+        number = job.id if type(job) is Job else _id_of(job)
         kind = WORDS.get(type(decision)) or _word_of(decision)
-        at = f',"at":{json.dumps(_number(decision.time))}' if isinstance(decision, Reserve | Wake) else ""
+        at = f',"at":{json.dumps(_number(decision.time))}' if kind in TIMED else ""
         reason = getattr(decision, "reason", "")
-        why = f',"reason":{json.dumps(str(reason))}' if reason else ""
-        job = _id_of(getattr(decision, "job", None))
-        facts = f'"job":{job},"decision":"{kind}"{at}{why},{self._by[hook]}'
-        self._log.note_text(self._instant(view.now), "decide", facts)
+        why = reason_text(str(reason)) if reason else ""
+        self._line(f'{self._begun(view.now)}"decide","job":{number},"decision":"{kind}"{at}{why},{by}}}\n')
 
     def _note(self, view: Any, event: str, job: Any, hook: str, **facts: Any) -> None:
         of_event = f",{as_text(facts)}" if facts else ""
-        self._log.note_text(self._instant(view.now), event, f'"job":{_id_of(job)}{of_event},{self._by[hook]}')
+        self._line(f'{self._begun(view.now)}"{event}","job":{_id_of(job)}{of_event},{self._by[hook]}}}\n')
 
 
 WORDS: dict[type, str] = {
@@ -205,6 +214,8 @@ WORDS: dict[type, str] = {
     Wake: "wake",
 }
 """What a decision is called."""
+TIMED = (WORDS[Reserve], WORDS[Wake])
+"""Decisions about a time."""
 
 
 def explain(selection: Selection, log: EventLog) -> Explainer:
