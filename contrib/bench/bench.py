@@ -33,6 +33,7 @@ from emulator.testing import check_plugin, play
 from emulator.walltime.evaluate import evaluate
 from emulator.walltime.log import read_log
 from emulator.workload.models import lublin99
+from emulator.workload.sacct import read_sacct
 from emulator.workload.swf import write_swf
 from slurm_sim_plugins.kernels import why_plain
 from slurm_sim_plugins.manager import Catalogue, select
@@ -297,6 +298,42 @@ def explain() -> None:
             click.echo(f"  job {job:6} {whole:6.2f} CPU s  {megabytes:5.0f} MB")
 
 
+def sacct() -> None:
+    click.echo("sacct: a dump of 60,000 jobs and 180,000 steps; at least 30 MB a CPU second are wanted")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "generated.sacct"
+        file.write_text(dump_of(60_000))
+        seconds = cpu(lambda: read_sacct(file), runs=3)
+        megabytes = file.stat().st_size / 1e6
+        click.echo(f"  {megabytes:5.0f} MB {seconds:6.2f} CPU s  {megabytes / seconds:5.1f} MB a CPU second")
+
+
+def dump_of(jobs: int) -> str:
+    """What sacct says of so many jobs, with three steps each; a few hundred users submit a few scripts."""
+    draw, submit = np.random.default_rng(5), np.datetime64("2024-01-01T00:00:00")
+    lines = [
+        "JobID|JobIDRaw|User|Partition|QOS|JobName|TimelimitRaw|ReqMem|ReqTRES|WorkDir|MaxRSS|Account|Submit|Eligible|"
+        "Start|End|Elapsed|ElapsedRaw|State|ExitCode|ReqCPUS|AllocCPUS|NNodes|AllocTRES|NodeList|SubmitLine|Constraints"
+    ]
+    for number in range(1000, 1000 + jobs):
+        gap, wait, run, user, script = (int(draw.choice(of)) for of in DRAWN)
+        submit, nodes = submit + gap, 1 + script % 4
+        start, first, cpus = submit + wait, number % 90, 32 * nodes
+        resources = f"billing={cpus},cpu={cpus},mem={64 * nodes}G,node={nodes}"
+        both = (
+            f"a{user % 40}|{submit}|{submit}|{start}|{start + run}|{run // 3600:02}:{run // 60 % 60:02}:00|{run}|"
+            f"COMPLETED|0:0|{cpus}|{cpus}|{nodes}|{resources}|n[{first:03}-{first + nodes - 1:03}]|"
+            f"sbatch -N{nodes} -t 240 --mem=64G -p batch job{script}.sh|"
+        )
+        lines.append(f"{number}|{number}|u{user}|batch|normal|run{script}|240|64G|{resources}|/home/user/case||{both}")
+        lines += [f"{number}.{step}|{number}.{step}||||{step}|||||1024K|{both}" for step in ("batch", "extern", "0")]
+    return "\n".join(lines) + "\n"
+
+
+DRAWN = ([1, 20, 60], [0, 5, 600], [60, 900, 7200], range(300), range(6))
+"""Of generated jobs: seconds since the one before, of waiting and of running; the user, and which of the scripts."""
+
+
 def pv_easy() -> None:
     click.echo("pv_easy: the preset papers/pv_easy, from trace to metrics, the whole process")
     program = str(Path(sys.executable).with_name("slurm-sim"))
@@ -489,6 +526,7 @@ PARTS = {
         fairness,
         walltime,
         explain,
+        sacct,
         hook_call,
         lua,
         two_tier,
