@@ -52,7 +52,7 @@ class Order:
         if self._stale:
             return
         pairs = self._pairs_of(job) if job.id in self._waiting and _may_be_tried(job) else []
-        if len(pairs) == self._many.get(job.id, 0) and all(self._place(pair) is not None for pair in pairs):
+        if len(pairs) == self._many.get(job.id, 0) and all(map(self._stands, pairs)):
             return
         self.discard(job)
         if pairs:
@@ -80,8 +80,18 @@ class Order:
             self._kinds.remove(pair)
             self._classes.remove(pair)
 
+    def _stands(self, pair: Pair) -> bool:
+        """Whether a pair, whose rank may have changed, is between one before and one behind it."""
+        place = self._place(pair)
+        if place is None:
+            return False
+        pairs, rank = self._pairs, self.rank(pair)
+        # The search may have met the pair itself, so that it has not compared those beside it.
+        above = place == 0 or self.rank(pairs[place - 1]) < rank
+        return above and (place + 1 == len(pairs) or rank < self.rank(pairs[place + 1]))
+
     def _place(self, pair: Pair) -> int | None:
-        """Where a pair stands, if it stands where its rank says."""
+        """Where a pair is, if a search by its rank meets it."""
         pairs, (index, job, partition) = self._pairs, pair
         # The first is the one that starts most often.
         first = not pairs or pairs[0][1] is job

@@ -24,7 +24,7 @@ def job_of(number: int, priority: int, partitions: list[int]) -> Any:
     return job
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_whatever_happens_to_jobs_the_queue_is_that_of_a_fresh_sort(data: Any) -> None:
     waiting: dict[int, Any] = {}
