@@ -81,8 +81,8 @@ class Backfill:
             linear=self.bf_window_linear,
             licenses=self.bf_licenses,
         )
-        all_keep = self._all_keep()
-        alike = plan.alike(view.queue) if all_keep else ([entry] for entry in view.queue)
+        queue, all_keep = list(view.queue), self._all_keep()
+        alike = plan.alike(queue) if all_keep else ([entry] for entry in queue)
         for entries in self._in_turn(alike, plan):
             while entries:
                 starts, hole = plan.place(entries, keep=all_keep)

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 LARGEST = 3
 """Files of a circle, at most: a class and what makes it may lie in two files."""
 FLOORS = """
-slurm_sim_plugins version livelock
+slurm_sim_plugins version livelock collector
 files kinds fork hooks machines hookwatch
 config hooktable scaffold port
 workload
