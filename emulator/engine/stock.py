@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.engine import stock_loop
+from emulator.engine.history_columns import has_key, share_history
 from emulator.execution.overdue import OVERDUE, TOTALS
 from emulator.state.instants import MICROSECONDS, NEVER, instants
 from emulator.state.jobs import COMPLETED, FUTURE, REJECTED, TIMEOUT, PastRun
@@ -33,6 +34,7 @@ from slurm_sim_plugins.sched.fcfs import Fcfs
 from slurm_sim_plugins.sched.venture import Venture
 from slurm_sim_plugins.select.count import Count
 from slurm_sim_plugins.views import ClusterState
+from slurm_sim_plugins.walltime.history import History
 from slurm_sim_plugins.walltime.last_model import LastModel
 from slurm_sim_plugins.walltime.none import NoAdjustment
 
@@ -47,9 +49,8 @@ Ints = NDArray[np.int64]
 SCHEDULERS: dict[type, int] = {Fcfs: 0, Easy: 1, Conservative: 2, Venture: 3}
 """The number by which the loop knows each."""
 RESERVATIONS = ("recompute", "sticky", "ratchet")
-OTHERS = frozenset(
-    {Basic, PrioritySjf, QueueOrder, BackfillSjf, NoPreemption, ShadowLoad, Count, NoAdjustment, LastModel, Plain}
-)
+PREDICTORS: dict[type, int] = {NoAdjustment: 0, LastModel: 1, History: 2}
+OTHERS = frozenset({Basic, PrioritySjf, QueueOrder, BackfillSjf, NoPreemption, ShadowLoad, Count, *PREDICTORS, Plain})
 """What may stand in the other slots."""
 LATEST = 2**60
 """Microseconds. Where all that could ever be added up is less, nothing overflows."""
@@ -68,7 +69,8 @@ class StockPolicy:
         reservation: index in :data:`RESERVATIONS`.
         by_length: whether the shortest job is the head of the queue.
         shortest_first: whether the shortest job is tried first behind the head.
-        learns: whether jobs are planned as ``walltime/last_model`` predicts.
+        learns: index in :data:`PREDICTORS` of what jobs are planned with.
+        history: the plugin, if that is ``walltime/history``.
         gives_up: whether a job that outlived its prediction is planned with its limit.
         restart: whether jobs that made room start again in the same pass.
         single_head: whether room is made for one head in a pass.
@@ -78,7 +80,8 @@ class StockPolicy:
     reservation: int = 0
     by_length: bool = False
     shortest_first: bool = False
-    learns: bool = False
+    learns: int = 0
+    history: History | None = None
     gives_up: bool = False
     restart: bool = False
     single_head: bool = False
@@ -101,13 +104,14 @@ def stock_policy(selection: Selection, config: Config, workload: Workload, log: 
         return None
     if not (_options_fit(scheduler, plugins, workload) and _fits(workload)):
         return None
-    model, venture = plugins.get(LastModel), plugins.get(Venture)
+    model, history, venture = plugins.get(LastModel), plugins.get(History), plugins.get(Venture)
     return StockPolicy(
         SCHEDULERS[type(scheduler)],
         RESERVATIONS.index(scheduler._kept) if type(scheduler) is Easy else 0,
         PrioritySjf in plugins,
         BackfillSjf in plugins,
-        learns=model is not None,
+        learns=max(PREDICTORS.get(plugin, 0) for plugin in plugins),
+        history=history,
         gives_up=model is not None and model._gives_up,
         restart=venture is not None and venture._restart,
         single_head=venture is not None and venture._single_head,
@@ -117,7 +121,9 @@ def stock_policy(selection: Selection, config: Config, workload: Workload, log: 
 def _options_fit(scheduler: Any, plugins: dict[type, Any], workload: Workload) -> bool:
     """Whether the loop knows what the plugins do with their options, and beside each other."""
     by_length = PrioritySjf in plugins or BackfillSjf in plugins
-    model, shadow = plugins.get(LastModel), plugins.get(ShadowLoad)
+    model, history, shadow = plugins.get(LastModel), plugins.get(History), plugins.get(ShadowLoad)
+    if history is not None and (by_length or not has_key(history, workload)):
+        return False
     if model is not None:
         user = workload.facts.get("user")
         counted = user is None or user.dtype.kind == "i"
@@ -173,9 +179,11 @@ class StockRun:
             "reservation": policy.reservation,
             "shortest_first": int(policy.shortest_first),
             "event": int(config.passes == "event"),
-            "overruns": int(policy.learns or not config.kill_at_limit),
+            "overruns": int(policy.learns > 0 or not config.kill_at_limit),
             "expired": list(OVERDUE).index(config.expired),
-            "learns": int(policy.learns),
+            "learns": policy.learns,
+            "plans_waiting": int(policy.history is not None and policy.history._waiting),
+            "plans_running": int(policy.history is not None and policy.history._running),
             "gives_up": int(policy.gives_up),
             "restart": int(policy.restart),
             "single_head": int(policy.single_head),
@@ -185,7 +193,8 @@ class StockRun:
         self._submits = given["submit"]
         laid_out = {name: column.tolist() if self._plain else column for name, column in given.items()}
         room = _room(len(workload), processors, policy, int(given["user"].max()) + 1, self._plain)
-        self.loop = loop.StockLoop(numbers, laid_out, self._made, room)
+        history = share_history(policy.history, workload, given["duration"]) if policy.history is not None else None
+        self.loop = loop.StockLoop(numbers, laid_out, self._made, room, history)
 
     def run(self, report: Report | None = None) -> None:
         """Run to the end; ``report`` is called from time to time with how many jobs were submitted."""
@@ -295,13 +304,13 @@ def _room(jobs: int, processors: int, policy: StockPolicy, users: int, plain: bo
     reals |= {"planned_end": jobs, "run_end": runs, "known_length": sizes, "known_start": sizes, "step_time": steps}
     if plain:
         columns: dict[str, Any] = {name: [0] * length for name, length in {**wholes, **reals}.items()}
-        flags = {name: [0] * jobs for name in ("fresh", "outlived", "spared")}
+        flags = {name: [0] * jobs for name in ("fresh", "outlived", "spared", "differs")}
         return columns | flags | {"slot": [float("nan")] * jobs, "accuracy": [1.0] * users}
     return {
         # What is not touched takes no memory; what is read before it is written begins as 0.
         **{name: np.zeros(length, dtype=np.int64) for name, length in wholes.items()},
         **{name: np.zeros(length) for name, length in reals.items()},
-        **{name: np.zeros(jobs, dtype=np.int8) for name in ("fresh", "outlived", "spared")},
+        **{name: np.zeros(jobs, dtype=np.int8) for name in ("fresh", "outlived", "spared", "differs")},
         "accuracy": np.ones(users),
         "slot": np.full(jobs if sizes else 0, float("nan")),
     }
@@ -334,7 +343,7 @@ def _given(workload: Workload, config: Config, policy: StockPolicy, order: Ints 
     return {
         **columns,
         "submit": instants(workload.submit),
-        "user": _users(workload) if policy.learns else np.zeros(1, dtype=np.int64),
+        "user": _users(workload) if policy.learns == PREDICTORS[LastModel] else np.zeros(1, dtype=np.int64),
         "corrections": np.array(TOTALS, dtype=np.int64),
         "arrivals": identity if order is None else _inverse(order),
         "by_shortness": by_shortness,

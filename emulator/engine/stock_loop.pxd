@@ -2,16 +2,19 @@
 
 cimport cython
 cimport libc.math as np
+from emulator.engine.stock_history cimport ShareHistory
 
 cdef long long MICROSECONDS, NO_MORE, NEVER, EXACT
 cdef double HALF_A_MICROSECOND, NOT_YET, FLOOR
 cdef long long KILLED_LAST
 cdef int OFTEN, AT_LIMIT, AT_ONCE, TSAFRIR, AGAIN
 cdef int PENDING, RUNNING, TIMEOUT, REJECTED, FCFS, EASY, CONSERVATIVE, VENTURE, RECOMPUTE, STICKY, RATCHET, NOBODY
+cdef int LAST_MODEL, HISTORY
 
 cdef class StockLoop:
     cdef public long long scheduler, kept, shortest_first, event, overruns, expired, always, learns, gives_up
-    cdef public long long restart, single_head
+    cdef public long long restart, single_head, plans_waiting, plans_running
+    cdef ShareHistory history
     cdef public long long total, free, count
     cdef long long[::1] submit, arrivals, processors, duration, planned_instants, shortness, by_shortness
     cdef signed char[::1] ends_as, at_limit, state, blocked, backfilled, fresh
@@ -25,7 +28,7 @@ cdef class StockLoop:
     cdef const long long[::1] limit_instants, user, corrections
     cdef long long[::1] requeues, due_number, run_number, spared_jobs, tried, in_time
     cdef double[::1] accuracy, expected_end
-    cdef signed char[::1] outlived, spared
+    cdef signed char[::1] outlived, spared, differs
     cdef Py_ssize_t spared_count
     cdef bint learnt
     cdef public bint often
@@ -50,9 +53,9 @@ cdef class StockLoop:
     @cython.locals(job=cython.longlong)
     cdef void arrive(self) noexcept
     cdef bint goes_on(self, long long job, long long number) noexcept
-    cdef void plan(self, long long job, double seconds) noexcept
-    @cython.locals(limit=cython.double, accuracy=cython.double)
-    cdef double predicted(self, long long job) noexcept
+    cdef void plan(self, long long job, double waiting, double running) noexcept
+    @cython.locals(limit=cython.double, seconds=cython.double)
+    cdef void predict(self, long long job) noexcept
     @cython.locals(number=cython.longlong)
     cdef void begin(self, long long job, bint ahead) noexcept
     cdef void finish(self, long long job) noexcept

@@ -2,7 +2,8 @@
 
 A :mod:`kernel <slurm_sim_plugins.kernels>`. What it decides is, to the last bit, what the general loop decides
 (:mod:`emulator.engine.loop`, :mod:`emulator.scheduling.scheduling_pass`) with ``sched/fcfs``, ``sched/easy``,
-``sched/conservative``, and ``sched/venture`` with ``preempt/shadow_load``; and with ``walltime/last_model``.
+``sched/conservative``, and ``sched/venture`` with ``preempt/shadow_load``; and with ``walltime/last_model`` or
+``walltime/history``.
 
 A job is a number: its rank in the order of the queue, which never changes. A column is anything that is indexed: lists
 where this is plain Python, arrays where it is compiled. Instants are whole microseconds, planned ends are seconds in
@@ -15,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from emulator.engine.stock_history import ShareHistory
+
 MICROSECONDS = 1_000_000
 HALF_A_MICROSECOND = 5e-7
 NO_MORE = 2**63 - 1
@@ -25,6 +28,7 @@ FUTURE, PENDING, RUNNING, TIMEOUT, REJECTED = 0, 1, 2, 4, 5
 FCFS, EASY, CONSERVATIVE, VENTURE = 0, 1, 2, 3
 AT_LIMIT, AT_ONCE, TSAFRIR, AGAIN = 0, 1, 2, 3
 RECOMPUTE, STICKY, RATCHET = 0, 1, 2
+LAST_MODEL, HISTORY = 1, 2
 NOBODY = -1
 KILLED_LAST = 1 << 60
 """Added to the number of a start: of runs that end at one instant those that reach their limits are the last."""
@@ -43,6 +47,7 @@ class StockLoop:
         given: columns of the jobs by rank, but for the first two, which are in the order of (submit, id).
         made: columns that are filled in.
         room: columns to work in.
+        history: what plans for ``walltime/history``; None without it.
 
     Attributes:
         arrived: how many jobs have been submitted.
@@ -51,12 +56,19 @@ class StockLoop:
     """
 
     def __init__(
-        self, policy: dict[str, int], given: dict[str, Any], made: dict[str, Any], room: dict[str, Any]
+        self,
+        policy: dict[str, int],
+        given: dict[str, Any],
+        made: dict[str, Any],
+        room: dict[str, Any],
+        history: ShareHistory | None = None,
     ) -> None:
         self.scheduler, self.kept = policy["scheduler"], policy["reservation"]
         self.shortest_first, self.event = policy["shortest_first"], policy["event"]
         self.overruns, self.expired = policy["overruns"], policy["expired"]
         self.learns, self.gives_up = policy["learns"], policy["gives_up"]
+        self.plans_waiting, self.plans_running = policy["plans_waiting"], policy["plans_running"]
+        self.history: Any = history  # as its own type where it is compiled; asked only under HISTORY
         self.restart, self.single_head = policy["restart"], policy["single_head"]
         self.always = self.learns or self.scheduler == CONSERVATIVE
         self.total = self.free = policy["processors"]
@@ -80,6 +92,7 @@ class StockLoop:
         self.due, self.due_number, self.late = room["due"], room["due_number"], room["late"]
         self.accuracy, self.expected_end = room["accuracy"], room["expected_end"]
         self.outlived, self.run_number = room["outlived"], room["run_number"]
+        self.differs = room["differs"]
         self.spared, self.spared_jobs = room["spared"], room["spared_jobs"]
         self.tried, self.in_time = room["tried"], room["in_time"]
         self.spared_count, self.learnt, self.often = 0, False, False
@@ -185,7 +198,7 @@ class StockLoop:
             return
         self.state[job] = PENDING
         if self.learns:
-            self.plan(job, self.predicted(job))
+            self.predict(job)
         if self.enqueue(job):
             self.changed = True
         self.fresh[job] = 1
@@ -194,16 +207,22 @@ class StockLoop:
         if self.processors[job] <= self.free:
             self.hopeful = True
 
-    def plan(self, job: int, seconds: float) -> None:
-        """A job is planned with so many seconds."""
-        self.planned[job] = seconds
-        self.planned_instants[job] = int(np.rint(seconds * 1000000.0))
+    def plan(self, job: int, waiting: float, running: float) -> None:
+        """A job is planned with so many seconds while it waits, and when it runs."""
+        self.planned[job] = waiting
+        self.planned_instants[job] = int(np.rint(running * 1000000.0))
+        self.differs[job] = waiting != running
 
-    def predicted(self, job: int) -> float:
-        """The limit, times how accurate the last job of the user was that has ended."""
+    def predict(self, job: int) -> None:
+        """A job is planned as the walltime plugin says."""
         limit: float = self.limit[job]
-        accuracy: float = self.accuracy[self.user[job]]
-        return min(max(limit * accuracy, FLOOR), limit)
+        if self.learns == HISTORY:
+            seconds: float = self.history.planned(job, limit, self.clock)
+            self.plan(job, seconds if self.plans_waiting else limit, seconds if self.plans_running else limit)
+            return
+        # The limit, times how accurate the last job of the user was that has ended.
+        seconds = min(max(limit * self.accuracy[self.user[job]], FLOOR), limit)
+        self.plan(job, seconds, seconds)
 
     def begin(self, job: int, ahead: bool) -> None:
         """A waiting job starts, which has left the queue; ``ahead`` of the head or not."""
@@ -224,6 +243,8 @@ class StockLoop:
             elif job < self.watched:
                 self.missing += self.processors[job]
         self.start[job] = self.now
+        if self.learns and self.differs[job]:
+            self.changed = True
         if ahead:
             self.backfilled[job] = 1
         elif self.blocked[job] and self.could_start[job] == NEVER:
@@ -232,8 +253,10 @@ class StockLoop:
     def finish(self, job: int) -> None:
         """A run ends by itself or at its limit."""
         self.leave(job)
-        if self.learns:
+        if self.learns == LAST_MODEL:
             self.accuracy[self.user[job]] = min(self.seconds(self.duration[job]) / self.limit[job], 1.0)
+        elif self.learns == HISTORY:
+            self.history.learn(job, self.clock)
         self.state[job] = self.ends_as[job]
         self.end[job] = self.now
         self.ended += 1
@@ -439,7 +462,7 @@ class StockLoop:
         for index in range(self.first, self.last):
             job = self.queue[index]
             if self.outlived[job]:
-                self.plan(job, self.limit[job])
+                self.plan(job, self.limit[job], self.limit[job])
 
     def venture(self) -> None:
         """Start the queue in order, making room for its head; fill what is idle with the jobs that fit."""

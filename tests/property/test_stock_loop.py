@@ -25,6 +25,18 @@ OPTIONS = st.sampled_from(
         {"SchedulerType": "sched/venture", "PreemptType": "preempt/shadow_load"},
     ]
 )
+PREDICTIONS = st.fixed_dictionaries(
+    {
+        "key": st.sampled_from(["triple", "double", "user", "project"]),
+        "window": st.sampled_from(["1m", "all"]),
+        "percentile": st.sampled_from([0.0, 33.3, 50.0, 85.0, 100.0]),
+        "definition": st.sampled_from(["cobalt", "nearest", "linear"]),
+        "threshold": st.sampled_from([0.0, 0.5]),
+        "min_jobs": st.integers(1, 3),
+        "adjust": st.sampled_from(["regular", "selective", "queue", "backfill", "running", "backfill+running"]),
+        "project": st.sampled_from(["project", "group"]),
+    }
+)
 HOW = st.fixed_dictionaries(
     {
         "passes": st.sampled_from(["batch", "event"]),
@@ -48,7 +60,7 @@ def workloads(draw: st.DrawFn) -> tuple[Workload, int]:
     )
     submit, sizes_of, run, limit = (np.array(column) for column in zip(*rows, strict=True))
     ids = draw(st.permutations(range(1, len(rows) + 1)))
-    columns = {
+    columns: dict[str, Any] = {
         "id": ids,
         "submit": submit * unit + draw(st.sampled_from([0.0, -7.0, 1e6])),
         "processors": sizes_of,
@@ -57,6 +69,8 @@ def workloads(draw: st.DrawFn) -> tuple[Workload, int]:
     }
     if draw(st.booleans()):
         columns["user"] = draw(st.lists(st.integers(-1, 3), min_size=len(rows), max_size=len(rows)))
+    columns["project"] = draw(st.lists(st.sampled_from(["a", "b"]), min_size=len(rows), max_size=len(rows)))
+    columns["group"] = draw(st.lists(st.sampled_from([1.0, 2.0, np.nan]), min_size=len(rows), max_size=len(rows)))
     return Workload.from_columns(columns), processors
 
 
@@ -87,8 +101,12 @@ def test_stock_loop(
         priority = "priority/basic"
         options["sched/venture"] = {"restart": data.draw(st.booleans()), "single_head": data.draw(st.booleans())}
     if priority == "priority/basic" and "BackfillType" not in slots and data.draw(st.booleans()):
-        slots["WalltimeType"] = "walltime/last_model"
-        options["walltime/last_model"] = {"outlived": data.draw(st.sampled_from(["kept", "limit"]))}
+        if "user" not in workload.facts or data.draw(st.booleans()):
+            slots["WalltimeType"] = "walltime/last_model"
+            options["walltime/last_model"] = {"outlived": data.draw(st.sampled_from(["kept", "limit"]))}
+        else:
+            slots["WalltimeType"] = "walltime/history"
+            options["walltime/history"] = data.draw(PREDICTIONS)
     config = Config(slots={**slots, "PriorityType": priority}, plugin_options=options, **how)
     # Broken off somewhere, as by Ctrl-C, records are the same, too.
     until = data.draw(st.none() | st.integers(0, 60))

@@ -15,6 +15,7 @@ from emulator.engine.stock import StockPolicy, StockRun, stock_policy
 from slurm_sim_plugins import hookimpl
 from slurm_sim_plugins.manager import Catalogue, PluginInfo, select
 from slurm_sim_plugins.sched.easy import Easy
+from slurm_sim_plugins.walltime.history import History
 from tests.builders.kernels import NEEDS_KERNELS
 from tests.builders.stock_loops import loops
 
@@ -48,6 +49,10 @@ def jobs_with(fact: str, values: list[Any]) -> Workload:
     return Workload.from_columns({**plain.columns(), fact: values})
 
 
+def jobs_of_users() -> Workload:
+    return jobs_with("user", [1, 2, 1])
+
+
 def policy(workload: Workload | None = None, log: EventLog | None = None, plugin: type | None = None, **options: Any):
     catalogue = Catalogue([PluginInfo.of(plugin)] if plugin is not None else ())
     config = Config(**options)
@@ -70,6 +75,12 @@ def policy(workload: Workload | None = None, log: EventLog | None = None, plugin
 def test_stock_plugins(slots: dict[str, str], expected: StockPolicy) -> None:
     assert policy(slots=slots) == expected
     assert policy(slots=slots, passes="event", kill_at_limit=False, expired="again", seed=3) == expected
+
+
+def test_history_where_its_columns_are() -> None:
+    options = {"walltime/history": {"key": "user"}}
+    found = policy(jobs_of_users(), slots={"WalltimeType": "walltime/history"}, plugin_options=options)
+    assert found is not None and found.learns == 2 and type(found.history) is History
 
 
 def test_options_of_easy() -> None:
@@ -100,6 +111,8 @@ def test_options_of_easy() -> None:
         {"slots": PV_EASY, "workload": jobs_with("user", ["ann", "bob", "ann"])},
         {"slots": {"PreemptType": "preempt/shadow_load"}},
         {"slots": {"WalltimeType": "walltime/last_two"}},
+        {"slots": {"WalltimeType": "walltime/history"}},
+        {"slots": {"WalltimeType": "walltime/history", "PriorityType": "priority/sjf"}, "workload": jobs_of_users()},
         {"slots": {"ExecutionType": "execution/two_tier"}},
         {"slots": {"JobSubmitPlugins": "require_timelimit"}},
         {"slots": {"SchedulerType": "sched/own_easy"}, "plugin": OwnEasy},
