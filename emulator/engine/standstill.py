@@ -64,7 +64,8 @@ class Standstill(Part):
             return True
         if self._something_comes():
             return False
-        if self.rest[0] != passes.version:
+        if self.rest[0] != passes.version or self.rest[1] == math.inf:
+            # Usage that has faded keeps jobs waiting no longer, or never has.
             self.rest = passes.version, rest_from(cluster, controls, self.period, passes.since, passes.looks)
         return cluster.now >= self.rest[1]
 

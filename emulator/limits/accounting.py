@@ -267,8 +267,10 @@ class Accounting:
             amounts = self.tres.allocated(job.options, allocation, partition, self._cluster.machine)
         if account.tests_nodes:
             self._count_nodes(account, () if allocation is None else allocation.nodes)
-        safe = "SAFE" in self.enforces
-        return acct_policy.with_nodes(account, amounts, min(job.limit, YEAR), self.usage, safe)
+        return self._with_nodes(account, amounts, job, self.usage)
+
+    def _with_nodes(self, account: Account, amounts: Vector, job: LimitedJob, usage: Usage) -> str:
+        return acct_policy.with_nodes(account, amounts, min(job.limit, YEAR), usage, "SAFE" in self.enforces)
 
     def _count_nodes(self, account: Account, taken: Sequence[int]) -> None:
         """Count the nodes that jobs have, each once; those of them that are about to be taken count for the new job."""
@@ -328,7 +330,7 @@ class Accounting:
         account, usage = self._limited(job), self.usage.without_past()
         return account is not None and bool(
             acct_policy.before_nodes(account, job.limit, usage)
-            or acct_policy.with_nodes(account, self._wanted(job, job.partitions[0]), min(job.limit, YEAR), usage)
+            or self._with_nodes(account, self._wanted(job, job.partitions[0]), job, usage)
         )
 
     def cleared(self, since: float) -> float:

@@ -207,6 +207,14 @@ def test_safe_limits_ask_whether_the_whole_run_fits():
     assert (list(starts(safe)), reason_of(safe, 1)) == ([2], "AssocGrpCPUMinutesLimit")
 
 
+def test_a_run_ends_where_a_job_never_fits_safe_limits_though_usage_fades():
+    books = BOOKS + "modify account a set GrpTRESMins=cpu=10"
+    conf = CONF.replace("=limits", "=safe").replace("HalfLife=0", "HalfLife=7-0")
+    safe = controller([job(1, 0, 100, "-n4 -t2"), job(2, 1, 10, "-n4 -t3")], books, conf)
+    assert (list(starts(safe)), reason_of(safe, 2)) == ([1], "AssocGrpCPUMinutesLimit")
+    assert safe.cluster.now < 3600
+
+
 def test_a_job_at_a_limit_stops_its_partition_only_if_that_is_wanted():
     conf = CONF.replace("bf_interval=1,", "bf_interval=600,")
     books = BOOKS + "modify account b set GrpJobs=0"
