@@ -318,3 +318,28 @@ def test_a_scheduler_that_is_woken_for_ever_is_named_on_a_cluster(clock: str, mo
             slots={"SchedulerType": "sched/wakes"},
             plugins=[Wakes],
         )
+
+
+@pytest.mark.parametrize("command", ["scontrol resume 1", "scontrol suspend 1", "scontrol release 2"])
+@pytest.mark.parametrize("scheduler", ["fcfs", "easy", "backfill"])
+def test_a_command_after_all_work_leaves_nothing_to_look_at(command: str, scheduler: str) -> None:
+    conf = parse_slurm_conf(CONF.format(scheduler="backfill", options="bf_interval=30", more="", priority="basic"))
+    requests = [JobRequest(1, 0, 10, parse_sbatch(SMALL.split()), "me")]
+    requests += [JobRequest(2, 5, 10, parse_sbatch(["-H", *SMALL.split()]), "me")] if "resume" in command else []
+    late = [(500.0, lambda made: scontrol(command, made))]
+    slots = {"SchedulerType": f"sched/{scheduler}"}
+    result = simulate(requests, conf, clock="ideal", actions=late, slots=slots)
+    assert result.jobs["state"].tolist() == ["COMPLETED", "PENDING"][: len(requests)]
+    assert len(result.about["refused"]) == 1
+
+
+@pytest.mark.parametrize("priority", ["wfp", "multifactor", "sjf"])
+def test_periods_under_the_ideal_clock_come_to_an_end(priority: str) -> None:
+    conf = parse_slurm_conf(CONF.format(scheduler="backfill", options="bf_interval=30", more="", priority="basic"))
+    requests = [
+        JobRequest(n, n, 10, parse_sbatch([*words, *SMALL.split()]), "me") for n, words in ((1, []), (2, ["-H"]))
+    ]
+    result = simulate(
+        requests, conf, clock="ideal", slots={"SchedulerType": "sched/fcfs", "PriorityType": f"priority/{priority}"}
+    )
+    assert result.jobs["state"].tolist() == ["COMPLETED", "PENDING"]
