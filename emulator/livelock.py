@@ -2,7 +2,7 @@
 
 A run makes progress when a job is submitted, when an operator's command comes, when a job ends, and when less is left
 of a job than ever before at the moment at which it is sent back. A run on the machine that is not disturbed will end,
-so that it is progress, too.
+so that it is progress, too. Where time stands still there is none.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Livelock:
         self._times: Counter[int] = Counter()
         self._least: dict[int, float] = {}
         self._further = 0
-        self._last: dict[int, tuple[float, int, int]] = {}
+        self._last: dict[int, tuple[float, int, int, bool]] = {}
 
     def sent_back(self, job: int, left: float) -> bool:
         """Note that a job was sent back; says whether it is time to look for progress (:meth:`stuck`).
@@ -64,20 +64,23 @@ class Livelock:
         self._times[job] += 1
         return self._times[job] % TIMES == 0
 
-    def stuck(self, job: int, now: float, ended: int, starts: Iterable[float]) -> bool:
-        """Whether there was no progress since the job was looked at before, where nothing is to come.
+    def stuck(self, job: int, now: float, ended: int, starts: Iterable[float], to_come: bool = False) -> bool:
+        """Whether there was no progress since the job was looked at before.
 
         Args:
             job: its id.
             now: the time.
             ended: how many jobs have ended so far.
             starts: when the runs began that are on the machine and have an end.
+            to_come: whether submissions or commands are to come, which are progress unless time stands still.
         """
         before = self._last.get(job)
-        self._last[job] = now, ended, self._further
-        if before is None or before[1:] != (ended, self._further):
+        self._last[job] = now, ended, self._further, to_come
+        if before is None or before[1:3] != (ended, self._further):
             return False
-        return all(start > before[0] for start in starts)
+        if before[0] == now:
+            return True
+        return not (to_come or before[3]) and all(start > before[0] for start in starts)
 
 
 def standstill(now: float, job: int, how: str) -> str:

@@ -265,7 +265,7 @@ class Apply:
         count, now = self.state.count, self._cluster_state.now
         ended = sum(map(count, (COMPLETED, TIMEOUT, REJECTED, CANCELLED)))
         starts = (entry[3] for entry in self._cluster_state._runs)
-        if not count(FUTURE) and self._livelock.stuck(job.index, now, ended, starts):
+        if self._livelock.stuck(job.index, now, ended, starts, to_come=count(FUTURE) > 0):
             raise StandstillError(standstill(now, job.id, "preempted"))
 
     def returned(self, index: int) -> None:

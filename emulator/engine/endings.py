@@ -36,6 +36,7 @@ class Endings(Part):
     stints: Stints
     livelock: Livelock = field(default_factory=Livelock)
     endless: str = ""
+    _sent_at: dict[int, float] = field(default_factory=dict)
 
     # By themselves
 
@@ -261,7 +262,7 @@ class Endings(Part):
             self.policies.set_priorities([job], new=True)
         self.cluster.enqueue(job)
         self.telling.arrived(job)
-        job.begin = self.cluster.now + self.parameters.requeue_hold
+        job.begin = self.cluster.now + self._hold(job)
         job.eligible = job.accrue = None
         if job.hold_after:
             job.hold_after = False
@@ -273,14 +274,30 @@ class Endings(Part):
             self.agenda.at(job.begin, "due")
         self.arrivals.watch_deadline(job)
 
+    def _hold(self, job: Job) -> float:
+        """For how long a requeued job is not eligible, in seconds.
+
+        Under the ideal clock that is 0. But a job that is sent back twice at one instant would be so for ever where its
+        preemptor waits for a victim in its grace time meanwhile.
+        """
+        again = self._sent_at.get(job.id) == self.cluster.now
+        self._sent_at[job.id] = self.cluster.now
+        if self.ideal and not (again and any(map(_in_grace, self.cluster.running.values()))):
+            return 0.0
+        return self.parameters.requeue_hold
+
     def sent_back(self, job: Job, left: float) -> None:
         """Note that a job waits again, or is suspended; the run ends if it gets nowhere so."""
-        if not self.livelock.sent_back(job.id, left) or self.agenda.to_come:
+        if not self.livelock.sent_back(job.id, left):
             return
-        cluster = self.cluster
+        cluster, to_come = self.cluster, self.agenda.to_come > 0
         ended = len(cluster.jobs) - len(cluster.waiting) - len(cluster.running) - len(cluster.suspended)
         starts = [
             other.run.start for other in cluster.running.values() if other.run is not None and ends(other, cluster)
         ]
-        if self.livelock.stuck(job.id, cluster.now, ended, starts):
+        if self.livelock.stuck(job.id, cluster.now, ended, starts, to_come):
             self.endless = standstill(cluster.now, job.id, "preempted or requeued")
+
+
+def _in_grace(job: Job) -> bool:
+    return job.vacating and job.state is State.RUNNING

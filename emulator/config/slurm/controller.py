@@ -203,8 +203,8 @@ def _interval(stated: Settings, name: str, default: float) -> float:
 
 
 def without_delays(parameters: Parameters) -> Parameters:
-    """The parameters under the ideal clock: no pass waits for another, and a requeued job waits at once."""
-    return replace(parameters, batch_sched_delay=0.0, sched_min_interval=0.0, requeue_hold=0.0, kill_wait=0.0)
+    """The parameters under the ideal clock: no pass waits for another."""
+    return replace(parameters, batch_sched_delay=0.0, sched_min_interval=0.0, kill_wait=0.0)
 
 
 def _exit_codes(stated: Settings, name: str) -> frozenset[int]:

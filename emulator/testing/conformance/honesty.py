@@ -10,7 +10,7 @@ from emulator.testing.conformance.report import DoesNotApply, Nonconformity
 from emulator.testing.conformance.source import line_of_class, line_of_function
 from emulator.testing.conformance.subject import Policy, Subject, Trial
 from emulator.testing.conformance.watching import Endless, Requeues, Watcher
-from slurm_sim_plugins.errors import PluginError
+from slurm_sim_plugins.errors import PluginError, StandstillError
 from slurm_sim_plugins.hookspecs import ObserverSpec, hookimpl
 from slurm_sim_plugins.testing import HookRecorder
 from slurm_sim_plugins.testing.calling import ask
@@ -96,6 +96,8 @@ def no_livelock(subject: Subject) -> None:
     for policy in subject.policies():
         try:
             subject.trial(case, policy, observers=[counting]).finish()
+        except StandstillError as error:
+            raise Nonconformity(_livelock(subject, policy, str(error))) from error
         except PluginError as error:
             if isinstance(error.__cause__, Endless):
                 raise Nonconformity(_livelock(subject, policy, f"{error.__cause__}")) from error

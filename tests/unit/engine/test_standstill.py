@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -192,6 +193,16 @@ def test_what_is_progress() -> None:
     assert not any(Livelock().sent_back(2, math.inf) for _ in range(3))
 
 
+def test_submissions_to_come_are_progress_unless_time_stands_still() -> None:
+    watch = Livelock()
+    assert not watch.stuck(1, 100, 0, [], to_come=True)
+    assert not watch.stuck(1, 200, 0, [], to_come=True)
+    assert not watch.stuck(1, 300, 0, [])  # the last was submitted since
+    assert watch.stuck(1, 400, 0, [])
+    assert not watch.stuck(2, 400, 0, [], to_come=True)
+    assert watch.stuck(2, 400, 0, [], to_come=True)
+
+
 class Everybody:
     """All runs give way to any job, but for one that no job disturbs."""
 
@@ -343,3 +354,29 @@ def test_periods_under_the_ideal_clock_come_to_an_end(priority: str) -> None:
         requests, conf, clock="ideal", slots={"SchedulerType": "sched/fcfs", "PriorityType": f"priority/{priority}"}
     )
     assert result.jobs["state"].tolist() == ["COMPLETED", "PENDING"]
+
+
+GRACES = """\
+SchedulerType=sched/backfill
+SelectType=select/linear
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+NodeName=n[1-2] CPUs=1
+PartitionName=lo Nodes=ALL Default=YES PriorityTier=3
+PartitionName=slow Nodes=ALL PriorityTier=1 GraceTime=120
+PartitionName=hi Nodes=ALL PriorityTier=5
+"""
+
+
+def test_a_job_is_not_sent_back_at_one_instant_again_and_again() -> None:
+    """Job 3 waits for the grace of job 2; meanwhile job 1 finds its node free, which job 3 wants."""
+    words = ["-N1 -t1 -plo", "-N1 -t60 -pslow", "-N2 -t60 -phi"]
+    requests = [
+        JobRequest(number, 5.0 * number - 5, 50.0, parse_sbatch(each.split()), "me")
+        for number, each in enumerate(words, 1)
+    ]
+    requests[1] = replace(requests[1], run=500.0)
+    jobs = simulate(requests, parse_slurm_conf(GRACES), clock="ideal").jobs.set_index("job_id")
+    assert jobs["state"].tolist() == ["COMPLETED"] * 3
+    assert jobs["start"].tolist() == [180, 180, 130]
+    assert jobs["requeues"].tolist() == [2, 1, 0]
