@@ -268,6 +268,24 @@ def test_without_preemption_a_mode_is_only_its_overhead(case: Case, data: st.Dat
 @FEW
 @given(case=cases(), data=st.data())
 def test_only_who_ventured_is_sent_back(case: Case, data: st.DataObject, mode: str) -> None:
-    result = case.simulated(preemption=data.draw(MODES[mode]), walltime="walltime/last_model")
+    preemption = data.draw(MODES[mode])
+    result = case.simulated(preemption=preemption, walltime="walltime/last_model")
     runs = result.records.runs
-    assert runs["backfilled"][runs["outcome"] == "PREEMPTED"].all()
+    regular = (runs["outcome"] == "PREEMPTED") & ~runs["backfilled"]
+    for start, end in zip(runs["start"][regular].tolist(), runs["end"][regular].tolist(), strict=True):
+        # It began while the checkpoint of a job that goes before it was written: that job did not wait.
+        written = set(runs["job_id"][(runs["outcome"] == "PREEMPTED") & (runs["end"] <= start)].tolist())
+        assert preemption.mode == "CHECKPOINT"
+        assert written & set(runs["job_id"][runs["start"] == end].tolist())
+
+
+def test_a_job_whose_checkpoint_is_written_does_not_wait() -> None:
+    """Job 10 begins at 4 s while the checkpoint of job 4 is written, which is so until 5 s."""
+    others = [(number, 0, 1, 0, 1) for number in (5, 6, 7, 8, 9, 11, 12)]
+    jobs = [(1, 0, 2, 4, 4), (2, 0, 1, 1, 1), (3, 0, 4, 1, 1), (4, 0, 1, 2, 2), (10, 0, 2, 2, 2), (13, 0, 1, 1, 1)]
+    case = Case(processors=6, jobs=jobs + others, users=dict.fromkeys(range(1, 14), 1), bound=set())
+    slow = Preemption("CHECKPOINT", "jit", gb_per_processor=2, gb_per_second_per_processor=0.5, gb_per_second=0.5)
+    runs = case.simulated(preemption=slow, walltime="walltime/last_model").records.runs
+    regular = (runs["outcome"] == "PREEMPTED") & ~runs["backfilled"]
+    assert runs["job_id"][regular].tolist() == [10]
+    assert (runs["start"][regular].tolist(), runs["end"][regular].tolist()) == ([4], [5])
