@@ -43,7 +43,7 @@ def words_of(machine: str, seed: int, folder: Path) -> list[str]:
         folder: for the inputs.
     """
     draws = random.Random(f"{machine} {seed}")
-    words = ["run", "--out", str(folder / "run"), "--events", str(folder / "events")]
+    words = ["run", "--no-progress", "--out", str(folder / "run"), "--events", str(folder / "events")]
     words += ["--explain"] if draws.random() < 0.3 else []
     if machine == "counted":
         return words + (_two_tiers(draws, folder) if draws.random() < 0.2 else _counted(draws, folder))
