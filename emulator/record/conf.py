@@ -19,6 +19,7 @@ CLUSTER = "truth"
 """The cluster's name, unless the scenario has one."""
 DISABLED_CGROUPS = (23, 11)
 """From this version on daemons read ``cgroup.conf`` even where nothing uses cgroups."""
+DATABASE = "slurm_acct_db"
 DATABASE_USER = "slurm"
 LOOPBACK = "127.0.0.1"
 OF_NODES = ("nodename", "partitionname", "nodeset", "downnodes", "switchname")
@@ -152,7 +153,7 @@ def write_slurmdbd_conf(site: Site, nodes: int, database: int) -> str:
         "StorageHost": LOOPBACK,
         "StoragePort": database,
         "StorageUser": DATABASE_USER,
-        "StorageLoc": "slurm_acct_db",
+        "StorageLoc": DATABASE,
     }
     return "".join(f"{key}={value}\n" for key, value in values.items())
 

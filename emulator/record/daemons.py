@@ -16,7 +16,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
-from emulator.record.conf import DATABASE_USER, LOOPBACK, SCRIPTS_BESIDE, Site, Written, write_slurmdbd_conf
+from emulator.record.conf import DATABASE, DATABASE_USER, LOOPBACK, SCRIPTS_BESIDE, Site, Written, write_slurmdbd_conf
 from slurm_sim_plugins.errors import ConfigurationError, InputError
 
 MARK = "SLURM_SIM_RECORDING"
@@ -247,6 +247,8 @@ class Cluster:
         for host in ("localhost", LOOPBACK):
             user = f"{DATABASE_USER}@'{host}'"
             self.run([*client, "-e", f"create user {user}; grant all on *.* to {user}"])
+        # slurmdbd makes it as well, but then keeps a connection which failed: MariaDB's client 11.8.9 answers nothing on it.
+        self.run([*client, "-e", f"create database {DATABASE}"])
         text = write_slurmdbd_conf(self._site, len(self._written.nodes), port)
         path = self._folder / "slurmdbd.conf"
         path.touch(mode=0o600)
