@@ -34,6 +34,7 @@ from emulator.record.daemons import Cluster, Root, free_ports, short, sweep
 FAST = "SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,bf_interval=1,sched_interval=1\nKillWait=1\n"
 PATIENCE = 3.0
 """Seconds in which a job starts that starts at all."""
+_WORDS = re.compile(r"^(sbatch: error: )?(Batch job submission failed: )?")
 _DETAIL = re.compile(r"Nodes=(\S+) CPU_IDs=(\S*) Mem=(\d+) GRES=(\S*)")
 
 
@@ -54,7 +55,7 @@ class Asker:
                     continue
                 done = self._cluster.run(["sbatch", "--parsable", "-t10", "-o/dev/null", *words, "--wrap", "sleep 999"])
                 if done.returncode:
-                    answer = done.stderr.strip().splitlines()[-1].rpartition("failed: ")[2]
+                    answer = _WORDS.sub("", done.stderr.strip().splitlines()[-1])
                     continue
                 ids.append(done.stdout.strip())
                 answer = self._settled(ids[-1])
