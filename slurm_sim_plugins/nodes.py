@@ -270,6 +270,7 @@ class Want:
         gres_per_task: of each kind for each task.
         contiguous: whether the nodes must be neighbours.
         required: nodes that it must have, as a mask, or None.
+        some_required: whether some of these are enough, but it has no others.
         choices: ways to satisfy its constraint.
         least_loaded: whether nodes with the most free units go first.
         by_looks: whether a least loaded node counts with the CPUs of the one that was looked at last.
@@ -309,6 +310,7 @@ class Want:
     gres_per_task: tuple[tuple[str, str, int], ...] = ()
     contiguous: bool = False
     required: Mask | None = None
+    some_required: bool = False
     least_loaded: bool = False
     by_looks: bool = False
     last_first: bool = False

@@ -217,7 +217,7 @@ def _check_words(request: JobRequest, cluster: Cluster) -> None:
     if request.options.both_ways and cluster.parameters.rules.EXCLUSIVE_IS_NOT_SHARED:
         raise RejectedError("--exclusive and --oversubscribe options are mutually exclusive")
     listed, most = len(request.options.node_list), request.options.max_nodes
-    if most is not None and listed > most:
+    if most is not None and listed > most and not cluster.parameters.rules.SOME_OF_NAMED:
         raise RejectedError(f"invalid number of nodes (-N {listed}-{most})")
 
 

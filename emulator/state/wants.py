@@ -68,6 +68,13 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     most = options.max_nodes if options.max_nodes is not None else options.min_nodes
     if options.gpus and sum(one.count for one in options.gpus) < (options.min_nodes or 1):
         raise RejectedError("Invalid generic resource (gres) specification")
+    named = known_nodes(options.node_list, cluster) if options.node_list else None
+    enough = most or options.tasks or FAR
+    some = named is not None and len(options.node_list) > enough
+    if some and parameters.rules.SOME_OF_NAMED:
+        nodes, most = nodes if most else enough, enough
+    elif named is not None:
+        named &= named.cumsum() <= enough
     tasks = options.tasks_on(nodes)
     if options.tasks is not None and options.tasks < nodes:
         nodes = options.tasks if options.max_nodes != options.min_nodes else nodes
@@ -121,7 +128,8 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         gres_total=() if options.gpus_per_task else _counts(options.gpus) or _gpus_of_tasks(options),
         gres_per_task=_counts(options.gpus_per_task),
         contiguous=options.contiguous,
-        required=known_nodes(options.node_list, cluster) if options.node_list else None,
+        required=named,
+        some_required=some and parameters.rules.SOME_OF_NAMED,
         least_loaded=partition.least_loaded,
         by_looks=partition.least_loaded and parameters.rules.LEAST_LOADED_BY_LOOKS,
         last_first=parameters.pack_serial_at_end,

@@ -59,6 +59,8 @@ def best_fit(want: Want, machine: Machine, free: Free, usable: Mask) -> Allocati
     """
     if want.first is not None:
         machine = machine.with_first(want.first)
+    if want.some_required and want.required is not None:
+        usable, want = usable & want.required, replace(want, required=None)
     for choice in want.choices:
         found = _with_choice(want, machine, free, usable & choice.mask, choice)
         if found is not None:
@@ -264,6 +266,7 @@ class _Picker:
         self._taken: dict[int, int] = {}
         self._counts = choice.counts
         self._threads = core_threads(want, machine)
+        self._required = np.zeros(len(machine), dtype=bool) if want.required is None else want.required
 
     def pick(self) -> dict[int, int] | None:
         """CPUs that are counted on, by node in the order in which they are taken; or None."""
@@ -288,7 +291,7 @@ class _Picker:
     def _take_some(self, mask: Mask, count: int, left: Ints) -> None:
         """Take ``count`` nodes of a feature, out of the tightest sets that suffice."""
         while count > 0:
-            sets = _consecutive(np.flatnonzero((left > 0) & mask), left > 0)
+            sets = _consecutive(np.flatnonzero((left > 0) & mask))
             if not sets:
                 return
             best = min(sets, key=lambda members: (len(members) < count, abs(len(members) - count), int(members[0])))
@@ -394,29 +397,42 @@ class _Picker:
     def _by_sets(self, left: Ints) -> None:
         if self._one_node(left):
             return
-        weights, gres = self._machine.weight, self._gres
+        gres, required = self._gres, self._required
         # Nodes with most of what is wanted in all go first, unless one node is enough.
         alone = self._nodes <= 1 and (self._enough(left) & (left > 0)).any()
-        nodes = np.flatnonzero(left > 0).tolist()
-        for weight, count in sorted({(int(weights[node]), 0 if alone else -int(gres[node])) for node in nodes}):
-            alike = (left > 0) & (weights == weight) & (alone | (gres == -count))
-            sets = _consecutive(np.flatnonzero(alike), left > 0)
-            while sets and not self._done() and not self._full():
-                best = min(range(len(sets)), key=lambda index: self._rank(sets[index], left))
-                if self._want.contiguous and not self._suffices(sets[best], left):
-                    return
-                self._take_from(sets.pop(best), left)
+        groups = np.stack([self._machine.weight, np.zeros_like(gres) if alone else -gres])
+        sets = []
+        for group in np.unique(groups[:, left > 0], axis=1).T.tolist():
+            alike = (groups[0] == group[0]) & (((left > 0) & (groups[1] == group[1])) | required)
+            members = _consecutive(np.flatnonzero(alike))
+            sets += [(tuple(group), each) for each in members if left[each].any()]
+        while sets and not self._done() and not self._full():
+            best = self._best(sets, left)
+            if self._want.contiguous and not self._suffices(best[1], left):
+                return
+            sets = [one for one in sets if one is not best]
+            self._take_from(best[1], left)
 
-    def _rank(self, members: Ints, left: Ints) -> tuple[int, int, int]:
-        """Sets with required nodes first, then the tightest that suffices, then the largest."""
-        total = int(left[members].sum())
-        suffices = self._suffices(members, left)
-        return (self._beside_required(members), total - 2**40 if suffices else -total, int(members[0]))
+    def _best(self, sets: list[tuple[tuple[int, ...], Ints]], left: Ints) -> tuple[tuple[int, ...], Ints]:
+        """The first set with required nodes, else the first; of those alike the tightest that suffices, or the largest.
+
+        One that is tighter takes the place of one with required nodes, too, if it comes after that.
+        """
+        best = sets[0]
+        for one in sets[1:]:
+            if not self._required[best[1]].any() and self._required[one[1]].any():
+                best = one
+            elif one[0] == best[0]:
+                total, least = int(left[one[1]].sum()), int(left[best[1]].sum())
+                suffices, before = self._suffices(one[1], left), self._suffices(best[1], left)
+                if suffices > before or (suffices == before and (total < least if suffices else total > least)):
+                    best = one
+        return best
 
     def _suffices(self, members: Ints, left: Ints) -> bool:
         """Whether a set has all that is missing."""
         enough = int(left[members].sum()) >= self._missing and int(self._gres[members].sum()) >= self._gres_missing
-        return enough and len(members) >= self._nodes - len(self._taken)
+        return enough and np.count_nonzero(left[members]) >= self._nodes - len(self._taken)
 
     def _enough(self, left: Ints) -> Mask:
         """Which nodes have all that is missing."""
@@ -424,25 +440,21 @@ class _Picker:
         enough: Mask = (most >= self._missing) & (self._gres >= self._gres_missing)
         return enough
 
-    def _beside_required(self, members: Ints) -> int:
-        """0 for the nodes right after a required one, 1 for those right before, 2 for others."""
-        required = self._want.required
-        if required is None:
-            return 2
-        if members[0] and required[members[0] - 1]:
-            return 0
-        return 1 if members[-1] + 1 < len(required) and required[members[-1] + 1] else 2
-
     def _take_from(self, members: Ints, left: Ints) -> None:
-        if self._target - len(self._taken) <= 1 and self._beside_required(members) == 2:
+        required, nodes = self._required[members], members.tolist()
+        if required.any():
+            # Upward from the first that is required, then downward.
+            first = int(required.argmax())
+            nodes = nodes[first:] + nodes[:first][::-1]
+        elif self._target - len(self._taken) <= 1:
             enough = members[self._enough(left)[members]].tolist()
             if enough and self._missing > 0:
                 self._take(min(enough, key=lambda node: (int(left[node]), node)))
                 return
-        for node in self._from_required(members.tolist()):
+        for node in nodes:
             if self._done() or self._full():
                 return
-            if self._may_take(node, left):
+            if left[node] > 0 and self._may_take(node, left):
                 self._take(node)
 
     def _may_take(self, node: int, left: Ints) -> bool:
@@ -450,20 +462,10 @@ class _Picker:
         last = self._want.most_nodes is not None and len(self._taken) == self._want.most_nodes - 1
         return not last or bool(self._enough(left)[node])
 
-    def _from_required(self, members: list[int]) -> list[int]:
-        """Upward from the last required node, then downward; without one, upward."""
-        required = self._want.required
-        if required is None or not required.any():
-            return members
-        last = int(np.flatnonzero(required)[-1])
-        return [node for node in members if node > last] + [node for node in reversed(members) if node < last]
 
-
-def _consecutive(nodes: Ints, usable: Mask) -> list[Ints]:
+def _consecutive(nodes: Ints) -> list[Ints]:
     """Nodes in sets between which there is a node that cannot be used, or that has another weight."""
-    if not len(nodes):
-        return []
-    return list(np.split(nodes, np.flatnonzero(np.diff(nodes) > 1) + 1))
+    return list(np.split(nodes, np.flatnonzero(np.diff(nodes) > 1) + 1)) if len(nodes) else []
 
 
 def allocate(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) -> Allocation | None:

@@ -103,6 +103,13 @@ class Rules:
         "not named in the release notes; 115 questions to each of three versions show it",
         *("whole_tasks_22", "whole_tasks_24", "whole_tasks_26"),
     )
+    SOME_OF_NAMED: bool = _rule(
+        "24.11",
+        "a job that names more nodes (-w) than it can have, by -N or its tasks, gets some of them, whichever fit best",
+        "with -N it is refused; one of fewer tasks must have the first of them, and waits while they are busy",
+        "not named in the release notes; 18 questions to each of two versions show it",
+        *("named_nodes-22.05", "named_nodes-24.11"),
+    )
     LEAST_LOADED_BY_LOOKS: bool = _rule(
         "26.05",
         "as the least loaded nodes (CR_LLN, LLN) are sought, the one that is found counts with the CPUs of the one "
