@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
@@ -11,7 +12,7 @@ from emulator.engine.part import Part
 from emulator.engine.passes import Passes
 from emulator.scheduling.dependency import is_circular
 from emulator.scheduling.entries import first_reason, forget_settled
-from emulator.scheduling.job_mgr import NOT_AVAILABLE, ask_for, check_count, is_barred, make_job
+from emulator.scheduling.job_mgr import NOT_AVAILABLE, ask_for, bound_nodes, check_count, is_barred, make_job
 from emulator.scheduling.reasons import fits_alone
 from emulator.scheduling.records import Records
 from emulator.scheduling.submit import SubmitChain
@@ -109,6 +110,7 @@ class Arrivals(Part):
         if why in (NOT_AVAILABLE, NOT_OF_RESERVATION) and not request.options.held:
             self.policies.pass_number_over()
         self.rejected.append((request, why))
+        self.cluster.refused.add(request.id)
         self.telling.rejected(request, why)
 
     def admit(self, jobs: list[Job]) -> None:
@@ -124,6 +126,9 @@ class Arrivals(Part):
         if accounting is None:
             return
         accounting.admit(jobs[0], len(jobs))
+        most = accounting.most_nodes(jobs[0])
+        for job in jobs if most < math.inf else ():
+            bound_nodes(job, int(most), self.cluster)
         if jobs[0].unfit and not accounting.obstacle(jobs[0]):
             # Of a job that waits for its limits Slurm does not ask whether there are nodes for it.
             raise RejectedError(jobs[0].unfit)

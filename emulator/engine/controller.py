@@ -132,6 +132,7 @@ class Controller(Part):
         self.stints = Stints(**vars(shared), alone=alone)
         parts: dict[str, Any] = {"passes": self.passes, "arrivals": self.arrivals, "stints": self.stints}
         self.endings = Endings(**vars(shared), **parts)
+        self.stints.give_way = self.endings.give_way
         parts["endings"] = self.endings
         self.starts = Starts(**vars(shared), **parts)
         del parts["arrivals"]

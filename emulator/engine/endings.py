@@ -222,8 +222,7 @@ class Endings(Part):
             self.agenda.at(now + rest, "completed", number, outcome)
         else:
             self.completed(number, outcome)
-        self.stints.resume_preempted()
-        self.stints.take_turns()
+        self.stints.left(job, run.partition)
         if self.ideal or rest <= 0:
             # While EpilogSlurmctld goes on others may have the nodes, but the main loop is not told of it, nor later.
             if cleared:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from emulator.engine.arrivals import Arrivals
@@ -9,6 +10,7 @@ from emulator.engine.endings import Endings
 from emulator.engine.part import Part
 from emulator.engine.passes import Passes
 from emulator.engine.stints import Stints
+from emulator.scheduling.gang import Change
 from emulator.scheduling.preempt import configured_mode, grace_time, preempt_mode
 from emulator.state.job import Job
 from emulator.state.partition import Partition
@@ -48,6 +50,7 @@ class Starts(Part):
         job.runs.append(job.run)
         job.state, job.reason, job.planned_start = State.RUNNING, "None", None
         self.cluster.dequeue(job)
+        self.cluster.order.started(job)
         self.cluster.running[job.id] = job
         self.telling.started(job, reason)
         self.passes.scheduler.started(job)
@@ -61,12 +64,26 @@ class Starts(Part):
         self.rows.take(job, job.run)
         if self.cluster.accounting is not None:
             self.cluster.accounting.started(job)
+        if self.policies.counts_cpus:
+            self.policies.given(job, allocation)
         may_requeue = self.endings.may_requeue(job)
         job.left = self.checkpoints.begin(job, may_requeue)
         job.left += self.timing.job_overhead + self.operation.prolog_slurmctld + self.operation.prolog
         self.stints.go_on(job)
-        self.stints.take_turns()
+        if self.rows.gang is not None:
+            self._share(job, self.rows.gang.started(job))
         self.reservations.refresh()
+
+    def _share(self, job: Job, changes: Sequence[Change]) -> None:
+        """A job shares resources: those of lower tiers stand still, or leave, and it may wait for its turn itself."""
+        for change in changes:
+            if change.shadowed and not change.runs and change.job.state is State.RUNNING:
+                mode = preempt_mode(change.job, self.cluster)
+                if mode not in ("SUSPEND", "OFF"):
+                    self.preempt(change.job, job)
+                    continue
+                self.telling.preempted(change.job, job, "SUSPEND")
+            self.stints.carry_out([change])
 
     def preempt(self, job: Job, preemptor: Job) -> None:
         """Preempt a running job, as its partition or the cluster says."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 from emulator.engine.agenda import Kind, Rank
 from emulator.engine.part import Part
 from emulator.engine.telling import TIME_SLICE
+from emulator.scheduling.gang import Change
+from emulator.scheduling.preempt import preempt_mode
 from emulator.state.job import Job
 from emulator.state.run import State
 from slurm_sim_plugins.profile import HALF_A_MICROSECOND
@@ -19,11 +22,13 @@ class Stints(Part):
 
     Attributes:
         alone: whether a pass follows each end.
+        give_way: what lets a preempted job leave that is not suspended.
         sweep_due: before when a sweep finds no run that has exceeded its limit.
     """
 
     alone: bool
     sweep_due: float = math.inf
+    give_way: Callable[[Job], None] = field(init=False)
 
     def go_on(self, job: Job, cause: str = "") -> None:
         """A job's work goes on, and will be done when what is left of it is; ``cause`` is why it stood still."""
@@ -84,6 +89,7 @@ class Stints(Part):
         self.cluster.suspended[job.id] = self.cluster.running.pop(job.id)
         self.rows.release(job, job.run)
         self.cluster.hold(job, job.run)
+        self.left(job, job.run.partition)
 
     def resume(self, job: Job, cause: str) -> None:
         """A suspended job goes on, on its nodes."""
@@ -92,6 +98,8 @@ class Stints(Part):
         self.cluster.yield_up(job, job.run)
         self.rows.take(job, job.run)
         self.go_on(job, cause)
+        if self.rows.gang is not None:
+            self.rows.gang.resumed(job)
 
     def resume_preempted(self) -> None:
         """Suspended jobs go on when all that they have is free again."""
@@ -102,23 +110,25 @@ class Stints(Part):
             if not job.suspended_by_operator and bool((self.cluster.free.units[has.where] >= list(has.units)).all()):
                 self.resume(job, "preemption")
 
-    def take_turns(self) -> None:
-        """Let those run whose turn it is."""
-        if not self.rows.slices:
-            return
-        jobs = [job for job in self.cluster.running.values() if job.state in (State.RUNNING, State.SUSPENDED)]
-        due = set(map(id, self.rows.due(jobs)))
-        for job in jobs:
-            if job.state is State.RUNNING and id(job) not in due:
-                self.halt(job, TIME_SLICE)
-        for job in jobs:
-            if job.state is State.SUSPENDED and id(job) in due:
-                self.go_on(job, TIME_SLICE)
+    def left(self, job: Job, partition: str) -> None:
+        """A job has left the resources that it shared: others may go on."""
+        self.resume_preempted()
+        if self.rows.gang is not None:
+            self.carry_out(self.rows.gang.ended(job, partition))
 
     def slice(self) -> None:
         """A time slice is over."""
-        active = [job for job in self.cluster.running.values() if job.state is State.RUNNING]
-        since = max((job.work_since for job in active), default=0.0)
-        if self.cluster.now - since > self.parameters.time_slice - 1:
-            self.rows.next_slice()
-            self.take_turns()
+        if self.rows.gang is not None:
+            self.carry_out(self.rows.gang.slice())
+
+    def carry_out(self, changes: Iterable[Change]) -> None:
+        """Let jobs stand still, or go on, that share resources."""
+        for job, runs, shadowed in changes:
+            cause = "preemption" if shadowed else TIME_SLICE
+            if runs and job.state is State.SUSPENDED:
+                self.go_on(job, cause)
+            elif not runs and job.state is State.RUNNING:
+                if shadowed and preempt_mode(job, self.cluster) not in ("SUSPEND", "OFF"):
+                    self.give_way(job)
+                else:
+                    self.halt(job, cause)

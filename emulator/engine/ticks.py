@@ -95,8 +95,8 @@ class Ticks(Part):
             self._every(self._period, "period", self._period_due)
         if self.policies.period and self.policies.period != self._period:
             self._every(self.policies.period, "renewal", (-timing.uptime) % self.policies.period)
-        if self.rows.slices:
-            self._every(parameters.time_slice, "slice", parameters.time_slice - timing.slice_phase)
+        if self.rows.gang is not None:
+            self._every(parameters.time_slice, "slice", -timing.slice_phase % parameters.time_slice)
 
     def _first_round(self, period: float) -> float:
         """The first round of the controller's loop in which something is done that is done once in a period."""
@@ -162,7 +162,9 @@ class Ticks(Part):
             until: to when the run goes.
         """
         waiting, accounting = self.cluster.waiting, self.cluster.accounting
-        if not self.rows.settled() or (accounting is not None and accounting.counts_minutes):
+        if (self.rows.gang is not None and not self.rows.gang.settled()) or (
+            accounting is not None and accounting.counts_minutes
+        ):
             return 0.0
         if waiting and (self._ages or self._passes.any_news() or self._passes.intervals_matter()):
             return 0.0

@@ -51,6 +51,8 @@ def is_circular(job: Job, cluster: Cluster) -> bool:
 def _met(dependency: Dependency, job: Job, cluster: Cluster) -> Met:
     if dependency.kind == "singleton":
         return _singleton(job, cluster)
+    if dependency.job in cluster.refused:
+        return Met.NEVER if dependency.kind in ("afterok", "aftercorr") else Met.YES
     others = _jobs_of(dependency.job, cluster)
     if dependency.kind == "aftercorr":
         others = _partner(others, job)

@@ -1,134 +1,95 @@
-"""Sharing: jobs in rows over the same nodes, and gang scheduling, which lets one row run at a time.
+"""Jobs that share resources, and which of them stand still meanwhile: Slurm's gang scheduling.
 
-A partition with ``OverSubscribe=FORCE:n``, or ``YES:n`` for jobs that ask to share, puts
-up to n jobs onto a CPU; memory and generic resources are not shared. With ``PreemptMode=GANG``
-those that overlap take turns, a time slice each, on a tick that is common to all; without it all
-of them run.
+A partition with ``OverSubscribe=FORCE:n``, or ``YES:n`` for jobs that ask to share, puts up to n jobs onto a CPU;
+memory and generic resources are not shared. Without ``PreemptMode=GANG`` all of them run. With it a job also gets
+CPUs of jobs of lower tiers, and of those that have the same ones some are suspended: jobs of a higher tier cast a
+shadow on the partitions below, under which no job runs; within a partition they take turns, a time slice each, on a
+tick that is common to all. A job that is suspended so keeps all that it has.
 (Observations P4 of sharing, P11, P12.)
 """
 
 from __future__ import annotations
 
-from emulator.scheduling.shared_rows import SharedRows
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import NamedTuple
+
+from emulator.scheduling.shared_rows import Cores, SharedRows
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
-from emulator.state.machine import MARK, has_rows
+from emulator.state.machine import has_rows
 from emulator.state.partition import Partition
 from emulator.state.run import Run
-from slurm_sim_plugins.nodes import Allocation, Free, Mask
+from slurm_sim_plugins.nodes import Allocation, Mask
 
 
 class Rows:
-    """The rows above the first; the first is the cluster's own.
+    """Which jobs are on the same resources.
 
     Attributes:
-        slices: whether rows take turns.
+        gang: what lets them stand still; None without ``PreemptMode=GANG``.
     """
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._free: list[Free] = []
-        self._jobs: dict[int, Job] = {}
-        self._active = 0
-        self.slices = "GANG" in cluster.parameters.preempt_mode
-        self._shared: SharedRows | None = None
-        if not self.slices and not cluster.free.shared and any(map(has_rows, cluster.partitions.values())):
-            self._shared = SharedRows(cluster)
-
-    @property
-    def _one_more(self) -> bool:
-        return self.slices and getattr(self._cluster.policies.preempt, "takes_turns", False)
+        gang = "GANG" in cluster.parameters.preempt_mode and not cluster.free.shared
+        shares = gang or any(map(has_rows, cluster.partitions.values()))
+        self._more = gang and getattr(cluster.policies.preempt, "takes_turns", False)
+        self._shared = SharedRows(cluster, self._more) if shares and not cluster.free.shared else None
+        self.gang = Gang(cluster, self._shared) if gang and self._shared is not None else None
 
     def depth(self, job: Job, partition: Partition) -> int:
-        """How many jobs may be on the resources that this one takes there."""
+        """How many jobs may be on the resources that this one takes there, those that are preempted included."""
         if partition.oversubscribe == "FORCE" or (partition.oversubscribe == "YES" and job.options.share):
-            return partition.oversubscribe_jobs + self._one_more
-        return 1
+            return partition.oversubscribe_jobs + (self.gang is not None)
+        return 1 + (self.gang is not None)
 
     def select(self, job: Job, partition: Partition, usable: Mask) -> tuple[int, Allocation] | None:
-        """The first row above the first in which a job fits, and its nodes there."""
-        depth = self.depth(job, partition)
-        quality = job.account.quality if job.account is not None else None
-        if self._one_more and not (quality is not None and quality.preempts):
-            # The additional slot is for jobs that could preempt (observation J5).
-            depth -= 1
-        if depth < 2:
+        """Where a job fits beside others on their resources, and its nodes there."""
+        if self._shared is None:
+            return None
+        many = self.depth(job, partition) - (self.gang is not None)
+        if self.gang is not None:
+            many += self._more and self._preempts(job, partition)
+            return self._shared.over_others(job, partition, usable, many, self._more)
+        if many < 2:
             return None
         sharing = usable & ~self._not_shared()
-        above = ((row, self._free_in(row)) for row in range(1, depth))
-        for row, free in above if self._shared is None else self._shared.free_in(partition):
+        for row, free in self._shared.free_in(partition):
             found = self._cluster.choose(self._cluster.want(job, partition), free, sharing)
             if found is not None:
                 return row, found
         return None
 
+    def _preempts(self, job: Job, partition: Partition) -> bool:
+        """Whether a job could preempt others on the nodes of a partition by its QOS: then there is one more row."""
+        own = job.account.quality if job.account is not None else None
+        if own is None or not own.preempts:
+            return False
+        for other in self._cluster.running.values():
+            its = other.account.quality if other.account is not None else None
+            if its is not None and its.name in own.preempts and other.run is not None:
+                there = other.run.allocation.where
+                if bool(partition.nodes[there].any()):
+                    return True
+        return False
+
     def take(self, job: Job, run: Run) -> None:
         """A job comes to the row of its run."""
-        self._jobs[job.id] = job
         self._cluster.partitions[run.partition].running += 1
         if self._shared is not None:
             self._shared.take(job, run)
-            return
-        self._cluster.take(job, run.at_base)
-        if run.row:
-            self._free_of(run.row).take(run.allocation)
+        else:
+            self._cluster.take(job, run.at_base)
 
     def release(self, job: Job, run: Run) -> None:
         """A job leaves its row."""
-        del self._jobs[job.id]
         self._cluster.partitions[run.partition].running -= 1
         if self._shared is not None:
             self._shared.release(job, run)
-            return
-        self._cluster.release(job, run.at_base)
-        if run.row:
-            self._free_of(run.row).release(run.allocation)
-
-    def _rows(self) -> list[int]:
-        """Rows that are not empty."""
-        return sorted({job.run.row for job in self._jobs.values() if job.run is not None})
-
-    def settled(self) -> bool:
-        """Whether the end of a time slice changes nothing: all jobs are in the row that is active."""
-        return not self.slices or (self._rows() or [0]) == [self._active]
-
-    def next_slice(self) -> None:
-        """Let the next row that is not empty have its turn."""
-        rows = self._rows()
-        if len(rows) > 1:
-            self._active = next((row for row in rows if row > self._active), rows[0])
-
-    def due(self, jobs: list[Job]) -> list[Job]:
-        """Which of the jobs on the machine are to run now: the active row, and what fits beside it."""
-        rows = self._rows()
-        if self._active not in rows:
-            self._active = rows[0] if rows else 0
-        if not self.slices or len(rows) < 2:
-            return jobs
-        order = [row for row in rows if row >= self._active] + [row for row in rows if row < self._active]
-        left, running = self._cluster.machine.free(), []
-        for row in order:
-            for job in sorted((job for job in jobs if job.run and job.run.row == row), key=lambda job: job.id):
-                assert job.run is not None
-                nodes = list(job.run.allocation.nodes)
-                if all(left.units[node] >= units for node, units in zip(nodes, job.run.allocation.units, strict=True)):
-                    left.take(job.run.allocation)
-                    running.append(job)
-        return running
-
-    def _free_of(self, row: int) -> Free:
-        while len(self._free) < row:
-            self._free.append(self._cluster.machine.free())
-        return self._free[row - 1]
-
-    def _free_in(self, row: int) -> Free:
-        """What is free for a job in a row: its CPUs, and of the rest what jobs of all rows leave."""
-        free, own = self._cluster.free.copy(), self._free_of(row)
-        free.units[:], free.jobs[:] = own.units, own.jobs
-        for kind in own.gres:
-            if not kind[0] and not kind[1].startswith(MARK):
-                free.gres[kind][:] = own.gres[kind]
-        return free
+        else:
+            self._cluster.release(job, run.at_base)
 
     def _not_shared(self) -> Mask:
         """Nodes on which there is a job that does not share."""
@@ -137,3 +98,214 @@ class Rows:
             if job.run is not None and self.depth(job, self._cluster.partitions[job.run.partition]) < 2:
                 nodes |= job.run.allocation.mask(len(nodes))
         return nodes
+
+
+class Change(NamedTuple):
+    """What becomes of a job.
+
+    Attributes:
+        job: which one.
+        runs: whether it goes on; else it stands still.
+        shadowed: whether that is for a job of a higher tier.
+    """
+
+    job: Job
+    runs: bool
+    shadowed: bool
+
+
+class Turn(Enum):
+    """Whether it is a job's turn."""
+
+    ACTIVE = auto()
+    FILLER = auto()
+    NONE = auto()
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """A job in its partition.
+
+    Attributes:
+        turn: whether it is its turn, or it fills up what those leave whose turn it is.
+        stopped: whether it stands still.
+        shadowed: whether it does so for a job of a higher tier.
+    """
+
+    job: Job
+    turn: Turn = Turn.NONE
+    stopped: bool = False
+    shadowed: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Queue:
+    """Jobs of a partition in their order, and those of higher tiers whose shadow is on it.
+
+    Attributes:
+        active: the resources of those that run, and how many they are.
+    """
+
+    partition: Partition
+    members: list[Member] = field(default_factory=list)
+    shadows: list[Member] = field(default_factory=list)
+    active: Active = field(default_factory=lambda: Active())
+
+
+@dataclass(slots=True)
+class Active:
+    """Resources that are in use: cores or, where only CPUs are counted, how many on each node."""
+
+    jobs: int = 0
+    cores: Cores = 0
+    counts: dict[int, int] = field(default_factory=dict)
+
+
+class Gang:
+    """Says which jobs run, of those that have the same resources.
+
+    Args:
+        cluster: the cluster state.
+        rows: which cores they have.
+    """
+
+    def __init__(self, cluster: Cluster, rows: SharedRows) -> None:
+        self._cluster = cluster
+        self._rows = rows
+        tiers = sorted(cluster.partitions.values(), key=lambda partition: -partition.tier)
+        self._queues = {partition.name: Queue(partition) for partition in tiers}
+        # Slurm looks at cores, unless CPUs are what is consumed and tasks are not bound to them.
+        unbound = cluster.conf.parameters.text("TaskPlugin").lower() in ("", "task/none")
+        self._counts = not cluster.parameters.whole_cores and unbound and not cluster.nodes_for.whole_nodes
+        self._changes: list[Change] = []
+
+    def settled(self) -> bool:
+        """Whether the end of a time slice changes nothing."""
+        return all(queue.active.jobs >= len(queue.members) + len(queue.shadows) for queue in self._queues.values())
+
+    def started(self, job: Job) -> list[Change]:
+        """A job is on the machine: who stands still or goes on."""
+        assert job.run is not None
+        queue, member = self._queues[job.run.partition], Member(job)
+        queue.members.append(member)
+        if self._fits(job, queue.active):
+            self._activate(member, queue, Turn.FILLER)
+            self._update_all()
+        else:
+            self._stop(member, queue)
+        return self._said()
+
+    def resumed(self, job: Job) -> None:
+        """An operator lets a job go on: it runs beside others until it is found to fit, which nothing asks for now."""
+        assert job.run is not None
+        self._queues[job.run.partition].members.append(Member(job, stopped=True))
+
+    def ended(self, job: Job, partition: str) -> list[Change]:
+        """A job has left the machine, or an operator suspends it: who goes on."""
+        queue = self._queues[partition]
+        member = next((member for member in queue.members if member.job is job), None)
+        if member is not None:
+            self._clear_shadow(member)
+            queue.members.remove(member)
+            self._update_all()
+        return self._said()
+
+    def slice(self) -> list[Change]:
+        """A time slice is over: those whose turn it was go to the end of their queue."""
+        for queue in self._queues.values():
+            if queue.active.jobs < len(queue.members) + len(queue.shadows):
+                self._cycle(queue)
+        return self._said()
+
+    def _said(self) -> list[Change]:
+        changes, self._changes = self._changes, []
+        return changes
+
+    def _cycle(self, queue: Queue) -> None:
+        had = [member for member in queue.members if member.turn is Turn.ACTIVE]
+        queue.members = [member for member in queue.members if member.turn is not Turn.ACTIVE] + had
+        for member in queue.members:
+            member.turn = Turn.NONE
+        self._begin_with_shadows(queue)
+        for member in queue.members:
+            if self._fits(member.job, queue.active):
+                self._add(member.job, queue.active)
+                member.turn = Turn.ACTIVE
+        for member in queue.members:
+            if member.turn is Turn.NONE and not member.stopped:
+                self._stop(member, queue)
+        for member in queue.members:
+            if member.turn is Turn.ACTIVE and member.stopped:
+                self._go_on(member)
+                self._cast_shadow(member, queue)
+
+    def _update_all(self) -> None:
+        for queue in self._queues.values():
+            self._update(queue)
+
+    def _update(self, queue: Queue) -> None:
+        """Those that run go on as far as shadows let them, then others that fit beside them."""
+        self._begin_with_shadows(queue)
+        for turn in (Turn.ACTIVE, Turn.FILLER):
+            for member in [member for member in queue.members if member.turn is turn]:
+                if self._fits(member.job, queue.active):
+                    self._activate(member, queue, turn)
+                    continue
+                member.turn = Turn.NONE
+                if not member.stopped:
+                    self._stop(member, queue)
+        for member in queue.members:
+            if member.turn is Turn.NONE and self._fits(member.job, queue.active):
+                self._activate(member, queue, Turn.FILLER)
+                if member.stopped:
+                    self._go_on(member)
+
+    def _begin_with_shadows(self, queue: Queue) -> None:
+        queue.active = Active()
+        for shadow in queue.shadows:
+            self._add(shadow.job, queue.active)
+
+    def _activate(self, member: Member, queue: Queue, turn: Turn) -> None:
+        self._add(member.job, queue.active)
+        member.turn = turn
+        self._cast_shadow(member, queue)
+
+    def _stop(self, member: Member, queue: Queue) -> None:
+        member.stopped, member.shadowed = True, bool(queue.shadows)
+        self._clear_shadow(member)
+        self._changes.append(Change(member.job, False, member.shadowed))
+
+    def _go_on(self, member: Member) -> None:
+        member.stopped = False
+        self._changes.append(Change(member.job, True, member.shadowed))
+
+    def _cast_shadow(self, member: Member, queue: Queue) -> None:
+        for lower in self._queues.values():
+            if lower.partition.tier < queue.partition.tier and member not in lower.shadows:
+                lower.shadows.append(member)
+
+    def _clear_shadow(self, member: Member) -> None:
+        for queue in self._queues.values():
+            if member in queue.shadows:
+                queue.shadows.remove(member)
+
+    def _fits(self, job: Job, active: Active) -> bool:
+        if not active.jobs:
+            return True
+        if not self._counts:
+            return not self._rows.cores_of(job) & active.cores
+        units = self._cluster.machine.units
+        return all(active.counts.get(node, 0) + many <= units[node] for node, many in _units(job))
+
+    def _add(self, job: Job, active: Active) -> None:
+        active.jobs += 1
+        if not self._counts:
+            active.cores |= self._rows.cores_of(job)
+            return
+        for node, many in _units(job):
+            active.counts[node] = min(active.counts.get(node, 0) + many, int(self._cluster.machine.units[node]))
+
+
+def _units(job: Job) -> Iterator[tuple[int, int]]:
+    assert job.run is not None
+    return zip(job.run.allocation.nodes, job.run.allocation.units, strict=True)

@@ -9,7 +9,7 @@ from emulator.state.job import Job
 from emulator.state.partition import Partition
 from emulator.state.run import State
 from slurm_sim_plugins.cluster import mode_of
-from slurm_sim_plugins.nodes import Allocation, Free, Mask, Want
+from slurm_sim_plugins.nodes import Allocation, Mask
 
 
 def grace_time(job: Job, cluster: Cluster) -> float:
@@ -67,14 +67,15 @@ def _can_go(job: Job, cluster: Cluster) -> bool:
 def victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> list[Job]:
     """Which jobs to preempt so that a job fits; none if it would not fit anyway, or soon fits without that (P4, P5)."""
     order = [other for other in candidates(job, partition, cluster) if overlaps(other, usable)]
+    if "GANG" in cluster.parameters.preempt_mode:
+        # What would be suspended is found as rows of cores are compared (SharedRows.over_others).
+        order = [other for other in order if preempt_mode(other, cluster) != "SUSPEND"]
     if not order:
         return []
     want, machine = cluster.want(job, partition), cluster.machine
     soon = cluster.free_without([other for other in cluster.running.values() if other.vacating])
     if cluster.choose(want, soon, usable) is not None:
         return []
-    if all(preempt_mode(other, cluster) == "SUSPEND" for other in order):
-        return _suspended_for(want, order, soon, usable, cluster)
     needed: list[Job] = []
     for _ in range(cluster.parameters.preempt_reorder_count + 1):
         free, removed, found = soon.copy(), [], None
@@ -93,43 +94,6 @@ def victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> l
             break
         order = _reordered(order, removed, usable, cluster)
     return needed
-
-
-def _suspended_for(want: Want, order: list[Job], soon: Free, usable: Mask, cluster: Cluster) -> list[Job]:
-    """Which jobs to suspend: those whose CPUs are taken, on the nodes that fit best as if none of them were there.
-
-    As far as the job still fits, nodes of a partition's jobs are left alone, of the lowest tier last.
-    """
-    tiers = sorted({cluster.partitions[other.run.partition] for other in order if other.run}, key=_by_tier)
-    spared: list[str] = []
-    found = None
-    for partition in [None, *tiers]:
-        tried = [*spared, partition.name] if partition is not None else []
-        free = soon.copy()
-        for other in order:
-            assert other.run is not None
-            if other.run.partition not in tried:
-                free.release(left_by(other, cluster))
-        fits = cluster.choose(want, free, usable)
-        if fits is None and partition is None:
-            return []
-        if fits is not None:
-            found, spared = fits, tried
-    assert found is not None
-    short = soon.copy()
-    short.take(found)
-    needed = []
-    for other in order:
-        assert other.run is not None
-        nodes = [node for node in other.run.allocation.nodes if short.units[node] < 0]
-        if nodes:
-            needed.append(other)
-            short.release(left_by(other, cluster))
-    return needed
-
-
-def _by_tier(partition: Partition) -> tuple[int, int]:
-    return -partition.tier, partition.index
 
 
 def left_by(job: Job, cluster: Cluster) -> Allocation:

@@ -4,12 +4,16 @@ A partition with ``OverSubscribe=FORCE:n`` or ``YES:n`` has n rows; jobs of a ro
 seeks cores that no job has, then those that are free in a row of its partition: the fullest row goes first. When a
 job has left, those of its partition are put into rows again, by their first core, each into the first row that has
 room. (Recorded on 22.05, 24.11 and 26.05.)
+
+With ``PreemptMode=GANG`` a job that finds no such cores gets some of those that jobs of lower tiers have, as few as
+may be.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 import numpy as np
 
@@ -18,7 +22,7 @@ from emulator.state.job import Job
 from emulator.state.machine import has_rows
 from emulator.state.partition import Partition
 from emulator.state.run import Run
-from slurm_sim_plugins.nodes import Free
+from slurm_sim_plugins.nodes import Allocation, Free, Mask
 
 Cores = int
 """A set of cores: a bit for each core of the cluster, in the order of its nodes."""
@@ -51,25 +55,36 @@ class SharedRows:
 
     Args:
         cluster: the cluster state.
+        one_more: whether each partition has an additional row, for jobs that could preempt others of it.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, one_more: bool = False) -> None:
         self._cluster = cluster
         units: list[int] = cluster.machine.units.tolist()
         self._begin: list[int] = np.concatenate([[0], np.cumsum(units)]).tolist()
-        self._order = [_core_order(many, sockets) for many, sockets in zip(units, _sockets(cluster), strict=True)]
+        self._sockets = [_sockets_of(many, sockets) for many, sockets in zip(units, _sockets(cluster), strict=True)]
         self._rows = {
-            partition.name: [Row() for _ in range(partition.oversubscribe_jobs if has_rows(partition) else 1)]
+            partition.name: [
+                Row() for _ in range((partition.oversubscribe_jobs if has_rows(partition) else 1) + one_more)
+            ]
             for partition in cluster.partitions.values()
         }
         self._cores: dict[int, Cores] = {}
         self._counted: dict[int, Cores] = {}
         self._taken: Cores = 0
+        self._avoided: list[Cores] = []
+
+    def cores_of(self, job: Job) -> Cores:
+        """The cores of a job on the machine."""
+        return self._cores[job.id]
 
     def take(self, job: Job, run: Run) -> None:
         """A job comes: it gets cores of its row, of which it counts those that no other has."""
         rows = self._rows[run.partition]
-        used = rows[run.row - 1].cores if 0 < run.row <= len(rows) else self._taken
+        used = self._taken
+        if run.row:
+            used = rows[run.row - 1].cores if run.row > 0 else self._avoided[-run.row - 1]
+        self._avoided.clear()
         cores = self._cores[job.id] = self._given(run, used)
         run.row = 0
         row = next((row for row in rows if not row.cores & cores), None)
@@ -116,13 +131,79 @@ class SharedRows:
                     pool[nodes] -= units
             yield number, free
 
+    def over_others(
+        self, job: Job, partition: Partition, usable: Mask, many: int, by_qos: bool
+    ) -> tuple[int, Allocation] | None:
+        """Where a job finds cores that only jobs of lower tiers have or, in one of so many rows, other jobs of its own.
+
+        It never gets those of higher tiers, nor of partitions that may not be preempted, unless preemption goes by QOS.
+        Of cores of lower tiers it leaves those of as many partitions alone as may be, the highest first.
+        """
+        tiers = self._cluster.partitions.values()
+        barred: Cores = 0
+        for other in () if by_qos else tiers:
+            if other.tier > partition.tier or _may_not_be_preempted(other):
+                barred |= self._cores_in(other)
+        if self._choose(job, partition, usable, barred) is None:
+            return None
+        avoided = barred
+        for other in tiers:
+            if other.tier == partition.tier:
+                avoided |= self._cores_in(other)
+        found = self._choose(job, partition, usable, avoided)
+        if found is None:
+            return self._in_rows(job, partition, usable, many, barred, by_qos)
+        for other in sorted(tiers, key=lambda each: -each.tier):
+            if other.tier < partition.tier:
+                more = avoided | self._cores_in(other)
+                spared = self._choose(job, partition, usable, more)
+                if spared is None:
+                    break
+                avoided, found = more, spared
+        return self._noted(avoided), found
+
+    def _in_rows(
+        self, job: Job, partition: Partition, usable: Mask, many: int, barred: Cores, by_qos: bool
+    ) -> tuple[int, Allocation] | None:
+        rows = self._rows[partition.name]
+        if len(rows) > 1 and not by_qos:
+            _sort(rows)
+        for row in rows[:many]:
+            avoided = barred | row.cores
+            found = self._choose(job, partition, usable, avoided)
+            if found is not None:
+                return self._noted(avoided), found
+            if not row.jobs:
+                break
+        return None
+
+    def _noted(self, avoided: Cores) -> int:
+        """A number for what a job that starts next is to avoid."""
+        self._avoided.append(avoided)
+        return -len(self._avoided)
+
+    def _choose(self, job: Job, partition: Partition, usable: Mask, avoided: Cores) -> Allocation | None:
+        free = self._cluster.free.copy()
+        for node in range(len(free.units)):
+            used = self._on(node, avoided)
+            free.units[node] = self._cluster.machine.units[node] - used
+            free.jobs[node] = min(used, 1)
+        return self._cluster.choose(self._cluster.want(job, partition), free, usable)
+
+    def _cores_in(self, partition: Partition) -> Cores:
+        cores: Cores = 0
+        for row in self._rows[partition.name]:
+            cores |= row.cores
+        return cores
+
     def _given(self, run: Run, used: Cores) -> Cores:
-        """Cores of a run's nodes: those that are not used go first."""
+        """Cores of a run's nodes: those that are not used go first, and of these one of each socket in turn."""
         cores = 0
         for node, many in zip(run.allocation.nodes, run.allocation.units, strict=True):
             begin = self._begin[node]
-            places = sorted(self._order[node], key=lambda core: used >> (begin + core) & 1)
-            for core in places[:many]:
+            unused = [[core for core in own if not used >> (begin + core) & 1] for own in self._sockets[node]]
+            others = [[core for core in own if used >> (begin + core) & 1] for own in self._sockets[node]]
+            for core in [*_in_turn(unused), *_in_turn(others)][:many]:
                 cores |= 1 << (begin + core)
         return cores
 
@@ -177,6 +258,10 @@ def _sort(rows: list[Row]) -> None:
                 rows[place], rows[other] = rows[other], rows[place]
 
 
+def _may_not_be_preempted(partition: Partition) -> bool:
+    return tuple(partition.preempt_mode) == ("OFF",)
+
+
 def _overlaps(all_cores: dict[int, Cores], cores: Cores) -> bool:
     return any(own & cores for own in all_cores.values())
 
@@ -186,7 +271,12 @@ def _sockets(cluster: Cluster) -> list[int]:
     return sockets.tolist() if isinstance(sockets, np.ndarray) else [1] * len(cluster.machine)
 
 
-def _core_order(cores: int, sockets: int) -> list[int]:
-    """Cores in the order in which they are given: those of each socket in turn."""
+def _sockets_of(cores: int, sockets: int) -> list[list[int]]:
+    """The cores of each socket of a node."""
     own = max(cores // max(sockets, 1), 1)
-    return sorted(range(cores), key=lambda core: (core % own, core // own))
+    return [list(range(first, min(first + own, cores))) for first in range(0, cores, own)]
+
+
+def _in_turn(sockets: list[list[int]]) -> list[int]:
+    """Cores in the order in which they are given: one of each socket that has any, and so on."""
+    return [core for row in zip_longest(*sockets) for core in row if core is not None]

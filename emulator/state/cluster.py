@@ -50,6 +50,7 @@ class Cluster:
         exclusive_user: whether a partition gives nodes to one user at a time.
         default: the partition of jobs that name none.
         jobs: by id, all that were submitted.
+        refused: ids of submissions that were refused; to those that wait for them they have failed.
         tasks: tasks of each array, by its id.
         named: jobs of each user and name.
         waiting: waiting jobs by id.
@@ -104,6 +105,7 @@ class Cluster:
         stated = [partition.name for partition in conf.partitions if partition.default]
         self.default = self.partitions[stated[-1]] if stated else None
         self.jobs: dict[int, Job] = {}
+        self.refused: set[int] = set()
         self.tasks: dict[int, list[Job]] = {}
         self.named: dict[tuple[str, str], list[Job]] = {}
         self.waiting: dict[int, Job] = {}
@@ -180,6 +182,8 @@ class Cluster:
         self.named.setdefault((job.request.user, job.name), []).append(job)
         if job.request.array is not None:
             self.tasks.setdefault(job.request.array, []).append(job)
+        if self.order.listed is not None:
+            self.order.listed.submitted(job)
         self.enqueue(job)
 
     def enqueue(self, job: Job) -> None:

@@ -82,8 +82,13 @@ def timing_of(inputs: Inputs) -> Timing:
         job_overhead=timing.job_overhead if clock.overhead is None else clock.overhead,
         sweep_phase=phase if clock.sweep is None else clock.sweep,
         second_phase=clock.second,
-        slice_phase=timing.slice_phase if clock.time_slice is None else clock.time_slice,
+        slice_phase=_first_known(clock.time_slice, clock.uptime, timing.slice_phase),
     )
+
+
+def _first_known(stated: float | None, uptime: float | None, usual: float) -> float:
+    """When time slices end: as it is stated, else they count from when the controller was started."""
+    return stated if stated is not None else uptime if uptime is not None else usual
 
 
 def _told(inputs: Inputs, controller: Controller, observer: Observer, answers: tuple[str | None, ...]) -> Emulation:

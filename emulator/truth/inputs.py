@@ -6,7 +6,8 @@ leaves out although it was done is supplied by hand (:mod:`emulator.truth.known`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -15,11 +16,13 @@ from emulator.config.sacctmgr import Accounts, parse_accounts
 from emulator.config.slurm.model import SlurmConf
 from emulator.truth.known import Clock, Known, Work
 from emulator.workload.request import JobRequest
-from emulator.workload.scenario import Scenario, Submission
+from emulator.workload.scenario import Action, Scenario, Submission
 from slurm_sim_plugins.errors import InputError
 
 NOT_GIVEN = "No valid entity in update command"
 """What ``scontrol`` says of a command that it does not hand on."""
+_NAMED = re.compile(r"(?i)(?:JobId=|scancel |hold |release |requeue |suspend |resume )(\d+)")
+"""The number of a job in a command."""
 DEFAULT_USER = "root"
 """Who submits where a scenario does not say."""
 
@@ -62,8 +65,9 @@ def inputs_of(scenario: Scenario, known: Known) -> Inputs:
         InputError: it is not said how long a job works.
     """
     supplied = [(action.at, action.command) for action in known.actions_of(scenario.name)]
+    numbers = {job.id for job in scenario.submissions}
     given = [action for action in scenario.actions or () if not (action.output or "").startswith(NOT_GIVEN)]
-    done = [(action.at, action.command.text) for action in given]
+    done = [(action.at, action.command.text) for action in given if not _is_about_no_job(action, numbers)]
     jobs = [*_jobs(scenario, known), *_refused(scenario)]
     conf = scenario.configuration()
     commands = [command.text for command in scenario.accounting or ()]
@@ -78,6 +82,12 @@ def inputs_of(scenario: Scenario, known: Known) -> Inputs:
         known.clock_of(scenario.name),
         scenario.operation,
     )
+
+
+def _is_about_no_job(action: Action, numbers: Collection[int]) -> bool:
+    """Whether a command was refused that names no recorded job: in the emulator a task may have its number."""
+    named = _NAMED.search(action.command.text)
+    return bool(action.output) and named is not None and int(named[1]) not in numbers
 
 
 def _jobs(scenario: Scenario, known: Known) -> Iterator[tuple[str, JobRequest]]:
@@ -116,9 +126,25 @@ def _request(job: Submission, work: Work | None) -> JobRequest:
     return replace(request, run=work.runs[0], task_runs=work.runs, task_exits=work.exits)
 
 
+def _passed_over(scenario: Scenario) -> dict[str, int]:
+    """Numbers of refused submissions, where just as many are missing between those of the jobs around them."""
+    accepted = [(job.submit, job.id) for job in scenario.submissions]
+    between: dict[tuple[int, int], list[str]] = {}
+    for rejection in sorted(scenario.recorded.rejected or (), key=lambda each: each.at):
+        before = max((number for at, number in accepted if at <= rejection.at), default=0)
+        behind = min((number for at, number in accepted if at > rejection.at), default=0)
+        between.setdefault((before, behind), []).append(rejection.name)
+    return {
+        name: number
+        for (before, behind), names in between.items()
+        if behind - before - 1 == len(names)
+        for number, name in enumerate(names, before + 1)
+    }
+
+
 def _refused(scenario: Scenario) -> Iterator[tuple[str, JobRequest]]:
     """Submissions that were refused; Slurm made a job of some of them first, and it keeps its id."""
-    made = {job.name: job.id for job in scenario.submissions if job.made}
+    made = _passed_over(scenario) | {job.name: job.id for job in scenario.submissions if job.made}
     unused = count(1 + max((job.id for job in scenario.submissions), default=0))
     for rejection in scenario.recorded.rejected or ():
         if rejection.options is not None:
