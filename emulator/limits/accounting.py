@@ -162,6 +162,10 @@ class Accounting:
             if refused:
                 raise RejectedError(f"{refused}\n{acct_policy.POLICY}")
 
+    def most_nodes(self, job: LimitedJob) -> float:
+        """How many nodes may be chosen for a job; infinite where that is not limited."""
+        return math.inf if job.account is None or not self.limits else acct_policy.most_nodes(job.account)
+
     def join(self, job: LimitedJob, first: LimitedJob) -> None:
         """A further task of an array has the account of the first one."""
         if first.account is not None:

@@ -9,6 +9,7 @@ then the association of the user, then those above it. (Observations E1 to E11.)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -278,6 +279,18 @@ def longest(account: Account) -> float:
 
 
 # Before nodes are looked for
+
+
+def most_nodes(account: Account) -> float:
+    """No more nodes than these are chosen for a job: what limits allow it, whatever others have; infinite for any."""
+    limits: list[Limits] = []
+    for _, bounds in account.own:
+        limits += [bounds.max_tres, bounds.max_tres_user, bounds.max_tres_account, bounds.grp_tres]
+    for index, (_, bounds) in enumerate(account.limits()):
+        limits += [bounds.grp_tres] if index else [bounds.grp_tres, bounds.max_tres]
+        if any(resource == NODE for resource, _ in bounds.grp_tres):
+            break
+    return min((most for each in limits for resource, most in each if resource == NODE), default=math.inf)
 
 
 def least_share(account: Account) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -95,6 +95,7 @@ def _checked(request: JobRequest, cluster: Cluster) -> Job:
         lifted=lifted,
         barred=barred,
     )
+    stay_alone(job, partitions if cluster.parameters.enforce_part_limits == "ALL" else partitions[:1], cluster)
     _check_times(job, partitions)
     reasons = [partition_reason(job, partition) for partition in partitions]
     _check_limits(reasons, cluster)
@@ -144,6 +145,39 @@ def ask_for(job: Job, options: BatchOptions, cluster: Cluster) -> None:
         partition.name: _known_want(job.request_class, job.request, partition, cluster, job.lifted)
         for partition in job.partitions
     }
+
+
+def stay_alone(job: Job, tried: Iterable[Partition], cluster: Cluster) -> None:
+    """A job that is tried in one of several partitions which gives whole nodes gets whole ones in the others, too."""
+    if len(job.partitions) < 2 or job.options.exclusive:
+        return
+    if any(partition.oversubscribe == "EXCLUSIVE" for partition in tried):
+        ask_for(job, replace(job.options, exclusive=True), cluster)
+
+
+def bound_nodes(job: Job, most: int, cluster: Cluster) -> None:
+    """Let a job ask for no more nodes than limits allow; one that needs more waits, whatever nodes there are."""
+    if any(job.wants[partition.name].min_nodes > most for partition in job.partitions):
+        return
+    alike = replace(_alike(job.options, job.lifted), account=f"{most} nodes")
+    job.request_class = cluster.classes.setdefault(alike, len(cluster.classes))
+    wants = {}
+    for name, want in job.wants.items():
+        bound = most if want.most_nodes is None else min(most, want.most_nodes)
+        bounded = replace(want, most_nodes=bound, target_nodes=min(want.target_nodes, bound))
+        wants[name] = cluster.wants.setdefault((job.request_class, name), bounded)
+    job.wants = wants
+    if not job.unfit and not any(
+        fits_empty(job.request_class, wants[one.name], one, cluster) for one in job.partitions
+    ):
+        job.unfit = NOT_AVAILABLE
+
+
+def move(job: Job, partition: Partition, cluster: Cluster) -> None:
+    """A waiting job is of another partition from now on."""
+    want = _known_want(job.request_class, job.request, partition, cluster, job.lifted)
+    job.partitions, job.wants, job.entries = (partition,), {partition.name: want}, ()
+    cluster.order.changed()
 
 
 @lru_cache(maxsize=4096)

@@ -9,13 +9,16 @@ Q7, B2, B4, P2.)
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
+
+import numpy as np
 
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.entries import still_waits
-from emulator.scheduling.job_mgr import fits_empty, partition_reason
+from emulator.scheduling.job_mgr import fits_empty, move, partition_reason, stay_alone
 from emulator.scheduling.preempt import license_victims, victims
-from emulator.scheduling.reasons import reason_of_nodes, some_closed
+from emulator.scheduling.reasons import NODE_NOT_AVAILABLE, reason_of_nodes, some_closed
 from emulator.state.cluster import Cluster
 from emulator.state.job import NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job
 from emulator.state.order import Pair
@@ -48,7 +51,7 @@ class _Pass:
     def run(self, full: bool) -> bool:
         parameters, pairs = self._cluster.parameters, self._cluster.order.pairs()
         left = len(pairs) if full else parameters.default_queue_depth + 1
-        for index, (_, job, partition) in enumerate(pairs):
+        for index, job, partition in self._in_turn(pairs):
             if not self._takes(job, partition):
                 continue
             if not left:
@@ -69,9 +72,31 @@ class _Pass:
                 break
         return True
 
+    def _in_turn(self, pairs: list[Pair]) -> Iterator[tuple[int, Job, Partition]]:
+        """Each pair, and its place among them.
+
+        In the order of arrival, a job behind one that has started in one of several partitions is tried in the rest
+        of these, too, and stays in the last of them (BUILTIN_BY_NUMBERS).
+        """
+        left: list[Partition] = []
+        for index, (_, job, partition) in enumerate(pairs):
+            yield index, job, partition
+            if self._cluster.order.listed is None:
+                continue
+            if len(job.partitions) > 1:
+                if job.run is not None and job.run.partition == partition.name:
+                    left = list(job.partitions[job.partitions.index(partition) + 1 :])
+                continue
+            while left and job.state is State.PENDING:
+                other = left.pop(0)
+                move(job, other, self._cluster)
+                yield index, job, other
+
     def _takes(self, job: Job, partition: Partition) -> bool:
         """Whether a job counts: not one that its partition bars, nor one of an array of which another did not start."""
         if not still_waits(job, self._cluster):
+            if job.state is State.PENDING:
+                job.reason = "JobArrayTaskLimit"
             return False
         refused = self._arrays.get((job.request.array or 0, partition.name, job.options.reservation))
         if refused is not None:
@@ -120,7 +145,8 @@ class _Pass:
 
     def _try(self, job: Job, partition: Partition) -> None:
         cluster = self._cluster
-        if self._at_limit(job, partition):
+        stay_alone(job, [partition], cluster)
+        if self._at_limit(job, partition) or self._lacks_nodes(job, partition):
             return
         if job.options.licenses and not cluster.licenses_free(job):
             job.reason = "Licenses"
@@ -129,8 +155,7 @@ class _Pass:
             self._reclaim(job, partition)
             return
         usable = cluster.settled(cluster.usable(job, partition)) & self._controls.not_reserved(job)
-        # A job in a reservation is not held up by jobs that wait outside.
-        allowed = usable if job.options.reservation else usable & ~self._kept
+        allowed = usable & ~self._kept
         if self._names_other_nodes(job, partition):
             return
         if self._is_left_to_backfill(job, partition):
@@ -187,6 +212,22 @@ class _Pass:
             accounting.forget(job)
         return self._limited(job, partition, reason)
 
+    def _lacks_nodes(self, job: Job, partition: Partition) -> bool:
+        """Whether fewer nodes of a partition than a job needs are up and not kept for those before it.
+
+        Then its partition is left at it, whatever reservation it has; one that names such nodes, and shows that
+        already, is passed over.
+        """
+        required, left = job.wants[partition.name].required, self._cluster.machine.up & ~self._kept
+        if required is not None and job.reason.startswith(NODE_NOT_AVAILABLE) and (required & ~left).any():
+            return True
+        if np.count_nonzero(partition.nodes & left) >= max(job.options.min_nodes or 1, 1):
+            return False
+        job.reason, job.blocked = RESERVED_FOR_HIGHER, True
+        self._failed.add((partition.name, ""))
+        self._kept |= partition.nodes
+        return True
+
     def _reclaim(self, job: Job, partition: Partition) -> None:
         """Preempt jobs that have licences that a job wants, if that may be."""
         cluster = self._cluster
@@ -220,14 +261,14 @@ class _Pass:
 
     def _fail(self, job: Job, partition: Partition) -> None:
         """Say why it waits, and keep others off the nodes that it waits for: none where it can never run."""
-        cluster, required = self._cluster, job.wants[partition.name].required
-        want = job.wants[partition.name]
+        cluster, want = self._cluster, job.wants[partition.name]
+        required = want.required if want.required is not None and want.required.sum() >= want.min_nodes else None
         if len(job.partitions) > 1 and not fits_empty(job.request_class, want, partition, cluster):
+            if required is not None:
+                self._kept |= required
             return
-        kept = cluster.no_nodes() if job.options.reservation else self._kept
-        job.reason = reason_of_nodes(job, partition, cluster, self._controls.not_reserved(job), kept)
-        enough = required is not None and int(required.sum()) >= job.wants[partition.name].min_nodes
-        if required is not None and enough:
+        job.reason = reason_of_nodes(job, partition, cluster, self._controls.not_reserved(job), self._kept)
+        if required is not None:
             self._kept |= required
         elif job.reason in (RESOURCES, RESERVED_FOR_HIGHER) and reserves(job, cluster):
             job.blocked = True

@@ -449,6 +449,8 @@ class PluginScheduler:
                     job = entry._pair[0]
                     if job.state is State.PENDING and entry in job.entries:
                         job.planned_start = float(time)
+                        if self.policies.counts_cpus:
+                            self.policies.planned(*entry._pair)
                         continue
                 # What is not as it mostly is: to be refused, or no time at all.
                 self._reserve_one(entry, time)
@@ -457,10 +459,12 @@ class PluginScheduler:
 
     def _reserve_one(self, entry: object, time: float) -> None:
         # A task of an array at its limit waits, too; that it is planned for a time is a note.
-        job, _ = self._waiting(entry, "Reserve", startable=False)
+        job, partition = self._waiting(entry, "Reserve", startable=False)
         if not time >= self.cluster.now:
             self._refuse(f"Reserve: the time {time!r} is not now ({self.cluster.now:g}) or later", job)
         job.planned_start = None if time == float("inf") else float(time)
+        if self.policies.counts_cpus and job.planned_start is not None:
+            self.policies.planned(job, partition)
 
     def _make_room(self, decision: MakeRoom) -> bool:
         """Preempt those that have to go for a job, all or none; whether it fits now.

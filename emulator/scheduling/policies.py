@@ -9,6 +9,7 @@ what backfill plans with.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from emulator.config.slurm.emulated import options_of, site_slots_of, slots_of
@@ -26,6 +27,7 @@ from emulator.scheduling.seen import (
 )
 from emulator.state.job import EMPTY
 from emulator.state.job import Job as ControlledJob
+from emulator.state.order import Listed
 from emulator.state.partition import Partition
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.cluster import Association, Qos, Request
@@ -33,6 +35,7 @@ from slurm_sim_plugins.cluster import Partition as SeenPartition
 from slurm_sim_plugins.decisions import Plan, Priorities
 from slurm_sim_plugins.jobs import FIRST_PRIORITY, Job, Jobs, Runs
 from slurm_sim_plugins.manager import Catalogue, Selection, names_in, select
+from slurm_sim_plugins.nodes import Allocation
 from slurm_sim_plugins.plan import Entry, Hole
 from slurm_sim_plugins.views import BackfillView, PendingView, TopoptView, VictimView, WalltimeView
 
@@ -53,6 +56,7 @@ class Policies:
 
     Attributes:
         priority, preempt: the plugins of these slots.
+        counts_cpus: whether numbers depend on how many CPUs jobs have.
         names_victims, plans: whether the plugins of these slots answer.
         by_partition: whether jobs that are tried in one partition may preempt the same runs.
         period: after how many seconds the priority plugin gives new numbers; None for never, 0 before each pass.
@@ -65,7 +69,7 @@ class Policies:
         self._cluster_state = cluster_state = SeenState(cluster, self.seen_as)
         self._jobs = SeenJobs()
         self._next = FIRST_PRIORITY
-        self._requests: dict[tuple[int, str, int], Request] = {}
+        self._requests: dict[tuple[int, str, int, float], Request] = {}
         self._associations: dict[Share, Association] = {}
         self._qualities: dict[Quality, Qos] = {}
         self._priority_view = ClusterPriorityView(cluster_state)
@@ -80,7 +84,9 @@ class Policies:
         self._renewed = float("-inf")
         self._ranking: list[ControlledJob] = []
         self._answered = Answered()
+        self._cpus: dict[tuple[int, str], float] = {}
         self.priority = selection.plugins[selection.slots["PriorityType"]]
+        self.counts_cpus = bool(getattr(self.priority, "weights", {}).get("JobSize"))
         self.preempt = selection.plugins[selection.slots["PreemptType"]]
         self.names_victims = self._hooks.preempt_candidates is not None
         self.plans = self._hooks.walltime_submit is not None
@@ -88,6 +94,11 @@ class Policies:
         asked = self.preempt, selection.plugins[selection.slots["SchedulerType"]]
         self.renewal_matters = True
         self.by_partition = self.names_victims and _by_partition(selection, self.preempt)
+        if cluster.parameters.preempt_mode != ("OFF",):
+            cluster.order.tiers_first = self.by_partition
+            cluster.order.preempts = _preempts if getattr(self.preempt, "by_qos", False) else None
+        if _in_order_of_arrival(selection, cluster):
+            cluster.order.listed = Listed()
         self._by_order = all(getattr(plugin, "by_order", False) for plugin in asked)
         for partition in cluster.partitions.values():
             partition.seen, partition.tres = SeenPartition(partition), tres_totals(partition, cluster)
@@ -135,16 +146,35 @@ class Policies:
             _set(seen, "row", -1)
             self._cluster_state.moved()
 
+    def planned(self, job: ControlledJob, partition: Partition) -> None:
+        """A job was planned: from now on it counts with the CPUs that it would have, such as all of its nodes."""
+        key = job.request_class, partition.name
+        if key not in self._cpus:
+            cluster = self._cluster
+            found = cluster.choose(job.wants[partition.name], cluster.machine.free(), partition.nodes)
+            self._cpus[key] = 0.0 if found is None else float(cluster.machine.cpus_of(found))
+        self._count(job, self._cpus[key])
+
+    def given(self, job: ControlledJob, allocation: Allocation) -> None:
+        """A job has started: it counts with the CPUs that it has, also if it is requeued."""
+        self._count(job, float(self._cluster.machine.cpus_of(allocation)))
+
+    def _count(self, job: ControlledJob, cpus: float) -> None:
+        if cpus and cpus != job.counted_cpus:
+            job.counted_cpus = cpus
+            self.changed(job)
+
     def controlled(self, seen: Job) -> ControlledJob | None:
         """The controller's job for one that plugins see; None for a job of another simulation."""
         job = self._cluster.jobs.get(seen.id)
         return job if job is not None and job.seen is seen else None
 
     def _request(self, job: ControlledJob, partition: Partition) -> Request:
-        key = (job.request_class, partition.name, job.wants[partition.name].min_nodes)
+        key = (job.request_class, partition.name, job.wants[partition.name].min_nodes, job.counted_cpus)
         known = self._requests.get(key)
         if known is None:
-            known = self._requests[key] = request_of(job, partition)
+            asked = request_of(job, partition)
+            known = self._requests[key] = replace(asked, cpus=job.counted_cpus or asked.cpus)
         return known
 
     def _association(self, share: Share) -> Association:
@@ -412,6 +442,20 @@ def _by_partition(selection: Selection, plugin: Any) -> bool:
         return False
     named = [vars(each) for each in type(plugin).__mro__ if "preempt_candidates" in vars(each)]
     return bool(named and named[0].get("by_partition", False))
+
+
+def _in_order_of_arrival(selection: Selection, cluster: Cluster) -> bool:
+    """Whether the main loop takes jobs as they lie in the controller's list."""
+    simple = selection.slots["SchedulerType"] == "sched/builtin" and selection.slots["PriorityType"] == "priority/basic"
+    one_tier = len({partition.tier for partition in cluster.partitions.values()}) == 1
+    return simple and one_tier and not cluster.parameters.rules.BUILTIN_BY_NUMBERS
+
+
+def _preempts(one: ControlledJob, other: ControlledJob) -> bool:
+    """Whether the QOS of a job names that of another one in Preempt."""
+    own = one.account.quality if one.account is not None else None
+    its = other.account.quality if other.account is not None else None
+    return own is not None and its is not None and its.name in own.preempts
 
 
 def _noted(holes: Iterator[Hole], offered: list[Hole]) -> Iterator[Hole]:

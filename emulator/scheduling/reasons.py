@@ -12,8 +12,9 @@ from emulator.state.job import RESERVED_FOR_HIGHER, RESOURCES, Job
 from emulator.state.partition import Partition
 from slurm_sim_plugins.nodes import Mask
 
-MAY_BE_RESERVED = "ReqNodeNotAvail,_May_be_reserved_for_other_job"
-UNAVAILABLE = "ReqNodeNotAvail,_UnavailableNodes:"
+NODE_NOT_AVAILABLE = "ReqNodeNotAvail"
+MAY_BE_RESERVED = f"{NODE_NOT_AVAILABLE},_May_be_reserved_for_other_job"
+UNAVAILABLE = f"{NODE_NOT_AVAILABLE},_UnavailableNodes:"
 
 
 def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved: Mask, kept: Mask) -> str:

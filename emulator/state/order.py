@@ -13,26 +13,63 @@ from emulator.state.job import Job
 from emulator.state.partition import Partition
 from emulator.state.run import State
 
-Rank = tuple[float, float, float, int, int, int]
+Rank = tuple[float, float, float, float, int, int, int]
 Pair = tuple[int, Job, Partition]
 """A job and one of its partitions, and which of them that is."""
 Key = TypeVar("Key")
-RESERVED = 1 << 16
-"""More than any ``PriorityTier``."""
+
+
+class Listed:
+    """Where jobs stand in the controller's list: as they were submitted, one record for an array.
+
+    A task that starts keeps the record of its array. What is left of that gets another one, at the end of the list.
+    """
+
+    def __init__(self) -> None:
+        self._last = 0
+        self._splits = 0
+        self._own: dict[int, tuple[int, int]] = {}
+        self._left: dict[int, tuple[int, int]] = {}
+
+    def place(self, job: Job) -> tuple[int, int]:
+        """The place of a job's record."""
+        first = job.request.array or job.id
+        return self._own.get(job.id) or self._left.get(first, (first, 0))
+
+    def submitted(self, job: Job) -> None:
+        """A job comes to the end."""
+        self._last = max(self._last, job.request.array or job.id)
+
+    def started(self, job: Job) -> bool:
+        """A job starts; whether what is left of its array has another place now."""
+        if job.request.array is None or job.id in self._own:
+            return False
+        self._own[job.id] = self.place(job)
+        self._splits += 1
+        self._left[job.request.array] = (self._last, self._splits)
+        return True
 
 
 class Order:
     """Waiting jobs that may be scheduled: by tier of the partition, priority, and what breaks ties (observation Q7).
 
-    Those in a reservation go before all others.
+    Those in a reservation go before all others; but what may preempt another job goes before that one.
 
     Args:
         waiting: waiting jobs by id; kept by the cluster.
         reservations: by name; kept by the cluster.
+
+    Attributes:
+        tiers_first: whether jobs may preempt those of a lower tier, so that tiers go before reservations.
+        preempts: whether one job may preempt another by their QOS; None where none may.
+        listed: where jobs stand in the controller's list, whatever their numbers; None where these order the queue.
     """
 
     def __init__(self, waiting: Mapping[int, Job], reservations: Collection[str] = ()) -> None:
         self._reservations = reservations
+        self.tiers_first = False
+        self.preempts: Callable[[Job, Job], bool] | None = None
+        self.listed: Listed | None = None
         self._kinds, self._classes = _Tally(_kind), _Tally(_class)
         self._waiting = waiting
         self._pairs: list[Pair] = []
@@ -101,13 +138,51 @@ class Order:
         there = pairs[place]
         return place if there[1] is job and there[2] is partition and there[0] == index else None
 
+    def started(self, job: Job) -> None:
+        """A job starts."""
+        if self.listed is not None and self.listed.started(job):
+            self.changed()
+
     def pairs(self) -> list[Pair]:
         """All of them, in order, as they are now."""
-        return self._as_they_are().copy()
+        pairs = self._as_they_are()
+        return pairs.copy() if self.preempts is None else self._preempting_first(pairs, self.preempts)
 
     def __iter__(self) -> Iterator[Pair]:
         """All of them, in order, while none comes or goes."""
-        return iter(self._as_they_are())
+        return iter(self._as_they_are() if self.preempts is None else self.pairs())
+
+    def _preempting_first(self, pairs: list[Pair], preempts: Callable[[Job, Job], bool]) -> list[Pair]:
+        """The pairs as Slurm sorts them: of two jobs the one that may preempt the other goes first, else by rank.
+
+        One that may preempt only some may stand between two that are ordered otherwise, so that what is compared
+        with what matters: jobs come in the order of their ids, and two halves are merged.
+        """
+        ones = {id(job.account.quality): job for _, job, _ in pairs if job.account is not None}.values()
+        if not any(preempts(one, other) for one in ones for other in ones):
+            return pairs.copy()
+
+        def goes_before(one: Pair, other: Pair) -> bool:
+            if preempts(one[1], other[1]) or preempts(other[1], one[1]):
+                return preempts(one[1], other[1])
+            return self.rank(one) <= self.rank(other)
+
+        def merged(some: list[Pair]) -> list[Pair]:
+            if len(some) < 2:
+                return some
+            first, second = merged(some[: len(some) // 2]), merged(some[len(some) // 2 :])
+            both: list[Pair] = []
+            place = behind = 0
+            while place < len(first) and behind < len(second):
+                if goes_before(first[place], second[behind]):
+                    both.append(first[place])
+                    place += 1
+                else:
+                    both.append(second[behind])
+                    behind += 1
+            return both + first[place:] + second[behind:]
+
+        return merged(sorted(pairs, key=lambda pair: (pair[1].id, pair[0])))
 
     def ranks(self, job: Job) -> Iterable[Rank]:
         """The entries of a job, one in each of its partitions."""
@@ -116,9 +191,12 @@ class Order:
     def rank(self, pair: Pair) -> Rank:
         """By what an entry is ordered, as its job is now."""
         index, job, partition = pair
-        above = RESERVED if self._reservations and job.request.options.reservation in self._reservations else 0
+        if self.listed is not None:
+            return (0, 0, 0, *self.listed.place(job), job.request.task, index)
+        above = bool(self._reservations) and job.request.options.reservation in self._reservations
         number = job.number_in(partition.name) if job.priorities else job.priority
-        return (-partition.tier - above, -number, *job.tie_break, index)
+        first = (-partition.tier, -above) if self.tiers_first else (-above, -partition.tier)
+        return (*first, -number, *job.tie_break, index)
 
     def kinds(self) -> KeysView[tuple[str, str]]:
         """Of which partitions and reservations there are pairs."""

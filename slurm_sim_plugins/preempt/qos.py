@@ -29,6 +29,7 @@ class QosPreemption:
     name: ClassVar[str] = "preempt/qos"
     machines: ClassVar[tuple[str, ...]] = ("nodes",)
     reorders: ClassVar[bool] = True
+    by_qos: ClassVar[bool] = True
     takes_turns: ClassVar[bool] = True
     slurm_conf: ClassVar[Mapping[str, str]] = {
         "youngest_first": "PreemptParameters.youngest_first",
