@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.state.order import Order
+from emulator.state.order import Listed, Order
 from emulator.state.run import State
 
 PARTITIONS = [SimpleNamespace(name=name, tier=tier) for name, tier in (("a", 1), ("b", 1), ("c", 2))]
@@ -55,3 +55,54 @@ def test_whatever_happens_to_jobs_the_queue_is_that_of_a_fresh_sort(data: Any) -
         assert order.kinds() == fresh.kinds()
         assert order.classes() == fresh.classes()
         assert all(list(order.ranks(each)) == list(fresh.ranks(each)) for each in waiting.values())
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(0, 2), st.integers(0, 2)), max_size=12))
+def test_jobs_go_before_those_that_they_may_preempt(drawn: list[tuple[int, int, int]]) -> None:
+    """Levels of which each may preempt those below: the order is that of the levels, then that of the numbers."""
+    waiting: dict[int, Any] = {}
+    for number, (priority, level, partition) in enumerate(drawn):
+        job = waiting[number] = job_of(number, priority, [partition])
+        job.account = SimpleNamespace(quality=f"level {level}", level=level)
+    order = Order(waiting)
+    order.changed()
+    by_rank = order.pairs()
+    order.preempts = lambda one, other: one.account.level > other.account.level
+    assert order.pairs() == sorted(by_rank, key=lambda pair: -pair[1].account.level)
+
+
+def test_what_preempts_some_only_stands_where_a_merge_leaves_it() -> None:
+    waiting = {number: job_of(number, 9 - number, [0]) for number in range(3)}
+    for job, quality in zip(waiting.values(), ("low", "normal", "high"), strict=True):
+        job.account = SimpleNamespace(quality=quality)
+    order = Order(waiting)
+    order.changed()
+    order.preempts = lambda one, other: (one.account.quality, other.account.quality) == ("high", "low")
+    # Halves: low; normal before high. Low goes before normal, so it is the first of all, although high preempts it.
+    assert [job.account.quality for _, job, _ in order.pairs()] == ["low", "normal", "high"]
+
+
+def test_tiers_go_before_reservations_where_they_preempt() -> None:
+    waiting = {1: job_of(1, 1, [0]), 2: job_of(2, 1, [2])}
+    waiting[1].request.options.reservation = "r"
+    for first, expected in ((False, [1, 2]), (True, [2, 1])):
+        order = Order(waiting, {"r"})
+        order.tiers_first = first
+        order.changed()
+        assert [job.id for _, job, _ in order.pairs()] == expected
+
+
+def test_what_is_left_of_an_array_goes_to_the_end_of_the_list() -> None:
+    waiting = {number: job_of(number, number, [0]) for number in (1, 2, 3, 4)}
+    for task, number in enumerate((1, 2, 4)):
+        waiting[number].request.array, waiting[number].request.task = 1, task
+    waiting[3].request.array, waiting[3].request.task = None, 0
+    order = Order(waiting)
+    order.listed = Listed()
+    for job in waiting.values():
+        order.listed.submitted(job)
+    order.changed()
+    assert [job.id for _, job, _ in order.pairs()] == [1, 2, 4, 3]
+    order.started(waiting.pop(1))
+    assert [job.id for _, job, _ in order.pairs()] == [3, 2, 4]
