@@ -277,6 +277,7 @@ class Want:
         last_first: whether the last nodes go first, for a single CPU.
         first_node: whether one node is enough, and the first with room for all is taken.
         first: nodes that go before all others, whatever their weight, or None.
+        in_use: nodes that go before others of their weight, or None.
         pool: the partition whose jobs may have only so many units of a node together, or empty.
         marks: what it marks its nodes with, where some jobs share their resources and others do not.
         unmarked: marks that its nodes must not have.
@@ -316,6 +317,7 @@ class Want:
     last_first: bool = False
     first_node: bool = False
     first: Mask | None = None
+    in_use: Mask | None = None
     pool: str = ""
     marks: tuple[str, ...] = ()
     unmarked: tuple[str, ...] = ()

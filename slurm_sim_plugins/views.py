@@ -88,6 +88,7 @@ class SchedulingView(ClusterState):
         size: int = 500,
         linear: float = 0.0,
         licenses: bool = False,
+        busy_nodes: bool = False,
     ) -> WindowPlan:
         """A plan in which each entry keeps the first hole that it fits into, as Slurm's backfill does.
 
@@ -98,6 +99,7 @@ class SchedulingView(ClusterState):
             linear: on a cluster with nodes, the growth in seconds of the windows in which ends of
                 runs are taken together; 0: they double. Counted processors know no such windows.
             licenses: on a cluster with nodes, whether licences are planned.
+            busy_nodes: on a cluster with nodes, whether nodes in use are planned with before idle ones.
         """
         return CountWindows(self, resolution, window, size)
 

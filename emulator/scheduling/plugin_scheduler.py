@@ -158,9 +158,10 @@ class ClusterView(ReadOnly):
         size: int = 500,
         linear: float = 0.0,
         licenses: bool = False,
+        busy_nodes: bool = False,
     ) -> Windows:
         """A plan that keeps nodes; see :meth:`~slurm_sim_plugins.views.SchedulingView.window_plan`."""
-        return self._scheduler.windows(Habits(resolution, window, size, linear, licenses))
+        return self._scheduler.windows(Habits(resolution, window, size, linear, licenses, busy_nodes))
 
     def candidates(self, retry: bool = True) -> list[Entry]:
         """The entries that were promised nothing, in the order of the plugin in the BackfillType slot.

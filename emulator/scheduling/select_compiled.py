@@ -35,7 +35,7 @@ def encode(want: Want, machine: Machine) -> Code | None:
         return None
     if want.task_cores or want.per_socket < FAR or want.first is not None:
         return None
-    if want.switches or want.tree is not tree.in_kernels(machine):
+    if want.in_use is not None or want.switches or want.tree is not tree.in_kernels(machine):
         return None
     name, kind, count = want.gres[0] if want.gres else ("", "", 0)
     kinds = sum(1 << index for index, (other, of) in enumerate(machine.gres) if other == name and kind in ("", of))

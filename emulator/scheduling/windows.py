@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -57,6 +57,7 @@ class Habits:
         size: bounds of what is kept, at most.
         linear: the growth, in seconds, of the windows in which ends of runs are taken together; 0: they double.
         licenses: whether licences are planned.
+        busy_nodes: whether nodes in use are planned with before idle ones.
     """
 
     resolution: float = 60.0
@@ -64,6 +65,7 @@ class Habits:
     size: int = 500
     linear: float = 0.0
     licenses: bool = False
+    busy_nodes: bool = False
 
 
 class Windows(WindowPlan):
@@ -85,6 +87,7 @@ class Windows(WindowPlan):
         self._victims: list[Job] = []
         self._alike: dict[Hashable, float] = {}
         self._futures: dict[int, Future] = {}
+        self._in_use: Mask = cluster.free.jobs > 0
 
     @property
     def full(self) -> bool:
@@ -357,6 +360,8 @@ class Windows(WindowPlan):
                     self._victims = chosen
                     return begin, now
                 continue  # A job that could be preempted is no obstacle later on, but none is preempted in vain.
+            if self._habits.busy_nodes and free is not cluster.free:
+                want = replace(want, in_use=self._in_use, by_looks=False)
             found = cluster.choose(want, free, usable if time <= cluster.now else planned)
             if found is not None:
                 return time, found

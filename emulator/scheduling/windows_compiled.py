@@ -306,9 +306,12 @@ class CompiledWindows(Windows):
         return found
 
     def _plain(self, job: Job, partition: Partition) -> bool:
-        """Whether no job is suspended, can be preempted, or has exclusive nodes, nor has the job a reservation."""
+        """Whether no job is suspended, can be preempted, or has exclusive nodes, nor has the job a reservation.
+
+        And any nodes are as good as those in use.
+        """
         cluster = self._cluster
-        if cluster.suspended or cluster.exclusive_user or self._moving or job.options.reservation:
+        if self._habits.busy_nodes or cluster.suspended or cluster.exclusive_user or self._moving or job.options.reservation:
             return False
         return not (self._preempts and self._candidates(partition, job))
 

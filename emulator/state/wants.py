@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from emulator.config.slurm.model import GresCount
+from emulator.config.slurm.versions import Rules
 from emulator.state.cluster import Cluster
 from emulator.state.features import choices
 from emulator.state.machine import ALONE, MARK, has_rows
@@ -79,7 +80,8 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     if options.tasks is not None and options.tasks < nodes:
         nodes = options.tasks if options.max_nodes != options.min_nodes else nodes
     bound = partition.max_nodes
-    target = max(nodes, min(most or (tasks if options.spread else nodes), max(options.tasks or tasks, nodes)))
+    welcome = most or (tasks if options.spread else nodes)
+    target = max(nodes, min(welcome, max(_nodes_for_tasks(options, nodes, parameters.rules), nodes)))
     alone = options.exclusive or partition.oversubscribe == "EXCLUSIVE"
     shares = partition.oversubscribe == "FORCE" or (has_rows(partition) and options.share)
     demand = _demand(request, partition, nodes)
@@ -141,6 +143,17 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         unmarked=_unmarked(shares, partition, cluster),
         never=_never(tasks * per_task, nodes, partition, cluster) or (TOO_MUCH_MEMORY if demand.too_much else ""),
     )
+
+
+def _nodes_for_tasks(options: BatchOptions, nodes: int, rules: Rules) -> int:
+    """On how many nodes tasks would be one by one, if their number is stated or follows; else any number."""
+    if options.tasks is not None:
+        return options.tasks
+    if options.tasks_per_gpu is not None or (options.gpus and options.gpus_per_task):
+        return options.tasks_on(nodes)
+    if rules.RANGE_IS_FILLED:
+        return len(options.node_list) if len(options.node_list) > (options.min_nodes or 1) else FAR
+    return FAR if options.tasks_per_node is None else options.tasks_on(nodes)
 
 
 def _marks(shares: bool, partition: Partition, cluster: Cluster) -> tuple[str, ...]:

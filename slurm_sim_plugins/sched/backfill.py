@@ -42,6 +42,7 @@ class Backfill:
         bf_min_age_reserve: seconds that a job has to wait before it keeps a hole.
         bf_one_resv_per_job: whether a job in several partitions keeps one hole only.
         bf_licenses: whether licences are planned, too.
+        bf_busy_nodes: whether nodes in use are planned with before idle ones.
         bf_topopt_enable: whether a plugin with the hook ``bf_topopt`` may delay a job for a better place.
         bf_topopt_iterations: later holes that it may choose from.
 
@@ -67,6 +68,7 @@ class Backfill:
     bf_min_age_reserve: float = 0
     bf_one_resv_per_job: bool = False
     bf_licenses: bool = False
+    bf_busy_nodes: bool = False
     bf_topopt_enable: bool = False
     bf_topopt_iterations: int = 20
 
@@ -80,6 +82,7 @@ class Backfill:
             size=self.bf_node_space_size or self.bf_max_job_test,
             linear=self.bf_window_linear,
             licenses=self.bf_licenses,
+            busy_nodes=self.bf_busy_nodes,
         )
         queue, all_keep = list(view.queue), self._all_keep()
         alike = plan.alike(queue) if all_keep else ([entry] for entry in queue)

@@ -277,7 +277,9 @@ class _Picker:
                 left[node] = 0
         for mask, count in self._counts:
             self._take_some(mask, count, left)
-        if want.by_looks:
+        if want.in_use is not None and not want.contiguous:
+            self._by_use(left, want.in_use)
+        elif want.by_looks:
             self._by_looks(left)
         elif want.least_loaded:
             self._by_load(left)
@@ -324,6 +326,22 @@ class _Picker:
         self._taken[node] = min(wanted if counted > wanted else own, most)
         self._missing -= min(counted, wanted, most)
         self._gres_missing -= int(self._gres[node])
+
+    def _by_use(self, left: Ints, in_use: Mask) -> None:
+        """Take nodes in use, and then idle ones, of each weight.
+
+        Slurm looks for what is missing only after a node was taken: an idle node comes along where those in use of its
+        weight suffice, even if that is one more than the job may have.
+        """
+        nodes, weights = np.flatnonzero(left > 0), self._machine.weight
+        for weight in np.unique(weights[nodes]).tolist() if not self._done() else ():
+            for those in (in_use, ~in_use):
+                for node in nodes[(weights[nodes] == weight) & those[nodes]].tolist():
+                    self._take(node)
+                    if self._done() or self._full():
+                        break
+            if self._done() or self._full():
+                return
 
     def _by_load(self, left: Ints) -> None:
         """Take the nodes first of which the largest share is free.

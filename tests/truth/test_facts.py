@@ -14,7 +14,7 @@ pytest.importorskip("yaml")
 
 OWN = sorted(Path(__file__).with_name("facts").glob("*.yaml"))
 RECORDED = Path(__file__).resolve().parents[2].parent / "shared" / "slurm-truth" / "minimal"
-AGREE = tuple(f"m_900{number}" for number in (1, 2, 3, 4, 5, 7, 8, 9))
+AGREE = tuple(f"m_900{number}" for number in range(1, 10))
 FACTS = [*OWN, *(path for name in AGREE if (path := RECORDED / f"{name}.yaml").is_file())]
 
 

@@ -48,7 +48,7 @@ _BACKFILL = (
     Word("bf_max_time", IGNORED, _NO_TIME, _SECONDS, least=1, most=3600),
     Word("bf_yield_interval", IGNORED, _NO_PAUSE, Kind.MICROSECONDS, "2000000", least=1, most=10 * _MILLION),
     Word("bf_yield_sleep", IGNORED, _NO_PAUSE, Kind.MICROSECONDS, "500000", least=1, most=10 * _MILLION),
-    Word("bf_busy_nodes", NOT_YET, "whether reservations prefer nodes in use", _FLAG, "NO"),
+    Word("bf_busy_nodes", HONOURED, "whether nodes in use are planned with before idle ones", _FLAG, "NO"),
     Word("bf_licenses", HONOURED, "whether licences are planned", _FLAG, "NO"),
     Word("bf_running_job_reserve", IGNORED, "the plan knows of all running jobs anyway", _FLAG, "NO"),
     Word(

@@ -133,6 +133,10 @@ def _whole_tasks(conf: SlurmConf) -> str:
     return "" if linear else "jobs of several tasks with --cpus-per-task, where that does not divide a node's CPUs"
 
 
+def _ranges(conf: SlurmConf) -> str:
+    return "jobs of a range of nodes with --ntasks-per-node or --nodelist"
+
+
 def _by_looks(conf: SlurmConf) -> str:
     return _partitions(_least_loaded(conf))
 
@@ -204,6 +208,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "SHARED_BY_JOBS": _sharing,
     "RANKED_BY_TASKS": _by_tasks,
     "WHOLE_TASKS_COUNT": _whole_tasks,
+    "RANGE_IS_FILLED": _ranges,
     "LEAST_LOADED_BY_LOOKS": _by_looks,
     "TIME_MIN_GROWS": _time_min,
     "HEALTHY_NODES_ARE_AVAILABLE": _reasons,

@@ -119,6 +119,15 @@ class Rules:
         "not named in the release notes; 18 questions to each of two versions show it",
         *("named_nodes-22.05", "named_nodes-24.11"),
     )
+    RANGE_IS_FILLED: bool = _rule(
+        "24.11",
+        "-N2-4 --ntasks-per-node=1 without -n gets as many nodes as the range allows; where --nodelist names more "
+        "nodes than are needed, it gets those alone",
+        "--ntasks-per-node says how many tasks there are, and it gets as many nodes at most; nodes that are named are "
+        "filled up",
+        "not named in the release notes; 17 questions to each of three versions show it",
+        *("node_ranges-22.05", "node_ranges-24.11", "node_ranges-26.05"),
+    )
     LEAST_LOADED_BY_LOOKS: bool = _rule(
         "26.05",
         "as the least loaded nodes (CR_LLN, LLN) are sought, the one that is found counts with the CPUs of the one "

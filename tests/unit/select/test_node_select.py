@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -246,3 +248,44 @@ def test_nobody_gets_more_than_there_is_and_who_fits_plainly_gets_it(
     else:
         assert all(0 < units <= free[int(name[1:]) - 1] for name, units in got.items())
         assert len(got) >= nodes
+
+
+# What backfill plans with bf_busy_nodes, as it was asked of 22.05.8, 24.11.5 and 26.05.5: what waits for runs to end,
+# the nodes that are in use, those that are never free, and the nodes of the plan.
+ALIKE = "NodeName=n[1-8] CPUs=2 State=UNKNOWN"
+TWO_WEIGHTS = "NodeName=n[1-4] CPUs=2 State=UNKNOWN\nNodeName=n[5-8] CPUs=2 Weight=5 State=UNKNOWN"
+TWO_SIZES = "NodeName=n[1-4] CPUs=2 State=UNKNOWN\nNodeName=n[5-8] CPUs=4 State=UNKNOWN"
+PLANNED = [
+    (ALIKE, "-N5 -n10", "3456", "1", "23456"),
+    (ALIKE, "-n9", "3456", "1", "23456"),
+    (ALIKE, "-N2", "3456", "127", "348"),
+    (ALIKE, "-n3", "3456", "127", "348"),
+    (ALIKE, "-N3", "3456", "127", "3458"),
+    (ALIKE, "-N2-4", "3456", "127", "34568"),
+    (ALIKE, "-n8", "3456", "12", "34567"),
+    (ALIKE, "-n8 -wn7", "3456", "12", "34578"),
+    (ALIKE, "-N3 -wn8", "3456", "12", "3478"),
+    (TWO_WEIGHTS, "-N5 -n10", "3456", "1", "234567"),
+    (TWO_WEIGHTS, "-n4", "3456", "127", "34"),
+    (TWO_WEIGHTS, "-N3", "3456", "127", "3458"),
+    (TWO_WEIGHTS, "-N3 -wn8", "3456", "12", "348"),
+    (TWO_SIZES, "-N1 -n2 -wn3", "1234", "56", "3"),
+    (TWO_SIZES, "-N3 -n9", "1234", "56", "1237"),
+    (TWO_SIZES, "-n13", "1234", "56", "123478"),
+    (TWO_SIZES, "-N4 --ntasks-per-node=2 --exclusive", "1234", "56", "12347"),
+    (TWO_SIZES, "-N1 -n3", "567", "8", "5"),
+]
+
+
+@pytest.mark.parametrize(("nodes", "words", "in_use", "never", "planned"), PLANNED)
+@pytest.mark.parametrize("select", ["CR_Core", "CR_Core,CR_LLN"])
+def test_nodes_in_use_are_planned_with_first(
+    nodes: str, words: str, in_use: str, never: str, planned: str, select: str
+) -> None:
+    of = cluster(nodes, select=select)
+    want = make_job(JobRequest(1, 0, 1, parse_sbatch(words.split())), of).wants["p"]
+    numbers = np.arange(1, 9)
+    busy, usable = (np.isin(numbers, [int(digit) for digit in digits]) for digits in (in_use + never, never))
+    found = best_fit(replace(want, in_use=busy, by_looks=False), of.machine, of.free, ~usable)
+    assert found is not None
+    assert "".join(str(node + 1) for node in found.nodes) == planned
