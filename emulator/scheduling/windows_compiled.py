@@ -311,7 +311,13 @@ class CompiledWindows(Windows):
         And any nodes are as good as those in use.
         """
         cluster = self._cluster
-        if self._habits.busy_nodes or cluster.suspended or cluster.exclusive_user or self._moving or job.options.reservation:
+        if (
+            self._habits.busy_nodes
+            or cluster.suspended
+            or cluster.exclusive_user
+            or self._moving
+            or job.options.reservation
+        ):
             return False
         return not (self._preempts and self._candidates(partition, job))
 

@@ -133,6 +133,16 @@ def _whole_tasks(conf: SlurmConf) -> str:
     return "" if linear else "jobs of several tasks with --cpus-per-task, where that does not divide a node's CPUs"
 
 
+def _builtin(conf: SlurmConf) -> str:
+    text = conf.parameters.text
+    by_lists = text("SchedulerType") == "sched/builtin" and text("PriorityType") == "priority/basic"
+    return "jobs after a release, a requeue or a change of priority, and tasks of arrays" if by_lists else ""
+
+
+def _some_of_named(conf: SlurmConf) -> str:
+    return "jobs that name more nodes than they can have"
+
+
 def _ranges(conf: SlurmConf) -> str:
     return "jobs of a range of nodes with --ntasks-per-node or --nodelist"
 
@@ -203,11 +213,13 @@ def _closed(conf: SlurmConf) -> str:
 CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "FIRST_NODE_FOR_ONE": _first_node,
     "REQUEUED_GO_LAST": _requeued,
+    "BUILTIN_BY_NUMBERS": _builtin,
     "EXCLUSIVE_IS_NOT_SHARED": _both_ways,
     "ROUNDS_ON_SECONDS": _rounds,
     "SHARED_BY_JOBS": _sharing,
     "RANKED_BY_TASKS": _by_tasks,
     "WHOLE_TASKS_COUNT": _whole_tasks,
+    "SOME_OF_NAMED": _some_of_named,
     "RANGE_IS_FILLED": _ranges,
     "LEAST_LOADED_BY_LOOKS": _by_looks,
     "TIME_MIN_GROWS": _time_min,
