@@ -17,7 +17,7 @@ from emulator.config.operation import SCRIPTS, Operation
 from emulator.config.options import Config
 from emulator.config.preemption import Preemption
 from emulator.engine.simulation import Simulation
-from emulator.engine.stock import OftenPreemptedError, StockRun, stock_policy
+from emulator.engine.stock import StockRun, UndecidedError, stock_policy
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.kernels import why_plain
@@ -89,7 +89,7 @@ class CountedRun:
         """Run to the end."""
         try:
             self._simulation.run(report)
-        except OftenPreemptedError:
+        except UndecidedError:
             self._simulation = Simulation(self._workload, self._processors, self.config, self.selection)
             self._simulation.run(report)
 

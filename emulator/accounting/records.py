@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow
 
+    from emulator.accounting.stays import StayTable
     from emulator.engine.stock import StockTable
-    from emulator.execution.tiers import PastStay
 
 Columns = dict[str, NDArray[Any]]
 FEW = 100
@@ -149,7 +149,7 @@ class Records:
 
 
 def collect(
-    table: JobTable | StockTable, workload: Workload, processors: int, stays: Sequence[PastStay] | None = None
+    table: JobTable | StockTable, workload: Workload, processors: int, stays: StayTable | None = None
 ) -> Records:
     """Make the records of a simulation, finished or broken off."""
     jobs = _job_columns(table, workload)

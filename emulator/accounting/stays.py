@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,20 +29,45 @@ STAY_COLUMNS: dict[str, str] = {
 """What the columns of a stay record mean; rows are in the order of (start, job_id)."""
 
 
-def stay_columns(past: Sequence[PastStay], job_id: NDArray[np.int64]) -> Columns:
+class StayTable(NamedTuple):
+    """Stays that are over, as columns: the fields of :class:`~emulator.execution.tiers.PastStay`."""
+
+    job: NDArray[np.int64]
+    run: NDArray[np.int64]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    tier: NDArray[Any]
+    where: NDArray[Any]
+    work: NDArray[np.float64]
+    came: NDArray[Any]
+
+
+def stay_table(past: Sequence[PastStay]) -> StayTable:
+    """Stays that are over, as columns; those of one job in their order."""
+    job, run, start, end, tier, where, work, came = list(zip(*past, strict=True)) or [()] * 8
+    return StayTable(
+        np.array(job, dtype=np.int64),
+        np.array(run, dtype=np.int64),
+        np.array(start, dtype=np.int64),
+        np.array(end, dtype=np.int64),
+        np.array(tier, dtype=object),
+        _objects(where),
+        np.array(work, dtype=np.float64),
+        np.array(came, dtype=object),
+    )
+
+
+def stay_columns(past: StayTable, job_id: NDArray[np.int64]) -> Columns:
     """Make the records of stays that are over; ``job_id`` by index of the job."""
-    fields = list(zip(*past, strict=True)) or [()] * 8
-    job, run, start, end, tier, where, work, came = fields
-    index = np.array(job, dtype=np.int64)
     columns = {
-        "job_id": job_id[index],
-        "run": np.array(run, dtype=np.int64),
-        "start": np.array(start, dtype=np.int64) / MICROSECONDS,
-        "end": np.array(end, dtype=np.int64) / MICROSECONDS,
-        "tier": np.array(tier, dtype=object),
-        "where": _objects(where),
-        "work": np.array(work, dtype=np.float64) / MICROSECONDS,
-        "came": np.array(came, dtype=object),
+        "job_id": job_id[past.job],
+        "run": past.run,
+        "start": past.start / MICROSECONDS,
+        "end": past.end / MICROSECONDS,
+        "tier": past.tier,
+        "where": past.where,
+        "work": past.work / MICROSECONDS,
+        "came": past.came,
     }
     # Of one job, the order in which they ended is that in which they began.
     order = np.lexsort((columns["job_id"], columns["start"]))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from emulator.accounting.eventlog import EventLog
 from emulator.accounting.notifier import Notifier
+from emulator.accounting.stays import stay_table
 from emulator.config.options import Config
 from emulator.engine.apply import Apply
 from emulator.engine.loop import NO_MORE, Loop, Progress
@@ -29,6 +30,7 @@ from slurm_sim_plugins.manager import Selection, names_in
 from slurm_sim_plugins.views import SchedulingView
 
 if TYPE_CHECKING:
+    from emulator.accounting.stays import StayTable
     from emulator.execution.tiers import PastStay
     from slurm_sim_plugins.tiers import Tiers
 
@@ -122,9 +124,9 @@ class Simulation:
         self._cluster_state._backfill_order = self._cluster_state._unsaved = None
 
     @property
-    def stays(self) -> list[PastStay] | None:
+    def stays(self) -> StayTable | None:
         """Where runs were, if the ExecutionType has tiers; None if it has not."""
-        return self._stays
+        return stay_table(self._stays) if self._stays is not None else None
 
     @property
     def cluster_state(self) -> SchedulingView:

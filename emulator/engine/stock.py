@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.engine import stock_loop
+from emulator.engine import stock_loop, stock_tiers, tier_loop
 from emulator.engine.history_columns import has_key, share_history
+from emulator.engine.stock_tiers import TierPolicy, tier_policy
 from emulator.execution.overdue import OVERDUE, TOTALS
 from emulator.state.instants import MICROSECONDS, NEVER, instants
-from emulator.state.jobs import COMPLETED, FUTURE, REJECTED, TIMEOUT, PastRun
+from emulator.state.jobs import COMPLETED, FUTURE, PENDING, REJECTED, RUNNING, TIMEOUT, PastRun
 from slurm_sim_plugins.backfill.queue_order import QueueOrder
 from slurm_sim_plugins.backfill.sjf import Sjf as BackfillSjf
 from slurm_sim_plugins.execution.plain import Plain
+from slurm_sim_plugins.execution.two_tier import TwoTier as TwoTierExecution
 from slurm_sim_plugins.jobs import FIRST_PRIORITY
 from slurm_sim_plugins.preempt.none import NoPreemption
 from slurm_sim_plugins.preempt.shadow_load import ShadowLoad
@@ -31,6 +33,7 @@ from slurm_sim_plugins.priority.sjf import Sjf as PrioritySjf
 from slurm_sim_plugins.sched.conservative import Conservative
 from slurm_sim_plugins.sched.easy import Easy
 from slurm_sim_plugins.sched.fcfs import Fcfs
+from slurm_sim_plugins.sched.two_tier import TwoTier
 from slurm_sim_plugins.sched.venture import Venture
 from slurm_sim_plugins.select.count import Count
 from slurm_sim_plugins.views import ClusterState
@@ -40,16 +43,18 @@ from slurm_sim_plugins.walltime.none import NoAdjustment
 
 if TYPE_CHECKING:
     from emulator.accounting.eventlog import EventLog
+    from emulator.accounting.stays import StayTable
     from emulator.config.options import Config
     from emulator.workload.workload import Floats, Workload
     from slurm_sim_plugins.manager import Selection
 
 Report = Callable[[int], None]
 Ints = NDArray[np.int64]
-SCHEDULERS: dict[type, int] = {Fcfs: 0, Easy: 1, Conservative: 2, Venture: 3}
+SCHEDULERS: dict[type, int] = {Fcfs: 0, Easy: 1, Conservative: 2, Venture: 3, TwoTier: 4}
 """The number by which the loop knows each."""
 RESERVATIONS = ("recompute", "sticky", "ratchet")
 PREDICTORS: dict[type, int] = {NoAdjustment: 0, LastModel: 1, History: 2}
+TWO_TIERS = frozenset({TwoTier, TwoTierExecution})
 OTHERS = frozenset({Basic, PrioritySjf, QueueOrder, BackfillSjf, NoPreemption, ShadowLoad, Count, *PREDICTORS, Plain})
 """What may stand in the other slots."""
 LATEST = 2**60
@@ -74,6 +79,7 @@ class StockPolicy:
         gives_up: whether a job that outlived its prediction is planned with its limit.
         restart: whether jobs that made room start again in the same pass.
         single_head: whether room is made for one head in a pass.
+        tiers: the plugins of KEASY, REASY and MEASY.
     """
 
     scheduler: int
@@ -85,6 +91,7 @@ class StockPolicy:
     gives_up: bool = False
     restart: bool = False
     single_head: bool = False
+    tiers: TierPolicy | None = None
 
 
 def stock_policy(selection: Selection, config: Config, workload: Workload, log: EventLog | None) -> StockPolicy | None:
@@ -96,13 +103,16 @@ def stock_policy(selection: Selection, config: Config, workload: Workload, log: 
     """
     plugins = {type(plugin): plugin for plugin in selection.plugins.values()}
     scheduler = selection.plugins[selection.slots["SchedulerType"]]
-    stock = type(scheduler) in SCHEDULERS and plugins.keys() <= {type(scheduler), *OTHERS}
+    stock = type(scheduler) in SCHEDULERS and plugins.keys() <= {type(scheduler), TwoTierExecution, *OTHERS}
     registered = len(selection.manager.list_name_plugin()) == len(selection.plugins)
     if not (stock and registered) or log is not None:
         return None
     if config.explain or config.compiled is False or config.dispatch != "resolved" or config.preemption.overhead:
         return None
     if not (_options_fit(scheduler, plugins, workload) and _fits(workload)):
+        return None
+    tiers = tier_policy(plugins, config, workload)
+    if (tiers is None) != (plugins.keys().isdisjoint(TWO_TIERS)):
         return None
     model, history, venture = plugins.get(LastModel), plugins.get(History), plugins.get(Venture)
     return StockPolicy(
@@ -115,6 +125,7 @@ def stock_policy(selection: Selection, config: Config, workload: Workload, log: 
         gives_up=model is not None and model._gives_up,
         restart=venture is not None and venture._restart,
         single_head=venture is not None and venture._single_head,
+        tiers=tiers,
     )
 
 
@@ -147,8 +158,8 @@ def _fits(workload: Workload) -> bool:
     return latest * MICROSECONDS < LATEST
 
 
-class OftenPreemptedError(Exception):
-    """A job was preempted so often that it may get nowhere; the general loop can tell."""
+class UndecidedError(Exception):
+    """A job was preempted so often that it may get nowhere, or some are left; the general loop can tell why."""
 
 
 class StockRun:
@@ -159,17 +170,16 @@ class StockRun:
         processors: size of the machine.
         config: how to simulate.
         policy: what decides.
-        loop: the loop; the compiled one, or the same as plain Python.
+        loop: the module of the loop: as it is imported, or the same as plain Python.
     """
 
-    stays = None
-    """There are no tiers."""
-
     def __init__(
-        self, workload: Workload, processors: int, config: Config, policy: StockPolicy, loop: Any = stock_loop
+        self, workload: Workload, processors: int, config: Config, policy: StockPolicy, loop: Any = None
     ) -> None:
+        loop = loop or (stock_loop if policy.tiers is None else tier_loop)
         self.cluster_state = ClusterState(processors)
         self._plain = str(loop.__file__).endswith(".py")
+        self._policy = policy
         self._order = _order(workload, policy)
         self._made = _made(workload, policy, self._order, self._plain)
         self.table = StockTable(workload, self._made, self._order, policy.by_length)
@@ -177,7 +187,7 @@ class StockRun:
         numbers = {
             "scheduler": policy.scheduler,
             "reservation": policy.reservation,
-            "shortest_first": int(policy.shortest_first),
+            "shortest_first": int(policy.shortest_first or policy.tiers is not None),
             "event": int(config.passes == "event"),
             "overruns": int(policy.learns > 0 or not config.kill_at_limit),
             "expired": list(OVERDUE).index(config.expired),
@@ -185,16 +195,26 @@ class StockRun:
             "plans_waiting": int(policy.history is not None and policy.history._waiting),
             "plans_running": int(policy.history is not None and policy.history._running),
             "gives_up": int(policy.gives_up),
+            "always": int(policy.learns > 0 or policy.scheduler in (SCHEDULERS[Conservative], SCHEDULERS[TwoTier])),
+            "voids": int(policy.scheduler in (SCHEDULERS[Venture], SCHEDULERS[TwoTier])),
             "restart": int(policy.restart),
             "single_head": int(policy.single_head),
             "processors": processors,
             "jobs": len(workload),
         }
         self._submits = given["submit"]
+        if policy.tiers is not None:
+            numbers |= policy.tiers.numbers()
+            given |= policy.tiers.given(workload, self._order)
         laid_out = {name: column.tolist() if self._plain else column for name, column in given.items()}
         room = _room(len(workload), processors, policy, int(given["user"].max()) + 1, self._plain)
         history = share_history(policy.history, workload, given["duration"]) if policy.history is not None else None
-        self.loop = loop.StockLoop(numbers, laid_out, self._made, room, history)
+        if policy.tiers is None:
+            self.loop = loop.StockLoop(numbers, laid_out, self._made, room, history)
+            return
+        self._made |= stock_tiers.tier_made(len(workload), self._plain)
+        room |= stock_tiers.tier_room(len(workload), processors, given["limit"], self._plain)
+        self.loop = loop.TierLoop(numbers, laid_out, self._made, room, policy.tiers.execution.phis, history)
 
     def run(self, report: Report | None = None) -> None:
         """Run to the end; ``report`` is called from time to time with how many jobs were submitted."""
@@ -204,10 +224,11 @@ class StockRun:
             if report is not None:
                 report(self.loop.arrived)
         self.advance(END)
-        if self.loop.often:
-            raise OftenPreemptedError
+        if self.loop.often or (self.table.state == PENDING).any() or (self.table.state == RUNNING).any():
+            raise UndecidedError
         # The columns that it worked in are as many as those of the records.
         self.passes = self.loop.passes
+        self._stays = self._past_stays()
         del self.loop
 
     def advance(self, until: int) -> None:
@@ -215,6 +236,18 @@ class StockRun:
         self.loop.advance(until)
         self.cluster_state.now = self.loop.now / MICROSECONDS
         self.table.past_runs = self.loop.past_runs
+        if self._order is not None:
+            self.table.past_runs = [(int(self._order[run[0]]), *run[1:]) for run in self.loop.past_runs]
+
+    @property
+    def stays(self) -> StayTable | None:
+        """Where runs were, if there are tiers; None if there are none."""
+        return self._past_stays() if hasattr(self, "loop") else self._stays
+
+    def _past_stays(self) -> StayTable | None:
+        if self._policy.tiers is None:
+            return None
+        return stock_tiers.stays_of(self.loop, self._made, self._order)
 
     def close(self) -> None:
         """There are no circles: all goes with the run itself."""
@@ -293,7 +326,9 @@ def _room(jobs: int, processors: int, policy: StockPolicy, users: int, plain: bo
     """Columns to work in: for each job that may wait, for each that may run, for each size, and for steps of a plan."""
     runs = min(jobs, processors) + 1
     sizes, steps = (processors + 1, runs + 3 * jobs + 3) if policy.scheduler == SCHEDULERS[Conservative] else (0, 0)
-    wholes = dict.fromkeys(("queue", "fresh_jobs"), jobs) | {"short_queue": jobs if policy.shortest_first else 0}
+    wholes = dict.fromkeys(("queue", "fresh_jobs"), jobs) | {
+        "short_queue": jobs if policy.shortest_first or policy.tiers is not None else 0
+    }
     wholes |= dict.fromkeys(("run_job", "heap_time", "heap_number", "heap_job", "due", "late"), runs)
     wholes |= {"known_in": sizes, "step_free": steps}
     preempts = policy.scheduler == SCHEDULERS[Venture]
@@ -337,17 +372,12 @@ def _given(workload: Workload, config: Config, policy: StockPolicy, order: Ints 
     identity = np.arange(len(work), dtype=np.int64)
     if order is not None:
         columns = {name: np.ascontiguousarray(column[order]) for name, column in columns.items()}
-    by_shortness = identity
-    if policy.shortest_first and order is None:
-        by_shortness = np.argsort(workload.time_limit, kind="stable")
     return {
         **columns,
         "submit": instants(workload.submit),
         "user": _users(workload) if policy.learns == PREDICTORS[LastModel] else np.zeros(1, dtype=np.int64),
         "corrections": np.array(TOTALS, dtype=np.int64),
         "arrivals": identity if order is None else _inverse(order),
-        "by_shortness": by_shortness,
-        "shortness": by_shortness if by_shortness is identity else _inverse(by_shortness),
     }
 
 

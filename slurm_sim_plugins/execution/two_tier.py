@@ -15,7 +15,9 @@ from slurm_sim_plugins.tiers import Stay, Tiers
 from slurm_sim_plugins.views import RateView
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.random import Generator
+    from numpy.typing import NDArray
 
 MOST_KEPT = 4096
 """Stays of which the drawn numbers are kept at hand; they can be found again."""
@@ -134,23 +136,29 @@ class TwoTier:
         if kept is None:
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
-            kept = self._of_processes(stay) if self._by_process else self._of(stay.job, self._placements[stay.number])
+            phis = self.phis(stay.number, stay.job.processors)
+            kept = dict(zip(numbers(stay.where), phis, strict=True)) if self._by_process else phis[0]
             self._kept[stay.number] = kept
         return kept if isinstance(kept, float) else min([kept[number] for number in numbers(stay.where & where)])
 
-    def _of_processes(self, stay: Stay) -> dict[int, float]:
+    def phis(self, stay: int, processes: int) -> list[float]:
+        """Phi of the processes of a stay, ascending by processor; one number where it is drawn for the placement.
+
+        Args:
+            stay: its number.
+            processes: of its job.
+        """
+        if not self._by_process:
+            return [self._of(processes, self._placements[stay])]
         from numpy.random import Generator, Philox
 
         # The numbers of a stay are found again without those of the others.
-        drawn = Generator(Philox(key=self._key, counter=[0, 0, 0, stay.number])).random(stay.job.processors)
-        processors = numbers(stay.where)
-        return {
-            processor: self._of(stay.job, number) for processor, number in zip(processors, drawn.tolist(), strict=True)
-        }
+        drawn = Generator(Philox(key=self._key, counter=[0, 0, 0, stay])).random(processes)
+        return [self._of(processes, number) for number in drawn.tolist()]
 
-    def _of(self, job: Job, number: float) -> float:
-        """Phi, from an even number between 0 and 1."""
-        if job.processors > 1:
+    def _of(self, processes: int, number: float) -> float:
+        """Phi of one of so many processes, from an even number between 0 and 1."""
+        if processes > 1:
             return self._phi_of(number)
         low, width = self._serial
         return low + width * number
@@ -170,6 +178,12 @@ class Draws:
     def __init__(self, rng: Generator) -> None:
         self._rng = rng
         self._numbers: list[float] = []
+
+    def first(self, count: int) -> NDArray[np.float64]:
+        """So many of them from the first on, as a column."""
+        import numpy as np
+
+        return np.array([self[index] for index in range(count)], dtype=np.float64)
 
     def __getitem__(self, index: int) -> float:
         while index >= len(self._numbers):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import sys
 import tomllib
 from functools import cache
 from types import ModuleType
+from unittest.mock import patch
 
 import pytest
 
@@ -32,12 +34,18 @@ def forms(name: str) -> tuple[ModuleType, ModuleType]:
 @cache
 def plain(name: str) -> ModuleType:
     """A kernel as plain Python, beside the module of that name that others import."""
-    spec = importlib.util.spec_from_file_location(f"{name}_plain", ROOT.joinpath(*name.split(".")).with_suffix(".py"))
+    importlib.import_module(name)
+    source = ROOT.joinpath(*name.split(".")).with_suffix(".py")
+    spec = importlib.util.spec_from_file_location(f"{name}_plain", source)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look there
-    spec.loader.exec_module(module)
+    lines = ast.parse(source.read_text(encoding="utf-8")).body
+    taken = {line.module for line in lines if isinstance(line, ast.ImportFrom)} & {*KERNELS}
+    # A class of a kernel may be made of one of another.
+    with patch.dict(sys.modules, {other: plain(other) for other in taken}):
+        spec.loader.exec_module(module)
     for own, value in list(vars(module).items()):
         origin = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
         if origin in KERNELS and origin != name:

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator import Config, Workload
-from emulator.accounting.records import Records, collect
+from emulator.accounting.records import collect
 from emulator.engine.simulation import Simulation
 from emulator.engine.stock import StockRun, stock_policy
 from slurm_sim_plugins.manager import Catalogue, select
-from tests.builders.stock_loops import loops
+from tests.builders.stock_loops import HOW, PREDICTIONS, loops, same
 
 OPTIONS = st.sampled_from(
     [
@@ -24,25 +24,6 @@ OPTIONS = st.sampled_from(
         {"SchedulerType": "sched/venture", "PreemptType": "preempt/shadow_load"},
         {"SchedulerType": "sched/venture", "PreemptType": "preempt/shadow_load"},
     ]
-)
-PREDICTIONS = st.fixed_dictionaries(
-    {
-        "key": st.sampled_from(["triple", "double", "user", "project"]),
-        "window": st.sampled_from(["1m", "all"]),
-        "percentile": st.sampled_from([0.0, 33.3, 50.0, 85.0, 100.0]),
-        "definition": st.sampled_from(["cobalt", "nearest", "linear"]),
-        "threshold": st.sampled_from([0.0, 0.5]),
-        "min_jobs": st.integers(1, 3),
-        "adjust": st.sampled_from(["regular", "selective", "queue", "backfill", "running", "backfill+running"]),
-        "project": st.sampled_from(["project", "group"]),
-    }
-)
-HOW = st.fixed_dictionaries(
-    {
-        "passes": st.sampled_from(["batch", "event"]),
-        "kill_at_limit": st.booleans(),
-        "expired": st.sampled_from(["limit", "now", "tsafrir", "again"]),
-    }
 )
 
 
@@ -72,14 +53,6 @@ def workloads(draw: st.DrawFn) -> tuple[Workload, int]:
     columns["project"] = draw(st.lists(st.sampled_from(["a", "b"]), min_size=len(rows), max_size=len(rows)))
     columns["group"] = draw(st.lists(st.sampled_from([1.0, 2.0, np.nan]), min_size=len(rows), max_size=len(rows)))
     return Workload.from_columns(columns), processors
-
-
-def same(one: Records, other: Records) -> None:
-    for ours, theirs in ((one.jobs, other.jobs), (one.runs, other.runs)):
-        assert list(ours) == list(theirs)
-        for name in ours:
-            assert ours[name].dtype == theirs[name].dtype, name
-            assert ours[name].tobytes() == theirs[name].tobytes() or list(ours[name]) == list(theirs[name]), name
 
 
 @settings(max_examples=300)

@@ -49,6 +49,13 @@ def jobs_with(fact: str, values: list[Any]) -> Workload:
     return Workload.from_columns({**plain.columns(), fact: values})
 
 
+TWO_TIERS = {"SchedulerType": "sched/two_tier", "ExecutionType": "execution/two_tier"}
+
+
+def jobs_that_use() -> Workload:
+    return jobs_with("cpu_use", [0.5, 1.0, 0.9])
+
+
 def jobs_of_users() -> Workload:
     return jobs_with("user", [1, 2, 1])
 
@@ -83,6 +90,14 @@ def test_history_where_its_columns_are() -> None:
     assert found is not None and found.learns == 2 and type(found.history) is History
 
 
+@pytest.mark.parametrize("deploy", ["kill", "reserve", "migrate"])
+def test_two_tiers(deploy: str) -> None:
+    options = {"sched/two_tier": {"deploy": deploy}, "execution/two_tier": {"drawn": "process", "loss_high": 0.5}}
+    found = policy(jobs_that_use(), slots=TWO_TIERS, plugin_options=options)
+    assert found is not None and found.tiers is not None
+    assert found.tiers.numbers()["deploy"] == ["kill", "reserve", "migrate"].index(deploy)
+
+
 def test_options_of_easy() -> None:
     for number, kept in enumerate(("recompute", "sticky", "ratchet")):
         assert policy(plugin_options={"sched/easy": {"reservation": kept}}) == StockPolicy(1, number)
@@ -114,6 +129,18 @@ def test_options_of_easy() -> None:
         {"slots": {"WalltimeType": "walltime/history"}},
         {"slots": {"WalltimeType": "walltime/history", "PriorityType": "priority/sjf"}, "workload": jobs_of_users()},
         {"slots": {"ExecutionType": "execution/two_tier"}},
+        {"slots": TWO_TIERS},
+        {"slots": {"SchedulerType": "sched/two_tier"}, "workload": jobs_that_use()},
+        {"slots": {"ExecutionType": "execution/two_tier"}, "workload": jobs_that_use()},
+        {"slots": {**TWO_TIERS, "PriorityType": "priority/wfp"}, "workload": jobs_that_use()},
+        {"slots": {**TWO_TIERS, "PreemptType": "preempt/shadow_load"}, "workload": jobs_that_use()},
+        {"slots": TWO_TIERS, "workload": jobs_that_use(), "preemption": Preemption(mode="SUSPEND", slowdown=0.0)},
+        {
+            "slots": TWO_TIERS,
+            "workload": jobs_that_use(),
+            "plugin_options": {"sched/two_tier": {"migration_cost": 2.0**41}},
+        },
+        {"slots": TWO_TIERS, "workload": jobs_that_use(), "explain": True},
         {"slots": {"JobSubmitPlugins": "require_timelimit"}},
         {"slots": {"SchedulerType": "sched/own_easy"}, "plugin": OwnEasy},
         {"plugin": Observer},
@@ -166,13 +193,13 @@ def test_a_job_that_is_preempted_often_is_left_to_the_general_loop(monkeypatch: 
 
     monkeypatch.setattr("emulator.runs.why_plain", str)
     monkeypatch.setattr("emulator.runs.StockRun", watched)
-    monkeypatch.setattr(loops()[0], "OFTEN", 1)
+    monkeypatch.setattr(loops("column_loop")[0], "OFTEN", 1)
     config = Config(slots=PV_EASY)
     result = simulate(workload, 2, config=config)
     assert [run.loop.often for run in made] == [True]
     assert result.records.jobs["requeues"].tolist() == [0, 0, 1]
     assert result.records.jobs["end"].tolist() == [50.0, 100.0, 150.0]
-    monkeypatch.setattr(loops()[0], "OFTEN", 2)
+    monkeypatch.setattr(loops("column_loop")[0], "OFTEN", 2)
     again = simulate(workload, 2, config=config)
     assert made[-1].passes and again.records.jobs["end"].tolist() == [50.0, 100.0, 150.0]
 
