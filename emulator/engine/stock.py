@@ -15,16 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.engine import stock_loop, stock_tiers, tier_loop
+from emulator.engine import stock_loop
 from emulator.engine.history_columns import has_key, share_history
-from emulator.engine.stock_tiers import TierPolicy, tier_policy
 from emulator.execution.overdue import OVERDUE, TOTALS
 from emulator.state.instants import MICROSECONDS, NEVER, instants
 from emulator.state.jobs import COMPLETED, FUTURE, PENDING, REJECTED, RUNNING, TIMEOUT, PastRun
 from slurm_sim_plugins.backfill.queue_order import QueueOrder
 from slurm_sim_plugins.backfill.sjf import Sjf as BackfillSjf
 from slurm_sim_plugins.execution.plain import Plain
-from slurm_sim_plugins.execution.two_tier import TwoTier as TwoTierExecution
 from slurm_sim_plugins.jobs import FIRST_PRIORITY
 from slurm_sim_plugins.preempt.none import NoPreemption
 from slurm_sim_plugins.preempt.shadow_load import ShadowLoad
@@ -45,6 +43,7 @@ if TYPE_CHECKING:
     from emulator.accounting.eventlog import EventLog
     from emulator.accounting.stays import StayTable
     from emulator.config.options import Config
+    from emulator.engine.stock_tiers import TierPolicy
     from emulator.workload.workload import Floats, Workload
     from slurm_sim_plugins.manager import Selection
 
@@ -54,8 +53,7 @@ SCHEDULERS: dict[type, int] = {Fcfs: 0, Easy: 1, Conservative: 2, Venture: 3, Tw
 """The number by which the loop knows each."""
 RESERVATIONS = ("recompute", "sticky", "ratchet")
 PREDICTORS: dict[type, int] = {NoAdjustment: 0, LastModel: 1, History: 2}
-TWO_TIERS = frozenset({TwoTier, TwoTierExecution})
-OTHERS = frozenset({Basic, PrioritySjf, QueueOrder, BackfillSjf, NoPreemption, ShadowLoad, Count, *PREDICTORS, Plain})
+OTHERS = frozenset({Basic, PrioritySjf, QueueOrder, BackfillSjf, NoPreemption, ShadowLoad, Count, *PREDICTORS})
 """What may stand in the other slots."""
 LATEST = 2**60
 """Microseconds. Where all that could ever be added up is less, nothing overflows."""
@@ -103,7 +101,8 @@ def stock_policy(selection: Selection, config: Config, workload: Workload, log: 
     """
     plugins = {type(plugin): plugin for plugin in selection.plugins.values()}
     scheduler = selection.plugins[selection.slots["SchedulerType"]]
-    stock = type(scheduler) in SCHEDULERS and plugins.keys() <= {type(scheduler), TwoTierExecution, *OTHERS}
+    rates = selection.plugins[selection.slots["ExecutionType"]]
+    stock = type(scheduler) in SCHEDULERS and plugins.keys() <= {type(scheduler), type(rates), *OTHERS}
     registered = len(selection.manager.list_name_plugin()) == len(selection.plugins)
     if not (stock and registered) or log is not None:
         return None
@@ -111,8 +110,12 @@ def stock_policy(selection: Selection, config: Config, workload: Workload, log: 
         return None
     if not (_options_fit(scheduler, plugins, workload) and _fits(workload)):
         return None
-    tiers = tier_policy(plugins, config, workload)
-    if (tiers is None) != (plugins.keys().isdisjoint(TWO_TIERS)):
+    tiers = None
+    if type(scheduler) is TwoTier:
+        from emulator.engine.stock_tiers import tier_policy
+
+        tiers = tier_policy(scheduler, rates, config, workload)
+    if tiers is None and (type(scheduler) is TwoTier or type(rates) is not Plain):
         return None
     model, history, venture = plugins.get(LastModel), plugins.get(History), plugins.get(Venture)
     return StockPolicy(
@@ -176,6 +179,8 @@ class StockRun:
     def __init__(
         self, workload: Workload, processors: int, config: Config, policy: StockPolicy, loop: Any = None
     ) -> None:
+        if policy.tiers is not None:
+            from emulator.engine import stock_tiers, tier_loop
         loop = loop or (stock_loop if policy.tiers is None else tier_loop)
         self.cluster_state = ClusterState(processors)
         self._plain = str(loop.__file__).endswith(".py")
@@ -247,7 +252,9 @@ class StockRun:
     def _past_stays(self) -> StayTable | None:
         if self._policy.tiers is None:
             return None
-        return stock_tiers.stays_of(self.loop, self._made, self._order)
+        from emulator.engine.stock_tiers import stays_of
+
+        return stays_of(self.loop, self._made, self._order)
 
     def close(self) -> None:
         """There are no circles: all goes with the run itself."""

@@ -80,16 +80,16 @@ class TierPolicy:
         }
 
 
-def tier_policy(plugins: dict[type, Any], config: Config, workload: Workload) -> TierPolicy | None:
+def tier_policy(scheduler: sched.TwoTier, rates: Any, config: Config, workload: Workload) -> TierPolicy | None:
     """What decides, if the loop of two tiers knows what the plugins do with the workload.
 
     Args:
-        plugins: all of the run, by their classes.
+        scheduler: the plugin in the SchedulerType slot.
+        rates: the plugin in the ExecutionType slot.
         config: how to simulate.
         workload: the jobs.
     """
-    scheduler, rates = plugins.get(sched.TwoTier), plugins.get(execution.TwoTier)
-    if scheduler is None or rates is None or config.preemption.mode != "REQUEUE" or "cpu_use" not in workload.facts:
+    if type(rates) is not execution.TwoTier or config.preemption.mode != "REQUEUE" or "cpu_use" not in workload.facts:
         return None
     low, width = rates._loss
     # Each job begins twice at most, and in the foreground it progresses at this rate or faster.
