@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slurm_sim_plugins.node_table import add
+from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Tree
 
 Ints = NDArray[np.int64]
@@ -118,7 +119,7 @@ class Machine:
     pools: Sequence[str] = ()
     shared: bool = False
     sockets: Ints | int = 1
-    tree: Tree | None = None
+    tree: Tree | Blocks | None = None
 
     def __post_init__(self) -> None:
         self.index = {name: index for index, name in enumerate(self.names)}
@@ -281,7 +282,8 @@ class Want:
         pool: the partition whose jobs may have only so many units of a node together, or empty.
         marks: what it marks its nodes with, where some jobs share their resources and others do not.
         unmarked: marks that its nodes must not have.
-        tree: the switches that it goes by, or None.
+        tree: the switches or blocks that it goes by, or None.
+        segment: nodes of each of its segments, which are in one block each; 0 if it has none.
         switches: leaf switches on which its nodes may be at most; 0 for any number.
         never: why it can never start in the partition, or empty.
     """
@@ -321,7 +323,8 @@ class Want:
     pool: str = ""
     marks: tuple[str, ...] = ()
     unmarked: tuple[str, ...] = ()
-    tree: Tree | None = None
+    tree: Tree | Blocks | None = None
+    segment: int = 0
     switches: int = 0
     never: str = ""
 

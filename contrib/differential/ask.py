@@ -1,6 +1,7 @@
 """Ask a real Slurm many small questions in one run: which nodes, CPUs, memory and devices a job gets.
 
-A file of questions is YAML: ``slurm_conf``, and ``asked``, a list of texts. A text is the options of ``sbatch``
+A file of questions is YAML: ``slurm_conf``, ``topology_conf`` or ``topology_yaml`` if there is one, and ``asked``,
+a list of texts. A text is the options of ``sbatch``
 of the job that is asked about, behind those of jobs that are there already, separated by ``|``. A text that
 begins with ``scontrol`` is run as it stands.
 
@@ -105,7 +106,8 @@ def answered(path: Path, root: Root) -> dict[str, Any]:
     version = root.version()
     user, host = getpass.getuser(), socket.gethostname().split(".")[0]
     site = Site(PurePosixPath(inside), free_ports(40), user, host, short(version))
-    cluster = Cluster(root, site, write_conf(FAST + document["slurm_conf"], None, site))
+    topology = {file: document.get(file.replace(".", "_")) for file in ("topology.conf", "topology.yaml")}
+    cluster = Cluster(root, site, write_conf(FAST + document["slurm_conf"], None, site, topology))
     try:
         cluster.start([], -(time.time() % 60) - 0.5)
         asker = Asker(cluster, "_MEMORY" in document["slurm_conf"].upper())
@@ -117,7 +119,8 @@ def answered(path: Path, root: Root) -> dict[str, Any]:
         cluster.stop()
         sweep(site.folder)
         shutil.rmtree(private, ignore_errors=True)
-    return {"slurm_version": version, "slurm_conf": document["slurm_conf"], "answers": answers}
+    given = {key: text for key, text in document.items() if key != "asked"}
+    return {"slurm_version": version, **given, "answers": answers}
 
 
 def main() -> int:

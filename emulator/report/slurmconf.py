@@ -103,7 +103,7 @@ def describe_conf(conf: SlurmConf) -> dict[str, Any]:
         },
         "partitions": [_partition(conf, partition) for partition in conf.partitions],
         "node_sets": {node_set.name: compress(node_set.nodes) for node_set in conf.node_sets},
-        "switches": len(conf.topology),
+        "switches": len(conf.topology.switches),
         "notices": [{"line": str(notice.location), "text": notice.text} for notice in conf.notices],
     }
 
@@ -159,7 +159,7 @@ def machine_table(conf: SlurmConf) -> Table:
         ("generic resources", _counted(machine["gres"])),
         ("states of nodes", _counted(machine["states"])),
         ("node sets", ", ".join(f"{each.name} {len(each.nodes):,}" for each in conf.node_sets) or "-"),
-        ("switches", f"{len(conf.topology):,}"),
+        ("switches", f"{len(conf.topology.switches):,}"),
     ]
     return table("machine", ("", ""), rows, show_header=False)
 

@@ -23,6 +23,7 @@ from slurm_sim_plugins.decisions import Plan
 from slurm_sim_plugins.jobs import Run
 from slurm_sim_plugins.nodes import Mask
 from slurm_sim_plugins.profile import RunEntry
+from slurm_sim_plugins.topology.block import Blocks
 
 
 @dataclass(slots=True, eq=False)
@@ -265,6 +266,8 @@ class CountedNodes:
         ):
             return -1
         if len(want.choices) != 1 or want.choices[0].counts or not bool(want.choices[0].mask[nodes].all()):
+            return -1
+        if isinstance(want.tree, Blocks):
             return -1
         if want.tree is not None and (want.switches or not want.tree.joins(nodes)):
             return -1

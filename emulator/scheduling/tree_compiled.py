@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from slurm_sim_plugins.nodes import Ints, Machine
+from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Tree
 
 WEIGHT = 2
@@ -27,7 +28,12 @@ ROWS = 18
 def in_kernels(machine: Machine) -> Tree | None:
     """The switches that kernels know: those above all jobs, where each node is below one leaf at most."""
     tree = machine.tree
-    if tree is None or tree.optional or (tree.nodes[tree.levels == 0].sum(axis=0) > 1).any():
+    if (
+        tree is None
+        or isinstance(tree, Blocks)
+        or tree.optional
+        or (tree.nodes[tree.levels == 0].sum(axis=0) > 1).any()
+    ):
         return None
     return tree
 

@@ -10,7 +10,9 @@ from typing import Protocol
 import numpy as np
 
 from emulator.config.slurm.model import Node, Partition, SlurmConf
+from emulator.config.slurm.topology import BLOCK, TREE
 from slurm_sim_plugins.nodes import Gres, Ints, Machine
+from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Tree
 
 MARK = "+"
@@ -73,23 +75,25 @@ def machine_of(conf: SlurmConf) -> Machine:
         pools=[partition.name for partition in bounded],
         shared="CR_MEMORY" in counted,
         sockets=_column([node.sockets for node in nodes]),
-        tree=_tree(conf, index),
+        tree=_wiring(conf, index),
     )
 
 
-def _tree(conf: SlurmConf, index: Mapping[str, int]) -> Tree | None:
-    """The switches, if ``TopologyPlugin`` is topology/tree."""
-    if conf.parameters.text("TopologyPlugin").lower() != "topology/tree":
-        return None
-    switches = [switch for switch in conf.topology if not switch.block]
-    if not any(switch.nodes for switch in switches):
+def _wiring(conf: SlurmConf, index: Mapping[str, int]) -> Tree | Blocks | None:
+    """The switches or blocks; None if any nodes are as good as others."""
+    plugin = conf.topology.plugin
+    switches = [switch for switch in conf.topology.switches if switch.block == (plugin == BLOCK)]
+    if plugin not in (TREE, BLOCK) or not any(switch.nodes for switch in switches):
         return None
     numbers = {switch.name: number for number, switch in enumerate(switches)}
     below = np.zeros((len(switches), len(index)), dtype=bool)
     for number, switch in enumerate(switches):
         below[number, [index[name] for name in switch.nodes]] = True
+    names = [switch.name for switch in switches]
+    if plugin == BLOCK:
+        return Blocks(names, below, conf.topology.block_sizes)
     return Tree.of(
-        [switch.name for switch in switches],
+        names,
         [[numbers[name] for name in switch.switches] for switch in switches],
         below,
         by_cpus=conf.rules.SWITCHES_BY_CPUS,

@@ -21,6 +21,7 @@ from emulator.workload.request import JobRequest, RejectedError
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import FAR, Choice, Mask, Want
+from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Tree
 
 GPU = "gpu"
@@ -105,10 +106,13 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     one_node = most == 1 or (options.tasks == 1 and nodes == 1)
     if most is None and bound is not None and nodes <= bound < min(cpus, int(partition.nodes.sum())):
         most = bound
+    tree = _tree(request, cluster)
+    in_blocks = isinstance(tree, Blocks)
     return Want(
         min_nodes=nodes,
         most_nodes=most,
-        target_nodes=max(target, fewest),
+        # In blocks no more nodes are taken than are needed.
+        target_nodes=nodes if in_blocks else max(target, fewest),
         cpus=cpus,
         choices=_choices(request, cluster),
         cpus_per_task=per_task,
@@ -136,8 +140,9 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         by_looks=partition.least_loaded and parameters.rules.LEAST_LOADED_BY_LOOKS,
         last_first=parameters.pack_serial_at_end,
         first_node=one_node and not partition.least_loaded and parameters.rules.FIRST_NODE_FOR_ONE,
-        tree=_tree(request, cluster),
-        switches=options.switches,
+        tree=tree,
+        segment=_segment(options.segment, nodes, tree, cluster) if isinstance(tree, Blocks) else 0,
+        switches=0 if in_blocks else options.switches,
         pool=partition.name if partition.name in cluster.machine.pools else "",
         marks=_marks(shares, partition, cluster),
         unmarked=_unmarked(shares, partition, cluster),
@@ -176,9 +181,23 @@ def _unmarked(shares: bool, partition: Partition, cluster: Cluster) -> tuple[str
     return tuple(mark for mark in marks if mark not in (ALONE, MARK + partition.name))
 
 
-def _tree(request: JobRequest, cluster: Cluster) -> Tree | None:
+def _tree(request: JobRequest, cluster: Cluster) -> Tree | Blocks | None:
     tree = cluster.machine.tree
-    return None if tree is not None and tree.optional and not request.options.switches else tree
+    return None if isinstance(tree, Tree) and tree.optional and not request.options.switches else tree
+
+
+def _segment(segment: int | None, nodes: int, blocks: Blocks, cluster: Cluster) -> int:
+    """Nodes of a segment of a job of so many; 0 if it has none.
+
+    Raises:
+        RejectedError: its nodes are no number of such segments, or they are too large.
+    """
+    if segment is None:
+        return 0
+    larger = cluster.parameters.rules.SEGMENTS_OF_BLOCKS
+    if nodes % segment or (segment > blocks.sizes[0] and not larger):
+        raise RejectedError("Requested topology configuration is not available")
+    return segment
 
 
 def _never(cpus: int, nodes: int, partition: Partition, cluster: Cluster) -> str:

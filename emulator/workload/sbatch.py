@@ -18,7 +18,7 @@ from emulator.config.slurm.hostlist import expand
 from emulator.config.slurm.model import GresCount
 from emulator.config.slurm.nodes import gres_count
 from emulator.workload.clock_time import seconds_after
-from emulator.workload.sbatch_unused import NOT_EMULATED, WITHOUT_EFFECT
+from emulator.workload.sbatch_unused import EXCLUSIVE_TOPO, NOT_EMULATED, WITHOUT_EFFECT
 from slurm_sim_plugins.errors import meant
 
 MOST_TASKS = 4_000_001
@@ -111,6 +111,7 @@ class BatchOptions:
             cluster's rule.
         reservation: the reservation to run in.
         licenses: (name, count).
+        segment: nodes of each of its segments, each of which is in one block; None: it has none.
         switches: leaf switches on which its nodes may be at most; 0 for any number.
         switches_wait: for so many seconds it waits for that.
         array: its tasks, if it is an array.
@@ -165,6 +166,7 @@ class BatchOptions:
     kill_on_invalid_dependency: bool | None = None
     reservation: str = ""
     licenses: tuple[tuple[str, int], ...] = ()
+    segment: int | None = None
     switches: int = 0
     switches_wait: float = math.inf
     array: TaskArray | None = None
@@ -439,7 +441,8 @@ def _exclusive(asked: Any, text: str) -> Values:
         raise ValueError(f"{text!r} is none of user, mcs, topo")
     # Of --exclusive and --oversubscribe the last counts (recorded).
     both = asked.both_ways or asked.share
-    return {"exclusive": not text, "exclusive_to": text, "share": False, "both_ways": both}
+    in_vain = _in_vain(EXCLUSIVE_TOPO)(asked, text) if text == "topo" else {}
+    return {"exclusive": not text, "exclusive_to": text, "share": False, "both_ways": both, **in_vain}
 
 
 def _oversubscribe(asked: Any, text: str) -> Values:
@@ -547,6 +550,7 @@ OPTIONS: Mapping[str, _Option] = {
     "qos": _Option(_put("qos", _some), "q"),
     "requeue": _Option(_keep(requeue=True), value="none"),
     "reservation": _Option(_put("reservation", _some)),
+    "segment": _Option(_put("segment", _positive)),
     "time": _Option(_put("time_limit", _time_limit), "t"),
     "sockets-per-node": _Option(_put("sockets", _positive)),
     "spread-job": _Option(_keep(spread=True), value="none"),

@@ -29,6 +29,7 @@ NUMBERS = {
     "ntasks-per-socket": "tasks_per_socket",
     "cpus-per-gpu": "cpus_per_gpu",
     "mincpus": "min_cpus",
+    "segment": "segment",
     "sockets-per-node": "sockets",
     "cores-per-socket": "cores_per_socket",
     "threads-per-core": "threads_per_core",

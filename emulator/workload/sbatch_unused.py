@@ -40,7 +40,9 @@ WITHOUT_EFFECT: Mapping[str, tuple[str, str]] = {
 
 HET = "het-group"
 """What stands for the further components of a heterogeneous job."""
-BLOCKS = "topology/block is not emulated"
+SEGMENTS = "segments are placed one after the other, each where it fits best"
+EXCLUSIVE_TOPO = "exclusive=topo"
+"""What stands for that value: the option itself is emulated."""
 ONE_CLUSTER = "there is one cluster"
 SPECIALIZED = "no cores are specialized for a job, as with AllowSpecResourcesUsage=NO, the default"
 NOT_EMULATED: Mapping[str, tuple[str, str, str]] = {
@@ -50,15 +52,14 @@ NOT_EMULATED: Mapping[str, tuple[str, str, str]] = {
     "cluster-constraint": ("", NEEDED, ONE_CLUSTER),
     "cluster": ("", NEEDED, ONE_CLUSTER),
     "clusters": ("M", NEEDED, ONE_CLUSTER),
-    "consolidate-segments": ("", NONE, BLOCKS),
+    "consolidate-segments": ("", NONE, SEGMENTS),
     "core-spec": ("S", NEEDED, SPECIALIZED),
     "extra": ("", NEEDED, "nodes have no Extra text"),
     "mcs-label": ("", NEEDED, "MCS labels are not emulated"),
     "no-kill": ("k", OPTIONAL, "a job ends with the first of its nodes that fails"),
     "nodefile": ("F", NEEDED, "no other file is read: name the nodes with --nodelist"),
     "ntasks-per-board": ("", NEEDED, "boards are not emulated"),
-    "segment": ("", NEEDED, BLOCKS),
-    "spread-segments": ("", NONE, BLOCKS),
+    "spread-segments": ("", NONE, SEGMENTS),
     "thread-spec": ("", NEEDED, SPECIALIZED),
     "tmp": ("", NEEDED, "disks of nodes are not counted"),
     "use-min-nodes": ("", NONE, "of a range of nodes as many as possible are taken"),
@@ -81,4 +82,6 @@ def not_emulated(requests: Iterable[JobRequest]) -> list[str]:
 def _reason(name: str) -> str:
     if name == HET:
         return "of a heterogeneous job the first component is emulated"
+    if name == EXCLUSIVE_TOPO:
+        return "no job has a block or a switch for itself"
     return NOT_EMULATED[name][2] if name in NOT_EMULATED else "it is no resource of a task that is emulated"

@@ -39,7 +39,7 @@ from emulator.config.operation import SCRIPTS, Operation
 from emulator.config.slurm import SlurmConf, parse_slurm_conf
 from emulator.config.slurm.duration import limit_seconds
 from emulator.config.slurm.hostlist import expand
-from emulator.config.slurm.location import Location, Notice
+from emulator.config.slurm.location import Location
 from emulator.config.slurm.versions import NEWEST, OLDEST
 from emulator.files import read_input
 from emulator.kinds import SCENARIO, reads
@@ -333,10 +333,8 @@ class Scenario:
             f"{self.source}: slurm_conf",
             gres=self.gres_conf,
             topology=self.topology_conf,
+            topology_yaml=self.topology_yaml,
         )
-        if self.topology_yaml is not None:
-            notice = Notice(Location(f"{self.source}: topology_yaml", 1), "is not read")
-            conf = replace(conf, notices=(*conf.notices, notice))
         return conf.under(self.slurm_version)
 
 

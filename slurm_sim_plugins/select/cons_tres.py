@@ -4,7 +4,8 @@ Nodes form sets of consecutive usable nodes of equal weight; a node that cannot 
 ends a set. Low weights first; of them the tightest set that suffices; if none does, the
 largest, and on. Within a set, if one node may do, the one that suffices with least to
 spare; else from the lowest index up. (Observations C1 to C6.) Below switches
-:mod:`slurm_sim_plugins.topology.tree` says which nodes come first.
+:mod:`slurm_sim_plugins.topology.tree` says which nodes come first, in blocks
+:mod:`slurm_sim_plugins.topology.block`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from slurm_sim_plugins.nodes import (
     neighbours,
     shared,
 )
+from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Missing, Tree
 
 NO_MEMORY: Ints = np.zeros(0, dtype=np.int64)
@@ -283,6 +285,8 @@ class _Picker:
             self._by_looks(left)
         elif want.least_loaded:
             self._by_load(left)
+        elif isinstance(want.tree, Blocks):
+            self._by_blocks(left, want.tree)
         elif want.tree is not None:
             self._by_switches(left, want.tree)
         else:
@@ -395,6 +399,32 @@ class _Picker:
             if self._done() or self._full():
                 return
             self._take(node)
+
+    def _by_blocks(self, left: Ints, blocks: Blocks) -> None:
+        if self._one_node(left):
+            return
+        held = np.zeros(len(left), dtype=bool)
+        held[list(self._taken)] = True
+        if held.any() and not self._want.first_node and not blocks.joins(held, self._nodes):
+            self._missing = FAR
+            return
+        if self._nodes == 1 and not self._taken and np.count_nonzero(left) == 1:
+            # In no block it may be, too.
+            self._take(int(left.argmax()))
+            return
+        for node in blocks.order(left, held, self._still, self._want.segment):
+            if self._done() or self._full():
+                return
+            if self._want.segment:
+                self._take_all(node)
+            else:
+                self._take(node)
+
+    def _take_all(self, node: int) -> None:
+        """Take what the node has: tasks of segments are shared out among all nodes."""
+        self._taken[node] = min(int(self._capacity[node]), self._want.per_node)
+        self._missing -= self._taken[node]
+        self._gres_missing -= int(self._gres[node])
 
     def _still(self) -> Missing:
         """What is still missing."""

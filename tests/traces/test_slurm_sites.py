@@ -45,7 +45,7 @@ def test_a_university_cluster(sites):
     assert conf.node["cpn-d07-24-01"].real_memory == 23000
     assert conf.node["cpn-d07-24-01"].features == ("UBHPC", "CPU-L5630", "INTEL", "d07")
     assert gres_of(conf)["gpu:tesla_v100-pcie-32gb"] == 16
-    assert len(conf.topology) == 17
+    assert len(conf.topology.switches) == 17
 
 
 def test_the_same_cluster_as_a_simulator_saw_it(sites):

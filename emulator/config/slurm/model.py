@@ -14,6 +14,9 @@ from emulator.config.slurm.location import Notice
 from emulator.config.slurm.settings import Setting, Settings
 from emulator.config.slurm.versions import NEWEST, Rules, defaults_of, emulated_version, rules_of
 
+TOPOLOGY_YAML = "25.05"
+"""From this version on Slurm reads ``topology.yaml``, and prefers it to ``topology.conf``."""
+
 
 @dataclass(frozen=True, slots=True)
 class GresCount:
@@ -224,6 +227,21 @@ class Switch:
     settings: Settings = field(compare=False, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """How nodes are wired.
+
+    Attributes:
+        plugin: ``topology/tree``, ``topology/block`` or another one, lower case.
+        switches: switches or blocks, in the order of the file.
+        block_sizes: nodes of blocks, ascending: of a base block, and those of which larger ones are made.
+    """
+
+    plugin: str
+    switches: tuple[Switch, ...] = ()
+    block_sizes: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True)
 class SlurmConf:
     """A configuration.
@@ -236,7 +254,8 @@ class SlurmConf:
         node_sets: in the order of the file.
         down_nodes: in the order of the file.
         gres: lines of ``gres.conf``; none if there is no such file beside the main one.
-        topology: lines of ``topology.conf``; none if there is no such file beside the main one.
+        topology_conf: what ``topology.conf`` says under ``TopologyPlugin``; nothing if there is no such file.
+        topology_yaml: the topology of the cluster in ``topology.yaml``; None if there is no such file.
         entries: everything that was stated, in the order of reading: files one after the
             other, with the kind of line (empty for parameters) and the setting.
         notices: what the author of the files should know, in the order of reading.
@@ -250,7 +269,8 @@ class SlurmConf:
     node_sets: tuple[NodeSet, ...]
     down_nodes: tuple[DownNodes, ...]
     gres: tuple[GresLine, ...]
-    topology: tuple[Switch, ...]
+    topology_conf: Topology
+    topology_yaml: Topology | None
     entries: tuple[tuple[str, Setting], ...]
     notices: tuple[Notice, ...]
     version: str = NEWEST
@@ -269,6 +289,13 @@ class SlurmConf:
     def rules(self) -> Rules:
         """What holds under its version."""
         return rules_of(self.version)
+
+    @property
+    def topology(self) -> Topology:
+        """How its nodes are wired."""
+        if self.topology_yaml is not None and self.version >= TOPOLOGY_YAML:
+            return self.topology_yaml
+        return self.topology_conf
 
     @cached_property
     def node(self) -> Mapping[str, Node]:

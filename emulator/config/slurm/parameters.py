@@ -17,7 +17,12 @@ _SCHEDULING = (
     Word("SchedulerTimeSlice", HONOURED, "length of a gang's time slice", Kind.SECONDS, "30"),
     Word("SelectType", HONOURED, "what is allocated: cores and more, or whole nodes", default="select/cons_tres"),
     Word("SelectTypeParameters", HONOURED, "what is counted on a node, and how nodes are chosen", Kind.WORDS),
-    Word("TopologyPlugin", HONOURED, "whether nodes are chosen by switches: topology/tree", default="topology/flat"),
+    Word(
+        "TopologyPlugin",
+        HONOURED,
+        "whether nodes are chosen by switches or blocks: topology/tree, topology/block",
+        default="topology/flat",
+    ),
     Word("TopologyParam", HONOURED, "options of that plugin", Kind.WORDS),
     Word("DependencyParameters", HONOURED, "what becomes of jobs whose dependency fails", Kind.WORDS),
     Word("GresTypes", HONOURED, "which generic resources there are", Kind.WORDS),

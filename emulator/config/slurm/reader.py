@@ -1,4 +1,4 @@
-"""Reading a Slurm configuration: ``slurm.conf``, and ``gres.conf`` and ``topology.conf`` beside it."""
+"""Reading a Slurm configuration: ``slurm.conf``, and ``gres.conf``, ``topology.conf``, ``topology.yaml`` beside it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from emulator.config.slurm.changes import Change, changed, without
 from emulator.config.slurm.defaults import Record
 from emulator.config.slurm.gres import check_gres_types, read_gres, without_enough
-from emulator.config.slurm.lines import Lines, Pairs
+from emulator.config.slurm.lines import LARGEST_FILE, TOO_LARGE, Lines, Pairs
 from emulator.config.slurm.location import Findings, Location
 from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.nodes import read_down_nodes, read_node_sets, read_nodes, with_states
@@ -19,14 +19,17 @@ from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
 from emulator.config.slurm.roster import Roster
 from emulator.config.slurm.settings import Setting, Settings, latest, read_pairs
 from emulator.config.slurm.topology import read_topology
+from emulator.config.slurm.topology_yaml import NAME as TOPOLOGY_YAML
+from emulator.config.slurm.topology_yaml import read_topology_yaml
 from emulator.config.slurm.versions import KEY_CHANGES, OLDEST, defaults_of
 from emulator.config.slurm.vocabulary import Vocabulary
+from emulator.files import read_input
 from emulator.kinds import SLURM_CONF, reads
 
 MAIN = "slurm.conf"
 BESIDE = {"gres.conf": GRES, "topology.conf": TOPOLOGY}
 """Files that are read too if they lie beside the main one."""
-UNREAD = ("topology.yaml", "resources.yaml")
+UNREAD = ("resources.yaml",)
 """Files that Slurm would read and this reader does not."""
 
 _RECORD_KEYS = {key.lower(): key for key in LINES}
@@ -52,11 +55,18 @@ def read_slurm_conf(path: str | os.PathLike[str], changes: Mapping[str, Change] 
     for name in UNREAD:
         if (main.parent / name).is_file():
             findings.notice(Location(str(main.parent / name), 1), "is not read")
-    return _Reader(str(main), findings).read(Lines(main, findings), beside, changes or {})
+    in_yaml = main.parent / TOPOLOGY_YAML
+    content = read_input(in_yaml, LARGEST_FILE, TOO_LARGE) if in_yaml.is_file() else None
+    return _Reader(str(main), findings).read(Lines(main, findings), beside, changes or {}, content, str(in_yaml))
 
 
 def parse_slurm_conf(
-    text: str, source: str = MAIN, *, gres: str | None = None, topology: str | None = None
+    text: str,
+    source: str = MAIN,
+    *,
+    gres: str | None = None,
+    topology: str | None = None,
+    topology_yaml: str | None = None,
 ) -> SlurmConf:
     """Read a configuration that is not in files; it can include none.
 
@@ -65,6 +75,7 @@ def parse_slurm_conf(
         source: how messages name it.
         gres: the content of ``gres.conf``, if there is one.
         topology: the content of ``topology.conf``, if there is one.
+        topology_yaml: the content of ``topology.yaml``, if there is one.
 
     Raises:
         InputError: all that is wrong, one line a problem, with file and line.
@@ -76,7 +87,9 @@ def parse_slurm_conf(
         for name, content in texts.items()
         if content is not None
     }
-    return _Reader(source, findings).read(Lines(Path(source), findings, text.encode("utf-8", "replace")), beside)
+    lines = Lines(Path(source), findings, text.encode("utf-8", "replace"))
+    in_yaml = None if topology_yaml is None else topology_yaml.encode("utf-8", "replace")
+    return _Reader(source, findings).read(lines, beside, {}, in_yaml)
 
 
 class _Reader:
@@ -90,7 +103,12 @@ class _Reader:
         self._records: dict[str, list[Record]] = {key: [] for key in LINES}
 
     def read(
-        self, main: Iterable[Pairs], beside: Mapping[str, Iterable[Pairs]], changes: Mapping[str, Change] | None = None
+        self,
+        main: Iterable[Pairs],
+        beside: Mapping[str, Iterable[Pairs]],
+        changes: Mapping[str, Change],
+        topology_yaml: bytes | None,
+        in_yaml: str = TOPOLOGY_YAML,
     ) -> SlurmConf:
         """Read the lines of all files.
 
@@ -104,7 +122,11 @@ class _Reader:
         further = {
             name: self._lines_beside(name, vocabulary, beside.get(name, ())) for name, vocabulary in BESIDE.items()
         }
-        conf = self._conf(further)
+        plugin, lines = None, []
+        if topology_yaml is not None:
+            plugin, lines = read_topology_yaml(topology_yaml, self._findings, in_yaml)
+        further[TOPOLOGY_YAML] = self._lines_beside(TOPOLOGY_YAML, TOPOLOGY, lines)
+        conf = self._conf(further, plugin)
         self._findings.check()
         return conf
 
@@ -133,7 +155,7 @@ class _Reader:
         records = (self._record(name, vocabulary, pairs) for pairs in lines)
         return [record for record in records if record]
 
-    def _conf(self, beside: Mapping[str, list[Record]]) -> SlurmConf:
+    def _conf(self, beside: Mapping[str, list[Record]], topology_yaml: str | None) -> SlurmConf:
         findings = self._findings
         parameters = Settings(PARAMETERS, latest(self._parameters, findings))
         nodes = read_nodes(self._records["NodeName"], findings)
@@ -143,7 +165,11 @@ class _Reader:
         down = read_down_nodes(self._records["DownNodes"], roster, findings)
         gres = read_gres(beside["gres.conf"], roster, findings)
         check_gres_types(parameters.words("GresTypes"), nodes, gres, findings)
-        topology = read_topology(beside["topology.conf"], roster, parameters.text("TopologyPlugin"), findings)
+        plugin = parameters.text("TopologyPlugin")
+        in_conf = read_topology(beside["topology.conf"], roster, plugin, findings)
+        in_yaml = None
+        if topology_yaml is not None:
+            in_yaml = read_topology(beside[TOPOLOGY_YAML], roster, topology_yaml, findings)
         self._notice_defaults(parameters)
         return SlurmConf(
             source=self._source,
@@ -153,7 +179,8 @@ class _Reader:
             node_sets=tuple(node_sets),
             down_nodes=tuple(down),
             gres=tuple(gres),
-            topology=tuple(topology),
+            topology_conf=in_conf,
+            topology_yaml=in_yaml,
             entries=tuple(self._entries),
             notices=tuple(findings.notices),
         )

@@ -11,7 +11,7 @@ from emulator.config.slurm.vocabulary import HONOURED, IGNORED, NOT_YET, Vocabul
 
 _NO_NETWORK = "daemons and networks do not exist here"
 _NO_POWER = "power saving is not modelled: nodes are always on"
-_NO_SWITCHES = "nodes are taken as if all were on one switch"
+_NO_SWITCHES = "all partitions have the topology of the cluster, and no job has a block for itself"
 _NO_BINDING = "which cores of a node a task has does not matter here"
 _DOWN = ("DOWN", "DRAIN", "FAIL", "FAILING", "FUTURE")
 
@@ -88,7 +88,7 @@ PARTITION = vocabulary(
         Word(
             "Exclusive",
             HONOURED,
-            "whether jobs have whole nodes, or users; with TOPO nothing, as no switches are known",
+            "whether jobs have whole nodes, or users; with TOPO nothing, as no job has a block for itself",
             choices=("NO", "NODE", "USER", "TOPO"),
         ),
         Word("ExclusiveUser", HONOURED, "whether a node is for one user at a time", Kind.FLAG, "NO"),
@@ -186,8 +186,8 @@ TOPOLOGY = vocabulary(
         Word("Switches", HONOURED, "switches below it"),
         Word("Nodes", HONOURED, "nodes below it"),
         Word("LinkSpeed", IGNORED, "Slurm does not use it either"),
-        Word("BlockName", NOT_YET, "name of a block"),
-        Word("BlockSizes", NOT_YET, "sizes in which blocks are taken", Kind.WORDS),
+        Word("BlockName", HONOURED, "name of a block"),
+        Word("BlockSizes", HONOURED, "nodes of a block, and those of which larger ones are made", Kind.WORDS),
     ),
 )
 """Keys of lines of ``topology.conf``."""

@@ -17,6 +17,9 @@ _SHOWN = 3
 class Roster:
     """The names of a machine's nodes, in its order.
 
+    Attributes:
+        weights: that the nodes have.
+
     Args:
         nodes: the nodes.
         findings: where unknown names go, as problems.
@@ -26,6 +29,7 @@ class Roster:
         self._names = tuple(node.name for node in nodes)
         self._order = {name: position for position, name in enumerate(self._names)}
         self._findings = findings
+        self.weights = {node.weight for node in nodes}
         self._sets: dict[str, tuple[str, ...]] = {}
         self._features: dict[str, list[str]] = {}
         for node in nodes:

@@ -1,4 +1,4 @@
-"""``topology.conf``: switches and what is below them."""
+"""``topology.conf``, and what is like it in ``topology.yaml``: switches and what is below them, or blocks."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ from collections.abc import Iterable
 from emulator.config.slurm.defaults import Record
 from emulator.config.slurm.hostlist import expand
 from emulator.config.slurm.location import Findings, Location
-from emulator.config.slurm.model import Switch
+from emulator.config.slurm.model import Switch, Topology
 from emulator.config.slurm.records import TOPOLOGY
 from emulator.config.slurm.roster import Roster, listed
-from emulator.config.slurm.settings import Settings, latest
+from emulator.config.slurm.settings import Setting, Settings, latest
 from slurm_sim_plugins.errors import meant
 
-USED_BY = {"SwitchName": "topology/tree", "BlockName": "topology/block"}
+LARGEST = 1_000_000
+"""No cluster has more nodes."""
+
+TREE, BLOCK, FLAT = "topology/tree", "topology/block", "topology/flat"
+USED_BY = {"SwitchName": TREE, "BlockName": BLOCK}
 """The plugin that reads lines of each kind."""
 
 
-def read_topology(records: Iterable[Record], roster: Roster, plugin: str, findings: Findings) -> list[Switch]:
+def read_topology(records: Iterable[Record], roster: Roster, plugin: str, findings: Findings) -> Topology:
     """The switches and blocks, in the order of their lines.
 
     Args:
@@ -27,9 +31,11 @@ def read_topology(records: Iterable[Record], roster: Roster, plugin: str, findin
         findings: where problems and notices go.
     """
     switches: list[Switch] = []
+    sizes: list[Setting] = []
     defined: dict[str, Location] = {}
     for record in records:
         settings = Settings(TOPOLOGY, latest(record, findings))
+        sizes += [settings["BlockSizes"]] if "BlockSizes" in settings else []
         key = next((name for name in ("SwitchName", "BlockName") if name in settings), None)
         if key is None:
             if "BlockSizes" not in settings:
@@ -44,7 +50,30 @@ def read_topology(records: Iterable[Record], roster: Roster, plugin: str, findin
     _check_tree(switches, findings)
     if switches:
         _check_use(switches, roster, plugin, findings)
-    return switches
+    plugin = plugin.lower() or FLAT
+    if plugin == BLOCK and switches and len(roster.weights) > 1:
+        text = "Weight of nodes has no effect with topology/block here; what Slurm makes of it is not known"
+        findings.notice(next(iter(switches[0].settings.values())).location, text)
+    return Topology(plugin, tuple(switches), _block_sizes(switches, sizes, findings) if plugin == BLOCK else ())
+
+
+def _block_sizes(blocks: list[Switch], stated: list[Setting], findings: Findings) -> tuple[int, ...]:
+    """Nodes of blocks; where nothing is stated, of the smallest one, and of two, four and more of them."""
+    least = min((len(expand(block.settings.text("Nodes"))) for block in blocks), default=0)
+    if not stated or not least:
+        return tuple(least << level for level in range(len(blocks).bit_length())) if least else ()
+    location, words = stated[-1].location, stated[-1].text.split(",")
+    if not all(word.isascii() and word.isdecimal() and 0 < int(word) <= LARGEST for word in words):
+        findings.problem(location, f"BlockSizes are numbers of nodes with commas between them, not {stated[-1].text!r}")
+        return ()
+    sizes = sorted({int(word) for word in words})
+    if least < sizes[0]:
+        findings.problem(location, f"the smallest block has {least} nodes, fewer than the smallest of BlockSizes")
+    for size in sizes:
+        times, rest = divmod(size, sizes[0])
+        if rest or times & (times - 1):
+            findings.problem(location, f"each of BlockSizes is {sizes[0]} times a power of two; {size} is not")
+    return tuple(sizes)
 
 
 def _switch(key: str, settings: Settings, roster: Roster, findings: Findings) -> Switch:
@@ -103,10 +132,11 @@ def _check_use(switches: list[Switch], roster: Roster, plugin: str, findings: Fi
     if plugin.lower() != USED_BY[first[key].name]:
         findings.notice(location, f"topology.conf is not used with TopologyPlugin={plugin or 'topology/flat'}")
         return
-    if switches[0].block:
-        findings.notice(location, "topology/block is not emulated: nodes are taken as if all were in one block")
     connected = {name for switch in switches for name in switch.nodes}
     if not connected:
         findings.notice(location, "topology.conf is not used, for no node of slurm.conf is in it")
     elif len(connected) < len(roster):
-        findings.notice(location, f"nodes on no switch, which no job gets: {len(roster) - len(connected):,}")
+        where = (
+            "in no block, which only jobs of one node get" if switches[0].block else "on no switch, which no job gets"
+        )
+        findings.notice(location, f"nodes {where}: {len(roster) - len(connected):,}")

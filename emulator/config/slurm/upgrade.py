@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from emulator.config.slurm.location import Location
 from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.settings import Setting
+from emulator.config.slurm.topology import TREE
 from emulator.config.slurm.versions import KEY_CHANGES, KeyChange, Rule, all_rules
 from slurm_sim_plugins.errors import ConfigurationError
 
@@ -199,8 +200,8 @@ def _apart(conf: SlurmConf) -> str:
 
 
 def _switches(conf: SlurmConf) -> str:
-    tree = conf.parameters.text("TopologyPlugin").lower() == "topology/tree"
-    return "jobs on several nodes, and which leaf switch the others get" if tree and conf.topology else ""
+    tree = conf.topology_conf.plugin == TREE
+    return "jobs on several nodes, and which leaf switch the others get" if tree and conf.topology_conf.switches else ""
 
 
 def _closed(conf: SlurmConf) -> str:

@@ -227,6 +227,13 @@ class Rules:
         "not named in the release notes; all three versions were played with NO, two of them with ANY and ALL",
         *("24.11/groups", "26.05/groups"),
     )
+    SEGMENTS_OF_BLOCKS: bool = _rule(
+        "26.05",
+        "a segment (--segment) may be larger than a base block: it is placed as a job of its size",
+        "a job with such segments is refused",
+        "not named in the release notes; 120 questions to each of two versions show it",
+        *("blocks_24", "blocks_26"),
+    )
 
 
 def all_rules() -> Iterator[Rule]:

@@ -134,12 +134,14 @@ def test_a_folder_is_read_with_what_lies_beside_the_main_file(folder):
             slurm_conf=STATED + NODES + "GresTypes=gpu\nTopologyPlugin=topology/tree\n",
             gres_conf="NodeName=n[1-2] Name=gpu Type=x File=/dev/x[0-1]\n",
             topology_conf="SwitchName=s Nodes=n[1-4],m1\n",
-            topology_yaml="- anything",
+            topology_yaml="- topology: t\n  cluster_default: true\n  flat: true\n",
+            resources_yaml="- anything",
         )
     )
     assert [line.count for line in read.gres] == [2]
-    assert [switch.nodes for switch in read.topology] == [("n1", "n2", "n3", "n4", "m1")]
-    assert [str(notice) for notice in read.notices] == [f"{read.source[:-10]}topology.yaml:1: is not read"]
+    assert [switch.nodes for switch in read.topology_conf.switches] == [("n1", "n2", "n3", "n4", "m1")]
+    assert read.topology.plugin == "topology/flat"
+    assert [str(notice) for notice in read.notices] == [f"{read.source[:-10]}resources.yaml:1: is not read"]
 
 
 def test_includes_are_read_in_place_with_the_name_of_the_cluster(folder):
@@ -597,7 +599,7 @@ def test_switches_form_a_tree():
         NODES + "TopologyPlugin=topology/tree\n",
         topology="SwitchName=s1 Nodes=n[1-3],x1 LinkSpeed=5\nSwitchName=s2 Nodes=m1\nSwitchName=top Switches=s[1-2]\n",
     )
-    assert [(switch.name, switch.nodes, switch.switches) for switch in read.topology] == [
+    assert [(switch.name, switch.nodes, switch.switches) for switch in read.topology.switches] == [
         ("s1", ("n1", "n2", "n3"), ()),
         ("s2", ("m1",), ()),
         ("top", (), ("s1", "s2")),
@@ -610,8 +612,81 @@ def test_switches_form_a_tree():
 
 def test_blocks_are_read_and_an_unused_topology_is_noticed():
     read = conf(NODES, topology="BlockName=b Nodes=n[1-2]\nBlockSizes=2,4\n")
-    assert [(switch.name, switch.block, switch.nodes) for switch in read.topology] == [("b", True, ("n1", "n2"))]
+    assert [(switch.name, switch.block, switch.nodes) for switch in read.topology.switches] == [
+        ("b", True, ("n1", "n2"))
+    ]
     assert [notice.text for notice in read.notices] == ["topology.conf is not used with TopologyPlugin=topology/flat"]
+
+
+def test_sizes_of_blocks():
+    text = NODES + "TopologyPlugin=topology/block\n"
+    blocks = "BlockName=a Nodes=n[1-2]\nBlockName=b Nodes=n[3-4],m1\n"
+    assert conf(text, topology=blocks + "BlockSizes=4,2\n").topology.block_sizes == (2, 4)
+    assert conf(text, topology=blocks).topology.block_sizes == (2, 4)
+    assert problems(text, topology=blocks + "BlockSizes=3\n") == [
+        "topology.conf:3: the smallest block has 2 nodes, fewer than the smallest of BlockSizes"
+    ]
+    assert problems(text, topology=blocks + "BlockSizes=2,6\n") == [
+        "topology.conf:3: each of BlockSizes is 2 times a power of two; 6 is not"
+    ]
+    assert "BlockSizes are numbers" in problems(text, topology=blocks + "BlockSizes=two\n")[0]
+    weighted = text.replace("NodeName=m1", "NodeName=m1 Weight=7")
+    assert weighted != text
+    assert any("Weight of nodes has no effect" in notice for notice in notices(weighted, topology=blocks))
+    assert not any("Weight" in notice for notice in notices(text, topology=blocks))
+
+
+IN_YAML = """
+- topology: racks
+  cluster_default: false
+  block: {block_sizes: [2, 4], blocks: [{block: a, nodes: "n[1-2]"}, {block: b, nodes: "n[3-4]"}]}
+- topology: wires
+  cluster_default: true
+  tree:
+    switches:
+    - {switch: s1, nodes: "n[1-4]"}
+    - {switch: top, children: s1}
+"""
+
+
+def test_of_the_topologies_of_a_file_the_default_is_read_and_from_25_05_on_it_counts():
+    text = NODES + "TopologyPlugin=topology/block\n"
+    read = conf(text, topology="BlockName=c Nodes=n[1-4]\n", topology_yaml=IN_YAML)
+    assert read.topology.plugin == "topology/tree"
+    assert [(one.name, one.nodes, one.switches) for one in read.topology.switches] == [
+        ("s1", ("n1", "n2", "n3", "n4"), ()),
+        ("top", (), ("s1",)),
+    ]
+    assert read.under("24.11").topology.plugin == "topology/block"
+    assert [one.name for one in read.under("24.11").topology.switches] == ["c"]
+    assert "topology.yaml:2: is not the cluster's topology: it is not used" in map(str, read.notices)
+    swapped = IN_YAML.replace("true", "no").replace("false", "true")
+    assert conf(text, topology_yaml=swapped).topology.block_sizes == (2, 4)
+
+
+def test_a_kind_of_topology_that_is_not_emulated_is_named():
+    ring = "- topology: t\n  cluster_default: true\n  ring: {rings: []}\n"
+    assert "topology.yaml:3: ring is not emulated: nodes are taken as if all were on one switch" in notices(
+        NODES, topology_yaml=ring
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[", "is not YAML"),
+        ("a: b", "1: is no list"),
+        ("- x", "1: is no mapping"),
+        ("- topology: t", "1: a topology is one of tree, block, flat"),
+        ("- topology: t\n  tre: {}", "2: there is no key 'tre' (did you mean 'tree'?)"),
+        ("- topology: t\n  tree: {switches: 3}", "2: is no list"),
+        ("- topology: t\n  block: {blocks: [{block: [a], nodes: n1}]}", "2: block is a text"),
+        ("- topology: t\n  block: {blocks: [{block: a, nodes: n1}], block_sizes: [2]}", "2: the smallest block has 1"),
+        ("- topology: t\n  block: {blocks: [{block: a, nodes: n1}], block_sizes: [{}]}", "2: BlockSizes are numbers"),
+    ],
+)
+def test_a_topology_in_yaml_that_cannot_be_is_refused(text, why):
+    assert any(why in problem for problem in problems(NODES, topology_yaml=text))
 
 
 @pytest.mark.parametrize(
@@ -645,16 +720,23 @@ OTHERS = st.sampled_from(
 VALUES = st.sampled_from(["n[1-3]", "n2,n3", "DEFAULT", "ALL", "gpu:2", "bf_window=3", "1-2:3", "UP", "s", "{{", "0"])
 PAIRS = st.tuples(KEYS | OTHERS, VALUES).map("=".join)
 MARKS = st.sampled_from([" ", "\n", "\n", "\\\n", "#", '"', "[", ",", "=", "\nInclude ", "\x00", "é"])
+YAML_WORDS = st.sampled_from(
+    [
+        *("- topology: t\n", "  cluster_default: true\n", "  tree: ", "  block: ", "{switches: [", "{blocks: ["),
+        *("{block: a, ", "nodes: n1}", "]}", "block_sizes: [2, x]", "switch: s, ", "{", ", ", "children: s}", "\n"),
+    ]
+)
+YAML_TEXTS = st.lists(YAML_WORDS, max_size=12).map("".join)
 TEXTS = st.lists(PAIRS | MARKS | st.text(max_size=4), max_size=25).map("".join)
 
 
 @pytest.mark.slow
 @settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
-@given(TEXTS, TEXTS, TEXTS)
-def test_any_text_is_read_or_refused(text, gres, topology):
+@given(TEXTS, TEXTS, TEXTS, st.text(max_size=40) | YAML_TEXTS)
+def test_any_text_is_read_or_refused(text, gres, topology, in_yaml):
     told = ""
     try:
-        read = parse_slurm_conf(text, gres=gres, topology=topology)
+        read = parse_slurm_conf(text, gres=gres, topology=topology, topology_yaml=in_yaml)
         assert all(name in read.node for partition in read.partitions for name in partition.nodes)
     except InputError as error:
         told = str(error)

@@ -45,6 +45,7 @@ def options(draw: st.DrawFn) -> BatchOptions:
         tasks=draw(st.none() | count),
         cpus_per_task=draw(st.none() | count),
         tasks_per_node=draw(st.none() | count),
+        segment=draw(st.none() | count),
         exclusive=exclusive == "yes",
         exclusive_to="user" if exclusive == "user" else "",
         share=draw(st.booleans()),

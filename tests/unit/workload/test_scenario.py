@@ -120,7 +120,7 @@ def test_the_configuration_is_read_on_demand(scenario):
 
 def test_the_topology_is_part_of_the_configuration(write):
     scenario = read_scenario(write(CONF + JOBS + "topology_conf: |\n  SwitchName=s Nodes=n[1-4]\n"))
-    assert [switch.nodes for switch in scenario.configuration().topology] == [("n1", "n2", "n3", "n4")]
+    assert [switch.nodes for switch in scenario.configuration().topology.switches] == [("n1", "n2", "n3", "n4")]
 
 
 def test_what_came_of_it_is_kept_apart(scenario):
@@ -234,6 +234,7 @@ def test_a_limit_may_be_none(write):
     assert scenario.submissions[0].options.time_limit == math.inf
 
 
-def test_a_topology_that_is_not_read_is_named(write):
-    scenario = read_scenario(write(CONF + JOBS + "topology_yaml: |\n  - topology: default\n"))
-    assert "topology_yaml:1: is not read" in str(scenario.configuration().notices[-1])
+def test_a_topology_in_yaml_is_part_of_the_configuration(write):
+    text = "topology_yaml: |\n  - topology: t\n    tree: {switches: [{switch: s, nodes: 'n[1-4]'}]}\n"
+    topology = read_scenario(write(CONF + JOBS + text)).configuration().topology
+    assert (topology.plugin, topology.switches[0].nodes) == ("topology/tree", ("n1", "n2", "n3", "n4"))
