@@ -170,8 +170,8 @@ SLURM_CONF = """# Slurm configuration
 
 `slurm-sim conf check FILE` reads a `slurm.conf` (or the folder that holds one), and `gres.conf`,
 `topology.conf` and `topology.yaml` if they lie beside it. It prints each key that is stated with its value, its line,
-its status and a reason, then the machine, the partitions, and notices; `--json` prints the same as data. The exit code is 0, or 3
-if something is wrong: all problems are listed, each with file and line.
+its status and a reason, then the machine, the partitions, and notices; `--json` prints the same as data. The exit code
+is 0, or 3 if something is wrong: all problems are listed, each with file and line.
 
 | status | meaning |
 |---|---|

@@ -98,7 +98,8 @@ class Machine:
         gres: count of each kind on each node.
         pools: partitions whose jobs may have only so many units of a node together.
         shared: whether any number of jobs may have the same units, for only memory is counted.
-        tree: the switches above the nodes; None where all are as near to each other.
+        tree: the switches above the nodes, or their blocks; None where all are as near to each other.
+        named: the same of other topologies, by their names, which partitions may go by.
         index: index by name.
         numbers: all indices, for allocations to share: a log of months has millions of nodes in them.
         weights: all weights, ascending.
@@ -120,6 +121,7 @@ class Machine:
     shared: bool = False
     sockets: Ints | int = 1
     tree: Tree | Blocks | None = None
+    named: Mapping[str, Tree | Blocks | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.index = {name: index for index, name in enumerate(self.names)}

@@ -170,6 +170,7 @@ class Cluster:
             allow_groups=given.allow_groups,
             alternate=given.alternate,
             billing=given.tres_billing_weights,
+            topology=given.topology,
         )
 
     def pending(self) -> Iterator[Job]:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from emulator.config.slurm.model import Node, Partition, SlurmConf
+from emulator.config.slurm.model import Node, Partition, SlurmConf, Topology
 from emulator.config.slurm.topology import BLOCK, TREE
 from slurm_sim_plugins.nodes import Gres, Ints, Machine
 from slurm_sim_plugins.topology.block import Blocks
@@ -75,14 +75,15 @@ def machine_of(conf: SlurmConf) -> Machine:
         pools=[partition.name for partition in bounded],
         shared="CR_MEMORY" in counted,
         sockets=_column([node.sockets for node in nodes]),
-        tree=_wiring(conf, index),
+        tree=_wiring(conf.topology, conf, index),
+        named={one.name: _wiring(one, conf, index) for one in conf.named_topologies},
     )
 
 
-def _wiring(conf: SlurmConf, index: Mapping[str, int]) -> Tree | Blocks | None:
+def _wiring(topology: Topology, conf: SlurmConf, index: Mapping[str, int]) -> Tree | Blocks | None:
     """The switches or blocks; None if any nodes are as good as others."""
-    plugin = conf.topology.plugin
-    switches = [switch for switch in conf.topology.switches if switch.block == (plugin == BLOCK)]
+    plugin = topology.plugin
+    switches = [switch for switch in topology.switches if switch.block == (plugin == BLOCK)]
     if plugin not in (TREE, BLOCK) or not any(switch.nodes for switch in switches):
         return None
     numbers = {switch.name: number for number, switch in enumerate(switches)}
@@ -91,7 +92,7 @@ def _wiring(conf: SlurmConf, index: Mapping[str, int]) -> Tree | Blocks | None:
         below[number, [index[name] for name in switch.nodes]] = True
     names = [switch.name for switch in switches]
     if plugin == BLOCK:
-        return Blocks(names, below, conf.topology.block_sizes)
+        return Blocks(names, below, topology.block_sizes)
     return Tree.of(
         names,
         [[numbers[name] for name in switch.switches] for switch in switches],

@@ -20,6 +20,7 @@ class Partition:
         max_time, default_time: seconds.
         min_nodes, max_nodes: bounds of a job's nodes.
         allow_groups: groups that may use it; None for all.
+        topology: name of the topology that its jobs go by; empty for the cluster's.
         state: UP, DOWN, DRAIN or INACTIVE.
         over_time_limit: seconds by which a run may pass its limit.
         index: position in the configuration.
@@ -60,6 +61,7 @@ class Partition:
     allow_groups: Sequence[str] | None
     alternate: str
     billing: Mapping[str, float]
+    topology: str
     running: int = 0
     lower: Sequence[Partition] = ()
     below_another: bool = False

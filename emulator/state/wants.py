@@ -106,7 +106,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     one_node = most == 1 or (options.tasks == 1 and nodes == 1)
     if most is None and bound is not None and nodes <= bound < min(cpus, int(partition.nodes.sum())):
         most = bound
-    tree = _tree(request, cluster)
+    tree = _tree(request, partition, cluster)
     in_blocks = isinstance(tree, Blocks)
     return Want(
         min_nodes=nodes,
@@ -181,8 +181,9 @@ def _unmarked(shares: bool, partition: Partition, cluster: Cluster) -> tuple[str
     return tuple(mark for mark in marks if mark not in (ALONE, MARK + partition.name))
 
 
-def _tree(request: JobRequest, cluster: Cluster) -> Tree | Blocks | None:
-    tree = cluster.machine.tree
+def _tree(request: JobRequest, partition: Partition, cluster: Cluster) -> Tree | Blocks | None:
+    machine = cluster.machine
+    tree = machine.named.get(partition.topology, machine.tree)
     return None if isinstance(tree, Tree) and tree.optional and not request.options.switches else tree
 
 

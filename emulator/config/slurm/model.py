@@ -142,6 +142,7 @@ class Partition:
         max_mem_per_node: most mebibytes on each node, 0 for no bound; None: the cluster's.
         lln: whether the least loaded nodes are taken first.
         tres_billing_weights: what a unit of each kind of resource costs; of memory, a mebibyte.
+        topology: name of the topology that its jobs go by; empty for the cluster's.
         settings: what was stated.
     """
 
@@ -180,6 +181,7 @@ class Partition:
     max_mem_per_node: float | None
     lln: bool
     tres_billing_weights: Mapping[str, float] = field(hash=False)
+    topology: str
     settings: Settings = field(compare=False, repr=False)
 
 
@@ -232,11 +234,13 @@ class Topology:
     """How nodes are wired.
 
     Attributes:
+        name: by which partitions name it; empty for that of ``topology.conf``.
         plugin: ``topology/tree``, ``topology/block`` or another one, lower case.
         switches: switches or blocks, in the order of the file.
         block_sizes: nodes of blocks, ascending: of a base block, and those of which larger ones are made.
     """
 
+    name: str
     plugin: str
     switches: tuple[Switch, ...] = ()
     block_sizes: tuple[int, ...] = ()
@@ -255,7 +259,7 @@ class SlurmConf:
         down_nodes: in the order of the file.
         gres: lines of ``gres.conf``; none if there is no such file beside the main one.
         topology_conf: what ``topology.conf`` says under ``TopologyPlugin``; nothing if there is no such file.
-        topology_yaml: the topology of the cluster in ``topology.yaml``; None if there is no such file.
+        topologies: those of ``topology.yaml``, the cluster's first; none if there is no such file.
         entries: everything that was stated, in the order of reading: files one after the
             other, with the kind of line (empty for parameters) and the setting.
         notices: what the author of the files should know, in the order of reading.
@@ -270,7 +274,7 @@ class SlurmConf:
     down_nodes: tuple[DownNodes, ...]
     gres: tuple[GresLine, ...]
     topology_conf: Topology
-    topology_yaml: Topology | None
+    topologies: tuple[Topology, ...]
     entries: tuple[tuple[str, Setting], ...]
     notices: tuple[Notice, ...]
     version: str = NEWEST
@@ -293,9 +297,12 @@ class SlurmConf:
     @property
     def topology(self) -> Topology:
         """How its nodes are wired."""
-        if self.topology_yaml is not None and self.version >= TOPOLOGY_YAML:
-            return self.topology_yaml
-        return self.topology_conf
+        return self.named_topologies[0] if self.named_topologies else self.topology_conf
+
+    @property
+    def named_topologies(self) -> tuple[Topology, ...]:
+        """Those that partitions may name under its version, the cluster's first."""
+        return self.topologies if self.version >= TOPOLOGY_YAML else ()
 
     @cached_property
     def node(self) -> Mapping[str, Node]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from emulator.config.slurm.defaults import Record, with_defaults
 from emulator.config.slurm.location import Findings, Location
-from emulator.config.slurm.model import Partition
+from emulator.config.slurm.model import Partition, Topology
 from emulator.config.slurm.records import PARTITION
 from emulator.config.slurm.roster import Roster
 from emulator.config.slurm.settings import Settings
@@ -77,6 +77,7 @@ def _partition(name: str, location: Location, settings: Settings, roster: Roster
         max_mem_per_node=settings.amount("MaxMemPerNode"),
         lln=settings.flag("LLN"),
         tres_billing_weights=settings.numbers("TRESBillingWeights"),
+        topology=settings.text("Topology"),
         settings=settings,
     )
 
@@ -119,6 +120,16 @@ def _check_alternates(partitions: list[Partition], findings: Findings) -> None:
     for partition in partitions:
         if partition.alternate and partition.alternate not in names:
             findings.problem(partition.settings["Alternate"].location, f"there is no partition {partition.alternate!r}")
+
+
+def check_topologies(partitions: Iterable[Partition], topologies: Sequence[Topology], findings: Findings) -> None:
+    """Each topology of ``topology.yaml`` that a partition names is there."""
+    names = [topology.name for topology in topologies]
+    for partition in partitions:
+        if partition.topology and partition.topology not in names:
+            there = f"; topology.yaml has {', '.join(names)}" if names else ": there is no topology.yaml"
+            text = f"there is no topology {partition.topology!r}{there}"
+            findings.problem(partition.settings["Topology"].location, text)
 
 
 def _one_default(partitions: list[Partition], findings: Findings) -> list[Partition]:

@@ -14,13 +14,13 @@ from emulator.config.slurm.location import Findings, Location
 from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.nodes import read_down_nodes, read_node_sets, read_nodes, with_states
 from emulator.config.slurm.parameters import PARAMETERS
-from emulator.config.slurm.partitions import read_partitions
+from emulator.config.slurm.partitions import check_topologies, read_partitions
 from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
 from emulator.config.slurm.roster import Roster
 from emulator.config.slurm.settings import Setting, Settings, latest, read_pairs
 from emulator.config.slurm.topology import read_topology
 from emulator.config.slurm.topology_yaml import NAME as TOPOLOGY_YAML
-from emulator.config.slurm.topology_yaml import read_topology_yaml
+from emulator.config.slurm.topology_yaml import Section, read_topology_yaml
 from emulator.config.slurm.versions import KEY_CHANGES, OLDEST, defaults_of
 from emulator.config.slurm.vocabulary import Vocabulary
 from emulator.files import read_input
@@ -122,11 +122,8 @@ class _Reader:
         further = {
             name: self._lines_beside(name, vocabulary, beside.get(name, ())) for name, vocabulary in BESIDE.items()
         }
-        plugin, lines = None, []
-        if topology_yaml is not None:
-            plugin, lines = read_topology_yaml(topology_yaml, self._findings, in_yaml)
-        further[TOPOLOGY_YAML] = self._lines_beside(TOPOLOGY_YAML, TOPOLOGY, lines)
-        conf = self._conf(further, plugin)
+        sections = [] if topology_yaml is None else read_topology_yaml(topology_yaml, self._findings, in_yaml)
+        conf = self._conf(further, sections)
         self._findings.check()
         return conf
 
@@ -155,7 +152,7 @@ class _Reader:
         records = (self._record(name, vocabulary, pairs) for pairs in lines)
         return [record for record in records if record]
 
-    def _conf(self, beside: Mapping[str, list[Record]], topology_yaml: str | None) -> SlurmConf:
+    def _conf(self, beside: Mapping[str, list[Record]], sections: Iterable[Section]) -> SlurmConf:
         findings = self._findings
         parameters = Settings(PARAMETERS, latest(self._parameters, findings))
         nodes = read_nodes(self._records["NodeName"], findings)
@@ -167,9 +164,13 @@ class _Reader:
         check_gres_types(parameters.words("GresTypes"), nodes, gres, findings)
         plugin = parameters.text("TopologyPlugin")
         in_conf = read_topology(beside["topology.conf"], roster, plugin, findings)
-        in_yaml = None
-        if topology_yaml is not None:
-            in_yaml = read_topology(beside[TOPOLOGY_YAML], roster, topology_yaml, findings)
+        topologies = tuple(
+            read_topology(
+                self._lines_beside(TOPOLOGY_YAML, TOPOLOGY, one.lines), roster, one.plugin, findings, one.name
+            )
+            for one in sections
+        )
+        check_topologies(partitions, topologies, findings)
         self._notice_defaults(parameters)
         return SlurmConf(
             source=self._source,
@@ -180,7 +181,7 @@ class _Reader:
             down_nodes=tuple(down),
             gres=tuple(gres),
             topology_conf=in_conf,
-            topology_yaml=in_yaml,
+            topologies=topologies,
             entries=tuple(self._entries),
             notices=tuple(findings.notices),
         )

@@ -11,7 +11,8 @@ from emulator.config.slurm.vocabulary import HONOURED, IGNORED, NOT_YET, Vocabul
 
 _NO_NETWORK = "daemons and networks do not exist here"
 _NO_POWER = "power saving is not modelled: nodes are always on"
-_NO_SWITCHES = "all partitions have the topology of the cluster, and no job has a block for itself"
+_NO_SWITCHES = "nodes are where topology.yaml says"
+_NO_BLOCK_ALONE = "no job has a block for itself"
 _NO_BINDING = "which cores of a node a task has does not matter here"
 _DOWN = ("DOWN", "DRAIN", "FAIL", "FAILING", "FUTURE")
 
@@ -111,6 +112,7 @@ PARTITION = vocabulary(
         Word("DefMemPerNode", HONOURED, "memory on each node where a job says nothing", Kind.MEMORY),
         Word("MaxMemPerCPU", HONOURED, "most memory for each CPU; 0 is no limit", Kind.MEMORY),
         Word("MaxMemPerNode", HONOURED, "most memory on each node; 0 is no limit", Kind.MEMORY),
+        Word("Topology", HONOURED, "which topology of topology.yaml its jobs go by; the cluster's if not stated"),
         Word("LLN", HONOURED, "whether the least loaded nodes are taken first", Kind.FLAG, "NO"),
         Word("SelectTypeParameters", NOT_YET, "what is counted on a node", Kind.WORDS),
         Word("TRESBillingWeights", HONOURED, "what each kind of resource costs", Kind.WEIGHTS),
@@ -119,7 +121,7 @@ PARTITION = vocabulary(
     ignored("everything is shown", "Hidden"),
     ignored(_NO_BINDING, "CpuBind"),
     ignored(_NO_POWER, "PowerDownOnIdle ResumeTimeout SuspendTime SuspendTimeout"),
-    ignored(_NO_SWITCHES, "ExclusiveTopo Topology"),
+    ignored(_NO_BLOCK_ALONE, "ExclusiveTopo"),
 )
 """Keys of ``PartitionName=`` lines."""
 

@@ -21,7 +21,9 @@ USED_BY = {"SwitchName": TREE, "BlockName": BLOCK}
 """The plugin that reads lines of each kind."""
 
 
-def read_topology(records: Iterable[Record], roster: Roster, plugin: str, findings: Findings) -> Topology:
+def read_topology(
+    records: Iterable[Record], roster: Roster, plugin: str, findings: Findings, name: str = ""
+) -> Topology:
     """The switches and blocks, in the order of their lines.
 
     Args:
@@ -29,6 +31,7 @@ def read_topology(records: Iterable[Record], roster: Roster, plugin: str, findin
         roster: the nodes.
         plugin: ``TopologyPlugin``.
         findings: where problems and notices go.
+        name: of the topology, if it has one.
     """
     switches: list[Switch] = []
     sizes: list[Setting] = []
@@ -54,7 +57,7 @@ def read_topology(records: Iterable[Record], roster: Roster, plugin: str, findin
     if plugin == BLOCK and switches and len(roster.weights) > 1:
         text = "Weight of nodes has no effect with topology/block here; what Slurm makes of it is not known"
         findings.notice(next(iter(switches[0].settings.values())).location, text)
-    return Topology(plugin, tuple(switches), _block_sizes(switches, sizes, findings) if plugin == BLOCK else ())
+    return Topology(name, plugin, tuple(switches), _block_sizes(switches, sizes, findings) if plugin == BLOCK else ())
 
 
 def _block_sizes(blocks: list[Switch], stated: list[Setting], findings: Findings) -> tuple[int, ...]:

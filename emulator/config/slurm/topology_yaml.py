@@ -1,9 +1,9 @@
-"""``topology.yaml``: several topologies, of which one is the cluster's, as lines of ``topology.conf`` would say it."""
+"""``topology.yaml``: topologies, of which one is the cluster's, as lines of ``topology.conf`` would say them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -19,8 +19,22 @@ OTHERS = ("ring", "torus3d")
 """Kinds that Slurm has and the emulator has not."""
 
 
-def read_topology_yaml(content: bytes, findings: Findings, file: str = NAME) -> tuple[str, list[Pairs]]:
-    """The cluster's topology: its plugin, and its lines.
+class Section(NamedTuple):
+    """A topology of the file.
+
+    Attributes:
+        name: by which partitions name it.
+        plugin: that reads its lines.
+        lines: as in ``topology.conf``.
+    """
+
+    name: str
+    plugin: str
+    lines: list[Pairs]
+
+
+def read_topology_yaml(content: bytes, findings: Findings, file: str = NAME) -> list[Section]:
+    """The topologies, that of the cluster first.
 
     Args:
         content: the file.
@@ -33,7 +47,7 @@ def read_topology_yaml(content: bytes, findings: Findings, file: str = NAME) -> 
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error)
         findings.problem(Location(file, mark.line + 1 if mark else 1), f"is not YAML: {problem}")
-        return "", []
+        return []
     return _Reader(file, findings).read(document)
 
 
@@ -44,24 +58,25 @@ class _Reader:
         self._file = file
         self._findings = findings
 
-    def read(self, document: yaml.Node | None) -> tuple[str, list[Pairs]]:
-        """The default topology; the first if none is."""
-        topologies = [self._fields(item, (*ABOUT, *KINDS, *OTHERS)) for item in self._items(document)]
-        defaults = [one for one in topologies if _is_true(one.get("cluster_default"))]
-        for one in topologies:
-            if one is not (defaults or topologies)[0]:
-                self._notice(one.get("topology"), "is not the cluster's topology: it is not used")
-        if not topologies:
-            return "", []
-        chosen = (defaults or topologies)[0]
-        kind = next((name for name in (*KINDS, *OTHERS) if name in chosen), "")
+    def read(self, document: yaml.Node | None) -> list[Section]:
+        """The topologies; the first is the cluster's if none is said to be."""
+        fields = [self._fields(item, (*ABOUT, *KINDS, *OTHERS)) for item in self._items(document)]
+        fields.sort(key=lambda one: not _is_true(one.get("cluster_default")))
+        return [self._section(one) for one in fields]
+
+    def _section(self, fields: dict[str, Any]) -> Section:
+        name = fields.get("topology")
+        if not isinstance(name, yaml.ScalarNode) or not name.value:
+            self._problem(name, "a topology needs a name: topology: NAME")
+            return Section("", FLAT, [])
+        kind = next((each for each in (*KINDS, *OTHERS) if each in fields), "")
         if kind in KINDS:
-            return KINDS[kind], list(self._lines(kind, chosen[kind]))
+            return Section(str(name.value), KINDS[kind], list(self._lines(kind, fields[kind])))
         if kind:
-            self._notice(chosen[kind], f"{kind} is not emulated: nodes are taken as if all were on one switch")
+            self._notice(fields[kind], f"{kind} is not emulated: nodes are taken as if all were on one switch")
         else:
-            self._problem(chosen.get("topology"), f"a topology is one of {', '.join(KINDS)}")
-        return FLAT, []
+            self._problem(name, f"a topology is one of {', '.join(KINDS)}")
+        return Section(str(name.value), FLAT, [])
 
     def _lines(self, kind: str, node: yaml.Node) -> Iterator[Pairs]:
         if kind == "tree":

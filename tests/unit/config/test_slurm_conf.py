@@ -659,9 +659,22 @@ def test_of_the_topologies_of_a_file_the_default_is_read_and_from_25_05_on_it_co
     ]
     assert read.under("24.11").topology.plugin == "topology/block"
     assert [one.name for one in read.under("24.11").topology.switches] == ["c"]
-    assert "topology.yaml:2: is not the cluster's topology: it is not used" in map(str, read.notices)
+    assert [(one.name, one.plugin) for one in read.named_topologies] == [
+        ("wires", "topology/tree"),
+        ("racks", "topology/block"),
+    ]
+    assert not read.under("24.11").named_topologies
     swapped = IN_YAML.replace("true", "no").replace("false", "true")
     assert conf(text, topology_yaml=swapped).topology.block_sizes == (2, 4)
+
+
+def test_a_partition_names_a_topology_that_there_is():
+    text = NODES + "PartitionName=racks Nodes=n[1-4] Topology="
+    assert conf(text + "racks\n", topology_yaml=IN_YAML).partition["racks"].topology == "racks"
+    (problem,) = problems(text + "rack\n", topology_yaml=IN_YAML)
+    assert "there is no topology 'rack'; topology.yaml has wires, racks" in problem
+    (problem,) = problems(text + "racks\n")
+    assert "there is no topology 'racks': there is no topology.yaml" in problem
 
 
 def test_a_kind_of_topology_that_is_not_emulated_is_named():
@@ -678,6 +691,7 @@ def test_a_kind_of_topology_that_is_not_emulated_is_named():
         ("a: b", "1: is no list"),
         ("- x", "1: is no mapping"),
         ("- topology: t", "1: a topology is one of tree, block, flat"),
+        ("- flat: true", "a topology needs a name"),
         ("- topology: t\n  tre: {}", "2: there is no key 'tre' (did you mean 'tree'?)"),
         ("- topology: t\n  tree: {switches: 3}", "2: is no list"),
         ("- topology: t\n  block: {blocks: [{block: [a], nodes: n1}]}", "2: block is a text"),

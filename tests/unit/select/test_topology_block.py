@@ -121,6 +121,55 @@ def test_a_node_in_no_block_is_for_jobs_of_one_node() -> None:
     assert given(cluster("26.05", [3, 3], "3,6", more=more), "-N1 -wn7", [3, 3]) == "outside"
 
 
+IN_YAML = """
+- topology: racks
+  cluster_default: true
+  block:
+    block_sizes: [2, 4]
+    blocks:
+    - {block: a, nodes: "n[1-2]"}
+    - {block: b, nodes: "n[3-4]"}
+    - {block: c, nodes: "n[5-6]"}
+    - {block: d, nodes: "n[7-8]"}
+- topology: wires
+  cluster_default: false
+  tree: {switches: [{switch: s, nodes: "n[1-3]"}, {switch: t, nodes: "n[4-8]"}, {switch: top, children: "s,t"}]}
+- topology: none
+  cluster_default: false
+  flat: true
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("-N3", "n5 n7 n8"),
+        ("-N3 -pq", "n1 n2 n3"),
+        ("-N3 -pr", "n1 n2 n3"),
+        ("-N4 -pq", "n4 n5 n6 n7"),
+        ("-N5 -pq", "n4 n5 n6 n7 n8"),
+        ("-N5 -pr", "n1 n2 n3 n4 n5"),
+        ("-N5", "n3 n5 n6 n7 n8"),
+        ("-N2 -pq -n5", "n1 n2"),
+        ("-N3 -pq --switches=1", "n1 n2 n3"),
+        ("-N6 -pq --segment=2", "n1 n4 n5 n6 n7 n8"),
+    ],
+)
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.compiled)])
+def test_jobs_of_a_partition_go_by_its_topology(words: str, expected: str, compiled: bool) -> None:
+    """Asked of 26.05."""
+    conf = parse_slurm_conf(
+        "SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\nPriorityType=priority/basic\n"
+        "NodeName=n[1-8] CPUs=4\nPartitionName=p Nodes=ALL Default=YES\n"
+        "PartitionName=q Nodes=ALL Topology=wires\nPartitionName=r Nodes=ALL Topology=none\n",
+        topology_yaml=IN_YAML,
+    )
+    controller = Controller(conf, [JobRequest(1, 0, 10, parse_sbatch([*words.split(), "-t1"]))], compiled=compiled)
+    controller.run()
+    nodes = controller.cluster.jobs[1].runs[0].allocation.nodes
+    assert " ".join(controller.cluster.machine.names[node] for node in nodes) == expected
+
+
 def test_backfill_plans_by_blocks() -> None:
     """A job of three nodes waits for a block, though three nodes are idle."""
     conf = parse_slurm_conf(
