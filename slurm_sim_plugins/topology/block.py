@@ -15,18 +15,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import NamedTuple
+from functools import cached_property, partial
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from slurm_sim_plugins.topology.tree import Ints, Mask, Missing
 
+T = TypeVar("T")
+
 
 class _Place(NamedTuple):
     """Where a job may be placed: the parts of a block, each as its base blocks, and how many of them it may have."""
 
-    parts: Sequence[Sequence[int]]
+    parts: Sequence[range]
     limit: int
 
 
@@ -36,13 +38,18 @@ class Blocks:
 
     Attributes:
         names: of the blocks.
-        nodes: which nodes are in each, a row for each block.
+        nodes: which nodes are in each, a row for each block; no node is in two.
         sizes: nodes of blocks, ascending: of a base block, and those of which larger ones are made.
     """
 
     names: Sequence[str]
     nodes: Mask
     sizes: Sequence[int]
+
+    @cached_property
+    def block_of(self) -> Ints:
+        """The block of each node; -1 for those in none."""
+        return np.where(self.nodes.any(axis=0), self.nodes.argmax(axis=0), -1)
 
     def leaves_of(self, nodes: Sequence[int]) -> list[str]:
         """Names of the blocks of nodes."""
@@ -79,53 +86,44 @@ class Blocks:
         if place is None:
             return
         if len(place.parts) <= place.limit:
-            yield from self._filled([block for part in place.parts for block in part], left, missing)
+            yield from self._filled(_whole(place), left, missing)
             return
-        first = [part for part in place.parts if self._has(part, held)]
-        others = [part for part in place.parts if part not in first]
+        counts, has = _Sums(self._counts(left)), _Sums(self._counts(held))
+        first = [part for part in place.parts if has.of(part)]
+        others = [(part, counts.of(part)) for part in place.parts if not has.of(part)]
         for _ in range(place.limit):
-            part = first.pop(0) if first else self._best(others, left, missing().least)
-            others = [other for other in others if other is not part]
+            part = first.pop(0) if first else others.pop(_best(others, missing().least))[0]
             yield from self._filled(part, left, missing)
 
     def _filled(self, blocks: Sequence[int], left: Ints, missing: Callable[[], Missing]) -> Iterator[int]:
         """Nodes of base blocks, one block after the other."""
-        rest = [[block] for block in blocks]
+        counts = self._counts(left)
+        rest = [(block, int(counts[block])) for block in blocks]
         while rest:
-            best = self._best(rest, left, missing().least)
-            rest.remove(list(best))
-            for node in np.flatnonzero(self.nodes[best[0]] & (left > 0)).tolist():
+            block, _ = rest.pop(_best(rest, missing().least))
+            for node in np.flatnonzero(self.nodes[block] & (left > 0)).tolist():
                 left[node] = 0
                 yield node
 
-    def _best(self, parts: Sequence[Sequence[int]], left: Ints, least: int) -> Sequence[int]:
-        """The part with fewest nodes that suffices, else the one with most; of several the last."""
-        counts = self._counts(left)
-
-        def fit(part: Sequence[int]) -> tuple[bool, int]:
-            count = int(counts[part].sum())
-            return count < least, abs(count - least)
-
-        return min(reversed(parts), key=fit)
-
     def _best_place(self, left: Ints, held: Mask, need: Missing, many: int) -> _Place | None:
         """Where a job is placed: where fewest nodes are left that suffice; None if it fits nowhere."""
-        counts, cpus, best, fewest = self._counts(left), self.nodes @ left, None, 0
+        counts, cpus, has = _Sums(self._counts(left)), _Sums(self._sums(left)), _Sums(self._counts(held))
+        best, fewest, all_held = None, 0, int(np.count_nonzero(held))
         for place in self._places(many):
-            must = [int(counts[part].sum()) for part in place.parts if self._has(part, held)]
-            others = sorted(int(counts[part].sum()) for part in place.parts if not self._has(part, held))
-            there = sum(must) + sum(others[::-1][: place.limit - len(must)])
-            blocks = [block for part in place.parts for block in part]
-            enough = there >= need.least and cpus[blocks].sum() >= need.cpus and self._may_have(place, held)
-            if enough and (best is None or sum(must) + sum(others) <= fewest):
-                best, fewest = place, sum(must) + sum(others)
+            must = [counts.of(part) for part in place.parts if has.of(part)]
+            others = sorted((counts.of(part) for part in place.parts if not has.of(part)), reverse=True)
+            there, whole = sum(must) + sum(others[: place.limit - len(must)]), _whole(place)
+            enough = there >= need.least and cpus.of(whole) >= need.cpus
+            enough = enough and len(must) <= place.limit and has.of(whole) == all_held
+            if enough and (best is None or counts.of(whole) <= fewest):
+                best, fewest = place, counts.of(whole)
         return best
 
     def _may_have(self, place: _Place, held: Mask) -> bool:
         """Whether nodes are all in one place, and there in no more parts than may be."""
-        has = [part for part in place.parts if self._has(part, held)]
-        inside = self.nodes[[block for part in has for block in part]].any(axis=0)
-        return len(has) <= place.limit and not (held & ~inside).any()
+        has = _Sums(self._counts(held))
+        inside = [has.of(part) for part in place.parts]
+        return np.count_nonzero(inside) <= place.limit and sum(inside) == np.count_nonzero(held)
 
     def _places(self, many: int) -> Iterator[_Place]:
         """Where a job of so many nodes may be placed."""
@@ -140,17 +138,42 @@ class Blocks:
         for first in range(0, len(self.names), step):
             yield _Place(self._parts(first, min(first + step, len(self.names)), below), -(-many // below))
 
-    def _parts(self, first: int, behind: int, size: int) -> list[list[int]]:
+    def _parts(self, first: int, behind: int, size: int) -> list[range]:
         """Base blocks of each block of a size."""
         step = size // self.sizes[0]
-        return [list(range(begin, min(begin + step, behind))) for begin in range(first, behind, step)]
+        return [range(begin, min(begin + step, behind)) for begin in range(first, behind, step)]
 
-    def _has(self, part: Sequence[int], held: Mask) -> bool:
-        return bool((self.nodes[part] & held).any())
+    def _counts(self, left: Ints | Mask) -> Ints:
+        """Of each base block how many nodes are left."""
+        return self._sums((left > 0).astype(np.int64))
 
-    def _counts(self, left: Ints) -> Ints:
-        """Free nodes of each base block."""
-        return self.nodes @ (left > 0).astype(np.int64)
+    def _sums(self, column: Ints) -> Ints:
+        """The sum over the nodes of each base block."""
+        inside = self.block_of >= 0
+        sums = np.zeros(len(self.names), dtype=np.int64)
+        np.add.at(sums, self.block_of[inside], column[inside])
+        return sums
+
+
+class _Sums:
+    """Sums over neighbouring blocks."""
+
+    def __init__(self, of_blocks: Ints) -> None:
+        self._before: list[int] = [0, *np.cumsum(of_blocks).tolist()]
+
+    def of(self, blocks: range) -> int:
+        """The sum over these."""
+        return self._before[blocks.stop] - self._before[blocks.start]
+
+
+def _whole(place: _Place) -> range:
+    """The base blocks of all parts."""
+    return range(place.parts[0].start, place.parts[-1].stop)
+
+
+def _best(parts: Sequence[tuple[T, int]], least: int) -> int:
+    """Of parts and how many nodes they have, which has fewest that suffice, or else most; of several the last."""
+    return min(reversed(range(len(parts))), key=lambda at: (parts[at][1] < least, abs(parts[at][1] - least)))
 
 
 def _but(missing: Callable[[], Missing], rest: int) -> Missing:

@@ -63,6 +63,10 @@ def read_topology(
 def _block_sizes(blocks: list[Switch], stated: list[Setting], findings: Findings) -> tuple[int, ...]:
     """Nodes of blocks; where nothing is stated, of the smallest one, and of two, four and more of them."""
     least = min((len(expand(block.settings.text("Nodes"))) for block in blocks), default=0)
+    of: dict[str, str] = {}
+    for block, name in ((one, name) for one in blocks for name in one.nodes):
+        if of.setdefault(name, block.name) != block.name:
+            findings.problem(block.settings["Nodes"].location, f"{name} is in block {of[name]!r} already")
     if not stated or not least:
         return tuple(least << level for level in range(len(blocks).bit_length())) if least else ()
     location, words = stated[-1].location, stated[-1].text.split(",")

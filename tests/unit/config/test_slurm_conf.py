@@ -629,6 +629,9 @@ def test_sizes_of_blocks():
     assert problems(text, topology=blocks + "BlockSizes=2,6\n") == [
         "topology.conf:3: each of BlockSizes is 2 times a power of two; 6 is not"
     ]
+    assert problems(text, topology=blocks + "BlockName=c Nodes=n[4-5]\n") == [
+        "topology.conf:3: n4 is in block 'b' already"
+    ]
     assert "BlockSizes are numbers" in problems(text, topology=blocks + "BlockSizes=two\n")[0]
     weighted = text.replace("NodeName=m1", "NodeName=m1 Weight=7")
     assert weighted != text
