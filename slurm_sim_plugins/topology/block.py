@@ -123,7 +123,7 @@ class Blocks:
         """Whether nodes are all in one place, and there in no more parts than may be."""
         has = _Sums(self._counts(held))
         inside = [has.of(part) for part in place.parts]
-        return np.count_nonzero(inside) <= place.limit and sum(inside) == np.count_nonzero(held)
+        return bool(np.count_nonzero(inside) <= place.limit and sum(inside) == np.count_nonzero(held))
 
     def _places(self, many: int) -> Iterator[_Place]:
         """Where a job of so many nodes may be placed."""
@@ -150,7 +150,7 @@ class Blocks:
     def _sums(self, column: Ints) -> Ints:
         """The sum over the nodes of each base block."""
         inside = self.block_of >= 0
-        sums = np.zeros(len(self.names), dtype=np.int64)
+        sums: Ints = np.zeros(len(self.names), dtype=np.int64)
         np.add.at(sums, self.block_of[inside], column[inside])
         return sums
 

@@ -61,6 +61,8 @@ class _Reader:
     def read(self, document: yaml.Node | None) -> list[Section]:
         """The topologies; the first is the cluster's if none is said to be."""
         fields = [self._fields(item, (*ABOUT, *KINDS, *OTHERS)) for item in self._items(document)]
+        if isinstance(document, yaml.SequenceNode) and not fields:
+            self._problem(document, "there is no topology in it")
         fields.sort(key=lambda one: not _is_true(one.get("cluster_default")))
         return [self._section(one) for one in fields]
 

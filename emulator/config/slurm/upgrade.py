@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from emulator.config.slurm.location import Location
 from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.settings import Setting
-from emulator.config.slurm.topology import TREE
+from emulator.config.slurm.topology import BLOCK, TREE
 from emulator.config.slurm.versions import KEY_CHANGES, KeyChange, Rule, all_rules
 from slurm_sim_plugins.errors import ConfigurationError
 
@@ -204,6 +204,11 @@ def _switches(conf: SlurmConf) -> str:
     return "jobs on several nodes, and which leaf switch the others get" if tree and conf.topology_conf.switches else ""
 
 
+def _segments(conf: SlurmConf) -> str:
+    blocks = any(topology.plugin == BLOCK for topology in (conf.topology_conf, *conf.topologies))
+    return "jobs with a --segment larger than a base block" if blocks else ""
+
+
 def _closed(conf: SlurmConf) -> str:
     """Partitions for some groups; with EnforcePartLimits=ALL they refuse in all versions."""
     if conf.parameters.text("EnforcePartLimits").upper() in ("ALL", "YES"):
@@ -235,5 +240,6 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "LARGE_JOBS_MUST_FIT": _too_large,
     "LARGE_JOBS_WAIT": _too_large,
     "GROUPS_ARE_WAITED_FOR": _closed,
+    "SEGMENTS_OF_BLOCKS": _segments,
 }
 """Of each rule what of a configuration it concerns."""

@@ -83,6 +83,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "LARGE_JOBS_MUST_FIT": "partitions p, q, r: jobs that are too large",
         "LARGE_JOBS_WAIT": "partitions p, q, r: jobs that are too large",
         "GROUPS_ARE_WAITED_FOR": "partition r",
+        "SEGMENTS_OF_BLOCKS": "",
     }
     assert [one.rule.name for one in changes(parse_slurm_conf(CONF), "22.05", "24.11").rules] == [
         "REQUEUED_GO_LAST",
@@ -136,6 +137,9 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
     wired = parse_slurm_conf(f"TopologyPlugin=topology/tree\n{plain}", topology="SwitchName=s Nodes=n\n")
     concerns = {one.rule.name: one.concerns for one in changes(wired, "22.05", "24.11").rules}
     assert concerns["SWITCHES_BY_CPUS"] == "jobs on several nodes, and which leaf switch the others get"
+    blocks = parse_slurm_conf(f"TopologyPlugin=topology/block\n{plain}", topology="BlockName=b Nodes=n\n")
+    (segments,) = (one for one in changes(blocks, "24.11", "26.05").rules if one.rule.name == "SEGMENTS_OF_BLOCKS")
+    assert segments.concerns == "jobs with a --segment larger than a base block"
 
 
 def test_each_rule_says_what_it_concerns() -> None:
@@ -191,5 +195,5 @@ def test_what_is_said_of_a_log_needs_one(site: Path, option: list[str]) -> None:
 
 
 def test_notices_of_the_file_are_told(site: Path) -> None:
-    (site / "topology.yaml").write_text("[]")
-    assert "topology.yaml:1: is not read" in check(site, "--from", "22.05").stderr
+    (site / "resources.yaml").write_text("[]")
+    assert "resources.yaml:1: is not read" in check(site, "--from", "22.05").stderr

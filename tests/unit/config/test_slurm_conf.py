@@ -692,6 +692,7 @@ def test_a_kind_of_topology_that_is_not_emulated_is_named():
     [
         ("[", "is not YAML"),
         ("a: b", "1: is no list"),
+        ("[]", "1: there is no topology in it"),
         ("- x", "1: is no mapping"),
         ("- topology: t", "1: a topology is one of tree, block, flat"),
         ("- flat: true", "a topology needs a name"),
