@@ -173,6 +173,11 @@ class WindowPlan(ABC):
     __slots__ = ()
 
     @property
+    def sought(self) -> bool:
+        """Whether holes were sought for the last entries; not for one that limits or licences keep from starting."""
+        return True
+
+    @property
     @abstractmethod
     def full(self) -> bool:
         """Whether there are as many times at which something kept begins or ends as there may be."""

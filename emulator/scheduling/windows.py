@@ -85,9 +85,15 @@ class Windows(WindowPlan):
         self._licensed: list[tuple[Job, float, float]] = []
         self._licenses: LicensePlan | None = None
         self._victims: list[Job] = []
+        self._sought = True
         self._alike: dict[Hashable, float] = {}
         self._futures: dict[int, Future] = {}
         self._in_use: Mask = cluster.free.jobs > 0
+
+    @property
+    def sought(self) -> bool:
+        """Whether it was asked for nodes, and not only for limits and licences."""
+        return self._sought
 
     @property
     def full(self) -> bool:
@@ -189,7 +195,8 @@ class Windows(WindowPlan):
         job, partition = entry._pair  # type: ignore[attr-defined]
         self._victims = []
         planned = bool(job.options.licenses) and self._habits.licenses
-        if self._at_limit(job) or not (planned or self._cluster.licenses_free(job)):
+        self._sought = not self._at_limit(job) and (planned or self._cluster.licenses_free(job))
+        if not self._sought:
             return None
         limit = entry.shortest
         found = self._licensed_hole(job, partition, limit) if planned else self._hole(job, partition, limit)

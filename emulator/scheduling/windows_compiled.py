@@ -272,6 +272,7 @@ class CompiledWindows(Windows):
         job, partition = first._pair  # type: ignore[attr-defined]
         if not keep or not self._together:
             return super().place(entries, keep)
+        self._sought = True
         sought: Sought = (job.request_class, partition.name, _length(job))
         starts: list[float] = []
         while True:

@@ -75,6 +75,9 @@ class Backfill:
     @hookimpl
     def backfill(self, view: SchedulingView) -> Generator[Decision, bool, None]:
         self._started = 0
+        self._left = self.bf_max_job_test
+        self._array: Hashable = None
+        self._refused = False
         self._kept: Counter[Hashable] = Counter()
         plan = view.window_plan(
             resolution=self.bf_resolution,
@@ -88,7 +91,9 @@ class Backfill:
         alike = plan.alike(queue) if all_keep else ([entry] for entry in queue)
         for entries in self._in_turn(alike, plan):
             while entries:
+                self._refused = True
                 starts, hole = plan.place(entries, keep=all_keep)
+                self._left += not plan.sought
                 if starts:
                     yield Reserve(entries[: len(starts)], starts)
                 if hole is None:
@@ -99,6 +104,7 @@ class Backfill:
                 if hole.start <= view.now:
                     yield from self._start(entry, hole, plan)
                 elif place := plan.beside(entry):
+                    self._refused = False
                     yield Start(entry, where=place)
                 elif hole.start <= view.now + 60 * self.bf_window:
                     goes_on = yield from self._reserve(entry, hole, plan, view.now)
@@ -107,8 +113,10 @@ class Backfill:
                 entries = entries[len(starts) + 1 :]
 
     def _in_turn(self, alike: Iterable[list[Any]], plan: WindowPlan) -> Iterator[list[Any]]:
-        """The entries of the queue that are to be tried."""
-        left = self.bf_max_job_test
+        """The entries of the queue that are to be tried.
+
+        Tasks of an array are one record in Slurm, of which one task after another is tried until one is refused.
+        """
         bounds = Bounds(
             {
                 ("partition",): self.bf_max_job_part,
@@ -118,17 +126,24 @@ class Backfill:
             }
         )
         for entries in alike:
-            if not left or (self.bf_max_job_start and self._started >= self.bf_max_job_start):
+            first = entries[0]
+            of_array = None if first.array is None else (first.array, first.partition)
+            goes_on = of_array is not None and of_array == self._array
+            if goes_on and self._refused:
+                continue
+            self._array = of_array
+            if (self._left <= 0 and not goes_on) or (self.bf_max_job_start and self._started >= self.bf_max_job_start):
                 return
             if plan.takes(entries[0]):
-                tried = bounds.first_of(entries)[:left]
-                left -= len(tried)
+                tried = bounds.first_of(entries)[: max(self._left, 1)]
+                self._left -= len(tried)
                 if tried:
                     yield tried
 
     def _start(self, entry: Any, hole: Hole, plan: WindowPlan) -> Generator[Decision, bool, None]:
         """Start a job in a hole that is now; where runs have to leave first, keep it until they have."""
         self._started += 1
+        self._refused = False
         if hole.vacant or (yield MakeRoom(entry, where=hole.place)):
             yield Start(entry, where=hole.place)
         else:
@@ -148,6 +163,7 @@ class Backfill:
             return True
         if plan.full:
             return False
+        self._refused = False
         self._kept.update((of_array, in_partition, of_job))
         plan.keep(hole)
         return True
