@@ -258,7 +258,8 @@ class Accounting:
             self._kept_by_share.add((account.share, least, kept))
             if kept:
                 return "QOSUsageThreshold"
-        return acct_policy.before_nodes(account, job.limit, self.usage)
+        # Nothing bounds the limit that an operator gives a job.
+        return acct_policy.before_nodes(account, 0.0 if job.limit_of_operator else job.limit, self.usage)
 
     def refusal(self, job: LimitedJob, partition: Partition, allocation: Allocation | None = None) -> str:
         """Why a job cannot start on nodes (None: on any); empty if it can."""

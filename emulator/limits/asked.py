@@ -28,6 +28,7 @@ class LimitedJob(Protocol):
     eligible: float | None
     accrue: float | None
     fixed_priority: bool
+    limit_of_operator: bool
 
     @property
     def id(self) -> int:

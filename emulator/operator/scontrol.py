@@ -281,11 +281,15 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
     elif key == "nice":
         job.shift(job.nice - int(value))
         job.nice = int(value)
+        if controller.policies.counts_cpus and not (job.on_hold or job.fixed_priority):
+            # The number is worked out again, with the CPUs with which the job was planned.
+            controller.policies.changed(job)
+            controller.policies.set_priorities([job])
     elif key == "sitefactor":
         job.shift(int(value) - job.site)
         job.site = int(value)
     elif key == "timelimit":
-        job.limit = limit_seconds(value)
+        job.limit, job.limit_of_operator = limit_seconds(value), True
         if job.run is not None:
             job.run.limit = job.limit
     elif key in OF_A_JOB:

@@ -65,7 +65,11 @@ def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     if job.reason != "None":
         # Which bound it is, only a pass says.
         return PARTITION_CONFIG if job.reason in REFUSALS else job.reason
-    limited = cluster.accounting.obstacle(job) if cluster.accounting is not None else ""
+    limited, first = "", job.partitions[0]
+    if cluster.accounting is not None:
+        limited = cluster.accounting.obstacle(job)
+        if not limited and cluster.accounting.most_nodes(job) < job.wants[first.name].min_nodes:
+            limited = cluster.accounting.refusal(job, first)
     if limited:
         return limited
     if reservations.by_name or not cluster.machine.all_up:

@@ -241,7 +241,8 @@ def partition_reason(job: Job, partition: Partition, least: bool = True) -> str 
     if most is not None and most < partition.min_nodes and "PARTITIONMINNODES" not in lifted:
         return PARTITION_NODES
     limit = job.time_min if least and job.time_min is not None else job.limit
-    if limit > partition.max_time and job.options.time_limit is not None and "PARTITIONTIMELIMIT" not in lifted:
+    free = job.limit_of_operator or job.options.time_limit is None or "PARTITIONTIMELIMIT" in lifted
+    if limit > partition.max_time and not free:
         return PARTITION_TIME
     return None
 
@@ -250,6 +251,8 @@ def _check_words(request: JobRequest, cluster: Cluster) -> None:
     """What ``sbatch`` itself refuses: a list of more nodes than are wanted, or words that do not go together."""
     if request.options.both_ways and cluster.parameters.rules.EXCLUSIVE_IS_NOT_SHARED:
         raise RejectedError("--exclusive and --oversubscribe options are mutually exclusive")
+    if not set(request.options.exclude).isdisjoint(request.options.node_list):
+        raise RejectedError("Invalid node name specified")
     listed, most = len(request.options.node_list), request.options.max_nodes
     if most is not None and listed > most and not cluster.parameters.rules.SOME_OF_NAMED:
         raise RejectedError(f"invalid number of nodes (-N {listed}-{most})")

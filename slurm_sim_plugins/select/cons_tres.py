@@ -263,8 +263,10 @@ class _Picker:
         self._nodes = max(want.least_nodes, named)
         self._target = max(want.least_nodes, want.target_nodes)
         self._missing = want.cpus
-        self._gres = np.zeros_like(capacity) if gres is None else gres
         self._gres_missing = sum(count for _, _, count in want.gres_total)
+        # More than the job wants in all does not make a node better.
+        most = FAR if want.gres_per_task else self._gres_missing
+        self._gres = np.zeros_like(capacity) if gres is None else np.minimum(gres, most)
         self._taken: dict[int, int] = {}
         self._counts = choice.counts
         self._threads = core_threads(want, machine)
