@@ -14,6 +14,7 @@ from emulator.state.run import Run
 from emulator.truth.commands import answer
 from emulator.truth.history import History, Share, Stint, history
 from emulator.truth.inputs import Inputs
+from emulator.truth.numbers import with_numbers_of_tasks
 from emulator.truth.observer import JobObservations, Observer
 
 MODULO_OF_SWEEP = Timing().sweep_phase
@@ -52,7 +53,7 @@ def emulate(inputs: Inputs, until: float, questions: Iterable[tuple[float, str]]
     controller = Controller(
         inputs.conf,
         inputs.requests,
-        [(at, partial(scontrol, command)) for at, command in inputs.actions],
+        [(at, partial(_commanded, command)) for at, command in inputs.actions],
         timing_of(inputs),
         accounts=inputs.accounts(),
         operation=inputs.operation,
@@ -64,6 +65,11 @@ def emulate(inputs: Inputs, until: float, questions: Iterable[tuple[float, str]]
         answers.append(answer(question, controller))
     controller.run(until, observer)
     return _told(inputs, controller, observer, tuple(answers))
+
+
+def _commanded(command: str, controller: Controller) -> None:
+    """What an operator said is done, with the numbers that jobs have here."""
+    scontrol(with_numbers_of_tasks(command, controller), controller)
 
 
 def timing_of(inputs: Inputs) -> Timing:

@@ -6,7 +6,6 @@ leaves out although it was done is supplied by hand (:mod:`emulator.truth.known`
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -15,14 +14,15 @@ from emulator.config.operation import Operation
 from emulator.config.sacctmgr import Accounts, parse_accounts
 from emulator.config.slurm.model import SlurmConf
 from emulator.truth.known import Clock, Known, Work
+from emulator.truth.numbers import NAMED
 from emulator.workload.request import JobRequest
 from emulator.workload.scenario import Action, Scenario, Submission
 from slurm_sim_plugins.errors import InputError
 
 NOT_GIVEN = "No valid entity in update command"
 """What ``scontrol`` says of a command that it does not hand on."""
-_NAMED = re.compile(r"(?i)(?:JobId=|scancel |hold |release |requeue |suspend |resume )(\d+)")
-"""The number of a job in a command."""
+FAR_FROM_ALL = 1_000_000
+"""What is added to the highest number for submissions that were refused, whose numbers are not known."""
 DEFAULT_USER = "root"
 """Who submits where a scenario does not say."""
 
@@ -86,8 +86,8 @@ def inputs_of(scenario: Scenario, known: Known) -> Inputs:
 
 def _is_about_no_job(action: Action, numbers: Collection[int]) -> bool:
     """Whether a command was refused that names no recorded job: in the emulator a task may have its number."""
-    named = _NAMED.search(action.command.text)
-    return bool(action.output) and named is not None and int(named[1]) not in numbers
+    named = NAMED.search(action.command.text)
+    return bool(action.output) and named is not None and int(named[2]) not in numbers
 
 
 def _jobs(scenario: Scenario, known: Known) -> Iterator[tuple[str, JobRequest]]:
@@ -145,7 +145,7 @@ def _passed_over(scenario: Scenario) -> dict[str, int]:
 def _refused(scenario: Scenario) -> Iterator[tuple[str, JobRequest]]:
     """Submissions that were refused; Slurm made a job of some of them first, and it keeps its id."""
     made = _passed_over(scenario) | {job.name: job.id for job in scenario.submissions if job.made}
-    unused = count(1 + max((job.id for job in scenario.submissions), default=0))
+    unused = count(FAR_FROM_ALL + max((job.id for job in scenario.submissions), default=0))
     for rejection in scenario.recorded.rejected or ():
         if rejection.options is not None:
             request = JobRequest(

@@ -1,0 +1,42 @@
+"""Numbers of jobs as a real controller gives them: a task of an array gets one of its own when it starts."""
+
+from __future__ import annotations
+
+import re
+
+from emulator.engine.controller import Controller
+
+NAMED = re.compile(r"(?i)((?:JobId=|scancel |hold |release |requeue |suspend |resume ))(\d+)")
+"""The number of a job in a command."""
+
+
+def with_numbers_of_tasks(command: str, controller: Controller) -> str:
+    """A command in which the number that Slurm gave a task of an array is the one that the task has here."""
+    named = NAMED.search(command)
+    if named is None or int(named[2]) in _given(controller):
+        return command
+    number = _of_tasks(controller).get(int(named[2]))
+    return command if number is None else f"{command[: named.start(2)]}{number}{command[named.end(2) :]}"
+
+
+def _given(controller: Controller) -> set[int]:
+    """Numbers of submissions: a task has its array's."""
+    jobs = controller.cluster.jobs.values()
+    return {job.request.array or job.id for job in jobs} | controller.cluster.refused
+
+
+def _of_tasks(controller: Controller) -> dict[int, int]:
+    """Ids of tasks that have started, by the next number that was free then; the last of an array keeps its own."""
+    jobs = controller.cluster.jobs.values()
+    came = [(job.request.submit, False, 0, job.request.array or job.id) for job in jobs]
+    for tasks in controller.cluster.tasks.values():
+        begun = sorted((task.runs[0].start, True, task.request.task, task.id) for task in tasks if task.runs)
+        came += begun if len(begun) < len(tasks) else begun[:-1]
+    highest, found = 0, dict[int, int]()
+    for _, starts, _, number in sorted(came):
+        if starts:
+            highest += 1
+            found[highest] = number
+        else:
+            highest = max(highest, number)
+    return found
