@@ -456,6 +456,7 @@ class _Picker:
             alike = (groups[0] == group[0]) & (((left > 0) & (groups[1] == group[1])) | required)
             members = _consecutive(np.flatnonzero(alike))
             sets += [(tuple(group), each) for each in members if left[each].any()]
+        sets.sort(key=lambda one: int(one[1][0]))
         while sets and not self._done() and not self._full():
             best = self._best(sets, left)
             if self._want.contiguous and not self._suffices(best[1], left):
@@ -464,13 +465,14 @@ class _Picker:
             self._take_from(best[1], left)
 
     def _best(self, sets: list[tuple[tuple[int, ...], Ints]], left: Ints) -> tuple[tuple[int, ...], Ints]:
-        """The first set with required nodes, else the first; of those alike the tightest that suffices, or the largest.
+        """The first set with required nodes, else the lightest; of those alike the tightest that suffices, or the largest.
 
-        One that is tighter takes the place of one with required nodes, too, if it comes after that.
+        One that is lighter or tighter takes the place of one with required nodes, too, if it comes after that.
         """
         best = sets[0]
         for one in sets[1:]:
-            if not self._required[best[1]].any() and self._required[one[1]].any():
+            required = not self._required[best[1]].any() and self._required[one[1]].any()
+            if required or one[0] < best[0]:
                 best = one
             elif one[0] == best[0]:
                 total, least = int(left[one[1]].sum()), int(left[best[1]].sum())
