@@ -89,7 +89,7 @@ class Stints(Part):
         self.cluster.suspended[job.id] = self.cluster.running.pop(job.id)
         self.rows.release(job, job.run)
         self.cluster.hold(job, job.run)
-        self.left(job, job.run.partition)
+        self._leave_gang(job, job.run.partition)
 
     def resume(self, job: Job, cause: str) -> None:
         """A suspended job goes on, on its nodes."""
@@ -113,6 +113,9 @@ class Stints(Part):
     def left(self, job: Job, partition: str) -> None:
         """A job has left the resources that it shared: others may go on."""
         self.resume_preempted()
+        self._leave_gang(job, partition)
+
+    def _leave_gang(self, job: Job, partition: str) -> None:
         if self.rows.gang is not None:
             self.carry_out(self.rows.gang.ended(job, partition))
 

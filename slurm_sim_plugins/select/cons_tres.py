@@ -484,7 +484,7 @@ class _Picker:
     def _suffices(self, members: Ints, left: Ints) -> bool:
         """Whether a set has all that is missing."""
         enough = int(left[members].sum()) >= self._missing and int(self._gres[members].sum()) >= self._gres_missing
-        return enough and np.count_nonzero(left[members]) >= self._nodes - len(self._taken)
+        return enough and bool(np.count_nonzero(left[members]) >= self._nodes - len(self._taken))
 
     def _enough(self, left: Ints) -> Mask:
         """Which nodes have all that is missing."""
