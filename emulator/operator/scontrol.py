@@ -283,7 +283,6 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
         job.nice = int(value)
         if controller.policies.counts_cpus and not (job.on_hold or job.fixed_priority):
             # The number is worked out again, with the CPUs with which the job was planned.
-            controller.policies.changed(job)
             controller.policies.set_priorities([job])
     elif key == "sitefactor":
         job.shift(int(value) - job.site)

@@ -8,7 +8,7 @@ what backfill plans with.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -147,22 +147,24 @@ class Policies:
             self._cluster_state.moved()
 
     def planned(self, job: ControlledJob, partition: Partition) -> None:
-        """A job was planned: from now on it counts with the CPUs that it would have, such as all of its nodes."""
+        """A job was planned: its next number counts the CPUs that it would have, such as all of its nodes."""
         key = job.request_class, partition.name
         if key not in self._cpus:
             cluster = self._cluster
             found = cluster.choose(job.wants[partition.name], cluster.machine.free(), partition.nodes)
             self._cpus[key] = 0.0 if found is None else float(cluster.machine.cpus_of(found))
-        self._count(job, self._cpus[key])
+        job.planned_cpus = self._cpus[key] or job.planned_cpus
 
     def given(self, job: ControlledJob, allocation: Allocation) -> None:
-        """A job has started: it counts with the CPUs that it has, also if it is requeued."""
-        self._count(job, float(self._cluster.machine.cpus_of(allocation)))
+        """A job has started: its next number, if it is requeued, counts the CPUs that it has."""
+        job.planned_cpus = float(self._cluster.machine.cpus_of(allocation))
 
-    def _count(self, job: ControlledJob, cpus: float) -> None:
-        if cpus and cpus != job.counted_cpus:
-            job.counted_cpus = cpus
-            self.changed(job)
+    def _count_cpus(self, jobs: Iterable[ControlledJob]) -> None:
+        """Jobs are about to get new numbers, in which they count with the CPUs that they were planned with."""
+        for job in jobs:
+            if job.planned_cpus != job.counted_cpus:
+                job.counted_cpus = job.planned_cpus
+                self.changed(job)
 
     def controlled(self, seen: Job) -> ControlledJob | None:
         """The controller's job for one that plugins see; None for a job of another simulation."""
@@ -246,6 +248,8 @@ class Policies:
         If it answers none, those that have no number yet (``new``) get the next lower one, less their nice value:
         first come, first served (observation Q8; recorded: the next job does not go by the nice value of the last).
         """
+        if self.counts_cpus:
+            self._count_cpus(jobs)
         answer = None if self._hooks.priority_set is None else self._numbered(jobs)
         if answer is None:
             for job in jobs if new else ():

@@ -383,7 +383,15 @@ class Windows(WindowPlan):
         return self._futures[key]
 
     def _candidates(self, partition: Partition, job: Job) -> list[Job]:
-        return candidates(job, partition, self._cluster)
+        """Runs that are no obstacle later on: those that may be preempted, and that are suspended for a higher tier."""
+        found = candidates(job, partition, self._cluster)
+        if self._controls.rows.gang is not None:
+            partitions = self._cluster.partitions
+            for other in self._cluster.running.values():
+                lower = other.run is not None and partitions[other.run.partition].tier < partition.tier
+                if other.state is State.SUSPENDED and lower:
+                    found.append(other)
+        return found
 
     def _no_slots(self) -> Slots:
         return Slots(len(self._cluster.machine))

@@ -325,8 +325,9 @@ class Cluster:
         if job.plan is not None and job.run.start + job.plan.running > self.now:
             length = min(length, job.plan.running)
         end = job.run.start + length
-        if job.run.suspensions:
-            end += job.run.suspended(self.now)
+        for begin, until in job.run.suspensions:
+            # While a job is suspended its end stays as it was.
+            end += 0.0 if begin is None or until is None else until - begin
         if end > job.end_limit:
             end = job.end_limit
         if end > self.now:

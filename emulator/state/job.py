@@ -68,7 +68,8 @@ class Job:
         unfit: in which words it is refused, for no nodes could ever hold it; empty if they could.
         entries: itself in each of its partitions, as schedulers see it while it waits.
         limit_of_operator: whether an operator gave it its limit, which partitions and accounts do not bound then.
-        counted_cpus: with how many CPUs it counts for its priority; 0 for as many as it asks for.
+        counted_cpus: with how many CPUs its priority counts it; 0 for as many as it asks for.
+        planned_cpus: with how many its next number will, for it was planned or has run.
         counted: how a plan of counted nodes was last asked about it, or None.
     """
 
@@ -118,6 +119,7 @@ class Job:
     entries: tuple[Entry, ...] = ()
     counted: Any = None
     counted_cpus: float = 0.0
+    planned_cpus: float = 0.0
     limit_of_operator: bool = False
     id: int = field(init=False)
     tie_break: tuple[float, int, int] = field(init=False)
