@@ -465,7 +465,7 @@ class _Picker:
             self._take_from(best[1], left)
 
     def _best(self, sets: list[tuple[tuple[int, ...], Ints]], left: Ints) -> tuple[tuple[int, ...], Ints]:
-        """The first set with required nodes, else the lightest; of those alike the tightest that suffices, or the largest.
+        """The first set with required nodes, else the lightest; of those alike the tightest that suffices, or largest.
 
         One that is lighter or tighter takes the place of one with required nodes, too, if it comes after that.
         """
