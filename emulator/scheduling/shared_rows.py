@@ -1,8 +1,8 @@
 """Rows of jobs that share cores without taking turns, as select/cons_tres keeps them for each partition.
 
 A partition with ``OverSubscribe=FORCE:n`` or ``YES:n`` has n rows; jobs of a row have cores of their own. A job first
-seeks cores that no job has, then those that are free in a row of its partition: the fullest row goes first. When a
-job has left, those of its partition are put into rows again, by their first core, each into the first row that has
+seeks cores that no job has, then those that are free in a row of its partition and that no job of a partition of a
+higher tier has: the fullest row goes first. When a job has left, those of its partition are put into rows again, by their first core, each into the first row that has
 room. (Recorded on 22.05, 24.11 and 26.05.)
 
 With ``PreemptMode=GANG`` a job that finds no such cores gets some of those that jobs of lower tiers have, as few as
@@ -83,7 +83,8 @@ class SharedRows:
         rows = self._rows[run.partition]
         used = self._taken
         if run.row:
-            used = rows[run.row - 1].cores if run.row > 0 else self._avoided[-run.row - 1]
+            partition = self._cluster.partitions[run.partition]
+            used = rows[run.row - 1].cores | self._above(partition) if run.row > 0 else self._avoided[-run.row - 1]
         self._avoided.clear()
         cores = self._cores[job.id] = self._given(run, used)
         run.row = 0
@@ -111,7 +112,7 @@ class SharedRows:
 
     def free_in(self, partition: Partition) -> Iterator[tuple[int, Free]]:
         """For a job of a partition: (number of a row, what is free there), the fullest row first."""
-        rows = self._rows[partition.name]
+        rows, above = self._rows[partition.name], self._above(partition)
         _sort(rows)
         for number, row in enumerate(rows, 1):
             free = self._cluster.free.copy()
@@ -129,6 +130,8 @@ class SharedRows:
                 free.jobs[nodes] += 1
                 if pool is not None:
                     pool[nodes] -= units
+            if above:
+                free.units[:] -= [self._on(node, above & ~row.cores) for node in range(len(free.units))]
             yield number, free
 
     def over_others(
@@ -189,6 +192,14 @@ class SharedRows:
             free.units[node] = self._cluster.machine.units[node] - used
             free.jobs[node] = min(used, 1)
         return self._cluster.choose(self._cluster.want(job, partition), free, usable)
+
+    def _above(self, partition: Partition) -> Cores:
+        """Cores of jobs of partitions of a higher tier."""
+        cores: Cores = 0
+        for other in self._cluster.partitions.values():
+            if other.tier > partition.tier:
+                cores |= self._cores_in(other)
+        return cores
 
     def _cores_in(self, partition: Partition) -> Cores:
         cores: Cores = 0
