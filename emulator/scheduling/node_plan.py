@@ -418,7 +418,7 @@ class NodePlan(SchedulePlan):
 
     def _select(self, job: Job, partition: Partition, free: Free, time: float) -> Allocation | None:
         cluster = self._cluster
-        usable = cluster.usable(job, partition, planned=True) & self._controls.not_reserved(job, time)
+        usable = cluster.usable(job, partition) & self._controls.not_reserved(job, time)
         return cluster.select(job, partition, usable, free)
 
 

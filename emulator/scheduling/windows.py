@@ -80,6 +80,8 @@ class Windows(WindowPlan):
         self._cluster = cluster
         self._controls = controls
         self._habits = habits
+        rules = cluster.parameters.rules
+        self._rounding = max(habits.resolution - 1, 0.0) if rules.SLOTS_END_ON_NEXT_STEP else 0.0
         self.slots: Slots = self._no_slots()
         self.last_place: Place | None = None
         self._licensed: list[tuple[Job, float, float]] = []
@@ -152,12 +154,12 @@ class Windows(WindowPlan):
         """Keep its nodes, and licences if they are planned; of a hole that is now the nodes alone, to the second."""
         start, place = hole.start, hole.place
         job, limit, nodes = place._entry._pair[0], place._entry.shortest, place._allocation.nodes
-        if start <= self._cluster.now:
-            self.slots.add(self._cluster.now, self._cluster.now + limit, nodes)
-            return
         grain = self._habits.resolution
+        end = math.floor((start + limit + self._rounding) / grain) * grain
+        if start <= self._cluster.now:
+            self.slots.add(self._cluster.now, end if self._rounding else self._cluster.now + limit, nodes)
+            return
         begin = math.floor(start / grain) * grain
-        end = math.floor((start + limit) / grain) * grain
         self.slots.add(begin, max(end, begin + grain), nodes)
         if self._habits.licenses and job.options.licenses:
             self._licenses_planned().keep(job, start, start + limit)
@@ -354,8 +356,9 @@ class Windows(WindowPlan):
         Suspended jobs keep their nodes now, but are left out of plans (observation P11).
         """
         cluster, want = self._cluster, self._cluster.want(job, partition)
+        if cluster.parameters.rules.PLANS_FORGET_SHARING and want.unmarked and partition.oversubscribe != "FORCE":
+            want = replace(want, unmarked=())
         usable = cluster.usable(job, partition) & unkept
-        planned = usable if not cluster.suspended else cluster.usable(job, partition, planned=True) & unkept
         preempting = begin <= cluster.now and bool(self._candidates(partition, job))
         for index, (time, free) in enumerate(future.from_(begin)):
             if time >= later:
@@ -369,7 +372,8 @@ class Windows(WindowPlan):
                 continue  # A job that could be preempted is no obstacle later on, but none is preempted in vain.
             if self._habits.busy_nodes and free is not cluster.free:
                 want = replace(want, in_use=self._in_use, by_looks=False)
-            found = cluster.choose(want, free, usable if time <= cluster.now else planned)
+            left = cluster.beside_suspended(free, partition) if time <= cluster.now else free
+            found = cluster.choose(want, left, usable)
             if found is not None:
                 return time, found
         return None

@@ -211,7 +211,7 @@ class CompiledWindows(Windows):
         by_priority = "PRIORITY" in cluster.parameters.preempt_mode
         alike = not self._preempts or (cluster.policies.by_partition and not by_priority)
         self._by_class = cluster.accounting is None and alike
-        self._asked = (cluster.now, cluster.now + habits.window, habits.resolution, habits.size)
+        self._asked = (cluster.now, cluster.now + habits.window, habits.resolution, self._rounding, habits.size)
 
     def _no_slots(self) -> CompiledSlots:
         standing = self._controls.reservations.standing(self._cluster.now)

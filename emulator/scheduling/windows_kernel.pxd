@@ -19,7 +19,7 @@ cdef class Columns:
 cdef class Request:
     cdef readonly Code code
     cdef readonly Outlook outlook
-    cdef double now, horizon, grain
+    cdef double now, horizon, grain, rounding
     cdef long long most_marks
     cdef double length
 

@@ -53,6 +53,7 @@ class Request:
         now: the time of the cycle, in seconds.
         horizon: up to when nodes are kept.
         grain: in steps of so many seconds.
+        rounding: seconds that are added to an end before it is cut to a whole step.
         most_marks: how many bounds of slots there may be.
         length: for how long the nodes are wanted.
     """
@@ -62,6 +63,7 @@ class Request:
     now: float
     horizon: float
     grain: float
+    rounding: float
     most_marks: int
     length: float
 
@@ -185,7 +187,7 @@ def place(request: Request, slots: Columns, work: Work, goes_on: bool, most: int
         if slots.sizes[COUNT] == slots.times.shape[1] or slots.sizes[USED] + found > len(slots.members):
             return placed, GROW, found
         begin = np.floor(time / request.grain) * request.grain
-        end = np.floor((time + request.length) / request.grain) * request.grain
+        end = np.floor((time + request.length + request.rounding) / request.grain) * request.grain
         add_slot(begin, max(end, begin + request.grain), work.taken[0], found, slots)
         placed += 1
         if placed == most:

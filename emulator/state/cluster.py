@@ -211,21 +211,33 @@ class Cluster:
             watcher.changed()
         self.unsettled |= self.waiting
 
-    def usable(self, job: Job, partition: Partition, *, planned: bool = False) -> Mask:
-        """Nodes on which a job may start at all: up, and not another job's; ``planned`` if not now but some time."""
+    def usable(self, job: Job, partition: Partition) -> Mask:
+        """Nodes on which a job may start at all: up, and not another job's."""
         usable = partition.nodes & self.machine.up
         for other in self.running.values() if self.exclusive_user else ():
             if other.run is None or other.request.user == job.request.user:
                 continue
             if partition.exclusive_user or self.partitions[other.run.partition].exclusive_user:
                 usable = usable & ~other.run.allocation.mask(len(self.machine))
-        for other in () if planned else self.suspended.values():
-            # A suspended job keeps its nodes from its own tier and those below.
-            if other.run is None or other.suspended_by_operator:
-                continue
-            if self.partitions[other.run.partition].tier >= partition.tier:
-                usable = usable & ~other.run.allocation.mask(len(self.machine))
         return usable
+
+    def beside_suspended(self, free: Free, partition: Partition) -> Free:
+        """What of that which is free now a job of a partition may have: suspended jobs of its tier or above keep theirs."""
+        kept = [
+            job.run.allocation
+            for job in self.suspended.values()
+            if job.run is not None
+            and not job.suspended_by_operator
+            and self.partitions[job.run.partition].tier >= partition.tier
+        ]
+        if not kept:
+            return free
+        free = free.copy()
+        for allocation in kept:
+            free.units[allocation.where] -= list(allocation.units)
+            free.jobs[allocation.where] += 1
+        np.maximum(free.units, 0, out=free.units)
+        return free
 
     def settled(self, nodes: Mask) -> Mask:
         """Those of some nodes on which a job may start now, for no epilog goes on there."""
@@ -247,7 +259,7 @@ class Cluster:
 
     def select(self, job: Job, partition: Partition, usable: Mask, free: Free | None = None) -> Allocation | None:
         """The nodes for a job out of what is free (now), or None if it does not fit onto those that it may use."""
-        free, want = self.free if free is None else free, self.want(job, partition)
+        free, want = self.beside_suspended(self.free, partition) if free is None else free, self.want(job, partition)
         if want.first is None and self.compiled is not None:
             code = self.compiled.code(job, partition)
             if code is not None:

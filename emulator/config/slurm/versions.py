@@ -159,6 +159,21 @@ class Rules:
         "not named in the release notes",
         *("24.11/topo_tree", "26.05/topo_tree"),
     )
+    SLOTS_END_ON_NEXT_STEP: bool = _rule(
+        "24.11",
+        "nodes that backfill keeps for a job are kept until the next whole step of bf_resolution after its end",
+        "until the last whole step before it",
+        "not named in the release notes; the controller's log shows the slots",
+        *("plans_and_sharing_22", "plans_and_sharing_24", "plans_and_sharing_26"),
+    )
+    PLANS_FORGET_SHARING: bool = _rule(
+        "24.11",
+        "backfill plans a job, but for one of a partition with FORCE, as if no job kept its nodes from those that share "
+        "or do not; it does not start there, and the nodes are kept for it from then on",
+        "it plans the job for when that job will have ended",
+        "not named in the release notes; the controller's log shows the plans",
+        *("plans_and_sharing_22", "plans_and_sharing_24", "plans_and_sharing_26"),
+    )
     PLANS_ARE_NEWS: bool = _rule(
         "24.11",
         "a cycle of backfill that plans any job is followed by another, bf_interval later",
