@@ -14,6 +14,7 @@ from emulator.operator import jobs
 from emulator.operator.update import OF_A_JOB, RELEASE, Fields, check_fields, fields_of, refused_words, update_of
 from emulator.scheduling.records import sharing
 from emulator.state.job import Job
+from emulator.state.partition import Partition
 from emulator.state.reservation import Reservation
 from emulator.workload.clock_time import after_now
 from emulator.workload.request import PartlyRefusedError, RejectedError
@@ -307,11 +308,20 @@ def _create_reservation(words: list[str], controller: Controller) -> None:
         end,
         nodes=_nodes(fields, controller),
         count=int(fields["nodecnt"]) if "nodecnt" in fields else None,
+        partition=_partition_of(fields, controller),
         users=_words(fields.get("users", "")),
         accounts=_words(fields.get("accounts", "")),
         flags=frozenset(word.upper() for word in _words(fields.get("flags", ""))),
     )
     controller.passes.reserved(start, end)
+
+
+def _partition_of(fields: Fields, controller: Controller) -> Partition | None:
+    """The partition of whose nodes a reservation gets so many: the one that is named, or the default."""
+    name, partitions = fields.get("partitionname", fields.get("partition", "")), controller.cluster.partitions
+    if name and name not in partitions:
+        raise InputError("Invalid partition name specified")
+    return partitions[name] if name else controller.cluster.default
 
 
 def _update_reservation(words: list[str], controller: Controller) -> None:

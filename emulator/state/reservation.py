@@ -9,6 +9,7 @@ import numpy as np
 
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
+from emulator.state.partition import Partition
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import Mask
 
@@ -70,18 +71,19 @@ class Reservations:
         *,
         nodes: Mask | None = None,
         count: int | None = None,
+        partition: Partition | None = None,
         users: tuple[str, ...] = (),
         accounts: tuple[str, ...] = (),
         flags: frozenset[str] = frozenset(),
     ) -> Reservation:
-        """Make a reservation of particular nodes, or of so many.
+        """Make a reservation of particular nodes, or of so many of a partition (of the cluster, where that is None).
 
         Raises:
-            InputError: nodes are in use then, and the flags do not say IGNORE_JOBS.
+            InputError: nodes are in use then, and the flags do not say IGNORE_JOBS; or there are not so many.
         """
         busy = self._busy(start, end)
         if nodes is None:
-            nodes = self._first_free(count or 0, busy)
+            nodes = self._first_free(count or 0, ~busy & self._whole_nodes(partition))
         elif "IGNORE_JOBS" not in flags and bool((nodes & busy).any()):
             raise InputError("Requested nodes are busy")
         made = Reservation(name, start, end, nodes, users, accounts, flags)
@@ -158,8 +160,19 @@ class Reservations:
                 busy |= other.nodes
         return busy
 
-    def _first_free(self, count: int, busy: Mask) -> Mask:
-        free = np.flatnonzero(~busy & self._cluster.machine.up)
+    def _whole_nodes(self, partition: Partition | None) -> Mask:
+        """Nodes of which jobs of a partition may have all: not those with more CPUs than ``MaxCPUsPerNode`` (24.11)."""
+        machine = self._cluster.machine
+        if partition is None:
+            return machine.up
+        whole = partition.nodes & machine.up
+        pool = machine.gres.get(("", partition.name))
+        if pool is None or not self._cluster.parameters.rules.RESERVATIONS_TAKE_WHOLE_NODES:
+            return whole
+        return whole & (pool >= machine.units)
+
+    def _first_free(self, count: int, usable: Mask) -> Mask:
+        free = np.flatnonzero(usable)
         if len(free) < count:
             raise InputError("Requested nodes are busy")
         chosen = self._cluster.no_nodes()

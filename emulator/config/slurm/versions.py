@@ -205,6 +205,13 @@ class Rules:
         "not named in the release notes",
         *("reservation_other_nodes_22", "reservation_other_nodes_24"),
     )
+    RESERVATIONS_TAKE_WHOLE_NODES: bool = _rule(
+        "24.11",
+        "a reservation of so many nodes (NodeCnt) gets none with more CPUs than MaxCPUsPerNode of its partition",
+        "it gets any nodes of the partition",
+        "not named in the release notes",
+        *("reservation_pool_22", "reservation_pool_24", "reservation_pool_26"),
+    )
     BACK_IS_NEWS: bool = _rule(
         "24.11",
         "a pass follows when a node that an operator resumes has answered, which it does after the next round",
