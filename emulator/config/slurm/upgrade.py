@@ -140,6 +140,15 @@ def _builtin(conf: SlurmConf) -> str:
     return "jobs after a release, a requeue or a change of priority, and tasks of arrays" if by_lists else ""
 
 
+def _slots(conf: SlurmConf) -> str:
+    return "" if conf.parameters.text("SchedulerType") == "sched/builtin" else "jobs that wait for nodes"
+
+
+def _pools(conf: SlurmConf) -> str:
+    bounded = [one.name for one in conf.partitions if one.max_cpus_per_node is not None]
+    return f"{_partitions(bounded)}: reservations by NodeCnt" if bounded else ""
+
+
 def _some_of_named(conf: SlurmConf) -> str:
     return "jobs that name more nodes than they can have"
 
@@ -231,10 +240,13 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "TIME_MIN_GROWS": _time_min,
     "HEALTHY_NODES_ARE_AVAILABLE": _reasons,
     "SWITCHES_BY_CPUS": _switches,
+    "SLOTS_END_ON_NEXT_STEP": _slots,
+    "PLANS_FORGET_SHARING": _sharing,
     "PLANS_ARE_NEWS": _cycles,
     "PRIORITY_WHERE_NODES_OVERLAP": _apart,
     "FLEX_IS_WAITED_FOR": _flex,
     "NOT_OF_RESERVATION_WAITS": _named_nodes,
+    "RESERVATIONS_TAKE_WHOLE_NODES": _pools,
     "BACK_IS_NEWS": _resumed,
     "LONG_JOBS_MUST_FIT": _too_long,
     "LARGE_JOBS_MUST_FIT": _too_large,
