@@ -125,7 +125,6 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "HEALTHY_NODES_ARE_AVAILABLE",
         "FLEX_IS_WAITED_FOR",
         "NOT_OF_RESERVATION_WAITS",
-        "RESERVATIONS_TAKE_WHOLE_NODES",
         "BACK_IS_NEWS",
         "LARGE_JOBS_MUST_FIT",
         "LARGE_JOBS_WAIT",
