@@ -3,17 +3,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from math import floor
+from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol
 
 from slurm_sim_plugins.jobs import Job, Jobs, Runs
 from slurm_sim_plugins.profile import HALF_A_MICROSECOND, RunEntry
 from slurm_sim_plugins.renamed import OldName
-from slurm_sim_plugins.run_list import first_fit, free_by
+from slurm_sim_plugins.run_list import first_fit, fitting, free_by
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+FOREVER = float("inf")
+_ORDER = attrgetter("_order")
 
 
 class Follower(Protocol):
@@ -41,11 +46,13 @@ class Counts:
 
     What begins with an underscore is for the owner of the cluster_state: the lists behind
     the three sequences; the last question to :meth:`earliest_start` and its answer, None as
-    soon as ``running`` or ``free`` has changed; the plan that has to follow starts, or None.
+    soon as ``running`` or ``free`` has changed; the plan that has to follow starts, or None; the
+    answers of the plugin in the BackfillType slot, or None for the order of the queue.
     """
 
     __slots__ = (
         "_arrived",
+        "_backfill_order",
         "_plan",
         "_reservation",
         "_runs",
@@ -68,6 +75,7 @@ class Counts:
         self._arrived: list[Job] = []
         self._reservation: tuple[Job, tuple[float, int]] | None = None
         self._plan: Follower | None = None
+        self._backfill_order: Callable[[list[Job]], list[Job]] | None = None
 
     @property
     def total(self) -> int:
@@ -119,6 +127,44 @@ class Counts:
         self._reservation = (job, answer)
         return answer
 
+    def candidates(self, retry: bool = True) -> list[Job]:
+        """The waiting jobs, but for the head, that fit into what is free now.
+
+        They come in the order of the plugin in the BackfillType slot. What is free
+        shrinks with each start; ask again before the next one, or go through :meth:`fitting`.
+
+        Args:
+            retry: False leaves out what was a candidate in an earlier pass; right for a
+                scheduler that would refuse it again (see ``changed``).
+        """
+        free = self.free
+        if not free:
+            return []
+        jobs = fitting(self._waiting if retry else self._arrived, free)
+        if not retry and len(jobs) > 1:
+            jobs.sort(key=_ORDER)
+        if jobs and jobs[0] is self.head:
+            del jobs[0]
+        if self._backfill_order is not None and jobs:
+            return self._backfill_order(jobs)
+        return jobs
+
+    def fitting(self, jobs: list[Job], in_time: float = FOREVER, extra: int = 0) -> Iterator[Job]:
+        """Those of some jobs that fit and delay no reservation, each looked at when its turn comes.
+
+        Args:
+            jobs: the jobs, such as :meth:`candidates`.
+            in_time: what is planned for no more seconds is over when the reservation begins.
+            extra: what wants no more processors than these does not delay it either. The caller counts
+                down those that are taken.
+        """
+        if not jobs:
+            return iter(jobs)
+        found = Fitting.__new__(Fitting)
+        found._counts, found._jobs, found._next = self, jobs, 0
+        found._in_time, found._extra = in_time, extra
+        return found
+
     def until(self, time: float) -> float:
         """Seconds from now to ``time`` and half a microsecond: a job that is planned for no more ends by then.
 
@@ -130,3 +176,35 @@ class Counts:
     def free_at(self, time: float) -> int:
         """Processors that are free at ``time`` if nothing else starts, as planned."""
         return free_by(time, self.free, self._runs)
+
+
+class Fitting:
+    """Goes through jobs as :meth:`Counts.fitting` says."""
+
+    __slots__ = ("_counts", "_extra", "_in_time", "_jobs", "_next")
+
+    _counts: Counts
+    _jobs: list[Job]
+    _next: int
+    _in_time: float
+    _extra: int
+
+    def __iter__(self) -> Iterator[Job]:
+        return self
+
+    def __next__(self) -> Job:
+        job = self._following()
+        if job is None:
+            raise StopIteration
+        return job
+
+    def _following(self) -> Job | None:
+        jobs, place, free = self._jobs, self._next, self._counts.free
+        while place < len(jobs):
+            job = jobs[place]
+            place += 1
+            if job.processors <= free and (job.planned <= self._in_time or job.processors <= self._extra):
+                self._next = place
+                return job
+        self._next = place
+        return None

@@ -5,3 +5,5 @@ cdef class JobFields:
     cdef public bint backfilled
     cdef public long long index, processors, requeues
     cdef public double submit, time_limit, planned, planned_queue, planned_running, longest
+
+cpdef bint before(JobFields job, JobFields other) except -1

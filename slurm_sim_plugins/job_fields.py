@@ -47,3 +47,10 @@ class JobFields:
         self.planned = self.planned_queue = self.planned_running = self.longest = time_limit
         self.requeues = 0
         self.backfilled = False
+
+
+def before(job: JobFields, other: JobFields) -> bool:
+    """Whether a job goes before another one; numbers are set for all jobs or for none."""
+    if type(job._order) is int:
+        return job.index < other.index
+    return bool(job._order < other._order)

@@ -4,10 +4,12 @@ from slurm_sim_plugins.job_fields cimport JobFields
 
 cdef double NEVER
 
-@cython.locals(end=double, time=double, found=bint)
+@cython.locals(entry=tuple, end=double, held=cython.longlong, time=double, found=bint)
 cpdef first_fit(long long processors, long long free, list runs, double now)
+@cython.locals(entry=tuple, end=double, held=cython.longlong)
 cpdef long long free_by(double time, long long free, list runs) except? -1
 @cython.locals(job=JobFields, found=list)
 cpdef list fitting(list jobs, long long free)
-@cython.locals(first=cython.Py_ssize_t, beyond=cython.Py_ssize_t, middle=cython.Py_ssize_t, other=double)
+@cython.locals(first=cython.Py_ssize_t, beyond=cython.Py_ssize_t, middle=cython.Py_ssize_t, entry=tuple, other=double,
+    number=cython.longlong)
 cpdef Py_ssize_t place_of(list runs, double end, long long sequence) except -1

@@ -1,4 +1,3 @@
-# cython: boundscheck=True, wraparound=True, nonecheck=True
 """What is asked most of the lists of runs and of waiting jobs; a :mod:`kernel <slurm_sim_plugins.kernels>`."""
 
 from __future__ import annotations
@@ -23,15 +22,14 @@ def first_fit(processors: int, free: int, runs: Runs, now: float) -> tuple[float
         return now, free - processors
     time, found = now, False
     for entry in runs:
-        end = entry[0]
-        if found:
-            if end > time:
-                break
-        elif free + entry[2] >= processors:
+        end, held = entry[0], entry[2]
+        if found and end > time:
+            break
+        free += held
+        if not found and free >= processors:
             found = True
             if end > now:
                 time = end
-        free += entry[2]
     if not found:
         return NEVER, 0
     return time, free - processors
@@ -40,9 +38,10 @@ def first_fit(processors: int, free: int, runs: Runs, now: float) -> tuple[float
 def free_by(time: float, free: int, runs: Runs) -> int:
     """Processors that are free at a time as planned, if so many are free now."""
     for entry in runs:
-        if entry[0] > time:
+        end, held = entry[0], entry[2]
+        if end > time:
             break
-        free += entry[2]
+        free += held
     return free
 
 
@@ -61,8 +60,8 @@ def place_of(runs: Runs, end: float, sequence: int) -> int:
     while first < beyond:
         middle = (first + beyond) // 2
         entry = runs[middle]
-        other = entry[0]
-        if other < end or (other == end and entry[1] < sequence):
+        other, number = entry[0], entry[1]
+        if other < end or (other == end and number < sequence):
             first = middle + 1
         else:
             beyond = middle

@@ -12,7 +12,6 @@ hooks: the emulator, or a test.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from slurm_sim_plugins.block_state import BlockState
@@ -25,14 +24,11 @@ from slurm_sim_plugins.kernels import are_compiled
 from slurm_sim_plugins.plan import Hole, SchedulePlan, WindowPlan
 from slurm_sim_plugins.profile import Profile, RunEntry, earliest_start
 from slurm_sim_plugins.renamed import OldName
-from slurm_sim_plugins.run_list import fitting
 from slurm_sim_plugins.tiers import Stay, Tiers
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-_ORDER = attrgetter("_order")
 
 
 class ClusterState(Counts):
@@ -44,20 +40,18 @@ class ClusterState(Counts):
         block_state: which run is on which block, if the SelectType gives out blocks; then ``free`` counts
             the processors of no block that is in use. Else None.
 
-    What begins with an underscore is for the owner of the cluster_state: the answers of the
-    plugin in the BackfillType slot, or None for the order of the queue; whether to use the
+    What begins with an underscore is for the owner of the cluster_state: whether to use the
     compiled profile; what makes a plan; seconds of a run that would be lost, or None if that
     is all of it.
     """
 
-    __slots__ = ("_backfill_order", "_compiled", "_new_plan", "_unsaved", "block_state", "tiers")
+    __slots__ = ("_compiled", "_new_plan", "_unsaved", "block_state", "tiers")
 
     def __init__(self, total: int, *, now: float = 0.0, compiled: bool = False) -> None:
         super().__init__(total, now)
         self.tiers: Tiers | None = None
         self.block_state: BlockState | None = None
         self._unsaved: Callable[[Run], float] | None = None
-        self._backfill_order: Callable[[list[Job]], list[Job]] | None = None
         self._compiled = compiled
         self._new_plan: Callable[[Any], SchedulePlan] = CountPlan
 
@@ -120,28 +114,6 @@ class SchedulingView(ClusterState):
         ]
         free = self._total - sum([entry[2] for entry in keeping])
         return earliest_start(job.processors, free, keeping, self.now)
-
-    def candidates(self, retry: bool = True) -> list[Job]:
-        """The waiting jobs, but for the head, that fit into what is free now.
-
-        They come in the order of the plugin in the BackfillType slot. What is free
-        shrinks with each start; ask again before the next one.
-
-        Args:
-            retry: False leaves out what was a candidate in an earlier pass; right for a
-                scheduler that would refuse it again (see ``changed``).
-        """
-        free = self.free
-        if not free:
-            return []
-        jobs = fitting(self._waiting if retry else self._arrived, free)
-        if not retry and len(jobs) > 1:
-            jobs.sort(key=_ORDER)
-        if jobs and jobs[0] is self.head:
-            del jobs[0]
-        if self._backfill_order is not None and jobs:
-            return self._backfill_order(jobs)
-        return jobs
 
     def profile(self) -> Profile:
         """Free processors over time as planned: what runs, until its planned ends."""

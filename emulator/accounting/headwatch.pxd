@@ -1,21 +1,20 @@
 # C types of headwatch.py.
 cimport cython
 from slurm_sim_plugins.counts cimport Counts
-from slurm_sim_plugins.job_fields cimport JobFields
+from slurm_sim_plugins.job_fields cimport JobFields, before
 
 cdef long long NEVER
 
 cdef class HeadWatch:
     cdef public Counts _cluster_state
     cdef public list _blocked, _could_start
-    cdef public object _order
     cdef public JobFields head
     cdef public long long missing
 
     cpdef void seen(self, head, long long now) except *
     cpdef void left_blocked(self, JobFields head, long long now) except *
-    @cython.locals(job=JobFields, processors=cython.longlong)
-    cdef long long _lower(self, order) except? -1
+    @cython.locals(entry=tuple, held=cython.longlong, processors=cython.longlong)
+    cdef long long _lower(self, JobFields head) except? -1
     cpdef void ended(self, JobFields job) except *
     cpdef void started(self, JobFields job) except *
     @cython.locals(index=cython.Py_ssize_t)

@@ -6,10 +6,9 @@ A :mod:`kernel <slurm_sim_plugins.kernels>`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from emulator.state.instants import NEVER
 from emulator.state.jobs import JobTable
+from slurm_sim_plugins.job_fields import before
 from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.views import ClusterState
 
@@ -26,13 +25,12 @@ class HeadWatch:
         missing: how many processors it lacks; 0 or less when it could start.
     """
 
-    __slots__ = ("_blocked", "_cluster_state", "_could_start", "_order", "head", "missing")
+    __slots__ = ("_blocked", "_cluster_state", "_could_start", "head", "missing")
 
     def __init__(self, cluster_state: ClusterState, table: JobTable) -> None:
         self._cluster_state = cluster_state
         self._blocked = table.blocked
         self._could_start = table.could_start
-        self._order: Any = None
         self.head: Job | None = None
         self.missing = 1
 
@@ -48,31 +46,30 @@ class HeadWatch:
                 self._note(now)
             return
         self.head = head
-        self._order = order = head._order
         self._blocked[head.index] = True
-        self.missing = head.processors - self._cluster_state.free - self._lower(order)
+        self.missing = head.processors - self._cluster_state.free - self._lower(head)
         if self.missing <= 0:
             self._note(now)
 
-    def _lower(self, order: Any) -> int:
+    def _lower(self, head: Job) -> int:
         """Processors of the runs of lower priority."""
         processors = 0
         for entry in self._cluster_state._runs:
-            job = entry[4]
-            if job._order > order:
-                processors += entry[2]
+            if before(head, entry[4]):
+                held = entry[2]
+                processors += held
         return processors
 
     def ended(self, job: Job) -> None:
         """A run is over, by itself or by preemption."""
-        if job._order < self._order:
+        if before(job, self.head):  # type: ignore[arg-type]
             self.missing -= job.processors
 
     def started(self, job: Job) -> None:
         """A job was started."""
         if job is self.head:
             self.head, self.missing = None, 1
-        elif job._order < self._order:
+        elif before(job, self.head):  # type: ignore[arg-type]
             self.missing += job.processors
 
     def head_started(self, job: Job, now: int) -> None:

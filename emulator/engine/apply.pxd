@@ -2,6 +2,7 @@
 cimport cython
 cimport libc.math as np
 from emulator.accounting.headwatch cimport HeadWatch
+from emulator.engine.event_heap cimport EventHeap
 from emulator.scheduling.queue cimport JobQueue
 from slurm_sim_plugins.counts cimport Counts
 from slurm_sim_plugins.job_fields cimport JobFields
@@ -15,9 +16,10 @@ cdef class Apply:
     cdef public HeadWatch watch
     cdef public JobQueue _queue
     cdef public Counts _cluster_state
-    cdef public list runs, useful, _start, _duration, _ends_by, _heap
+    cdef public list runs, state, useful, _start, _end, _backfilled, _duration, _ends_by
+    cdef public EventHeap _heap
     cdef public dict _plans
-    cdef public object state, renumber, facts, _table, _progress, _overdue, _handover, _livelock, _learnt
+    cdef public object renumber, facts, _table, _progress, _overdue, _handover, _livelock, _learnt
     cdef public object _notifier, _submit_notifier, _start_notifier, _end_notifier
 
     cpdef submit(self, JobFields job)
@@ -30,5 +32,5 @@ cdef class Apply:
         length=cython.longlong, planned_end=double, runs=list)
     cpdef tuple _begin(self, JobFields job, long long takes, long long delay)
     cpdef end(self, Py_ssize_t index, long long kind)
-    @cython.locals(cluster_state=Counts, entries=list)
+    @cython.locals(cluster_state=Counts, entries=list, held=cython.longlong)
     cpdef tuple _leave(self, Py_ssize_t index)

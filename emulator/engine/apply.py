@@ -11,19 +11,19 @@ A :mod:`kernel <slurm_sim_plugins.kernels>`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from heapq import heappush
 from typing import Any
 
 import numpy as np
 
 from emulator.accounting.headwatch import HeadWatch
 from emulator.accounting.notifier import Notifier
+from emulator.engine.event_heap import EventHeap
 from emulator.execution.handover import Handover
 from emulator.execution.overdue import Overdue
 from emulator.execution.progress import Progress
 from emulator.livelock import Livelock, standstill
 from emulator.scheduling.queue import JobQueue
-from emulator.state.events import FINISH, RETURN, WAKE, Event
+from emulator.state.events import FINISH, RETURN, WAKE
 from emulator.state.instants import MICROSECONDS, NEVER, instant
 from emulator.state.jobs import CANCELLED, COMPLETED, FUTURE, PENDING, REJECTED, REQUEUED, RUNNING, TIMEOUT, JobTable
 from slurm_sim_plugins.errors import StandstillError
@@ -66,7 +66,8 @@ class Apply:
     """
 
     __slots__ = (
-        *("_cluster_state", "_duration", "_end_notifier", "_ends_by", "_handover", "_heap", "_learnt", "_livelock"),
+        *("_backfilled", "_cluster_state", "_duration", "_end", "_end_notifier", "_ends_by", "_handover", "_heap"),
+        *("_learnt", "_livelock"),
         *("_notifier", "_overdue", "_plans", "_progress", "_queue", "_sequence", "_start", "_start_notifier"),
         *("_submit_notifier", "_table", "changed", "facts", "free", "hopeful", "now", "renumber", "runs", "state"),
         *("useful", "watch"),
@@ -78,7 +79,7 @@ class Apply:
         table: JobTable,
         progress: Progress,
         overdue: Overdue,
-        heap: list[Event],
+        heap: EventHeap,
         notifier: Notifier | None,
     ) -> None:
         self.now = 0
@@ -93,7 +94,7 @@ class Apply:
         self.state = table.state
         self.facts = table.jobs[0]._facts if table.jobs else None
         self.useful = progress.useful
-        self._start = table.start
+        self._start, self._end, self._backfilled = table.start, table.end, table.backfilled
         self._progress = progress
         self._duration = progress.duration
         self._ends_by = progress.ends_by
@@ -179,7 +180,7 @@ class Apply:
         told = self._occupy(job, where)
         self._start[index] = self.now
         if not was_head:
-            self._table.backfilled[index] = True
+            self._backfilled[index] = True
             _set(job, "backfilled", True)
         else:
             self.watch.head_started(job, self.now)
@@ -204,7 +205,8 @@ class Apply:
         if delay or planned != job.planned:
             self.changed = True
         self._sequence = sequence = self._sequence + 1
-        heappush(self._heap, (now + self._duration[index] + delay, self._ends_by[index], sequence, index))
+        length = self._duration[index]
+        self._heap.push(now + length + delay, self._ends_by[index], sequence, index)
         length = int(np.rint(planned * 1e6))
         planned_end = (now + length + delay) / 1e6
         self.runs[index] = entry = (planned_end, sequence, job.processors, cluster_state.now, job)
@@ -218,7 +220,7 @@ class Apply:
         """A run ends by itself or at its limit (``kind`` is FINISH or TIMEOUT)."""
         entry = self._leave(index)
         self.state[index] = COMPLETED if kind == FINISH else TIMEOUT
-        self._table.end[index] = self.now
+        self._end[index] = self.now
         if self._end_notifier is not None:
             self._end_notifier.ended(self.now, entry[4], Run._make(entry), "COMPLETED" if kind == FINISH else "TIMEOUT")
         if self._learnt is not None:
@@ -247,7 +249,7 @@ class Apply:
             self.state[index] = REQUEUED
             self._handover.begin(self.now + away, run.processors)
             self._sequence += 1
-            heappush(self._heap, (self.now + away, RETURN, self._sequence, index))
+            self._heap.push(self.now + away, RETURN, self._sequence, index)
         else:
             self.state[index] = PENDING
             self._queue.add(job)
@@ -304,7 +306,7 @@ class Apply:
     def wake(self, time: float) -> None:
         """Ask for a pass at ``time`` (seconds)."""
         self._sequence += 1
-        heappush(self._heap, (instant(time), WAKE, self._sequence, -1))
+        self._heap.push(instant(time), WAKE, self._sequence, -1)
 
     def replan_overdue(self) -> None:
         """Runs that go on at their planned ends are planned again, as the option ``expired`` says.
@@ -353,7 +355,8 @@ class Apply:
         self.runs[index] = None
         entries = cluster_state._runs
         del entries[place_of(entries, entry[0], entry[1])]
-        cluster_state.free = self.free = self.free + entry[2]
+        held = entry[2]
+        cluster_state.free = self.free = self.free + held
         cluster_state._reservation = None
         self.changed = True
         if self.watch.head is not None:

@@ -6,7 +6,6 @@ As :mod:`emulator.engine.apply`, of which it is a part that only such simulation
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from heapq import heappush
 from typing import Any
 
 from emulator.engine.apply import Apply
@@ -54,7 +53,7 @@ class TieredApply(Apply):
         self._changes = 0
         for time in rates.changes:
             self._sequence += 1
-            heappush(self._heap, (time, WAKE, self._sequence, -1))
+            self._heap.push(time, WAKE, self._sequence, -1)
 
     def _occupy(self, job: Job, where: Seating | None) -> tuple[Any, ...]:
         """A run begins on processors that are idle in its tier."""
@@ -118,7 +117,7 @@ class TieredApply(Apply):
         self._sequence = sequence = self._sequence + 1
         self._void(index, seat.entry, sequence)
         if seat.end is not None:
-            heappush(self._heap, (seat.end, self._progress.ends_by[index], sequence, index))
+            self._heap.push(seat.end, self._progress.ends_by[index], sequence, index)
         if self._notifier is not None:
             self._notifier.rated(now, stay.job, rate)
 

@@ -1,6 +1,7 @@
 # C types of loop.py.
 cimport cython
 from emulator.engine.apply cimport Apply
+from emulator.engine.event_heap cimport Due, EventHeap
 from emulator.scheduling.admission cimport Admission
 from emulator.scheduling.scheduling_pass cimport SchedulingPass
 from slurm_sim_plugins.counts cimport Counts
@@ -9,7 +10,8 @@ cdef long long MICROSECONDS, WAKE, RETURN
 
 cdef class Loop:
     cdef public object _table
-    cdef public list _heap, _runs, _submits
+    cdef public list _runs, _submits
+    cdef public EventHeap _heap
     cdef public Apply _apply
     cdef public Counts _cluster_state
     cdef public Admission _admission
@@ -18,8 +20,9 @@ cdef class Loop:
     cdef public Py_ssize_t _first
 
     @cython.locals(
-        heap=list, apply=Apply, cluster_state=Counts, runs=list, admission=Admission, scheduling_pass=SchedulingPass,
-        always=bint, now=cython.longlong, ends=cython.longlong, happened=bint, event=tuple, kind=cython.longlong,
+        heap=EventHeap, apply=Apply, cluster_state=Counts, runs=list, admission=Admission, scheduling_pass=SchedulingPass,
+        always=bint, now=cython.longlong, ends=cython.longlong, happened=bint, due=Due, kind=cython.longlong,
         index=cython.longlong, beyond=cython.Py_ssize_t, entry=tuple)
     cdef Py_ssize_t _batches(self, Py_ssize_t first, list submits, long long until) except -1
+    @cython.locals(apply=Apply, now=cython.longlong, due=list, event=Due, entry=tuple)
     cdef Py_ssize_t _one_by_one(self, Py_ssize_t first, list submits, long long until) except -1

@@ -18,13 +18,13 @@ A :mod:`kernel <slurm_sim_plugins.kernels>`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from heapq import heappop, heappush
-from operator import itemgetter
+from operator import attrgetter
 
 from emulator.engine.apply import Apply
+from emulator.engine.event_heap import Due, EventHeap
 from emulator.scheduling.admission import Admission
 from emulator.scheduling.scheduling_pass import SchedulingPass
-from emulator.state.events import RETURN, TIMEOUT, WAKE, Event
+from emulator.state.events import RETURN, TIMEOUT, WAKE
 from emulator.state.instants import MICROSECONDS
 from emulator.state.jobs import JobTable
 from slurm_sim_plugins.views import ClusterState
@@ -57,7 +57,7 @@ class Loop:
         self,
         cluster_state: ClusterState,
         table: JobTable,
-        heap: list[Event],
+        heap: EventHeap,
         apply: Apply,
         admission: Admission,
         scheduling_pass: SchedulingPass,
@@ -73,12 +73,12 @@ class Loop:
         self._in_batches = passes == "batch"
         self._submits = [*table.submit_at, NO_MORE]
         self._first = 0
-        heappush(heap, (NO_MORE, WAKE, 0, -1))
+        heap.push(NO_MORE, WAKE, 0, -1)
 
     @property
     def next_instant(self) -> int:
         """When something happens next, in microseconds; ``NO_MORE`` at the end."""
-        return min(self._submits[self._first], self._heap[0][0])
+        return min(self._submits[self._first], self._heap.next_instant())
 
     def advance(self, until: int) -> None:
         """Handle all instants before ``until`` (microseconds); one instant is never parted."""
@@ -102,7 +102,7 @@ class Loop:
         always = scheduling_pass.always
         while True:
             now = submits[first]
-            ends = heap[0][0]
+            ends = heap.next_instant()
             if ends < now:
                 now = ends
             if now >= until:
@@ -111,17 +111,17 @@ class Loop:
             cluster_state.now = now / MICROSECONDS
             happened = False
             while ends == now:
-                event = heappop(heap)
-                kind, index = event[1], event[3]
+                due = heap.pop()
+                kind, index = due.kind, due.index
                 if kind == WAKE:
                     happened = True
-                elif (entry := runs[index]) is not None and entry[1] == event[2]:
+                elif (entry := runs[index]) is not None and entry[1] == due.sequence:
                     apply.end(index, kind)
                     happened = True
                 elif kind == RETURN:
                     apply.returned(index)
                     happened = True
-                ends = heap[0][0]
+                ends = heap.next_instant()
             if submits[first] == now:
                 beyond = first + 1
                 while submits[beyond] == now:
@@ -136,49 +136,48 @@ class Loop:
         """As :meth:`_batches`, event by event."""
         apply = self._apply
         while True:
-            now = min(submits[first], self._heap[0][0])
+            now = min(submits[first], self._heap.next_instant())
             if now >= until:
                 return first
             apply.now = now
             self._cluster_state.now = now / MICROSECONDS
             due = self._due(now)
-            released = {event[2] for event in due if self._ends_at_limit(event)}
-            for _, kind, sequence, index in due:
-                if kind == RETURN:
-                    apply.returned(index)
-                elif sequence in released:
-                    apply.end(index, kind)
+            released = {event.sequence for event in due if self._ends_at_limit(event)}
+            for event in due:
+                if event.kind == RETURN:
+                    apply.returned(event.index)
+                elif event.sequence in released:
+                    apply.end(event.index, event.kind)
             while submits[first] == now:
                 self._admission.submit(first, first + 1)
                 self._pass.run()
                 first += 1
-            for _, kind, sequence, index in due:
-                if kind not in (WAKE, RETURN) and sequence not in released:
-                    entry = apply.runs[index]
-                    if entry is None or entry[1] != sequence:
+            for event in due:
+                if event.kind not in (WAKE, RETURN) and event.sequence not in released:
+                    entry = apply.runs[event.index]
+                    if entry is None or entry[1] != event.sequence:
                         continue
-                    apply.end(index, kind)
+                    apply.end(event.index, event.kind)
                 self._pass.run()
 
-    def _due(self, now: int) -> list[Event]:
+    def _due(self, now: int) -> list[Due]:
         """Events of this instant in the order of starting; a wake-up, one for all that were asked for, is last."""
         heap, runs = self._heap, self._apply.runs
-        due: list[Event] = []
-        woken: Event | None = None
-        while heap[0][0] == now:
-            event = heappop(heap)
-            if event[1] == WAKE:
+        due: list[Due] = []
+        woken: Due | None = None
+        while heap.next_instant() == now:
+            event = heap.pop()
+            if event.kind == WAKE:
                 woken = event
-            elif event[1] == RETURN or ((entry := runs[event[3]]) is not None and entry[1] == event[2]):
+            elif event.kind == RETURN or ((entry := runs[event.index]) is not None and entry[1] == event.sequence):
                 due.append(event)
         if len(due) > 1:
-            due.sort(key=itemgetter(2))
+            due.sort(key=attrgetter("sequence"))
         if woken is not None:
             due.append(woken)
         return due
 
-    def _ends_at_limit(self, event: Event) -> bool:
-        _, kind, _, index = event
-        if kind in (WAKE, RETURN):
+    def _ends_at_limit(self, event: Due) -> bool:
+        if event.kind in (WAKE, RETURN):
             return False
-        return kind == TIMEOUT or self._apply.useful[index] == self._table.limit[index]
+        return event.kind == TIMEOUT or bool(self._apply.useful[event.index] == self._table.limit[event.index])

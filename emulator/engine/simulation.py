@@ -9,6 +9,7 @@ from emulator.accounting.notifier import Notifier
 from emulator.accounting.stays import stay_table
 from emulator.config.options import Config
 from emulator.engine.apply import Apply
+from emulator.engine.event_heap import EventHeap
 from emulator.engine.loop import NO_MORE, Loop, Progress
 from emulator.execution.overdue import OVERDUE
 from emulator.execution.progress import Progress as Execution
@@ -20,7 +21,6 @@ from emulator.scheduling.admission import Admission
 from emulator.scheduling.priorities import Priorities
 from emulator.scheduling.room import RoomMaker
 from emulator.scheduling.scheduling_pass import SchedulingPass
-from emulator.state.events import Event
 from emulator.state.jobs import COMPLETED, FUTURE, REJECTED, RUNNING, TIMEOUT, JobTable
 from emulator.validate import Validator
 from emulator.workload.workload import Workload
@@ -66,7 +66,7 @@ class Simulation:
         self._hooks = Hooks(selection, config.dispatch)
         kind = TIERS if self._hooks.tiered else BLOCKS if self._hooks.on_blocks else PROCESSORS
         check_hooks(selection, selection.infos, kind, "ideal")
-        heap: list[Event] = []
+        heap = EventHeap()
         execution = Execution(self.table, config.preemption, kill_at_limit=config.kill_at_limit)
         notifier = Notifier(log, self._hooks) if Notifier.needed(log, self._hooks) else None
         self._validate = Validator(self._hooks, self._cluster_state, self.table)

@@ -127,14 +127,17 @@ class SchedulingPass:
         try:
             self._validate.decisions = decisions = self._schedule(view)
             for decision in decisions:
-                if type(decision) is Start and decision._there is None:
-                    start = decision
-                    job = start.job
-                    if type(job) is not Job or not self._may_start(job):
-                        self._validate.start(start, apply.free)
-                    apply.start(job, start.reason)
-                else:
+                if type(decision) is not Start:
                     self._carry_out(decision)
+                    continue
+                start = decision
+                if start._there is not None:
+                    self._carry_out(start)
+                    continue
+                job = start.job
+                if type(job) is not Job or not self._may_start(job):
+                    self._validate.start(start, apply.free)
+                apply.start(job, start.reason)
             if self._cycle is not None and view.head is not None:
                 self._backfill(self._cycle)
         except FAILURES as error:
@@ -142,7 +145,7 @@ class SchedulingPass:
             self._hooks.fail(self._validate.hook, error, time=now)
 
         if view._arrived:
-            view._arrived.clear()
+            del view._arrived[:]
         watch, head = apply.watch, view.head
         if view.free != apply.free or view.now != now:
             self._refuse_writes(now)

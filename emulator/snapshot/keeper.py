@@ -33,7 +33,7 @@ from slurm_sim_plugins.manager import Catalogue, PluginInfo, Selection
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FORMAT = 2
+FORMAT = 3
 FIXED = (Workload, Config, SlurmConf, Selection, Catalogue, PluginInfo, EventLog, Scratch)
 """Classes of what never changes, or is kept elsewhere."""
 BLOCK = 1 << 20

@@ -67,14 +67,14 @@ class JobTable:
 
     def __init__(self, workload: Workload) -> None:
         count = len(workload)
+        self.planned: list[float] = workload.time_limit.tolist()
         self.jobs = new_jobs(
             Facts(workload.facts),
             workload.id.tolist(),
             workload.submit.tolist(),
             workload.processors.tolist(),
-            workload.time_limit.tolist(),
+            self.planned,
         )
-        self.planned: list[float] = workload.time_limit.tolist()
         self.submit_at: list[int] = instants(workload.submit).tolist()
         self.work = instants(workload.run)
         self.limit = instants(workload.time_limit)

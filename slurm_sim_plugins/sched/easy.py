@@ -58,9 +58,7 @@ class Easy:
 
         in_time = view.until(shadow_time)
         # Unless the view has changed, a job that was refused before would be refused again.
-        for job in view.candidates(view.changed):
-            if job.processors > view.free:
-                continue
+        for job in view.fitting(view.candidates(view.changed), in_time, extra):
             if job.planned <= in_time:
                 yield Start(job)
             elif job.processors <= extra:
