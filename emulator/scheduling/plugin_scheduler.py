@@ -34,7 +34,9 @@ from slurm_sim_plugins.plan import Entry, Place
 from slurm_sim_plugins.profile import HALF_A_MICROSECOND
 from slurm_sim_plugins.renamed import OldName
 
-COUNTED = frozenset({"free", "head", "earliest_start", "free_at", "fair_start", "profile", "tiers", "block_state"})
+COUNTED = frozenset(
+    {"free", "head", "earliest_start", "fitting", "free_at", "fair_start", "profile", "tiers", "block_state"}
+)
 """What a view of counted processors has, and one of a cluster has not."""
 PATIENCE = 10_000
 """Decisions other than starts, over two for each entry of the queue, before a pass counts as stuck."""
