@@ -199,6 +199,11 @@ class PriorityView(View):
     to_set: Sequence[Job]
     """The jobs that want a number, in the order of (submit, id)."""
 
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """``row`` of each of these jobs, as a column."""
+        return np.array([job.row for job in self.to_set], dtype=np.int64)
+
     def whole(self, time: float) -> float:
         """A time in whole seconds of the cluster's clock, as ages are counted."""
         return self._cluster_state.whole(time)

@@ -190,7 +190,7 @@ def _further(request: JobRequest, requeued: float, whole: bool) -> Row:
         "exit_code": request.exit_code,
         "ignores_term": request.ignores_term,
         "dies_in": np.nan if request.dies_in is None else request.dies_in,
-        "submit_line": submit_line(request.options),
+        "submit_line": submit_line(request.named().options),
     }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from emulator.config.sacctmgr.database import Accounts
 from emulator.config.slurm.model import SlurmConf
@@ -23,6 +24,7 @@ from emulator.limits.usage import Usage
 from emulator.state.partition import Partition
 from emulator.state.run import YEAR, State
 from emulator.workload.request import JobRequest, RejectedError
+from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.nodes import Allocation
 from slurm_sim_plugins.priority.fair_share import ClassicShares, fair_share_of
 from slurm_sim_plugins.priority.fair_tree import FairTree
@@ -150,7 +152,7 @@ class Accounting:
             return
         self._check_partitions(job, account)
         job.account = account
-        options = replace(job.options, account=account.account, qos=account.quality.qos.name if account.quality else "")
+        options = _charged(job.options, account.account, account.quality.qos.name if account.quality else "")
         job.request = replace(job.request, options=options)
         if self.limits:
             longest = acct_policy.longest(account)
@@ -171,7 +173,7 @@ class Accounting:
         if first.account is not None:
             job.account = replace_account(first.account)
             job.limit = first.limit
-            options = replace(job.options, account=first.options.account, qos=first.options.qos)
+            options = _charged(job.options, first.options.account, first.options.qos)
             job.request = replace(job.request, options=options)
 
     def _account(self, job: LimitedJob) -> Account | None:
@@ -524,6 +526,12 @@ def replace_account(account: Account) -> Account:
     other = Account(account.share, account.qualities, account.quality, account.user, account.account, account.version)
     other.least_priority = account.least_priority
     return other
+
+
+@lru_cache(maxsize=4096)
+def _charged(options: BatchOptions, account: str, qos: str) -> BatchOptions:
+    """The same on an account and with a quality of service: jobs that ask for the same share it."""
+    return replace(options, account=account, qos=qos)
 
 
 def _admits(name: str, allowed: Sequence[str] | None, denied: Sequence[str]) -> bool:

@@ -49,7 +49,7 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
     if like is not None:
         partitions, wants, limit, time_min, plan, number = like
         job = Job(request, partitions, wants, limit, time_min, request_class=number, plan=plan)
-        job.nice, job.submitted = options.nice, cluster.now
+        job.submitted = cluster.now
     else:
         job = _checked(request, cluster)
         if cluster.accounting is None and not cluster.groups:
@@ -89,7 +89,6 @@ def _checked(request: JobRequest, cluster: Cluster) -> Job:
         limit=limit_of(request, partitions[0]),
         time_min=None if soft else time_min,
         plan=Plan(time_min, time_min, time_min) if soft and time_min is not None else None,
-        _nice=request.options.nice,
         submitted=cluster.now,
         request_class=request_class,
         lifted=lifted,

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from emulator.config.slurm.emulated import options_of, site_slots_of, slots_of
 from emulator.config.slurm.model import SlurmConf
 from emulator.hooks import FAILURES, Hooks
+from emulator.scheduling.numbers import Answered, put, renewable, seen_of
 from emulator.scheduling.requests import request_of, tres_totals, unasked_memory
 from emulator.scheduling.seen import (
-    Answered,
     ClusterPreemptView,
     ClusterPriorityView,
     SeenAssociation,
@@ -25,7 +25,6 @@ from emulator.scheduling.seen import (
     SeenJobs,
     SeenState,
 )
-from emulator.state.job import EMPTY
 from emulator.state.job import Job as ControlledJob
 from emulator.state.order import Listed
 from emulator.state.partition import Partition
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from emulator.state.cluster import Cluster
 
 _set = object.__setattr__
-PLAIN = (int, float)
 
 
 class Policies:
@@ -142,8 +140,7 @@ class Policies:
             account = job.account
             _set(seen, "association", None if account is None else self._association(account.share))
             _set(seen, "qos", None if account is None or account.quality is None else self._qos(account.quality))
-            _set(seen, "_answer", ())
-            _set(seen, "row", -1)
+            job.answer, job.row = (), -1
             self._cluster_state.moved()
 
     def planned(self, job: ControlledJob, partition: Partition) -> None:
@@ -242,7 +239,7 @@ class Policies:
         """A job that no nodes could ever hold was refused when it had its number (recorded)."""
         self._next -= 1
 
-    def set_priorities(self, jobs: Sequence[ControlledJob], new: bool = False) -> bool:
+    def set_priorities(self, jobs: list[ControlledJob], new: bool = False) -> bool:
         """Give jobs the numbers that the priority plugin answers; whether any has another than before.
 
         If it answers none, those that have no number yet (``new``) get the next lower one, less their nice value:
@@ -257,16 +254,14 @@ class Policies:
                 self._next -= 1
             return new
         self._cluster_state.moved()
-        if isinstance(answer, Priorities):
-            self._answered.renew([job.seen for job in jobs], answer)  # type: ignore[misc]
-            return _put_column(jobs, answer)
-        before = [job.priority for job in jobs]
-        _put(jobs, answer)
-        return before != [job.priority for job in jobs]
+        return self._answered.renew(jobs, answer) if isinstance(answer, Priorities) else put(jobs, answer)
 
-    def _numbered(self, jobs: Sequence[ControlledJob]) -> Sequence[Any] | None:
-        seen = [job.seen or self.seen_as(job) for job in jobs]
+    def _numbered(self, jobs: list[ControlledJob]) -> Sequence[Any] | None:
+        seen = seen_of(jobs)
+        if None in seen:
+            seen = [self.seen_as(job) for job in jobs]
         _set(self._priority_view, "to_set", seen)
+        _set(self._priority_view, "_jobs", jobs)
         self._ask_site(jobs, seen)
         answer = self._asked("priority_set", self._hooks.priority_set, self._priority_view, seen[0])
         return None if answer is None else self._checked("priority_set", seen[0], answers.priorities, answer, seen)
@@ -316,10 +311,9 @@ class Policies:
         a pass only where there are thresholds, and to plugins that do not say ``by_order``.
         """
         cluster = self._cluster
-        jobs = [*cluster.waiting.values()]
+        jobs = renewable(cluster.waiting)
         if getattr(self.priority, "of_running", False):
-            jobs += cluster.running.values()
-        jobs = [job for job in jobs if not (job.fixed_priority or job.held_by)]
+            jobs += renewable(cluster.running)
         if not (jobs and self.set_priorities(jobs)):
             return False
         accounting = cluster.accounting
@@ -409,37 +403,6 @@ class Policies:
             self._hooks.refuse(hook, refused.message, time=self._cluster.now, job=refused.job or job.id)
 
 
-def _put(jobs: Sequence[ControlledJob], answer: Sequence[Any]) -> None:
-    """Give jobs the numbers that were answered for them one by one."""
-    for job, each in zip(jobs, answer, strict=True):
-        assert job.seen is not None
-        known = job.seen.answered
-        if known and known[0] is each:
-            continue
-        if isinstance(each, list):
-            _set(job.seen, "_answer", each)
-            numbers = [_lifted(job, answers.number(one)) for one in each]
-            job.priorities = {part.name: number for part, number in zip(job.partitions, numbers, strict=True)}
-            job.priority = max(numbers)
-        else:
-            _set(job.seen, "_answer", (each,))
-            number = each if each.__class__ in PLAIN else each.number
-            job.priority, job.priorities = (_lifted(job, number) if job.lift else number), EMPTY
-
-
-def _put_column(jobs: Sequence[ControlledJob], answer: Priorities) -> bool:
-    """Give jobs the numbers of a column; whether any is another one than before."""
-    changed = False
-    for job, number in zip(jobs, answer.numbers.tolist(), strict=True):
-        if job.lift:
-            number = _lifted(job, number)
-        if job.priority != number:
-            job.priority, changed = number, True
-        if job.priorities is not EMPTY:
-            job.priorities = EMPTY
-    return changed
-
-
 def _by_partition(selection: Selection, plugin: Any) -> bool:
     """Whether the class that names victims promises that; one that inherits the promise but names others has not."""
     if len(selection.implementations("preempt_candidates")) > 1:
@@ -516,8 +479,3 @@ def _of(seen: Job) -> ControlledJob:
     """The controller's job for one that plugins see."""
     job: ControlledJob = seen._of  # type: ignore[attr-defined]
     return job
-
-
-def _lifted(job: ControlledJob, number: float) -> float:
-    """A number with what operators gave to the job, but not less than 1."""
-    return max(1, number + job.lift) if job.lift else number

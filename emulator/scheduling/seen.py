@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.scheduling.numbers import answered, rows_of
 from emulator.state.job import Job as ControlledJob
 from emulator.state.run import YEAR
 from slurm_sim_plugins.cluster import Association, Partition, Qos, Request, shown
-from slurm_sim_plugins.decisions import Plan, Priorities
+from slurm_sim_plugins.decisions import Plan
 from slurm_sim_plugins.jobs import Job, Jobs, Run, Runs
 from slurm_sim_plugins.profile import RunEntry
 from slurm_sim_plugins.views import ClusterState, PreemptView, PriorityView
@@ -76,34 +77,6 @@ class Column(Sequence[Any]):
         return len(self._jobs)
 
 
-class Answered:
-    """The last column of numbers that the priority plugin answered, and the jobs that it was for."""
-
-    def __init__(self) -> None:
-        self._jobs: Sequence[SeenJob] = ()
-        self._column: Priorities | None = None
-        self._places: dict[SeenJob, int] = {}
-
-    def of(self, job: SeenJob) -> Any:
-        """What was answered for one of these jobs."""
-        assert self._column is not None
-        if not self._places:
-            self._places = {each: place for place, each in enumerate(self._jobs)}
-        return self._column[self._places[job]]
-
-    def renew(self, jobs: Sequence[SeenJob], column: Priorities) -> None:
-        """Another column: jobs that it is not for keep what was answered for them last."""
-        if jobs != self._jobs:
-            for job in set(self._jobs).difference(jobs):
-                if job._answer is self:
-                    job.keep_answer()
-            self._jobs, self._places = jobs, {}
-        self._column = column
-        for job in jobs:
-            if job._answer is not self:
-                _set(job, "_answer", self)
-
-
 FACTS = ("user", "account", "group", "project", "qos", "partition", "requeue", "realtime")
 """What is known of a job on a cluster."""
 
@@ -117,15 +90,13 @@ class SeenJob(Job):
         cluster: where it runs.
     """
 
-    __slots__ = ("_answer", "_cluster", "_of", "association", "qos", "requests", "row")
+    __slots__ = ("_cluster", "_of", "association", "qos", "requests")
 
     _of: ControlledJob
     _cluster: Cluster
-    row: int
     requests: Sequence[Request]
     qos: Qos | None
     association: Association | None
-    _answer: Sequence[Any] | Answered
 
     def __init__(self, of: ControlledJob, jobs: SeenJobs, cluster: Cluster) -> None:
         _set(self, "_of", of)
@@ -135,22 +106,15 @@ class SeenJob(Job):
         _set(self, "_facts", jobs)
         _set(self, "submit", of.request.submit)
         _set(self, "processors", of.options.cpus)
-        _set(self, "_answer", ())
-        _set(self, "row", -1)
 
     def keep_row(self, row: int) -> None:
         """Note the row in which a priority plugin keeps its facts."""
-        _set(self, "row", row)
+        self._of.row = row
 
     @property
     def answered(self) -> Sequence[Any]:
         """What the priority plugin answered for it last, one for each of ``requests``."""
-        answer = self._answer
-        return (answer.of(self),) if isinstance(answer, Answered) else answer
-
-    def keep_answer(self) -> None:
-        """Keep what was answered for it alone, and not the column of all that waited then."""
-        _set(self, "_answer", self.answered)
+        return answered(self._of)
 
     def fact(self, name: str) -> Any:
         """What it asked for, by name; None where it is unknown."""
@@ -177,6 +141,7 @@ class SeenJob(Job):
     accrued = shown("accrue", Job.accrued.__doc__ or "")
     held = shown("on_hold", Job.held.__doc__ or "")
     nice = shown("nice", Job.nice.__doc__ or "")
+    row = shown("row", Job.row.__doc__ or "")
     site = shown("site", Job.site.__doc__ or "")
     licenses = shown("options.licenses", Job.licenses.__doc__ or "")
     array = shown("request.array", Job.array.__doc__ or "")
@@ -289,8 +254,8 @@ class SeenState(ClusterState):
         length = job.plan.running if job.plan is not None else job.plan_limit
         self._entries[job.id] = (now + length, self._sequence, cpus, now, job)
         self._begun[job.id] = job
-        if isinstance(job.seen, SeenJob):
-            job.seen.keep_answer()
+        # Kept for it alone, and not with the column of all that waited.
+        job.answer = answered(job)
         self.moved()
 
     def _look(self) -> None:
@@ -381,9 +346,15 @@ class SeenState(ClusterState):
 class ClusterPriorityView(PriorityView):
     """What ``priority_set`` sees of a cluster."""
 
-    __slots__ = ("whole",)
+    __slots__ = ("_jobs", "whole")
 
+    _jobs: list[ControlledJob]
     whole: Callable[[float], float]  # type: ignore[assignment]
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The rows of the jobs, as a column."""
+        return rows_of(self._jobs)
 
 
 class ClusterPreemptView(PreemptView):

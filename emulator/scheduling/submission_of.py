@@ -14,6 +14,7 @@ def submission_of(request: JobRequest) -> Submission:
     """A submission to a cluster, as plugins see it."""
     options = request.options
     stated = {name: getattr(options, name) for name in CHANGE}
+    stated["name"] = request.name
     stated["gres"] = tuple(map(_gres, options.gres))
     stated["licenses"] = tuple(f"{name}:{count}" for name, count in options.licenses)
     joint = "?" if options.any_dependency else ","

@@ -114,6 +114,7 @@ class SubmitChain:
         """
         if not self._hooks.job_submit:
             return request
+        request = request.named()
         before = submission_of(request)
         after = self.ask(before)
         changes: dict[str, Any] = {

@@ -1,9 +1,9 @@
-"""A job as the controller knows it."""
+# cython: boundscheck=True, wraparound=True, nonecheck=True
+"""A job as the controller knows it; a :mod:`kernel <slurm_sim_plugins.kernels>`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Never
 
 from emulator.limits.acct_policy import Account
@@ -27,7 +27,6 @@ NOT_YET_TRIED = frozenset({"None", RESOURCES, RESERVED_FOR_HIGHER})
 NOTHING: frozenset[str] = frozenset()
 
 
-@dataclass(slots=True, eq=False)
 class Job:
     """A job from submission to its end; times in seconds.
 
@@ -61,6 +60,9 @@ class Job:
         saved: microseconds of its work that it has not to do again.
         worked: seconds of work that its runs have done and that were not lost, if the last one saves its work.
         account: on whose account it is, or None.
+        answer: what the priority plugin answered for it last, in each of its partitions, or the column that has it.
+        place: in that column.
+        row: in which the priority plugin keeps its facts; -1 for none.
         seen: itself as plugins see it, or None if none has looked yet, or it is over.
         fixed_priority: whether it was given its priority.
         lifted: bounds of partitions that its quality of service lifts, as its flags name them.
@@ -73,61 +75,63 @@ class Job:
         counted: how a plan of counted nodes was last asked about it, or None.
     """
 
-    request: JobRequest
-    partitions: Sequence[Partition]
-    wants: Mapping[str, Want]
-    limit: float
-    time_min: float | None
-    priority: float = 0
-    request_class: int = -1
-    plan: Plan | None = None
-    priorities: Mapping[str, float] = field(default_factory=lambda: EMPTY)
-    _nice: int = 0
-    _site: int = 0
-    lift: float = 0
-    state: State = State.PENDING
-    not_yet_tried: dict[int, Job] | None = None
-    _reason: str = "None"
-    submitted: float = 0.0
-    eligible: float | None = None
-    _accrue: float | None = None
-    begin: float = 0.0
-    blocked: bool = False
-    deadline: float = UNLIMITED
-    restarts: int = 0
-    failures: int = 0
-    held_by: str = ""
-    run: Run | None = None
-    runs: list[Run] = field(default_factory=list)
-    planned_start: float | None = None
-    left: float = 0.0
-    work_since: float = 0.0
-    sequence: int = 0
-    requeue_after: bool = False
-    hold_after: bool = False
-    suspended_by_operator: bool = False
-    vacating: bool = False
-    end_limit: float = UNLIMITED
-    saved: int = 0
-    worked: float = 0.0
-    account: Account | None = None
-    seen: SeenJob | None = None
-    fixed_priority: bool = False
-    lifted: frozenset[str] = NOTHING
-    barred: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    unfit: str = ""
-    entries: tuple[Entry, ...] = ()
-    counted: Any = None
-    counted_cpus: float = 0.0
-    planned_cpus: float = 0.0
-    limit_of_operator: bool = False
-    id: int = field(init=False)
-    tie_break: tuple[float, int, int] = field(init=False)
+    __slots__ = (
+        *("_accrue", "_nice", "_reason", "_site", "account", "answer", "barred", "begin", "blocked", "counted"),
+        *("deadline", "eligible", "end_limit", "entries", "failures", "fixed_priority", "held_by", "hold_after", "id"),
+        *("left", "lift", "lifted", "limit", "not_yet_tried", "partitions", "place", "plan", "planned_start"),
+        *("priorities", "priority", "request", "request_class", "requeue_after", "restarts", "row", "run", "runs"),
+        *("counted_cpus", "limit_of_operator", "planned_cpus", "saved", "seen"),
+        *("sequence", "state", "submitted", "suspended_by_operator", "tie_break", "time_min", "unfit", "vacating"),
+        *("wants", "work_since", "worked"),
+    )
 
-    def __post_init__(self) -> None:
-        request = self.request
-        self.id = request.id
-        self.tie_break = (0.0, request.id, 0) if request.array is None else (0.0, request.array, request.task)
+    def __init__(
+        self,
+        request: JobRequest,
+        partitions: Sequence[Partition],
+        wants: Mapping[str, Want],
+        limit: float,
+        time_min: float | None,
+        request_class: int = -1,
+        plan: Plan | None = None,
+        submitted: float = 0.0,
+        lifted: frozenset[str] = NOTHING,
+        barred: Mapping[str, str] = EMPTY,
+    ) -> None:
+        self.id: int = request.id
+        self.tie_break: tuple[float, int, int] = (0.0, request.id, 0)
+        if request.array is not None:
+            self.tie_break = (0.0, request.array, request.task)
+        self.request, self.partitions, self.wants = request, partitions, wants
+        self.limit, self.time_min, self.request_class, self.plan = limit, time_min, request_class, plan
+        self.submitted, self.lifted, self.barred = submitted, lifted, barred
+        self.priority: float = 0
+        self.priorities: Mapping[str, float] = EMPTY
+        self.seen: SeenJob | None = None
+        self.answer: Any = ()
+        self.row = self.place = -1
+        self._nice, self._site = request.options.nice, 0
+        self.lift: float = 0
+        self.state = State.PENDING
+        self.not_yet_tried: dict[int, Job] | None = None
+        self._reason = "None"
+        self.eligible: float | None = None
+        self._accrue: float | None = None
+        self.begin, self.deadline, self.blocked = 0.0, UNLIMITED, False
+        self.restarts = self.failures = 0
+        self.held_by, self.fixed_priority, self.unfit = "", False, ""
+        self.run: Run | None = None
+        self.runs: list[Run] = []
+        self.planned_start: float | None = None
+        self.left = self.work_since = self.worked = 0.0
+        self.saved = self.sequence = 0
+        self.requeue_after = self.hold_after = self.suspended_by_operator = self.vacating = False
+        self.end_limit = UNLIMITED
+        self.account: Account | None = None
+        self.entries: tuple[Entry, ...] = ()
+        self.counted: Any = None
+        self.counted_cpus = self.planned_cpus = 0.0
+        self.limit_of_operator = False
 
     def came_in(self, second: float) -> None:
         """It came, or was requeued, in a second: of equal priority those before it go first."""
@@ -156,7 +160,7 @@ class Job:
     @nice.setter
     def nice(self, nice: int) -> None:
         self._nice = nice
-        self._shows_other_facts()
+        self.row = -1
 
     @property
     def site(self) -> int:
@@ -167,7 +171,7 @@ class Job:
     def site(self, site: int) -> None:
         if site != self._site:
             self._site = site
-            self._shows_other_facts()
+            self.row = -1
 
     @property
     def accrue(self) -> float | None:
@@ -177,11 +181,7 @@ class Job:
     @accrue.setter
     def accrue(self, since: float | None) -> None:
         self._accrue = since
-        self._shows_other_facts()
-
-    def _shows_other_facts(self) -> None:
-        if self.seen is not None:
-            self.seen.keep_row(-1)
+        self.row = -1
 
     @property
     def options(self) -> BatchOptions:

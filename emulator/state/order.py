@@ -1,4 +1,8 @@
-"""The queue, kept in order while jobs come and go: pairs of job and partition as they are tried."""
+# cython: boundscheck=True, wraparound=True, nonecheck=True
+"""The queue, kept in order while jobs come and go: pairs of job and partition as they are tried.
+
+A :mod:`kernel <slurm_sim_plugins.kernels>`.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,6 @@ from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, KeysView, Mapping
 from typing import Generic, TypeVar
-
-import numpy as np
 
 from emulator.state.job import Job
 from emulator.state.partition import Partition
@@ -64,6 +66,11 @@ class Order:
         preempts: whether one job may preempt another by their QOS; None where none may.
         listed: where jobs stand in the controller's list, whatever their numbers; None where these order the queue.
     """
+
+    __slots__ = (
+        *("_classes", "_kinds", "_many", "_pairs", "_reservations", "_stale", "_waiting"),
+        *("listed", "preempts", "tiers_first"),
+    )
 
     def __init__(self, waiting: Mapping[int, Job], reservations: Collection[str] = ()) -> None:
         self._reservations = reservations
@@ -214,18 +221,22 @@ class Order:
     def renumbered(self) -> bool:
         """Priorities of any jobs have changed; whether the pairs now come in another order."""
         if not self._stale:
-            pairs = self._pairs
-            numbers = [job.number_in(partition.name) if job.priorities else job.priority for _, job, partition in pairs]
-            # Numbers that do not fall from one to the next are those of another tier, or are equal.
-            doubtful = np.flatnonzero(np.diff(numbers) >= 0).tolist()
-            self._stale = not all(self._goes_before(pairs[place], pairs[place + 1]) for place in doubtful)
+            before: Pair | None = None
+            for pair in self._pairs:
+                if before is not None and not self._goes_before(before, pair):
+                    self._stale = True
+                    break
+                before = pair
         return self._stale
 
     def _goes_before(self, one: Pair, other: Pair) -> bool:
         job, behind = one[1], other[1]
-        if one[2] is other[2] and job.priority == behind.priority and not (job.priorities or self._reservations):
-            return job.tie_break < behind.tie_break  # Much the most often: many jobs have the same number.
-        return self.rank(one) < self.rank(other)
+        plain = self.listed is None and not self._reservations and not (job.priorities or behind.priorities)
+        if one[2] is not other[2] or not plain:
+            return self.rank(one) < self.rank(other)
+        if job.priority != behind.priority:
+            return job.priority > behind.priority
+        return job.tie_break < behind.tie_break
 
     def _as_they_are(self) -> list[Pair]:
         if self._stale:

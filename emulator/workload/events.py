@@ -17,16 +17,21 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from emulator.kinds import EVENTS, reads
 from emulator.workload.logfile import bytes_of, counted, text_of
 from emulator.workload.request import JobRequest
-from emulator.workload.sbatch import parse_sbatch
+from emulator.workload.sbatch import BatchOptions, parse_sbatch
 from slurm_sim_plugins.errors import InputError
 
 SUBMISSION = "submit_batch_job"
 QUOTES = re.compile(r"""["'\\]|[^\x20-\x7e\t\r\n]""")
 """What a shell does not leave alone, and blanks of which only Python takes notice."""
+TIMED = re.compile("--b|--d|-b")
+"""How the options begin that may state a time of day, which depends on the submission."""
+SOME_NAME = "\x00"
+"""Stands for the names of jobs that ask for the same."""
 FOREVER = 1e9
 """Seconds of work of a job that runs into its limit."""
 LONGEST = 1e10
@@ -54,11 +59,11 @@ def _requests(texts: Iterable[str], name: str) -> Iterator[JobRequest]:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         try:
-            request = _request(number + 1, line)
+            request = _request(number + 1, line, f"{name}:{line_number}")
             if request.id in lines:
                 raise InputError(f"there is a job {request.id} already, in line {lines[request.id]}")
             lines[request.id], number = line_number, max(number, request.id)
-            yield replace(request, location=f"{name}:{line_number}")
+            yield request
         except (InputError, ValueError, IndexError, KeyError) as error:
             raise InputError(f"{name}:{line_number}: is no submission: {error}") from error
 
@@ -68,7 +73,7 @@ def words_of(text: str) -> list[str]:
     return shlex.split(text) if QUOTES.search(text) else text.split()
 
 
-def _request(number: int, line: str) -> JobRequest:
+def _request(number: int, line: str, location: str) -> JobRequest:
     event, bar, submission = line.partition("|")
     if not bar:
         raise InputError("there is no | between the event and what is submitted")
@@ -88,7 +93,28 @@ def _request(number: int, line: str) -> JobRequest:
         else:
             arguments.append(word)
     submit = seconds_of("-dt", stated.get("-dt", "nothing"))
-    return JobRequest(number, submit, run if run >= 0 else FOREVER, parse_sbatch(arguments, submit), user)
+    options, name = _options(tuple(arguments), submit)
+    return JobRequest(number, submit, run if run >= 0 else FOREVER, options, user, location=location, called=name)
+
+
+def _options(arguments: tuple[str, ...], submit: float) -> tuple[BatchOptions, str]:
+    """What arguments ask for, and the job's name if it is not in that: jobs that ask for the same share it."""
+    at = arguments.index("-J") + 1 if "-J" in arguments else len(arguments)
+    if at < len(arguments) and arguments[at] and not any(map(TIMED.match, arguments)):
+        try:
+            like = _asked((*arguments[:at], SOME_NAME, *arguments[at + 1 :]))
+        except ValueError:
+            return parse_sbatch(arguments, submit), ""  # It says what of these is wrong.
+        if like is not None:
+            return like, arguments[at]
+    return parse_sbatch(arguments, submit), ""
+
+
+@lru_cache(maxsize=4096)
+def _asked(arguments: tuple[str, ...]) -> BatchOptions | None:
+    """What arguments ask for, without the name; None if what stands for the name is none."""
+    options = parse_sbatch(arguments)
+    return replace(options, name="") if options.name == SOME_NAME else None
 
 
 def _id(text: str) -> int:

@@ -40,6 +40,7 @@ class JobRequest:
         array: id of the array that it is a task of, or None.
         task: index in that array.
         realtime: whether a log says that it is a real-time job.
+        called: its name, where it is not in ``options``, which jobs that ask for the same share.
         location: file and line where it stands, if it does.
     """
 
@@ -59,17 +60,22 @@ class JobRequest:
     array: int | None = None
     task: int = 0
     realtime: bool = False
+    called: str = ""
     location: str = field(default="", compare=False)
 
     @property
     def name(self) -> str:
         """Its name."""
-        return self.options.name
+        return self.called or self.options.name
 
     @property
     def cpus_per_task(self) -> int:
         """CPUs of each task."""
         return self.options.cpus_per_task or 1
+
+    def named(self) -> JobRequest:
+        """Itself, with its name among what it asks for."""
+        return replace(self, options=replace(self.options, name=self.called), called="") if self.called else self
 
     def tasks(self, free_ids: Iterator[int]) -> list[JobRequest]:
         """The tasks of an array, or the job itself.

@@ -319,8 +319,10 @@ def _known(name: str) -> _Option:
 
 def _whole_name(name: str) -> str:
     """The only option that begins so, as for ``sbatch``; else the name itself."""
-    begun = [each for each in OPTIONS if each.startswith(name)] if len(name) > 1 else []
-    return begun[0] if name not in OPTIONS and len(begun) == 1 else name
+    if name in OPTIONS or len(name) < 2:
+        return name
+    begun = [each for each in OPTIONS if each.startswith(name)]
+    return begun[0] if len(begun) == 1 else name
 
 
 def _put(name: str, read: Callable[[str], object]) -> Change:

@@ -123,7 +123,7 @@ class Multifactor:
         def of_request(job: Job, request: Request) -> RequestFactors:
             return self._request_factors(job, request, view)
 
-        rows = self._columns.rows(jobs, of_request)
+        rows = self._columns.rows(jobs, view.rows, of_request)
         if rows is None:
             return None
         since = self._columns.accrued(rows)

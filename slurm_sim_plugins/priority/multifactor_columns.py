@@ -62,33 +62,44 @@ class Columns:
         """Forget all rows; those to come have higher numbers."""
         self._first = first
         self._jobs: list[Job] = []
-        self._asked: list[Job] = []
-        self._stated: list[int] = []
-        self._rows = np.empty(0, dtype=np.int64)
         self._since = np.empty(SOME)
         self._whole = np.empty((3, SOME), dtype=np.int64)
 
-    def rows(self, jobs: Sequence[Job], of_request: Callable[[Job, Request], RequestFactors]) -> Ints | None:
+    def rows(
+        self, jobs: Sequence[Job], stated: Ints, of_request: Callable[[Job, Request], RequestFactors]
+    ) -> Ints | None:
         """The rows of jobs; None if one of them has several requests.
 
         Args:
             jobs: of which.
+            stated: which rows they had last; those that are forgotten are read again.
             of_request: the factors of what a job asks for; asked once for each request.
         """
         if len(self._jobs) > SOME + 2 * len(jobs):
             self._clear(self._first + len(self._jobs))
-        asked, stated = [*jobs], [job.row for job in jobs]
-        if stated != self._stated or asked != self._asked:
-            first, kept = self._first, self._jobs
-            many = len(kept)
-            for place, (row, job) in enumerate(zip(stated, asked, strict=True)):
-                if not (0 <= row - first < many and kept[row - first] is job):
-                    if len(job.requests) != 1:
-                        return None
-                    stated[place] = first + self._read(job, of_request)
-            # Most often the same jobs are asked for again.
-            self._asked, self._stated, self._rows = asked, stated, np.array(stated, dtype=np.int64) - first
-        return self._rows
+        rows = stated - self._first
+        new = (rows < 0) | (rows >= len(self._jobs))
+        if not self._read_new(jobs, rows, new, of_request):
+            return None
+        if [*map(self._jobs.__getitem__, rows.tolist())] != [*jobs]:
+            # Others, which another plugin keeps.
+            self._clear(self._first + len(self._jobs))
+            self._read_new(jobs, rows, np.ones_like(new), of_request)
+        return rows
+
+    def _read_new(
+        self,
+        jobs: Sequence[Job],
+        rows: Ints,
+        new: NDArray[np.bool_],
+        of_request: Callable[[Job, Request], RequestFactors],
+    ) -> bool:
+        """Put in the rows of jobs that are new; false if one of them has several requests."""
+        for place in np.flatnonzero(new).tolist():
+            if len(jobs[place].requests) != 1:
+                return False
+            rows[place] = self._read(jobs[place], of_request)
+        return True
 
     def _read(self, job: Job, of_request: Callable[[Job, Request], RequestFactors]) -> int:
         """The row of a job that has none."""
@@ -127,8 +138,8 @@ class Columns:
             age_weight: the weight of these.
         """
         offsets, requests, accounts = self._whole[:, rows]
-        used = np.unique(accounts).tolist()
         whose = list(self._account_of)
+        used = np.flatnonzero(np.bincount(accounts, minlength=len(whose))).tolist()
         factors = {each: of_account(*whose[each]) for each in used}
         points_of = np.zeros((3, len(whose)))
         points_of[:, used] = np.array([each[3:] for each in factors.values()], dtype=float).T

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from slurm_sim_plugins import ConfigurationError, Priorities, Request
 from slurm_sim_plugins.priority.multifactor import MANY, Multifactor
@@ -113,6 +114,14 @@ class Shown(SimpleNamespace):
         vars(self).update(facts, row=-1)
 
 
+class Looked(SimpleNamespace):
+    """A view as far as the plugin looks at it."""
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        return np.array([job.row for job in self.to_set])
+
+
 def drawn(draws: np.random.Generator, many: int) -> list[Shown]:
     """Jobs of a cluster, with what a priority is worked out from."""
     parts = [partition("p", job_factor=3, norm_priority=0.3), partition("q", job_factor=9, norm_priority=0.9)]
@@ -150,7 +159,7 @@ def test_columns_hold_what_one_job_after_the_other_gets(seed: int, flags: str, a
     storage = "accounting_storage/slurmdbd" if ages else "accounting_storage/none"
     plugin = Multifactor(**options, weight_tres="CPU=100,MEM=10.5", flags=flags, accounting_storage=storage)  # type: ignore[arg-type]
     phase = float(draws.random())
-    view = SimpleNamespace(
+    view = Looked(
         now=2 * DAY,
         nodes=8,
         total=32,
@@ -175,7 +184,7 @@ def test_columns_hold_what_one_job_after_the_other_gets(seed: int, flags: str, a
 
 def test_jobs_of_several_partitions_and_sums_beyond_reason_go_one_by_one() -> None:
     draws = np.random.default_rng(1)
-    view = SimpleNamespace(now=2 * DAY, nodes=8, total=32, whole=float, whole_seconds=np.floor, tres=lambda _: {})
+    view = Looked(now=2 * DAY, nodes=8, total=32, whole=float, whole_seconds=np.floor, tres=lambda _: {})
     view.to_set = drawn(draws, 40)
     huge = Multifactor(weight_age=1e19).priority_set(view)  # type: ignore[arg-type]
     assert isinstance(huge, list)
@@ -188,7 +197,7 @@ def test_jobs_of_several_partitions_and_sums_beyond_reason_go_one_by_one() -> No
 def test_a_new_request_is_priced_by_the_machine_that_is_asked_about() -> None:
     plugin = Multifactor(weight_jobsize=1000)
     for cpus in (32, 64):
-        view = SimpleNamespace(now=0.0, nodes=8, total=cpus, whole=float, whole_seconds=np.floor, tres=lambda _: {})
+        view = Looked(now=0.0, nodes=8, total=cpus, whole=float, whole_seconds=np.floor, tres=lambda _: {})
         view.to_set = drawn(np.random.default_rng(cpus), MANY)
         for column, plain in zip(
             plugin.priority_set(view), Multifactor(weight_jobsize=1000)._one_by_one(view), strict=True

@@ -8,26 +8,26 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.state.job import Job
 from emulator.state.order import Listed, Order
-from emulator.state.run import State
 
 PARTITIONS = [SimpleNamespace(name=name, tier=tier) for name, tier in (("a", 1), ("b", 1), ("c", 2))]
 
 
 def job_of(number: int, priority: int, partitions: list[int]) -> Any:
     """A job that waits."""
-    options = SimpleNamespace(reservation="")
-    job = SimpleNamespace(id=number, priority=priority, priorities={}, state=State.PENDING, eligible=0.0, on_hold=False)
-    job.request, job.options, job.request_class = SimpleNamespace(options=options), options, 0
-    job.tie_break, job.partitions = (0.0, number, 0), [PARTITIONS[index] for index in partitions]
-    job.number_in = lambda name: job.priorities.get(name, job.priority) if len(job.partitions) > 1 else job.priority
+    there: Any = [PARTITIONS[index] for index in partitions]
+    options = SimpleNamespace(reservation="", nice=0)
+    request: Any = SimpleNamespace(id=number, array=None, task=0, options=options)
+    job = Job(request, there, {}, 60.0, None, request_class=0)
+    job.priority, job.eligible = priority, 0.0
     return job
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_whatever_happens_to_jobs_the_queue_is_that_of_a_fresh_sort(data: Any) -> None:
-    waiting: dict[int, Any] = {}
+    waiting: dict[int, Job] = {}
     order, some = Order(waiting), st.lists(st.integers(0, 2), min_size=1, max_size=3, unique=True)
     for step in range(data.draw(st.integers(1, 25))):
         what = data.draw(st.sampled_from(["comes", "changes", "leaves", "changes and leaves", "all change"]))

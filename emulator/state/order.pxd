@@ -1,0 +1,31 @@
+# C types of order.py.
+cimport cython
+from emulator.state.job cimport Job
+
+cdef class Order:
+    cdef public object _reservations, _waiting, _kinds, _classes, listed, preempts, tiers_first
+    cdef public list _pairs
+    cdef public dict _many
+    cdef public bint _stale
+
+    cpdef changed(self)
+    @cython.locals(pairs=list, pair=tuple)
+    cpdef settle(self, Job job)
+    @cython.locals(pair=tuple)
+    cpdef discard(self, Job job)
+    @cython.locals(pairs=list)
+    cdef bint _stands(self, tuple pair) except -1
+    @cython.locals(pairs=list, job=Job, other=Job, there=tuple)
+    cdef _place(self, tuple pair)
+    @cython.locals(job=Job, above=bint, index=cython.Py_ssize_t)
+    cpdef tuple rank(self, tuple pair)
+    @cython.locals(pair=tuple)
+    cpdef bint renumbered(self) except -1
+    @cython.locals(job=Job, behind=Job)
+    cdef bint _goes_before(self, tuple one, tuple other) except -1
+    cdef list _as_they_are(self)
+    @cython.locals(job=Job, of_job=list, pairs=list, many=dict)
+    cdef _order_anew(self)
+    cdef list _pairs_of(self, Job job)
+
+cdef bint _may_be_tried(Job job) except -1
