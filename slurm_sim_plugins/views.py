@@ -201,7 +201,7 @@ class PriorityView(View):
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """``row`` of each of these jobs, as a column."""
+        """The ``row`` of each job of ``to_set``, as a column."""
         return np.array([job.row for job in self.to_set], dtype=np.int64)
 
     def whole(self, time: float) -> float:
