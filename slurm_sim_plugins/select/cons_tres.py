@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from slurm_sim_plugins.hookspecs import hookimpl
 from slurm_sim_plugins.nodes import (
@@ -34,6 +35,7 @@ from slurm_sim_plugins.nodes import (
 from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Missing, Tree
 
+Floats = NDArray[np.float64]
 NO_MEMORY: Ints = np.zeros(0, dtype=np.int64)
 """Of a job that wants none."""
 
@@ -76,7 +78,7 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
         return None
     if np.count_nonzero(capacity) < want.min_nodes:
         return None
-    picked = _pick(want, machine, capacity, choice, _counted_gres(want, machine, free))
+    picked = _pick(want, machine, free, capacity, choice)
     if picked is None or _on_too_many_switches(want, list(picked)):
         return None
     if want.by_looks and (
@@ -101,20 +103,21 @@ def _counted_gres(want: Want, machine: Machine, free: Free) -> Ints | None:
     return np.sum(counts, axis=0) if counts else None
 
 
-def _pick(want: Want, machine: Machine, capacity: Ints, choice: Choice, gres: Ints | None) -> dict[int, int] | None:
+def _pick(want: Want, machine: Machine, free: Free, capacity: Ints, choice: Choice) -> dict[int, int] | None:
     """CPUs by node; where only so many nodes may be taken, those with least are left out, more and more, till it fits.
 
     Without that a set of small nodes could be preferred to the one node that is large enough. Nodes that count with
     the CPUs of others (:meth:`_Picker._by_looks`) may do without some of them, too.
     """
-    picked = _Picker(want, machine, capacity, choice, gres).pick()
+    gres, share = _counted_gres(want, machine, free), free.units / machine.units
+    picked = _Picker(want, machine, capacity, choice, gres, share).pick()
     if picked is not None or (want.most_nodes is None and not want.by_looks) or want.required is not None:
         return picked
     for level in np.unique(capacity[capacity > 0]).tolist():
         capacity = np.where(capacity > level, capacity, 0)
         if np.count_nonzero(capacity) < want.min_nodes:
             return None
-        picked = _Picker(want, machine, capacity, choice, gres).pick()
+        picked = _Picker(want, machine, capacity, choice, gres, share).pick()
         if picked is not None:
             return picked
     return None
@@ -255,8 +258,11 @@ def _gres_free(free: Free, name: str, kind: str, nodes: int) -> Ints:
 class _Picker:
     """Picks nodes."""
 
-    def __init__(self, want: Want, machine: Machine, capacity: Ints, choice: Choice, gres: Ints | None) -> None:
+    def __init__(
+        self, want: Want, machine: Machine, capacity: Ints, choice: Choice, gres: Ints | None, share: Floats
+    ) -> None:
         self._want = want
+        self._share = share
         self._machine = machine
         self._capacity = capacity
         named = 0 if want.required is None else int(np.count_nonzero(want.required))
@@ -350,13 +356,13 @@ class _Picker:
                 return
 
     def _by_load(self, left: Ints) -> None:
-        """Take the nodes first of which the largest share is free.
+        """Take the nodes first of which the largest share is free, whatever of that the job can use.
 
         As those of a weight are looked at for the first time, each is bound by what is missing then, for good. So a
         job of more tasks than nodes, but of fewer than one for each thread of a core on each, does not fit.
         """
         nodes, weights = np.flatnonzero(left > 0), self._machine.weight
-        share = left[nodes] / (self._machine.units * self._machine.threads)[nodes]
+        share = self._share[nodes]
         looked_at = 0
         for node in nodes[np.lexsort((nodes, -share, weights[nodes]))].tolist():
             if self._done() or self._full():
