@@ -248,7 +248,7 @@ class Cluster:
         for host in ("localhost", LOOPBACK):
             user = f"{DATABASE_USER}@'{host}'"
             self.run([*client, "-e", f"create user {user}; grant all on *.* to {user}"])
-        # slurmdbd makes it as well, but then keeps a connection which failed: MariaDB's client 11.8.9 answers nothing on it.
+        # slurmdbd makes it as well, but then keeps a connection that failed: MariaDB's client 11.8.9 answers nothing.
         self.run([*client, "-e", f"create database {DATABASE}"])
         text = write_slurmdbd_conf(self._site, len(self._written.nodes), port)
         path = self._folder / "slurmdbd.conf"

@@ -61,6 +61,7 @@ class Future:
         self._ends = [one.end for one in ends]
         self._released = Releases([one.allocation for one in ends], [one.jobs for one in ends])
         self._spare = Releases(spare)
+        self._on = [one.allocation.nodes for one in ends]
         self._known: dict[float, tuple[list[tuple[float, Free]], Iterator[tuple[float, Free]]]] = {}
 
     @property
@@ -99,6 +100,12 @@ class Future:
             while index < count and self._ends[index] <= until:
                 index += 1
             yield max(self._ends[index - 1], begin), self._released.added(base, index)
+
+    def last_end(self, allocation: Allocation, until: float) -> float:
+        """When the last run ends, up to a time, that has any of some nodes; 0 for none."""
+        own = frozenset(allocation.nodes)
+        ends = zip(reversed(self._ends), reversed(self._on), strict=True)
+        return next((end for end, nodes in ends if end <= until and not own.isdisjoint(nodes)), 0.0)
 
     def _window_end(self, end: float) -> float:
         """When the window ends in which a run ends."""

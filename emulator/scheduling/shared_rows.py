@@ -2,8 +2,8 @@
 
 A partition with ``OverSubscribe=FORCE:n`` or ``YES:n`` has n rows; jobs of a row have cores of their own. A job first
 seeks cores that no job has, then those that are free in a row of its partition and that no job of a partition of a
-higher tier has: the fullest row goes first. When a job has left, those of its partition are put into rows again, by their first core, each into the first row that has
-room. (Recorded on 22.05, 24.11 and 26.05.)
+higher tier has: the fullest row goes first. When a job has left, those of its partition are put into rows again, by
+their first core, each into the first row that has room. (Recorded on 22.05, 24.11 and 26.05.)
 
 With ``PreemptMode=GANG`` a job that finds no such cores gets some of those that jobs of lower tiers have, as few as
 may be.

@@ -82,6 +82,7 @@ class Windows(WindowPlan):
         self._habits = habits
         rules = cluster.parameters.rules
         self._rounding = max(habits.resolution - 1, 0.0) if rules.SLOTS_END_ON_NEXT_STEP else 0.0
+        self._own_ends = int(rules.ENDS_OF_OWN_NODES)
         self.slots: Slots = self._no_slots()
         self.last_place: Place | None = None
         self._licensed: list[tuple[Job, float, float]] = []
@@ -375,7 +376,7 @@ class Windows(WindowPlan):
             left = cluster.beside_suspended(free, partition) if time <= cluster.now else free
             found = cluster.choose(want, left, usable)
             if found is not None:
-                return time, found
+                return (max(begin, future.last_end(found, time)) if self._own_ends and time > begin else time), found
         return None
 
     def _future(self, job: Job, partition: Partition) -> Future:

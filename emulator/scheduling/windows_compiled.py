@@ -211,7 +211,14 @@ class CompiledWindows(Windows):
         by_priority = "PRIORITY" in cluster.parameters.preempt_mode
         alike = not self._preempts or (cluster.policies.by_partition and not by_priority)
         self._by_class = cluster.accounting is None and alike
-        self._asked = (cluster.now, cluster.now + habits.window, habits.resolution, self._rounding, habits.size)
+        self._asked = (
+            cluster.now,
+            cluster.now + habits.window,
+            habits.resolution,
+            self._rounding,
+            self._own_ends,
+            habits.size,
+        )
 
     def _no_slots(self) -> CompiledSlots:
         standing = self._controls.reservations.standing(self._cluster.now)
@@ -286,7 +293,7 @@ class CompiledWindows(Windows):
             elif outcome in (STARTS, FULL):
                 self._victims = []
                 allocation = self._allocation(job, partition, work, taken)
-                return starts, self._as_hole(entries[len(starts)], work.time, allocation)
+                return starts, self._as_hole(entries[len(starts)], work.start, allocation)
             elif outcome == NEVER or len(starts) == len(entries):
                 return starts, None
 
@@ -296,7 +303,7 @@ class CompiledWindows(Windows):
         work, _, outcome, taken = self._place(job, partition, (job.request_class, partition.name, limit), 0)
         if work is None or outcome == NEVER:
             return None
-        return work.time, self._allocation(job, partition, work, taken)
+        return work.start, self._allocation(job, partition, work, taken)
 
     def _allocation(self, job: Job, partition: Partition, work: Work, taken: int) -> Allocation:
         code, want = self._compiled.code(job, partition), job.wants[partition.name]

@@ -20,7 +20,7 @@ cdef class Request:
     cdef readonly Code code
     cdef readonly Outlook outlook
     cdef double now, horizon, grain, rounding
-    cdef long long most_marks
+    cdef long long own_ends, most_marks
     cdef double length
 
 cdef class Work:
@@ -29,6 +29,7 @@ cdef class Work:
     cdef long long[:, ::1] sets, taken
     cdef double[::1] starts
     cdef public double tried, time
+    cdef readonly double start
     cdef readonly long long runs
     cdef long long entered, left, known
 
@@ -68,5 +69,9 @@ cdef long long _within(Request request, Work work, double later) except -1
 @cython.locals(window=double)
 cdef double _window_end(double first, double end) noexcept
 cdef long long _fit(Request request, Work work) except -1
+@cython.locals(
+    parts="const long long[:, ::1]", entries="const long long[:, ::1]", ends="const double[::1]",
+    marked=cython.longlong[::1], node=cython.longlong, index=cython.longlong, run=cython.longlong)
+cdef double _own_end(Request request, Work work, long long found) noexcept
 @cython.locals(first=double)
 cdef double _first_end(Columns slots, double begin, double end, Work work, long long found) noexcept

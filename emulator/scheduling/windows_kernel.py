@@ -54,6 +54,7 @@ class Request:
         horizon: up to when nodes are kept.
         grain: in steps of so many seconds.
         rounding: seconds that are added to an end before it is cut to a whole step.
+        own_ends: whether a job starts when the last run on its own nodes ends, and not at the end of a window.
         most_marks: how many bounds of slots there may be.
         length: for how long the nodes are wanted.
     """
@@ -64,6 +65,7 @@ class Request:
     horizon: float
     grain: float
     rounding: float
+    own_ends: int
     most_marks: int
     length: float
 
@@ -82,6 +84,7 @@ class Work:
         starts: of those that have slots.
         tried: the time that is tried.
         time: the time of ``room``.
+        start: when the job starts that was found to fit then.
         runs: so many have ended by then.
         entered, left: so many slots have begun, have ended.
         known: so many slots are known to the search.
@@ -96,6 +99,7 @@ class Work:
     starts: Reals
     tried: float = 0.0
     time: float = 0.0
+    start: float = 0.0
     runs: int = 0
     entered: int = 0
     left: int = 0
@@ -174,7 +178,7 @@ def place(request: Request, slots: Columns, work: Work, goes_on: bool, most: int
         if found == 0:
             work.tried = inf
             return placed, NEVER, 0
-        time = work.time
+        time = work.start
         if most == 0:
             return 0, FOUND, found
         if time <= request.now:
@@ -285,7 +289,8 @@ def _seek(request: Request, slots: Columns, work: Work) -> int:
         later = _next(slots, work.tried)
         found = _within(request, work, later)
         if found > 0:
-            later = _first_end(slots, work.time, work.time + request.length, work, found)
+            work.start = _own_end(request, work, found) if request.own_ends else work.time
+            later = _first_end(slots, work.start, work.start + request.length, work, found)
             if later == inf:
                 return found
         if later == inf:
@@ -381,6 +386,23 @@ def _fit(request: Request, work: Work) -> int:
         return 0
     machine = request.outlook.machine
     return pick(request.code, machine.rows, machine.weights, work.capacity, work.sets, work.taken)
+
+
+def _own_end(request: Request, work: Work, found: int) -> float:
+    """When the last run ends that has any of the nodes that were taken; not before the time that is tried."""
+    ends, parts, entries = request.outlook.runs.ends, request.outlook.runs.parts, request.outlook.runs.entries
+    marked = work.sets[0]
+    for node in range(len(marked)):
+        marked[node] = 0
+    for index in range(found):
+        marked[work.taken[0, index]] = 1
+    for run in range(work.runs - 1, -1, -1):
+        if ends[run] <= work.tried:
+            break
+        for index in range(parts[run, FIRST], parts[run, FIRST] + parts[run, MANY]):
+            if marked[entries[NODE, index]]:
+                return ends[run]
+    return work.tried
 
 
 def _first_end(slots: Columns, begin: float, end: float, work: Work, found: int) -> float:

@@ -222,7 +222,7 @@ class Cluster:
         return usable
 
     def beside_suspended(self, free: Free, partition: Partition) -> Free:
-        """What of that which is free now a job of a partition may have: suspended jobs of its tier or above keep theirs."""
+        """What a job of a partition may have of what is free now: suspended jobs of its tier or above keep theirs."""
         kept = [
             job.run.allocation
             for job in self.suspended.values()

@@ -197,8 +197,10 @@ class Scene:
         seen = outlook.Outlook(code, usable, machine, runs, np.zeros_like(free), *known.values())
         outlook.look(seen)
         self.left |= known
-        later = float(small(draws, 0, 0, 59))
-        self.request = form.Request(code, seen, now, now + 3000.0, grain, later, most, float(small(draws, 30, 600, 90000)))
+        later, own = float(small(draws, 0, 0, 59)), small(draws, 0, 1)
+        self.request = form.Request(
+            code, seen, now, now + 3000.0, grain, later, own, most, float(small(draws, 30, 600, 90000))
+        )
         self.work.tried = self.work.time = float(small(draws, 100, 100, 160, 2000))
 
     def search(self, goes_on: bool, most: int) -> list[Any]:

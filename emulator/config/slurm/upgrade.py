@@ -241,6 +241,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "HEALTHY_NODES_ARE_AVAILABLE": _reasons,
     "SWITCHES_BY_CPUS": _switches,
     "SLOTS_END_ON_NEXT_STEP": _slots,
+    "ENDS_OF_OWN_NODES": _slots,
     "PLANS_FORGET_SHARING": _sharing,
     "PLANS_ARE_NEWS": _cycles,
     "PRIORITY_WHERE_NODES_OVERLAP": _apart,

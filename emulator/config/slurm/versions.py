@@ -166,10 +166,17 @@ class Rules:
         "not named in the release notes; the controller's log shows the slots",
         *("plans_and_sharing_22", "plans_and_sharing_24", "plans_and_sharing_26"),
     )
+    ENDS_OF_OWN_NODES: bool = _rule(
+        "26.05",
+        "backfill plans a job for the end of the last run on the nodes that it is to have",
+        "for the end of the last run of the window in which its nodes become free",
+        "not named in the release notes; the controller's log shows the plans",
+        *("ends_of_own_nodes_24", "ends_of_own_nodes_26"),
+    )
     PLANS_FORGET_SHARING: bool = _rule(
         "24.11",
-        "backfill plans a job, but for one of a partition with FORCE, as if no job kept its nodes from those that share "
-        "or do not; it does not start there, and the nodes are kept for it from then on",
+        "backfill plans a job, but for one of a partition with FORCE, as if no job kept its nodes from those that "
+        "share or do not; it does not start there, and the nodes are kept for it from then on",
         "it plans the job for when that job will have ended",
         "not named in the release notes; the controller's log shows the plans",
         *("plans_and_sharing_22", "plans_and_sharing_24", "plans_and_sharing_26"),

@@ -75,6 +75,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "HEALTHY_NODES_ARE_AVAILABLE": "reasons of waiting jobs as squeue shows them, no start",
         "SWITCHES_BY_CPUS": "",
         "SLOTS_END_ON_NEXT_STEP": "jobs that wait for nodes",
+        "ENDS_OF_OWN_NODES": "jobs that wait for nodes",
         "PLANS_FORGET_SHARING": "",
         "PLANS_ARE_NEWS": "when backfill goes round while all nodes are in use",
         "PRIORITY_WHERE_NODES_OVERLAP": "partitions q, r: reasons of new jobs, no start",
