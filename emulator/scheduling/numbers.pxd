@@ -5,6 +5,8 @@ from emulator.state.job cimport Job
 @cython.locals(job=Job)
 cpdef list renewable(dict jobs)
 @cython.locals(job=Job)
+cpdef list counted_otherwise(list jobs)
+@cython.locals(job=Job)
 cpdef list seen_of(list jobs)
 @cython.locals(job=Job, place=cython.Py_ssize_t, rows="long long[::1]")
 cpdef rows_of(list jobs)

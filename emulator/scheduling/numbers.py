@@ -26,6 +26,15 @@ def renewable(jobs: Mapping[int, Job]) -> list[Job]:
     return found
 
 
+def counted_otherwise(jobs: list[Job]) -> list[Job]:
+    """Those of some jobs whose next number counts other CPUs than their last."""
+    found: list[Job] = []
+    for job in jobs:
+        if job.planned_cpus != job.counted_cpus:
+            found.append(job)  # noqa: PERF401
+    return found
+
+
 def seen_of(jobs: list[Job]) -> list[Any]:
     """Jobs as plugins see them; None for one at which none has looked."""
     found: list[Any] = []

@@ -8,14 +8,14 @@ what backfill plans with.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from emulator.config.slurm.emulated import options_of, site_slots_of, slots_of
 from emulator.config.slurm.model import SlurmConf
 from emulator.hooks import FAILURES, Hooks
-from emulator.scheduling.numbers import Answered, put, renewable, seen_of
+from emulator.scheduling.numbers import Answered, counted_otherwise, put, renewable, seen_of
 from emulator.scheduling.requests import request_of, tres_totals, unasked_memory
 from emulator.scheduling.seen import (
     ClusterPreemptView,
@@ -156,12 +156,11 @@ class Policies:
         """A job has started: its next number, if it is requeued, counts the CPUs that it has."""
         job.planned_cpus = float(self._cluster.machine.cpus_of(allocation))
 
-    def _count_cpus(self, jobs: Iterable[ControlledJob]) -> None:
+    def _count_cpus(self, jobs: list[ControlledJob]) -> None:
         """Jobs are about to get new numbers, in which they count with the CPUs that they were planned with."""
-        for job in jobs:
-            if job.planned_cpus != job.counted_cpus:
-                job.counted_cpus = job.planned_cpus
-                self.changed(job)
+        for job in counted_otherwise(jobs):
+            job.counted_cpus = job.planned_cpus
+            self.changed(job)
 
     def controlled(self, seen: Job) -> ControlledJob | None:
         """The controller's job for one that plugins see; None for a job of another simulation."""
