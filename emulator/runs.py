@@ -210,6 +210,7 @@ class ClusterRun:
             report=report,
             operation=config.operation,
             seed=config.seed,
+            plans_are_seen=whole,
         )
         self._journal = Journal(self._controller) if whole else None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from slurm_sim_plugins.counts import Counts
 from slurm_sim_plugins.jobs import Job
@@ -42,8 +42,8 @@ class CountWindows(WindowPlan):
         """Always: processors that are counted know no bounds of partitions."""
         return True
 
-    def alike(self, entries: Iterable[Job]) -> Iterator[list[Job]]:
-        """Each by itself."""
+    def alike(self, entries: Sequence[Job], to_start: bool = False) -> Iterator[list[Job]]:
+        """Each by itself, and all of them."""
         for entry in entries:
             yield [entry]
 

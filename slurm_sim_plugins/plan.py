@@ -187,10 +187,15 @@ class WindowPlan(ABC):
         """Whether an entry waits still, and is within the bounds of its partition and the limit of its array."""
 
     @abstractmethod
-    def alike(self, entries: Iterable[Any]) -> Iterator[list[Any]]:
+    def alike(self, entries: Sequence[Any], to_start: bool = False) -> Iterator[list[Any]]:
         """The same entries in the same order; together those next to one another that ask for the same.
 
         What :meth:`takes` says of the first of them it would say of each.
+
+        Args:
+            entries: of ``view.queue``.
+            to_start: whether those may be left out that stand behind all that could start now, where nothing in
+                the run looks at what is planned for them.
         """
 
     @abstractmethod

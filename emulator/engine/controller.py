@@ -70,6 +70,8 @@ class Controller(Part):
         slurm_version: whose rules hold, such as ``24.11``; None for that of the configuration.
         operation: what happens to nodes; None for nothing.
         seed: of failures that are drawn.
+        plans_are_seen: whether anything looks at when backfill means to start jobs. Where nothing does, not even an
+            event log, a plugin or an operator, a cycle ends behind the last job that could start.
 
     Attributes:
         passes, arrivals, stints, endings, starts, node_states: the other parts.
@@ -96,6 +98,7 @@ class Controller(Part):
         slurm_version: str | None = None,
         operation: Operation | None = None,
         seed: int = 0,
+        plans_are_seen: bool = True,
     ) -> None:
         conf = conf if slurm_version is None else conf.under(slurm_version)
         ideal, alone = clock == "ideal", passes == "event"
@@ -110,6 +113,8 @@ class Controller(Part):
             fair_share, tracks = getattr(priority, "fair_share", None), getattr(priority, "tracks_usage", True)
             cluster.accounting = Accounting(conf, accounts, cluster, -timing.uptime, epoch, period, fair_share, tracks)
         policies = cluster.policies = Policies(selection, cluster)
+        submits = policies.hooks.job_submit or policies.hooks.job_modify
+        cluster.plans_are_seen = plans_are_seen or log is not None or bool(submits or actions)
         shared = Part(
             cluster=cluster,
             parameters=parameters,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from emulator.engine.agenda import Rank
 from emulator.engine.part import Part
 from emulator.scheduling.entries import refresh_eligibility
+from emulator.scheduling.windows import is_news
 from emulator.state.job import Job
 from emulator.state.run import State
 
@@ -237,7 +238,8 @@ class Passes(Part):
             # A job that started may have left room in the cycle's bounds for others.
             self._seen["backfill"] = before
             self.next_end = self._first_end()
-            self.plans_on = self._plans_on()
+            kept = self.cluster.planned
+            self.plans_on = kept is not None and is_news(kept, self.cluster)
             if not self.ideal:
                 self.telling.passed()
         self._cycle_at = self.cluster.now
@@ -252,13 +254,6 @@ class Passes(Part):
         # A cycle came after the first sleep, and after the second one nothing has happened.
         self._cycle_at += interval
         return max(2 * interval - slept, -slept % self._glance)
-
-    def _plans_on(self) -> bool:
-        """Whether what a cycle planned has another come: Slurm notes which idle nodes it keeps, or when jobs start."""
-        kept = self.cluster.planned
-        if kept is None or not len(kept):
-            return False
-        return self.parameters.rules.PLANS_ARE_NEWS or bool((self.cluster.free.jobs[kept.nodes()] == 0).any())
 
     def refresh(self) -> None:
         """Look which jobs may be scheduled."""

@@ -145,12 +145,21 @@ class Policies:
 
     def planned(self, job: ControlledJob, partition: Partition) -> None:
         """A job was planned: its next number counts the CPUs that it would have, such as all of its nodes."""
+        job.planned_cpus = self._cpus_planned(job, partition) or job.planned_cpus
+
+    def counts_otherwise(self, job: ControlledJob, partition: Partition) -> bool:
+        """Whether a job will count with other CPUs once it is planned."""
+        cpus = self._cpus_planned(job, partition) if self.counts_cpus else 0.0
+        return bool(cpus) and cpus != (job.planned_cpus or self._request(job, partition).cpus)
+
+    def _cpus_planned(self, job: ControlledJob, partition: Partition) -> float:
         key = job.request_class, partition.name
         if key not in self._cpus:
             cluster = self._cluster
-            found = cluster.choose(job.wants[partition.name], cluster.machine.free(), partition.nodes)
+            choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
+            found = choose(job.wants[partition.name], cluster.machine.free(), partition.nodes)
             self._cpus[key] = 0.0 if found is None else float(cluster.machine.cpus_of(found))
-        job.planned_cpus = self._cpus[key] or job.planned_cpus
+        return self._cpus[key]
 
     def given(self, job: ControlledJob, allocation: Allocation) -> None:
         """A job has started: its next number, if it is requeued, counts the CPUs that it has."""

@@ -7,7 +7,7 @@ C8, B1 to B3.)
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -45,6 +45,13 @@ def kind_of(job: Job, partition: Partition) -> Kind | None:
     if len(job.partitions) > 1 or job.options.array is not None or job.options.reservation or job.barred:
         return None
     return _kept((job.request_class, partition.name, job.lifted))
+
+
+def is_news(kept: Slots, cluster: Cluster) -> bool:
+    """Whether what a cycle kept has another come: Slurm notes which idle nodes it keeps, or when jobs start."""
+    if not len(kept):
+        return False
+    return cluster.parameters.rules.PLANS_ARE_NEWS or bool((cluster.free.jobs[kept.nodes()] == 0).any())
 
 
 @dataclass(frozen=True)
@@ -110,8 +117,8 @@ class Windows(WindowPlan):
             return False
         return job.request.options.array is None or not array_full(job, self._cluster)
 
-    def alike(self, entries: Iterable[Entry]) -> Iterator[list[Entry]]:
-        """Each by itself: compiled code takes them together."""
+    def alike(self, entries: Sequence[Entry], to_start: bool = False) -> Iterator[list[Entry]]:
+        """Each by itself, and all of them: compiled code takes them together."""
         for entry in entries:
             yield [entry]
 
@@ -183,10 +190,14 @@ class Windows(WindowPlan):
         return [self._cluster.machine.names[node] for node in allocation.nodes]
 
     def started(self, job: Job) -> None:
-        """A run has begun: other runs end now."""
-        self.preempted()
+        """A run has begun."""
+        self._other_runs()
 
     def preempted(self, kept: Mapping[int, Mask] | None = None) -> None:
+        """Runs are to end at other times."""
+        self._other_runs()
+
+    def _other_runs(self) -> None:
         """Runs end at other times, and other licences are in use."""
         self._licenses = self.last_place = None
         self._futures = {}

@@ -10,7 +10,7 @@ next job that asks for the same goes on from there.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +21,8 @@ from emulator.scheduling.runs import Reals
 from emulator.scheduling.select_kernel import Counts
 from emulator.scheduling.select_rows import SETS
 from emulator.scheduling.window_rows import BEGIN, COUNT, END, FULL, GROW, MARKS, NEVER, STARTS, USED
-from emulator.scheduling.windows import Habits, Kind, Windows
-from emulator.scheduling.windows_kernel import Columns, Request, Work, add_slot, keep, place
+from emulator.scheduling.windows import Habits, Kind, Windows, is_news
+from emulator.scheduling.windows_kernel import Columns, Request, Work, add_slot, keep, may_start, place
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.kept import Slots
@@ -52,6 +52,7 @@ class CompiledSlots(Slots):
         members: nodes of the slots, one slot after the other.
         marks: bounds of slots, ascending.
         others: bounds of reservations, ascending.
+        until: when the first slot begins that keeps each node; infinite for none.
         columns: all of these, as kernels take them.
     """
 
@@ -66,6 +67,7 @@ class CompiledSlots(Slots):
         self.marks: Reals = np.empty(1024)
         bounds = {bound for one in reservations for bound in (one.start, one.end) if bound < np.inf}
         self.others: Reals = np.array(sorted(bounds))
+        self.until: Reals = np.full(nodes, np.inf)
         self._gather()
         for one in reservations:
             members = np.flatnonzero(one.nodes)
@@ -73,7 +75,7 @@ class CompiledSlots(Slots):
             keep(one.start, one.end, members, len(members), self.columns)
 
     def _gather(self) -> None:
-        rows = (self.sizes, self.times, self.order, self.parts, self.members, self.marks, self.others)
+        rows = (self.sizes, self.times, self.order, self.parts, self.members, self.marks, self.others, self.until)
         self.columns = Columns(*rows)
 
     @property
@@ -158,6 +160,8 @@ class Searches(Scratch):
 
     Attributes:
         known: those that have begun.
+        capacity: room for a number of each node.
+        sets: room for sets of neighbours.
         taken: the nodes that the last one took, and the units of each.
         starts: when those start to which the last one gave slots.
     """
@@ -166,7 +170,8 @@ class Searches(Scratch):
         self._nodes = nodes
         self._spare: list[Work] = []
         self.known: dict[Sought, Search] = {}
-        self._sets: Ints = np.empty((SETS, nodes), dtype=np.int64)
+        self.capacity: Ints = np.empty(nodes, dtype=np.int64)
+        self.sets: Ints = np.empty((SETS, nodes), dtype=np.int64)
         self.taken: Ints = np.empty((2, nodes), dtype=np.int64)
         self.starts: Reals = np.empty(MOST_TOGETHER)
 
@@ -186,7 +191,7 @@ class Searches(Scratch):
 
     def _new(self) -> Work:
         kept, room, capacity = (np.empty(self._nodes, dtype=np.int64) for _ in range(3))
-        return Work(kept, room, capacity, Counts(), self._sets, self.taken, self.starts)
+        return Work(kept, room, capacity, Counts(), self.sets, self.taken, self.starts)
 
 
 class CompiledWindows(Windows):
@@ -207,6 +212,8 @@ class CompiledWindows(Windows):
         self._searches, self._outlooks = cluster.compiled.searches, cluster.compiled.outlooks
         self._stale, self._together = True, False
         self._simple: dict[Kind, bool] = {}
+        self._cannot: set[tuple[Kind, float]] = set()
+        self._last: int | None = None
         self._preempts = cluster.policies.names_victims
         by_priority = "PRIORITY" in cluster.parameters.preempt_mode
         alike = not self._preempts or (cluster.policies.by_partition and not by_priority)
@@ -226,12 +233,69 @@ class CompiledWindows(Windows):
         return CompiledSlots(len(self._cluster.machine), standing)
 
     def preempted(self, kept: Mapping[int, Mask] | None = None) -> None:
-        """Runs end at other times: all searches start over."""
+        """Runs end at other times: all searches start over, and more may start."""
         super().preempted()
+        self._cannot.clear()
+        self._last = None
+
+    def _other_runs(self) -> None:
+        super()._other_runs()
         self._stale = True
 
-    def alike(self, entries: Iterable[Entry]) -> Iterator[list[Entry]]:
-        """Together those on which nothing but nodes and time decides, and that ask for the same."""
+    def alike(self, entries: Sequence[Entry], to_start: bool = False) -> Iterator[list[Entry]]:
+        """Together those on which nothing but nodes and time decides, and that ask for the same.
+
+        Where plans are not seen, they end behind the last that could start, once it is known whether they are news.
+        """
+        if not to_start or self._cluster.plans_are_seen:
+            yield from self._together_in(entries)
+            return
+        given = 0
+        for group in self._together_in(entries):
+            self._last = self._last_to_start(entries, len(entries) if self._last is None else self._last)
+            if given >= self._last and self._is_news_known():
+                return
+            given += len(group)
+            yield group
+
+    def _last_to_start(self, entries: Sequence[Entry], last: int) -> int:
+        """How many of the first of so many entries there are up to the last that could start now."""
+        self._look_again()
+        kind, length, planned, alone = None, math.nan, math.nan, not self._by_class
+        while last:
+            entry = entries[last - 1]
+            job = entry._pair[0]  # type: ignore[attr-defined]
+            asked = _length(job)
+            if alone or entry._kind is not kind or asked != length or job.planned_cpus != planned:  # type: ignore[attr-defined]
+                if self._could_start(entry, asked):
+                    return last
+                kind, length, planned = entry._kind, asked, job.planned_cpus  # type: ignore[attr-defined]
+            last -= 1
+        return 0
+
+    def _could_start(self, entry: Entry, length: float) -> bool:
+        """Whether a job could start now beside what is kept so far; or its reason or number may change."""
+        job, partition = entry._pair  # type: ignore[attr-defined]
+        if not self._may_be_grouped(entry) or self._cluster.policies.counts_otherwise(job, partition):
+            return True
+        kind: Kind = entry._kind  # type: ignore[attr-defined]
+        if (kind, length) in self._cannot:
+            return False
+        code, room = self._compiled.code(job, partition), self._searches
+        assert code is not None
+        outlook, end = self._outlooks.of(job, partition, code), self._cluster.now + length
+        if may_start(code, outlook, self.slots.columns, end, room.capacity, room.sets, room.taken):
+            return True
+        self._cannot.add((kind, length))
+        return False
+
+    def _is_news_known(self) -> bool:
+        """Whether more that is kept makes no difference to whether another cycle follows."""
+        if self._cluster.parameters.rules.PLANS_ARE_NEWS:
+            return len(self.slots) > 0
+        return is_news(self.slots, self._cluster) or bool((self._cluster.free.jobs != 0).all())
+
+    def _together_in(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
         group: list[Entry] = []
         kind, limit, length, stated, grouped = None, math.nan, math.nan, False, False
         by_class = self._by_class
@@ -338,10 +402,7 @@ class CompiledWindows(Windows):
             the search, or None if it is known that no job finds a place; how many have got
             a slot, what came of the next, and on how many nodes.
         """
-        if self._stale:
-            self._stale = False
-            self._outlooks.begin()
-            self._searches.forget()
+        self._look_again()
         at = self._alike.get(sought, self._cluster.now)
         if at == np.inf:
             return None, 0, NEVER, 0
@@ -351,6 +412,13 @@ class CompiledWindows(Windows):
         placed, outcome, taken = place(request, self.slots.columns, work, begun, most)
         self._alike[sought] = work.tried
         return work, placed, outcome, taken
+
+    def _look_again(self) -> None:
+        """All searches start over if runs have come, or end at other times."""
+        if self._stale:
+            self._stale = False
+            self._outlooks.begin()
+            self._searches.forget()
 
     def _begin(self, sought: Sought, at: float, job: Job, partition: Partition) -> Search:
         code = self._compiled.code(job, partition)

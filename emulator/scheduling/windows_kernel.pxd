@@ -14,7 +14,7 @@ cdef class Columns:
     cdef double[:, ::1] times
     cdef long long[:, ::1] order, parts
     cdef long long[::1] members
-    cdef double[::1] marks, others
+    cdef double[::1] marks, others, until
 
 cdef class Request:
     cdef readonly Code code
@@ -33,6 +33,10 @@ cdef class Work:
     cdef readonly long long runs
     cdef long long entered, left, known
 
+@cython.locals(first=cython.longlong[::1])
+cpdef bint may_start(
+    Code code, Outlook outlook, Columns slots, double end, long long[::1] capacity, long long[:, ::1] sets,
+    long long[:, ::1] taken) except? True
 cpdef void add_slot(double begin, double end, const long long[::1] nodes, long long many, Columns slots) noexcept
 cpdef void keep(double begin, double end, const long long[::1] nodes, long long many, Columns slots) noexcept
 @cython.locals(behind=cython.longlong)

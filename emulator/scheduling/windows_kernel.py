@@ -41,6 +41,7 @@ class Columns:
     members: Ints
     marks: Reals
     others: Reals
+    until: Reals
 
 
 @dataclass(eq=False)
@@ -106,6 +107,22 @@ class Work:
     known: int = 0
 
 
+def may_start(
+    code: Code, outlook: Outlook, slots: Columns, end: float, capacity: Ints, sets: Ints, taken: Ints
+) -> bool:
+    """Whether a job fits now, to run till ``end``, beside the slots that there are.
+
+    If the request is not steady, it may be that it does not fit all the same.
+    """
+    machine, counts, first = outlook.machine, Counts(), outlook.first
+    for node in range(len(capacity)):
+        capacity[node] = first[node] if slots.until[node] >= end else 0
+    count(code, counts, capacity)
+    if not enough(code, counts):
+        return False
+    return not code.steady or pick(code, machine.rows, machine.weights, capacity, sets, taken) > 0
+
+
 def add_slot(begin: float, end: float, nodes: Ints, many: int, slots: Columns) -> None:
     """Add a slot of so many nodes; there is room for it."""
     keep(begin, end, nodes, many, slots)
@@ -120,6 +137,7 @@ def keep(begin: float, end: float, nodes: Ints, many: int, slots: Columns) -> No
     slots.parts[FIRST, slot], slots.parts[MANY, slot] = used, many
     for index in range(many):
         slots.members[used + index] = nodes[index]
+        slots.until[nodes[index]] = min(slots.until[nodes[index]], begin)
     slots.sizes[USED] += many
     for row in range(2):
         _put_in_order(slots, row, slot)

@@ -31,6 +31,9 @@ class Plugins(Protocol):
     def grace(self, victim: Job) -> float | None:
         """Seconds between the choice of a victim and its end; None if no plugin says so."""
 
+    def counts_otherwise(self, job: Job, partition: Partition) -> bool:
+        """Whether a job will count with other CPUs once it is planned."""
+
     def chosen(self, job: Job, holes: Iterator[Hole], first: Hole) -> Hole:
         """The hole that a job is to have; the first if no plugin says so."""
 

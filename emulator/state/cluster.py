@@ -68,6 +68,7 @@ class Cluster:
         reservations: all reservations by name.
         compiled: what chooses nodes in compiled code, or None.
         planned: what backfill kept for jobs in its last cycle, or None.
+        plans_are_seen: whether anything looks at when backfill means to start jobs, and at all that it keeps for them.
         admin_states: what operators have made of nodes: ``DOWN``, ``DRAIN`` or ``UP``.
         classes: a number for what jobs ask of the machine.
         known_good: what jobs were made of, by what they asked for, since operators changed anything.
@@ -123,6 +124,7 @@ class Cluster:
         self.compiled: Kernels | None = None
         self.run_watchers: list[RunWatcher] = []
         self.planned: Slots | None = None
+        self.plans_are_seen = True
         self.admin_states: dict[int, str] = {}
         self.classes: dict[BatchOptions, int] = {}
         self.known_good: dict[BatchOptions, tuple[Any, ...]] = {}

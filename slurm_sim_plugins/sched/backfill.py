@@ -88,7 +88,9 @@ class Backfill:
             busy_nodes=self.bf_busy_nodes,
         )
         queue, all_keep = list(view.queue), self._all_keep()
-        alike = plan.alike(queue) if all_keep else ([entry] for entry in queue)
+        # A subclass may try them in another order, or look at all of them.
+        to_start = type(self) is Backfill
+        alike = plan.alike(queue, to_start) if all_keep else ([entry] for entry in queue)
         for entries in self._in_turn(alike, plan):
             while entries:
                 self._refused = True

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from emulator.scheduling.select_compiled import machine_table
 from emulator.scheduling.select_rows import SETS
+from emulator.scheduling.window_rows import STARTS
 from slurm_sim_plugins.nodes import FAR, Machine
 from tests.builders.kernels import NEEDS_KERNELS, forms
 from tests.builders.random_trees import random_tree
@@ -179,6 +180,7 @@ class Scene:
             "members": np.zeros(members, dtype=np.int64),
             "marks": np.zeros(2 * room),
             "others": np.sort(draws.integers(0, 4000, small(draws, 0, 0, 2)).astype(float)),
+            "until": np.full(size, np.inf),
         }
         self.slots = form.Columns(*self.left.values())
         own = {"kept": np.zeros(size, dtype=np.int64), "room": np.zeros(size, np.int64)}
@@ -198,9 +200,8 @@ class Scene:
         outlook.look(seen)
         self.left |= known
         later, own = float(small(draws, 0, 0, 59)), small(draws, 0, 1)
-        self.request = form.Request(
-            code, seen, now, now + 3000.0, grain, later, own, most, float(small(draws, 30, 600, 90000))
-        )
+        self.length, self.work_sets = float(small(draws, 30, 600, 90000)), work["sets"]
+        self.request = form.Request(code, seen, now, now + 3000.0, grain, later, own, most, self.length)
         self.work.tried = self.work.time = float(small(draws, 100, 100, 160, 2000))
 
     def search(self, goes_on: bool, most: int) -> list[Any]:
@@ -209,6 +210,14 @@ class Scene:
         taken = self.taken[:, :found].tolist()
         clock = (self.work.tried, self.work.time, self.counts.cpus, self.counts.nodes, self.counts.big)
         return [placed, outcome, found, taken, clock, {name: array.tolist() for name, array in self.left.items()}]
+
+    def starts_now(self) -> bool:
+        """Whether the job may start beside the slots that there are."""
+        request, room = self.request, np.zeros_like(self.left["capacity"])
+        end = 100.0 + self.length
+        return bool(
+            self.form.may_start(request.code, request.outlook, self.slots, end, room, self.work_sets, self.taken)
+        )
 
 
 @settings(max_examples=100, deadline=None)
@@ -220,8 +229,12 @@ def test_the_same_holes_are_found(seed: int) -> None:
     for _ in range(4):
         most = small(draws, 0, 1, 3, 8)
         with np.errstate(over="ignore"):
+            may_start = [scene.starts_now() for scene in scenes]
             left = [scene.search(goes_on, most) for scene in scenes]
         assert left[0] == left[1]
+        assert may_start[0] == may_start[1]
+        # What is found to start is not said to be unable to, unless a run is planned to end at this very moment.
+        assert may_start[0] or left[0][1] != STARTS or scenes[0].work.runs
         if left[0][1] == 5 or np.isinf(scenes[0].work.tried):  # there is no more room, or never a place
             break
         goes_on = True

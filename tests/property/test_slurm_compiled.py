@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -30,7 +32,7 @@ def random_conf(draws: np.random.Generator) -> SlurmConf:
     return parse_slurm_conf(f"TopologyPlugin=topology/tree\n{text}", topology=str(switches))
 
 
-def prepared(seed: int, compiled: bool, jobs: int = 30) -> Controller:
+def prepared(seed: int, compiled: bool, jobs: int = 30, **more: Any) -> Controller:
     draws = np.random.default_rng(seed)
     conf = random_conf(draws)
     requests = [submission(number, draws) for number in range(1, jobs + 1)]
@@ -39,7 +41,7 @@ def prepared(seed: int, compiled: bool, jobs: int = 30) -> Controller:
         for command in draws.choice(COMMANDS, size=int(draws.choice([0, 0, 3, 6])))
     ]
     operation = Operation(mtbf=float(draws.choice([0, 0, 2000])), mttr=200.0, epilog=float(draws.choice([0, 15])))
-    return Controller(conf, requests, actions, compiled=compiled, operation=operation, seed=seed)
+    return Controller(conf, requests, actions, compiled=compiled, operation=operation, seed=seed, **more)
 
 
 def outcome(seed: int, compiled: bool) -> list[tuple[object, ...]]:
@@ -62,6 +64,22 @@ def outcome(seed: int, compiled: bool) -> list[tuple[object, ...]]:
 @given(st.integers(0, 2**32))
 def test_compiled_code_starts_the_same_jobs_on_the_same_nodes_at_the_same_time(seed: int) -> None:
     assert outcome(seed, compiled=True) == outcome(seed, compiled=False)
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from(["slurm", "ideal"]), st.sampled_from(["22.05", "24.11"]))
+def test_cycles_that_end_behind_the_last_job_which_could_start_start_the_same_jobs(
+    seed: int, clock: Any, version: str
+) -> None:
+    def became(plans_are_seen: bool) -> list[tuple[object, ...]]:
+        controller = prepared(seed, compiled=True, clock=clock, slurm_version=version, plans_are_seen=plans_are_seen)
+        controller.run(until=40_000)
+        ended = controller.cluster.jobs.values()
+        runs = [(job.id, run.start, run.end, run.allocation, run.backfilled) for job in ended for run in job.runs]
+        return [*runs, *((job.id, job.state, job.reason) for job in ended)]
+
+    assert became(plans_are_seen=False) == became(plans_are_seen=True)
 
 
 @settings(max_examples=60, deadline=None)
