@@ -75,7 +75,7 @@ cdef double _window_end(double first, double end) noexcept
 cdef long long _fit(Request request, Work work) except -1
 @cython.locals(
     parts="const long long[:, ::1]", entries="const long long[:, ::1]", ends="const double[::1]",
-    marked=cython.longlong[::1], node=cython.longlong, index=cython.longlong, run=cython.longlong)
+    marked=cython.longlong[::1], node=cython.longlong, index=cython.longlong, run=cython.longlong, end=double)
 cdef double _own_end(Request request, Work work, long long found) noexcept
 @cython.locals(first=double)
 cdef double _first_end(Columns slots, double begin, double end, Work work, long long found) noexcept

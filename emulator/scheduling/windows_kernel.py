@@ -419,7 +419,8 @@ def _own_end(request: Request, work: Work, found: int) -> float:
             break
         for index in range(parts[run, FIRST], parts[run, FIRST] + parts[run, MANY]):
             if marked[entries[NODE, index]]:
-                return ends[run]
+                end: float = ends[run]
+                return end
     return work.tried
 
 
