@@ -256,7 +256,8 @@ class Want:
         target_nodes: as many are taken if there are so many.
         cpus: in all.
         cpus_per_task: of one task.
-        cpus_on_node: on each node, at least.
+        cpus_on_node: that a node must have, at least.
+        cpus_given: of each node, at least.
         per_node: most on a node.
         ranked: CPUs with which a node counts at most as nodes are compared.
         per_core: of each core that its tasks may use, at most.
@@ -297,6 +298,7 @@ class Want:
     choices: tuple[Choice, ...]
     cpus_per_task: int = 1
     cpus_on_node: int = 1
+    cpus_given: int = 1
     per_node: int = FAR
     ranked: int = FAR
     per_core: int = FAR

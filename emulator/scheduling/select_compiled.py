@@ -49,6 +49,7 @@ def encode(want: Want, machine: Machine) -> Code | None:
         cpus=want.cpus,
         per_task=want.cpus_per_task,
         on_node=want.cpus_on_node,
+        given=want.cpus_given,
         per_node=want.per_node,
         ranked=want.ranked,
         per_core=want.per_core,

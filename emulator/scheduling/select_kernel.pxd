@@ -9,7 +9,7 @@ cdef long long MACHINE_CORES, MACHINE_MEMORY, MACHINE_THREADS, MACHINE_UNITS, MA
 cdef long long BY_LEAF, LEAF, LEAF_BEHIND, LEAF_FIRST, LEFT, MANY, ROWS, USED, WEIGHT
 
 cdef class Code:
-    cdef readonly long long min_nodes, most_nodes, cpus, per_task, on_node, per_node, ranked, per_core, whole
+    cdef readonly long long min_nodes, most_nodes, cpus, per_task, on_node, given, per_node, ranked, per_core, whole
     cdef readonly long long memory_per_node, memory_per_cpu, memory_of_core, all_memory, gres, gres_kinds
     cdef readonly long long last_first, first_node, big, many_big, highest, plain, whole_tasks, steady, rows
 

@@ -53,6 +53,7 @@ class Code:
     cpus: int
     per_task: int
     on_node: int
+    given: int
     per_node: int
     ranked: int
     per_core: int
@@ -561,7 +562,7 @@ def deal(code: Code, machine: Ints, found: int, taken: Ints) -> None:
         taken: they, in their order, and the CPUs of each.
     """
     size, picked = code.per_task, taken[1]
-    tasks = min(max(code.cpus, found * code.on_node), found * code.per_node) // size
+    tasks = min(max(code.cpus, found * code.given), found * code.per_node) // size
     room, exact = 0, True
     for index in range(found):
         room += max(1, picked[index] // size)

@@ -87,8 +87,10 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     shares = partition.oversubscribe == "FORCE" or (has_rows(partition) and options.share)
     demand = _demand(request, partition, nodes)
     per_task = demand.cpus_per_task
-    on_node = max(demand.cpus_on_node, per_task * (1 if options.overcommit else options.tasks_per_node or 1))
-    nodes = max(nodes, fewest)
+    with_tasks = per_task * (1 if options.overcommit else options.tasks_per_node or 1)
+    on_node = max(demand.cpus_on_node, options.min_cpus or 0, with_tasks)
+    given = _given(demand.cpus_on_node, with_tasks, options, parameters.rules)
+    nodes = max(nodes, fewest, _nodes_by_tasks(options, parameters.rules))
     cpus = max(tasks * per_task, nodes, demand.cpus_in_all)
     per_node = FAR if options.tasks_per_node is None else max(options.tasks_per_node * per_task, on_node)
     whole = cluster.nodes_for.whole_nodes or alone
@@ -117,6 +119,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         choices=_choices(request, cluster),
         cpus_per_task=per_task,
         cpus_on_node=on_node,
+        cpus_given=given,
         per_node=per_node,
         ranked=ranked,
         per_core=min(tasks_per_core * per_task, threads, FAR),
@@ -159,6 +162,29 @@ def _nodes_for_tasks(options: BatchOptions, nodes: int, rules: Rules) -> int:
     if rules.RANGE_IS_FILLED:
         return len(options.node_list) if len(options.node_list) > (options.min_nodes or 1) else FAR
     return FAR if options.tasks_per_node is None else options.tasks_on(nodes)
+
+
+def _nodes_by_tasks(options: BatchOptions, rules: Rules) -> int:
+    """How many nodes tasks ask for by so many on each."""
+    if not rules.TASKS_ASK_FOR_NODES or options.tasks is None or options.max_nodes is not None:
+        return 1
+    return -(-options.tasks // (options.tasks_per_node or options.tasks))
+
+
+def _given(on_node: int, with_tasks: int, options: BatchOptions, rules: Rules) -> int:
+    """CPUs that a job has on each of its nodes at least.
+
+    Args:
+        on_node: CPUs that go with GPUs or memory there.
+        with_tasks: CPUs of as many tasks as there may be on a node.
+        options: of the job.
+        rules: of the version.
+    """
+    if not rules.MIN_CPUS_CHOOSE_NODES:
+        on_node = max(on_node, options.min_cpus or 0)
+    if options.tasks is None or rules.NODES_GIVE_ALL_TASKS or not rules.TASKS_GET_THEIR_CPUS:
+        return max(on_node, with_tasks)
+    return max(on_node, 1)
 
 
 def _marks(shares: bool, partition: Partition, cluster: Cluster) -> tuple[str, ...]:
@@ -218,7 +244,7 @@ def _demand(request: JobRequest, partition: Partition, nodes: int) -> _Demand:
     on_node = sum(one.count for one in options.gres if one.name == GPU)
     in_all = 0 if on_node else options.gpus_on(nodes)
     cpus = options.cpus_per_gpu or (partition.default_cpus_per_gpu if options.cpus_per_task is None else 0)
-    demand.cpus_on_node = max(on_node * (cpus or 0), options.min_cpus or 0)
+    demand.cpus_on_node = on_node * (cpus or 0)
     if options.gpus_per_task:
         demand.cpus_per_task = max(demand.cpus_per_task, sum(one.count for one in options.gpus_per_task) * (cpus or 0))
     else:

@@ -153,6 +153,14 @@ def _some_of_named(conf: SlurmConf) -> str:
     return "jobs that name more nodes than they can have"
 
 
+def _tasks_on_nodes(conf: SlurmConf) -> str:
+    return "jobs with both -n and --ntasks-per-node"
+
+
+def _min_cpus(conf: SlurmConf) -> str:
+    return "jobs with --mincpus"
+
+
 def _ranges(conf: SlurmConf) -> str:
     return "jobs of a range of nodes with --ntasks-per-node or --nodelist"
 
@@ -235,6 +243,10 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "RANKED_BY_TASKS": _by_tasks,
     "WHOLE_TASKS_COUNT": _whole_tasks,
     "SOME_OF_NAMED": _some_of_named,
+    "MIN_CPUS_CHOOSE_NODES": _min_cpus,
+    "TASKS_GET_THEIR_CPUS": _tasks_on_nodes,
+    "NODES_GIVE_ALL_TASKS": _tasks_on_nodes,
+    "TASKS_ASK_FOR_NODES": _tasks_on_nodes,
     "RANGE_IS_FILLED": _ranges,
     "LEAST_LOADED_BY_LOOKS": _by_looks,
     "TIME_MIN_GROWS": _time_min,

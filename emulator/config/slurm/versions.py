@@ -119,6 +119,35 @@ class Rules:
         "not named in the release notes; 18 questions to each of two versions show it",
         *("named_nodes-22.05", "named_nodes-24.11"),
     )
+    MIN_CPUS_CHOOSE_NODES: bool = _rule(
+        "24.11",
+        "--mincpus says which nodes a job may have: -n2 --mincpus=4 gets two CPUs of a node that has four",
+        "it gets so many CPUs on each of its nodes",
+        "not named in the release notes; 240 questions to each of three versions show it",
+        *("tasks_on_nodes-22.05", "tasks_on_nodes-24.11", "tasks_on_nodes-26.05"),
+    )
+    TASKS_GET_THEIR_CPUS: bool = _rule(
+        "24.11",
+        "-n5 --ntasks-per-node=3 gets CPUs for five tasks, three and two",
+        "it gets CPUs for three tasks on each of two nodes",
+        "not named in the release notes; 240 questions to each of three versions show it",
+        *("tasks_on_nodes-22.05", "tasks_on_nodes-24.11"),
+    )
+    NODES_GIVE_ALL_TASKS: bool = _rule(
+        "26.05",
+        "-n5 --ntasks-per-node=3 gets CPUs for three tasks on each of two nodes, as it did before TASKS_GET_THEIR_CPUS",
+        "it gets CPUs for five tasks",
+        "not named in the release notes; 240 questions to each of three versions show it",
+        *("tasks_on_nodes-24.11", "tasks_on_nodes-26.05"),
+    )
+    TASKS_ASK_FOR_NODES: bool = _rule(
+        "24.11",
+        "-n10 --ntasks-per-node=3 asks for four nodes, so that it waits for PartitionNodeLimit where MaxNodes is three, "
+        "and from 26.05 on where the partition has no four",
+        "it asks for one node, and is refused there",
+        "not named in the release notes; 240 questions to each of three versions show it",
+        *("tasks_on_nodes-22.05", "tasks_on_nodes-24.11", "tasks_on_nodes-26.05"),
+    )
     RANGE_IS_FILLED: bool = _rule(
         "24.11",
         "-N2-4 --ntasks-per-node=1 without -n gets as many nodes as the range allows; where --nodelist names more "
