@@ -80,6 +80,9 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     tasks = options.tasks_on(nodes)
     if options.tasks is not None and options.tasks < nodes:
         nodes = options.tasks if options.max_nodes != options.min_nodes else nodes
+    if most is not None and options.tasks is not None:
+        # Nodes without a task are not asked for.
+        most = max(nodes, min(most, options.tasks))
     bound = partition.max_nodes
     welcome = most or (tasks if options.spread else nodes)
     target = max(nodes, min(welcome, max(_nodes_for_tasks(options, nodes, parameters.rules), nodes)))
@@ -180,7 +183,7 @@ def _given(on_node: int, with_tasks: int, options: BatchOptions, rules: Rules) -
         options: of the job.
         rules: of the version.
     """
-    if not rules.MIN_CPUS_CHOOSE_NODES:
+    if options.tasks is None or not rules.MIN_CPUS_CHOOSE_NODES:
         on_node = max(on_node, options.min_cpus or 0)
     if options.tasks is None or rules.NODES_GIVE_ALL_TASKS or not rules.TASKS_GET_THEIR_CPUS:
         return max(on_node, with_tasks)

@@ -142,8 +142,8 @@ class Rules:
     )
     TASKS_ASK_FOR_NODES: bool = _rule(
         "24.11",
-        "-n10 --ntasks-per-node=3 asks for four nodes, so that it waits for PartitionNodeLimit where MaxNodes is three, "
-        "and from 26.05 on where the partition has no four",
+        "-n10 --ntasks-per-node=3 asks for four nodes, so that it waits for PartitionNodeLimit where MaxNodes is "
+        "three, and from 26.05 on where the partition has no four",
         "it asks for one node, and is refused there",
         "not named in the release notes; 240 questions to each of three versions show it",
         *("tasks_on_nodes-22.05", "tasks_on_nodes-24.11", "tasks_on_nodes-26.05"),
