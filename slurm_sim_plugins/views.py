@@ -202,6 +202,8 @@ class PriorityView(View):
     @property
     def rows(self) -> NDArray[np.int64]:
         """The ``row`` of each job of ``to_set``, as a column."""
+        import numpy as np  # Few views of a test need it.
+
         return np.array([job.row for job in self.to_set], dtype=np.int64)
 
     def whole(self, time: float) -> float:

@@ -26,7 +26,7 @@ OUTLOOK = "emulator.scheduling.outlook_kernel"
 SELECT, WINDOWS = "emulator.scheduling.select_kernel", "emulator.scheduling.windows_kernel"
 HUGE = 2**62
 MODEST = {"min_nodes": 1, "cpus": 3, "memory_per_node": 0, "memory_per_cpu": 0, "all_memory": 0, "gres": 0}
-MODEST |= {"per_task": 1, "on_node": 1, "big": 1, "many_big": 0}
+MODEST |= {"per_task": 1, "on_node": 1, "given": 1, "big": 1, "many_big": 0}
 """What most nodes have, so that most searches find a place."""
 
 
@@ -43,6 +43,7 @@ def numbers_of(draws: np.random.Generator) -> dict[str, int]:
         "cpus": int(draws.integers(1, 25)),
         "per_task": per_task,
         "on_node": small(draws, 1, per_task, per_task + 1),
+        "given": small(draws, 1, per_task, per_task + 1),
         "per_node": small(draws, FAR, 2 * per_task, 5),
         "ranked": small(draws, FAR, 2 * per_task, 4),
         "per_core": small(draws, FAR, 1, 2),

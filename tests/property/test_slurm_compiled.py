@@ -127,6 +127,7 @@ def test_compiled_selection_deals_tasks_of_several_units_alike(seed: int) -> Non
         choices=(Choice(ones > 0, ()),),
         cpus_per_task=per_task,
         cpus_on_node=per_task + int(draws.choice([0, 0, 1, 3])),
+        cpus_given=per_task + int(draws.choice([0, 0, 1, 3])),
         per_node=int(draws.choice([per_task + 3, 2 * per_task + 3, 8, 2**40])),
         per_core=int(draws.choice([1, 2, 2**40])),
         whole=bool(draws.random() < 0.2),

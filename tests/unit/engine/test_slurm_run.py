@@ -228,9 +228,9 @@ def test_plugins_and_keys_that_are_not_emulated_are_told(tmp_path: Path) -> None
     (tmp_path / "jobs.events").write_text("-dt 0 -e submit_batch_job | -sim-walltime 3 -n 1 a.job\n")
     file = tmp_path / "slurm.conf"
     words = ["run", str(tmp_path / "jobs.events"), "--slurm-conf", str(file)]
-    file.write_text(CONF.replace("bf_interval=10", "bf_interval=10"))
+    file.write_text(f"TopologyParam=Dragonfly\n{CONF}")
     done = CliRunner().invoke(slurm_sim, words, catch_exceptions=False)
-    assert "stated without effect yet: SchedulerParameters.bf_busy_nodes" in " ".join(done.output.split())
+    assert "stated without effect yet: TopologyParam.Dragonfly" in " ".join(done.output.split())
     file.write_text(CONF.replace("preempt/partition_prio", "preempt/site"))
     refused = CliRunner().invoke(slurm_sim, words)
     assert "slurm.conf:6: PreemptType: PreemptType=preempt/site: there is no such plugin" in str(refused.exception)

@@ -40,6 +40,7 @@ def simulated(
     nodes: str = "n[1-2] CPUs=2",
     actions: tuple[tuple[float, str], ...] = (),
     until: float = 5000,
+    version: str | None = None,
 ) -> Controller:
     """Second of submission, seconds of work, words for sbatch, and perhaps more of the request."""
     requests = [
@@ -48,7 +49,9 @@ def simulated(
     ]
     stated = {"options": options, "lines": lines, "partition": partition, "scheduler": scheduler, "nodes": nodes}
     conf = parse_slurm_conf(CONF.format(**stated))
-    controller = Controller(conf, requests, [(at, partial(scontrol, text)) for at, text in actions])
+    controller = Controller(
+        conf, requests, [(at, partial(scontrol, text)) for at, text in actions], slurm_version=version
+    )
     controller.run(until)
     return controller
 
@@ -192,8 +195,11 @@ def test_a_second_attempt_keeps_the_order_of_victims_only_if_it_is_to(order):
 def test_windows_of_ends_grow_as_they_are_to():
     """They begin at a multiple of 30 s after the first end, at 61.5: the third one goes from 210 to 330."""
     jobs = (*((0.0, 900.0, f"-n1 -t{minutes}") for minutes in (1, 4, 5, 9)), (2.0, 9.0, "-n2 -t1"))
-    doubled, linear = after(*jobs, until=25)[4], after(*jobs, options=",bf_window_linear=1", until=25)[4]
+    doubled = after(*jobs, until=25, version="24.11")[4]
+    linear = after(*jobs, options=",bf_window_linear=1", until=25, version="24.11")[4]
     assert (doubled.planned_start, linear.planned_start) == (301.5, 241.5)
+    # 26.05 goes by the ends on the job's own nodes (ENDS_OF_OWN_NODES).
+    assert after(*jobs, until=25, version="26.05")[4].planned_start == 241.5
 
 
 LICENSED = (
