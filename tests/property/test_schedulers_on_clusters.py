@@ -179,7 +179,7 @@ class Watched:
             for other in cluster.running.values():
                 if other.run is not None and not other.run.row and cluster.planned_end(other) <= time + EPSILON:
                     free.release(other.run.allocation)
-            usable = cluster.usable(job, cluster.partitions[partition], planned=True) & unreserved
+            usable = cluster.usable(job, cluster.partitions[partition]) & unreserved
             assert fits(job.wants[partition], cluster.machine, free, usable), (job.id, time)
             self.checked += 1
 
