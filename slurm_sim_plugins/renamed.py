@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -22,23 +21,6 @@ def warn(old: str, new: str, depth: int = 1) -> None:
     """
     message = f"{old} is now {new}; the next version does not know the old name"
     warnings.warn(message, DeprecationWarning, stacklevel=depth + 2)
-
-
-def names(module: str, **new: str) -> Callable[[str], Any]:
-    """A ``__getattr__`` for a module some names of which have changed.
-
-    Args:
-        module: its ``__name__``.
-        new: the new names by the old ones.
-    """
-
-    def find(name: str) -> Any:
-        if name not in new:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        warn(f"{module}.{name}", f"{module}.{new[name]}")
-        return getattr(sys.modules[module], new[name])
-
-    return find
 
 
 def argument(old: str, new: str) -> Callable[[Callable[_Arguments, _Answer]], Callable[_Arguments, _Answer]]:

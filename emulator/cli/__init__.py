@@ -14,31 +14,7 @@ from typing import TextIO
 
 import click
 
-from emulator.cli import (
-    campaign,
-    check,
-    compare,
-    conf,
-    demo,
-    explain,
-    finished,
-    jobsubmit,
-    live,
-    newplugin,
-    plugins,
-    port,
-    record,
-    replay,
-    resume,
-    run,
-    sbatch,
-    shared,
-    trace,
-    truth,
-    upgrade,
-    views,
-    walltime,
-)
+from emulator.cli import shared
 from emulator.cli.added import Commands
 from emulator.report.numbers import printable_lines
 from slurm_sim_plugins.errors import OutputError, SlurmSimError
@@ -83,39 +59,6 @@ def slurm_sim(log_level: str) -> None:
     """
     words = "%(levelname)s %(name)s: %(message)s"
     logging.basicConfig(level=log_level.upper(), format=words, handlers=[_Handler(sys.stderr)])
-
-
-for command in (
-    run.run,
-    resume.resume,
-    compare.compare,
-    campaign.campaign,
-    demo.demo,
-    trace.trace,
-    conf.conf,
-    plugins.plugins,
-    check.check,
-    newplugin.new_plugin,
-    port.port,
-    explain.explain,
-    finished.diff,
-    finished.report,
-    finished.fairness,
-    walltime.walltime,
-    truth.truth,
-    record.record,
-    live.live,
-    replay.replay,
-    upgrade.upgrade_check,
-    sbatch.sbatch,
-    jobsubmit.job_submit,
-    views.squeue,
-    views.sinfo,
-    views.sacct,
-    views.sprio,
-    views.sshare,
-):
-    slurm_sim.add_command(command)
 
 
 def main() -> None:

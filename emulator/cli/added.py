@@ -1,4 +1,4 @@
-"""Commands that packages add to ``slurm-sim``: entry points of the group ``slurm_sim.commands``."""
+"""The commands of ``slurm-sim``: its own, and those that packages add as entry points of ``slurm_sim.commands``."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from importlib.metadata import EntryPoint, entry_points
 
 import click
 
+from emulator.cli import own
 from slurm_sim_plugins.errors import PluginError, meant
 
 GROUP = "slurm_sim.commands"
 
 
 class Commands(click.Group):
-    """A group with its own commands and those of packages, which are loaded when they are called or listed."""
+    """The group of all commands: its own are imported when they are called, those of packages also to be listed."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         """The names of all commands."""
-        return sorted({*super().list_commands(context), *_added()})
+        return sorted({*own.OWN, *_added()})
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """The command of a name; one of its own goes before one that was added.
@@ -25,7 +26,15 @@ class Commands(click.Group):
         Raises:
             PluginError: the package of the command cannot be loaded.
         """
-        return super().get_command(context, name) or (_load(_added()[name]) if name in _added() else None)
+        if name in own.OWN:
+            return own.load(name)
+        return _load(_added()[name]) if name in _added() else None
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Lists the commands as click does, without the import of those of ``slurm-sim`` itself."""
+        added = {name: _load(entry) for name, entry in _added().items()}
+        listed = {name: own.listed(name) for name in own.OWN}
+        click.Group(commands={**added, **listed}).format_commands(context, formatter)
 
     def resolve_command(
         self, context: click.Context, args: list[str]

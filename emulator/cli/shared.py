@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,6 @@ from emulator.cli.completion import Setting
 from emulator.cli.kept import Kept, nothing_of, saying
 from emulator.config.slurm.versions import VERSIONS
 from slurm_sim_plugins.errors import ConfigurationError
-from slurm_sim_plugins.manager import WORDS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -284,6 +282,8 @@ def operation_settings(settings: Sequence[str]) -> dict[str, Any]:
 
 def _settings(name: str, kinds: Mapping[str, type], settings: Sequence[str]) -> dict[str, Any]:
     """The values of an option of the command line of which each states one of some options."""
+    from slurm_sim_plugins.manager import WORDS
+
     parsed: dict[str, Any] = {}
     for setting in settings:
         option, equals, text = setting.partition("=")
@@ -298,6 +298,8 @@ def _settings(name: str, kinds: Mapping[str, type], settings: Sequence[str]) -> 
 
 
 def _value(text: str) -> Any:
+    import tomllib
+
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from slurm_sim_plugins.lazily import homes
 
 if TYPE_CHECKING:
     from emulator.testing.conformance import CHECKS, check_plugin
@@ -13,22 +15,13 @@ if TYPE_CHECKING:
 
 __all__ = ["CHECKS", "Played", "Simulated", "call", "check_invariants", "check_plugin", "play", "simulate_jobs"]
 
-_HOMES = {
-    "CHECKS": "conformance",
-    "Played": "playing",
-    "Simulated": "simulating",
-    "call": "on_nodes",
-    "check_invariants": "invariants",
-    "check_plugin": "conformance",
-    "play": "playing",
-    "simulate_jobs": "simulating",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: pytest loads this package wherever it is installed."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = homes(  # pytest loads this package wherever it is installed
+    __name__,
+    {
+        "conformance": "CHECKS check_plugin",
+        "invariants": "check_invariants",
+        "on_nodes": "call",
+        "playing": "Played play",
+        "simulating": "Simulated simulate_jobs",
+    },
+)

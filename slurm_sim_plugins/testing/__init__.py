@@ -10,7 +10,9 @@ A scheduling pass is played, and jobs are simulated, by :mod:`emulator.testing`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from slurm_sim_plugins.lazily import homes
 
 if TYPE_CHECKING:
     from slurm_sim_plugins.testing.builders import Cluster, JobSpec, association, cluster, job, partition, qos
@@ -34,26 +36,13 @@ __all__ = [
     "qos",
 ]
 
-_HOMES = {
-    "Cluster": "builders",
-    "HookCall": "recorder",
-    "HookRecorder": "recorder",
-    "JobSpec": "builders",
-    "Scene": "scene",
-    "association": "builders",
-    "call": "calling",
-    "cluster": "builders",
-    "draw": "drawing",
-    "job": "builders",
-    "partition": "builders",
-    "qos": "builders",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: pytest loads this package wherever it is installed."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = homes(  # pytest loads this package wherever it is installed
+    __name__,
+    {
+        "builders": "Cluster JobSpec association cluster job partition qos",
+        "calling": "call",
+        "drawing": "draw",
+        "recorder": "HookCall HookRecorder",
+        "scene": "Scene",
+    },
+)

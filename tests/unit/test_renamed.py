@@ -10,7 +10,7 @@ from slurm_sim_plugins import testing as plugins_testing
 from slurm_sim_plugins.blocks import aligned
 from slurm_sim_plugins.manager import discover, make_plugin
 from slurm_sim_plugins.priority.sjf import Sjf
-from slurm_sim_plugins.renamed import OldName, names, stated
+from slurm_sim_plugins.renamed import OldName, stated
 from slurm_sim_plugins.sched.easy import Easy
 from slurm_sim_plugins.testing import Scene, cluster, job
 from slurm_sim_plugins.views import PriorityView
@@ -65,8 +65,6 @@ def test_the_kit_takes_a_scene_by_its_old_name(call_hook, play):
 def test_a_name_that_never_was_is_no_attribute():
     with pytest.raises(AttributeError, match="module 'slurm_sim_plugins' has no attribute 'Nothing'"):
         _ = slurm_sim_plugins.Nothing
-    with pytest.raises(AttributeError, match="no attribute 'x'"):
-        names("m", y="z")("x")
     assert isinstance(vars(slurm_sim_plugins.View)["places"], OldName)
 
 

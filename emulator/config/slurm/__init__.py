@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from slurm_sim_plugins.lazily import homes
 
 if TYPE_CHECKING:
     from emulator.config.slurm.model import SlurmConf
@@ -15,11 +16,4 @@ if TYPE_CHECKING:
 
 __all__ = ["SlurmConf", "parse_slurm_conf", "read_slurm_conf"]
 
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that ``slurm-sim --help`` need not wait."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = import_module(f"{__name__}.{'model' if name == 'SlurmConf' else 'reader'}")
-    globals()[name] = found = getattr(home, name)
-    return found
+__getattr__ = homes(__name__, {"model": "SlurmConf", "reader": "parse_slurm_conf read_slurm_conf"})

@@ -1,4 +1,4 @@
-"""Commands of other packages: listed and called as the emulator's own, loaded only then."""
+"""The commands of slurm-sim: its own, and those of other packages, are listed and called alike, and imported late."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from emulator.cli import added, slurm_sim
+from emulator.cli import added, own, slurm_sim
 from slurm_sim_plugins import PluginError
 
 
@@ -72,3 +72,16 @@ def test_a_misspelt_command_is_answered_with_the_right_one() -> None:
     ran = CliRunner().invoke(slurm_sim, ["optimm"])
     assert ran.exit_code == 2
     assert "No such command 'optimm' (did you mean 'optimum'?)" in ran.output
+
+
+@pytest.mark.parametrize("name", own.OWN)
+def test_the_emulators_own_are_listed_as_they_are(name: str) -> None:
+    command = own.load(name)
+    assert (command.name, command.hidden) == (name, False)
+    assert own.listed(name).get_short_help_str(200) == command.get_short_help_str(200)
+
+
+def test_the_emulators_own_are_not_imported_to_be_listed() -> None:
+    code = "import sys; from emulator.cli import slurm_sim; slurm_sim(['--help'], standalone_mode=False)"
+    check = "assert not {'emulator.cli.live', 'emulator.cli.views', 'slurm_sim_plugins.views'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", f"{code}; {check}"], check=True, stdout=subprocess.DEVNULL)
