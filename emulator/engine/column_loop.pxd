@@ -7,7 +7,7 @@ from emulator.engine.stock_history cimport ShareHistory
 cdef long long MICROSECONDS, NO_MORE, NEVER, EXACT, KILLED_LAST
 cdef double FLOOR
 cdef int OFTEN, AT_LIMIT, AT_ONCE, TSAFRIR, AGAIN
-cdef int PENDING, RUNNING, TIMEOUT, REJECTED, NOBODY, LAST_MODEL, HISTORY
+cdef int PENDING, RUNNING, TIMEOUT, REJECTED, NO_JOB, LAST_MODEL, HISTORY
 
 cdef class ColumnLoop:
     cdef public long long shortest_first, event, overruns, expired, always, voids, learns, gives_up

@@ -26,7 +26,7 @@ EXACT = 2**53
 FUTURE, PENDING, RUNNING, TIMEOUT, REJECTED = 0, 1, 2, 4, 5
 AT_LIMIT, AT_ONCE, TSAFRIR, AGAIN = 0, 1, 2, 3
 LAST_MODEL, HISTORY = 1, 2
-NOBODY = -1
+NO_JOB = -1
 KILLED_LAST = 1 << 60
 """Added to the number of an end: of runs that end at one instant those that reach their limits are the last."""
 FLOOR = 1.0
@@ -94,9 +94,9 @@ class ColumnLoop:
         self.first = self.last = self.short_last = self.fresh_count = 0
         self.runs = self.events = 0
         self.changed = self.hopeful = False
-        self.watched, self.missing = NOBODY, 1
-        self.reserved_job, self.reserved_time = NOBODY, 0.0
-        self.shadow_job, self.shadow, self.extra = NOBODY, 0.0, 0
+        self.watched, self.missing = NO_JOB, 1
+        self.reserved_job, self.reserved_time = NO_JOB, 0.0
+        self.shadow_job, self.shadow, self.extra = NO_JOB, 0.0, 0
 
     # Time
 
@@ -242,15 +242,15 @@ class ColumnLoop:
     def occupy(self, job: int, planned_end: float) -> None:
         """A run takes processors, and is planned to end at a time."""
         self.free -= self.processors[job]
-        self.shadow_job = NOBODY
+        self.shadow_job = NO_JOB
         self.plan_run(job, planned_end)
         self.watch_start(job)
 
     def watch_start(self, job: int) -> None:
         """A job starts; what the watched head lacks may change."""
-        if self.watched != NOBODY:
+        if self.watched != NO_JOB:
             if job == self.watched:
-                self.watched, self.missing = NOBODY, 1
+                self.watched, self.missing = NO_JOB, 1
             elif job < self.watched:
                 self.missing += self.processors[job]
 
@@ -275,9 +275,9 @@ class ColumnLoop:
         """The processors of a run are idle again."""
         self.drop_run(job)
         self.free += self.processors[job]
-        self.shadow_job = NOBODY
+        self.shadow_job = NO_JOB
         self.changed = True
-        if self.watched != NOBODY and job < self.watched:
+        if self.watched != NO_JOB and job < self.watched:
             self.missing -= self.processors[job]
 
     def preempt(self, job: int) -> None:
@@ -457,7 +457,7 @@ class ColumnLoop:
             if later > self.planned_end[job]:
                 self.drop_run(job)
                 self.plan_run(job, later)
-                self.shadow_job = NOBODY
+                self.shadow_job = NO_JOB
 
     def began(self, job: int) -> int:
         """Since when a job is on its processors."""

@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NOBODY
+cdef long long NO_KEY
 cdef double LEAST_PLANNED
 
 cdef class ShareHistory:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-NOBODY = -1
+NO_KEY = -1
 """The key of a job of which a part of the key is unknown."""
 LEAST_PLANNED = 1.0
 """Seconds that any job is planned with at least, unless its limit is shorter."""
@@ -40,7 +40,7 @@ class ShareHistory:
 
     def learn(self, job: int, now: float) -> None:
         """A job ended; it counts from the first instant after."""
-        if self.key[job] == NOBODY:
+        if self.key[job] == NO_KEY:
             return
         self.ended[self.learnt], self.ended_at[self.learnt] = job, now
         self.learnt += 1
@@ -49,7 +49,7 @@ class ShareHistory:
         """Seconds that a job is planned with which is submitted now."""
         self.move(now)
         key = self.key[job]
-        if key == NOBODY or self.inside[key] < self.min_jobs:
+        if key == NO_KEY or self.inside[key] < self.min_jobs:
             return limit
         share = self.percentile(key)
         planned = limit * max(share, self.threshold)

@@ -5,7 +5,7 @@ cimport libc.math as np
 from emulator.engine.column_loop cimport ColumnLoop
 
 cdef double HALF_A_MICROSECOND, NOT_YET
-cdef int PENDING, FCFS, EASY, CONSERVATIVE, VENTURE, RECOMPUTE, STICKY, RATCHET, NOBODY
+cdef int PENDING, FCFS, EASY, CONSERVATIVE, VENTURE, RECOMPUTE, STICKY, RATCHET, NO_JOB
 
 cdef class StockLoop(ColumnLoop):
     cdef public long long scheduler, kept, restart, single_head

@@ -19,7 +19,7 @@ HALF_A_MICROSECOND = 5e-7
 PENDING = 1
 FCFS, EASY, CONSERVATIVE, VENTURE = 0, 1, 2, 3
 RECOMPUTE, STICKY, RATCHET = 0, 1, 2
-NOBODY = -1
+NO_JOB = -1
 NOT_YET = float("nan")
 
 
@@ -50,7 +50,7 @@ class StockLoop(ColumnLoop):
         self.known_start = room["known_start"]
         self.steps = 0
         self.fresh_view = False
-        self.promised_job, self.promised_time = NOBODY, 0.0
+        self.promised_job, self.promised_time = NO_JOB, 0.0
 
     def begin(self, job: int, ahead: bool) -> None:
         """A waiting job starts, which has left the queue; ``ahead`` of the head or not."""

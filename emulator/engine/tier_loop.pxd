@@ -7,7 +7,7 @@ from emulator.engine.tier_work cimport TierWork
 
 cdef double HALF_A_MICROSECOND
 cdef long long NEVER, NO_MORE, ENDLESS
-cdef int NOBODY, KILL, RESERVE, MIGRATE, WAITS, FRONT, BACK, NOWHERE, SWAPS, ANYWHERE, BESIDE, STARTED, SWAPPED, MIGRATED
+cdef int NO_JOB, KILL, RESERVE, MIGRATE, WAITS, FRONT, BACK, NOWHERE, SWAPS, ANYWHERE, BESIDE, STARTED, SWAPPED, MIGRATED
 
 cdef class TierLoop(ColumnLoop):
     cdef TierWork work

@@ -23,7 +23,7 @@ HALF_A_MICROSECOND = 5e-7
 NEVER = -(2**63)
 NO_MORE = 2**63 - 1
 ENDLESS = -1
-NOBODY = -1
+NO_JOB = -1
 KILL, RESERVE, MIGRATE = 0, 1, 2
 WAITS, FRONT, BACK = 0, 1, 2
 NOWHERE, SWAPS, ANYWHERE, BESIDE = 0, 1, 2, 3
@@ -91,7 +91,7 @@ class TierLoop(ColumnLoop):
         self.fronts, self.front_count = room["fronts"], 0
         self.tried, self.others = room["tried"], room["others"]
         self.left_front = self.left_back = False
-        self.aside, self.left_over = NOBODY, 0
+        self.aside, self.left_over = NO_JOB, 0
 
     # Time
 
@@ -164,15 +164,15 @@ class TierLoop(ColumnLoop):
         self.note_where(job)
         place = self.chain[job]
         if tier == FRONT:
-            while place != NOBODY:
-                self.set_front(place, NOBODY)
+            while place != NO_JOB:
+                self.set_front(place, NO_JOB)
                 place = self.front_next[place]
             self.vacate(job)
             if self.behind[job]:
                 self.remove_front(job)
         else:
-            while place != NOBODY:
-                self.set_back(place, NOBODY)
+            while place != NO_JOB:
+                self.set_back(place, NO_JOB)
                 place = self.back_next[place]
             self.remove_back(job)
         self.disturb(job)
@@ -182,12 +182,12 @@ class TierLoop(ColumnLoop):
         """Note the processors of a stay that ends, as a set (:mod:`slurm_sim_plugins.processors`)."""
         cells = self.cells
         place = self.chain[job]
-        while place != NOBODY:
+        while place != NO_JOB:
             cells[place >> 3] |= 1 << (place & 7)
             place = self.next_of(job, place)
         self.where.append(int.from_bytes(cells, "little"))
         place = self.chain[job]
-        while place != NOBODY:
+        while place != NO_JOB:
             cells[place >> 3] = 0
             place = self.next_of(job, place)
 
@@ -212,15 +212,15 @@ class TierLoop(ColumnLoop):
     def is_open(self, place: int) -> bool:
         """Whether a job can come to the background of a processor."""
         front = self.front[place]
-        return bool(self.back[place] == NOBODY and (front == NOBODY or self.behind[front]))
+        return bool(self.back[place] == NO_JOB and (front == NO_JOB or self.behind[front]))
 
     def disturb(self, job: int) -> None:
         """What is beside a stay that begins or ends wants a new rate, in the order in which it came."""
         many = 0
-        tier, place, last = self.tier[job], self.chain[job], NOBODY
-        while place != NOBODY:
+        tier, place, last = self.tier[job], self.chain[job], NO_JOB
+        while place != NO_JOB:
             other = self.back[place] if tier == FRONT else self.front[place]
-            if other != last and other != NOBODY and not self.unsettled[other]:
+            if other != last and other != NO_JOB and not self.unsettled[other]:
                 last = other
                 index = many
                 while index and self.stay[self.others[index - 1]] > self.stay[other]:
@@ -281,19 +281,19 @@ class TierLoop(ColumnLoop):
         if self.tier[job] == BACK:
             return self.rate_behind(job)
         if not self.loss_always:
-            while place != NOBODY and self.back[place] == NOBODY:
+            while place != NO_JOB and self.back[place] == NO_JOB:
                 place = self.front_next[place]
-            if place == NOBODY:
+            if place == NO_JOB:
                 return 1.0
         return float(self.front_rate[job])
 
     def rate_behind(self, job: int) -> float:
         """The rate of a job in the background: that of its slowest process."""
-        slowest, last, place = 1.0, NOBODY, self.chain[job]
+        slowest, last, place = 1.0, NO_JOB, self.chain[job]
         fixed = self.fixed_rate()
-        while place != NOBODY:
+        while place != NO_JOB:
             front = self.front[place]
-            if front != NOBODY and (front != last or self.by_process):
+            if front != NO_JOB and (front != last or self.by_process):
                 last = front
                 if self.full[front]:
                     return 0.0
@@ -321,7 +321,7 @@ class TierLoop(ColumnLoop):
         self.drawn[job] = 1
         drawn = self.phis(self.stay[job] + 1, self.processors[job])
         index, place = len(drawn), self.chain[job]
-        while place != NOBODY:
+        while place != NO_JOB:
             index = max(0, index - 1)
             self.phi[place] = drawn[index]
             place = self.back_next[place]
@@ -370,12 +370,12 @@ class TierLoop(ColumnLoop):
 
     def foreground(self) -> None:
         """EASY, with the jobs that wait and those in the background in one queue."""
-        self.aside = NOBODY
+        self.aside = NO_JOB
         while True:
             head = self.head()
-            if head == NOBODY:
+            if head == NO_JOB:
                 return
-            where = self.fit(head, NOBODY)
+            where = self.fit(head, NO_JOB)
             if where == NOWHERE:
                 break
             self.bring(head, where)
@@ -394,10 +394,10 @@ class TierLoop(ColumnLoop):
 
     def head(self) -> int:
         """The first of all jobs that are not in the foreground."""
-        found = NOBODY
+        found = NO_JOB
         if self.first < self.last:
             found = self.queue[self.first]
-        if self.back_count and (found == NOBODY or self.backs[0] < found):
+        if self.back_count and (found == NO_JOB or self.backs[0] < found):
             found = self.backs[0]
         return found
 
@@ -409,9 +409,9 @@ class TierLoop(ColumnLoop):
             return self.shadow
         self.aside, self.left_over = head, self.free
         time, place = self.clock, self.chain[head]
-        while place != NOBODY:
+        while place != NO_JOB:
             front = self.front[place]
-            if front != NOBODY and self.planned_end[front] > time:
+            if front != NO_JOB and self.planned_end[front] > time:
                 time = self.planned_end[front]
             place = self.back_next[place]
         return time
@@ -440,12 +440,12 @@ class TierLoop(ColumnLoop):
     def ahead(self, job: int, in_time: float) -> int:
         """Where a job can come to without delaying the head; notes what it takes of the extra processors."""
         if self.length(job, self.swaps(job)) <= in_time:
-            return self.fit(job, NOBODY)
-        if self.aside != NOBODY:
+            return self.fit(job, NO_JOB)
+        if self.aside != NO_JOB:
             return self.fit(job, self.aside)
         if self.processors[job] > self.left_over:
             return NOWHERE
-        where = self.fit(job, NOBODY)
+        where = self.fit(job, NO_JOB)
         if where != NOWHERE:
             self.left_over -= self.processors[job]
         return where
@@ -455,8 +455,8 @@ class TierLoop(ColumnLoop):
         if self.tier[job] != BACK:
             return False
         place = self.chain[job]
-        while place != NOBODY:
-            if self.front[place] != NOBODY:
+        while place != NO_JOB:
+            if self.front[place] != NO_JOB:
                 return False
             place = self.back_next[place]
         return True
@@ -469,15 +469,15 @@ class TierLoop(ColumnLoop):
             if self.deploy == RESERVE:
                 return NOWHERE
         idle = self.free
-        if aside != NOBODY:
+        if aside != NO_JOB:
             place = self.chain[aside]
-            while place != NOBODY:
-                if self.front[place] == NOBODY:
+            while place != NO_JOB:
+                if self.front[place] == NO_JOB:
                     idle -= 1
                 place = self.back_next[place]
         if self.processors[job] > idle:
             return NOWHERE
-        return ANYWHERE if aside == NOBODY else BESIDE
+        return ANYWHERE if aside == NO_JOB else BESIDE
 
     def length(self, job: int, swaps: bool) -> float:
         """For how long a job is planned to be in the foreground, to which it comes by a swap or otherwise."""
@@ -497,7 +497,7 @@ class TierLoop(ColumnLoop):
             planned = self.length(job, True)
             self.rise(job)
             place = self.chain[job]
-            while place != NOBODY:
+            while place != NO_JOB:
                 self.front_next[place] = self.back_next[place]
                 self.set_front(place, job)
                 place = self.back_next[place]
@@ -537,18 +537,18 @@ class TierLoop(ColumnLoop):
 
     def take_front(self, job: int, where: int) -> None:
         """A job's chain becomes the highest idle processors of the foreground."""
-        wanted, place, last = self.processors[job], self.total, NOBODY
+        wanted, place, last = self.processors[job], self.total, NO_JOB
         while wanted:
             place -= 1
-            if self.front[place] == NOBODY and (where != BESIDE or self.back[place] != self.aside):
-                if last == NOBODY:
+            if self.front[place] == NO_JOB and (where != BESIDE or self.back[place] != self.aside):
+                if last == NO_JOB:
                     self.chain[job] = place
                 else:
                     self.front_next[last] = place
                 last = place
                 wanted -= 1
                 self.set_front(place, job)
-        self.front_next[last] = NOBODY
+        self.front_next[last] = NO_JOB
 
     # The background
 
@@ -581,7 +581,7 @@ class TierLoop(ColumnLoop):
         self.chain[job] = self.open_list[taken]
         for index in range(taken, taken + count):
             place = self.open_list[index]
-            self.back_next[place] = self.open_list[index + 1] if index + 1 < taken + count else NOBODY
+            self.back_next[place] = self.open_list[index + 1] if index + 1 < taken + count else NO_JOB
             self.set_back(place, job)
         if self.watched == job:
             self.watch_start(job)
@@ -594,7 +594,7 @@ class TierLoop(ColumnLoop):
         """Gather the processors whose background can take a job: by use, the least first, the highest first in each."""
         many, index = 0, 0
         for place in range(self.total - 1, -1, -1):
-            if self.front[place] == NOBODY and self.back[place] == NOBODY:
+            if self.front[place] == NO_JOB and self.back[place] == NO_JOB:
                 self.open_list[many] = place
                 many += 1
         while index < self.front_count:
@@ -602,8 +602,8 @@ class TierLoop(ColumnLoop):
             alone = index + 1 == self.front_count or self.group[self.fronts[index + 1]] != group
             while index < self.front_count and self.group[self.fronts[index]] == group:
                 place = self.chain[self.fronts[index]]
-                while place != NOBODY:
-                    if self.back[place] == NOBODY:
+                while place != NO_JOB:
+                    if self.back[place] == NO_JOB:
                         self.open_list[many] = place
                         many += 1
                     place = self.front_next[place]

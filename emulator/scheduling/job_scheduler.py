@@ -67,7 +67,7 @@ class _Pass:
                 self._share(job, before)
             if self._stopped or (parameters.sched_max_job_start and self._started_enough(job)):
                 break
-            if self._nobody_more():
+            if self._no_job_left():
                 self._tell_those_behind(pairs[index], pairs[min(index + left, len(pairs) - 1)])
                 break
         return True
@@ -113,7 +113,7 @@ class _Pass:
         self._started += tried.state is State.RUNNING
         return self._started >= self._cluster.parameters.sched_max_job_start
 
-    def _nobody_more(self) -> bool:
+    def _no_job_left(self) -> bool:
         """Whether all entries that follow are behind one for which their partition is kept."""
         return self._cluster.order.kinds() <= self._failed and not self._cluster.parameters.partition_job_depth
 
