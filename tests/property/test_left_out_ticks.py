@@ -15,7 +15,7 @@ from emulator.engine.passes import Passes
 from emulator.limits.usage import Usage
 from tests.builders.rough_clusters import prepared
 
-MANY = int(os.environ.get("LEFT_OUT_TICKS", "40"))
+MANY = int(os.environ.get("LEFT_OUT_TICKS", "15"))
 LOOKED_AT = (200.0, 905.0, 4000.0, 20_000.0, 50_000.0, 100_000.0)
 """Seconds at which two runs are compared: most runs end by the fifth, and before the last usage is reset once."""
 

@@ -237,7 +237,7 @@ def test_plugins_and_keys_that_are_not_emulated_are_told(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@settings(max_examples=6)
 @given(seed=st.integers(0, 10_000))
 def test_what_jobs_alike_have_in_common_is_tried_once_with_the_same_result(seed: int) -> None:
     draws = np.random.default_rng(seed)
