@@ -18,7 +18,7 @@ from emulator.config.slurm.partitions import check_topologies, read_partitions
 from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
 from emulator.config.slurm.roster import Roster
 from emulator.config.slurm.settings import Setting, Settings, latest, read_pairs
-from emulator.config.slurm.topology import read_topology
+from emulator.config.slurm.topology import BLOCK, TREE, read_topology
 from emulator.config.slurm.topology_yaml import NAME as TOPOLOGY_YAML
 from emulator.config.slurm.topology_yaml import Section, read_topology_yaml
 from emulator.config.slurm.versions import KEY_CHANGES, OLDEST, defaults_of
@@ -171,6 +171,8 @@ class _Reader:
             for one in sections
         )
         check_topologies(partitions, topologies, findings)
+        if not (in_conf.switches or sections):
+            self._notice_no_topology(parameters)
         self._notice_defaults(parameters)
         return SlurmConf(
             source=self._source,
@@ -185,6 +187,15 @@ class _Reader:
             entries=tuple(self._entries),
             notices=tuple(findings.notices),
         )
+
+    def _notice_no_topology(self, parameters: Settings) -> None:
+        plugin = parameters.text("TopologyPlugin")
+        if plugin.lower() in (TREE, BLOCK):
+            text = (
+                f"{plugin} has no switch or block in a topology.conf beside this file: nodes are taken as if all were "
+                "on one switch (slurmctld does not start without that file)"
+            )
+            self._findings.notice(parameters["TopologyPlugin"].location, text)
 
     def _notice_defaults(self, parameters: Settings) -> None:
         for name in defaults_of(OLDEST):

@@ -610,6 +610,15 @@ def test_switches_form_a_tree():
     ]
 
 
+def test_a_topology_that_has_no_file_is_noticed():
+    read = conf("TopologyPlugin=topology/tree\n" + NODES)
+    assert [str(notice) for notice in read.notices] == [
+        "slurm.conf:3: topology/tree has no switch or block in a topology.conf beside this file: nodes are taken as if "
+        "all were on one switch (slurmctld does not start without that file)"
+    ]
+    assert not conf("TopologyPlugin=topology/flat\n" + NODES).notices
+
+
 def test_blocks_are_read_and_an_unused_topology_is_noticed():
     read = conf(NODES, topology="BlockName=b Nodes=n[1-2]\nBlockSizes=2,4\n")
     assert [(switch.name, switch.block, switch.nodes) for switch in read.topology.switches] == [
