@@ -9,6 +9,9 @@ cdef double FLOOR
 cdef int OFTEN, AT_LIMIT, AT_ONCE, TSAFRIR, AGAIN
 cdef int PENDING, RUNNING, TIMEOUT, REJECTED, NO_JOB, LAST_MODEL, HISTORY
 
+@cython.locals(low=cython.Py_ssize_t, high=cython.Py_ssize_t, middle=cython.Py_ssize_t)
+cpdef Py_ssize_t lower_bound(double[::1] column, Py_ssize_t count, double least) noexcept
+
 cdef class ColumnLoop:
     cdef public long long shortest_first, event, overruns, expired, always, voids, learns, gives_up
     cdef public long long plans_waiting, plans_running
@@ -78,7 +81,6 @@ cdef class ColumnLoop:
     @cython.locals(index=cython.Py_ssize_t)
     cdef void leave_short_queue(self, long long job) noexcept
     cdef bint comes_before(self, long long job, long long other) noexcept
-    @cython.locals(low=cython.Py_ssize_t, high=cython.Py_ssize_t, middle=cython.Py_ssize_t)
     cdef Py_ssize_t place_of_end(self, double time) noexcept
     @cython.locals(place=cython.Py_ssize_t, index=cython.Py_ssize_t)
     cdef void plan_run(self, long long job, double end) noexcept

@@ -35,6 +35,18 @@ OFTEN = 1000
 """A job that was sent back so often may be one that gets nowhere, for which the general loop looks."""
 
 
+def lower_bound(column: Any, count: int, least: float) -> int:
+    """The first place of ``count`` ascending numbers that holds ``least`` or more; ``count`` if none does."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if column[middle] < least:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 class ColumnLoop:
     """Takes event after event until there are none; what a pass does is the affair of those that are made of it.
 
@@ -390,14 +402,7 @@ class ColumnLoop:
 
     def place_of_end(self, time: float) -> int:
         """How many runs are planned to end before a time."""
-        low, high = 0, self.runs
-        while low < high:
-            middle = (low + high) // 2
-            if self.run_end[middle] < time:
-                low = middle + 1
-            else:
-                high = middle
-        return low
+        return lower_bound(self.run_end, self.runs, time)
 
     def plan_run(self, job: int, end: float) -> None:
         """A run is planned to end at a time."""

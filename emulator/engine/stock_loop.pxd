@@ -2,7 +2,7 @@
 
 cimport cython
 cimport libc.math as np
-from emulator.engine.column_loop cimport ColumnLoop
+from emulator.engine.column_loop cimport ColumnLoop, lower_bound
 
 cdef double HALF_A_MICROSECOND, NOT_YET
 cdef int PENDING, FCFS, EASY, CONSERVATIVE, VENTURE, RECOMPUTE, STICKY, RATCHET, NO_JOB
@@ -66,5 +66,4 @@ cdef class StockLoop(ColumnLoop):
     cdef void step_at(self, double time) noexcept
     @cython.locals(index=cython.Py_ssize_t)
     cdef void insert_step(self, Py_ssize_t place, double time) noexcept
-    @cython.locals(low=cython.Py_ssize_t, high=cython.Py_ssize_t, middle=cython.Py_ssize_t)
     cdef Py_ssize_t first_step(self, double time) noexcept

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from emulator.engine.column_loop import ColumnLoop
+from emulator.engine.column_loop import ColumnLoop, lower_bound
 from emulator.engine.stock_history import ShareHistory
 
 HALF_A_MICROSECOND = 5e-7
@@ -408,11 +408,4 @@ class StockLoop(ColumnLoop):
 
     def first_step(self, time: float) -> int:
         """The first step that begins at a time or later."""
-        low, high = 0, self.steps
-        while low < high:
-            middle = (low + high) // 2
-            if self.step_time[middle] < time:
-                low = middle + 1
-            else:
-                high = middle
-        return low
+        return lower_bound(self.step_time, self.steps, time)
