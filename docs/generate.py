@@ -128,7 +128,8 @@ headings, widths, justification, truncation and notation of times are Slurm's; o
 
 What the emulator does not model is shown as Slurm shows a value that is not set. COMPLETING is not shown: a run is over
 when its work is. Idle nodes are `planned` if backfill keeps them for jobs that wait, `reserved` or in `maint` while a
-reservation holds; `mix-` and `alloc$` are as in Slurm. What operators make of nodes is shown, too.
+reservation holds; `mix-` and `alloc$` are as in Slurm. What operators make of nodes is shown, too, and with
+[power saving](operation.md#power-saving) `%`, `~` and `#` behind the state of nodes that are not on.
 Planned starts are known to the minute. `sshare` shows shares as of the last `PriorityCalcPeriod`; the run's
 folder has them from its beginning to the end of the last period. Jobs of equal rank come in the order of their ids.
 `squeue -t all` shows for `MinJobAge` what has ended. `sacct` has no steps; `--format ALL` takes all columns,

@@ -58,6 +58,7 @@ SLURM_RUN_COLUMNS: dict[str, str] = {
     "gres": "generic resources on each of the nodes, such as gpu:a100=2,2; several with blanks between",
     "limit": "its limit in seconds; null for none",
     "checkpoints": "only with `PreemptMode=CHECKPOINT`: how many it completed",
+    "configuring": "only with power saving: seconds before its start in which its nodes were resumed",
     "suspended": "when it was suspended, such as 100-160,200-; the last has no end if the run has none",
 }
 """What a run record has besides, in Slurm's timing."""
@@ -77,7 +78,8 @@ def collect_cluster(controller: Controller, epoch: int | None = None, whole: boo
     saves = controller.checkpoints.preemption is not None
     of_jobs = [*JOB_COLUMNS, *(SLURM_JOB_COLUMNS if whole else _ALWAYS)]
     of_runs = [*RUN_COLUMNS, *(SLURM_RUN_COLUMNS if whole else ("checkpoints",))]
-    of_runs = [name for name in of_runs if name != "block" and (saves or name != "checkpoints")]
+    left_out = {"block": True, "checkpoints": not saves, "configuring": controller.power is None}
+    of_runs = [name for name in of_runs if not left_out.get(name)]
     jobs = _columns(_rows(controller, whole), of_jobs, _NUMBERS)
     runs = _columns(_run_rows(controller, whole), of_runs, (*_NUMBERS, "run"))
     return Records(jobs, runs, int(controller.cluster.machine.cpus.sum()), epoch)
@@ -229,6 +231,7 @@ def _place(run: Run, controller: Controller) -> Row:
         "memory": _listed(allocation.memory),
         "gres": " ".join(gres),
         "limit": run.limit if run.limit != float("inf") else np.nan,
+        **({"configuring": run.start - run.given} if controller.power else {}),
         "suspended": ",".join(f"{begin:.15g}-{'' if to is None else f'{to:.15g}'}" for begin, to in ends),
     }
 

@@ -126,6 +126,7 @@ def describe_cluster(
         | ({"passes": config.passes} if config.clock == "ideal" else {})
         | {"kill_at_limit": True, "seed": config.seed},
         **_saved(controller),
+        **({"power": controller.power.figures} if controller.power is not None else {}),
         **({"operation": asdict(config.operation)} if config.operation != Operation() else {}),
         "slots": slots,
         "plugins": {

@@ -43,13 +43,15 @@ class EventLog:
     ``reserve`` are those to which a planned start has moved by a minute or more, at the end of a pass.
     ``requeue`` has a ``preemptor`` only if there is one, else a ``reason``. ``end`` has any of Slurm's
     states, and ``ended`` if the job ended before it left its nodes; one that left the queue without a
-    run ends, too. There are four further events, the last of which is of no job:
+    run ends, too. There are five further events, the last of which is of no job:
 
     ========  ==========================================================
+    configured  with power saving: its nodes have been resumed, and its run starts now
     preempt   its run is preempted for ``preemptor``, as ``mode`` says
     suspend   its run stands still; ``cause`` is preemption or operator
     resume    its run goes on; ``cause`` as before
-    nodes     ``nodes`` are DOWN, DRAIN or UP, as ``state`` says, for a ``reason``
+    nodes     ``nodes`` are DOWN, DRAIN or UP, as ``state`` says, for a ``reason``; with power
+              saving also POWERING_DOWN, POWERED_DOWN, POWERING_UP or POWERED_UP
     ========  ==========================================================
 
     A decision's ``reason`` is kept where the plugin gave one. If the run is to be explained,

@@ -9,12 +9,14 @@ import numpy as np
 from emulator.accounting.records import Columns
 from emulator.accounting.row_buffer import RowBuffer
 from emulator.engine.controller import Controller
+from emulator.engine.power import SHOWN
 from slurm_sim_plugins.nodes import Ints
 
 NODE_COLUMNS: dict[str, str] = {
     "time": "seconds, from when on this holds",
     "state": "PLANNED (by backfill, for jobs that wait), RESERVED, MAINT (reserved for that), DOWN, DRAIN or UP "
-    "(as an operator has said, a list of node events, or failures that were drawn)",
+    "(as an operator has said, a list of node events, or failures that were drawn); with power saving POWERING_DOWN, "
+    "POWERED_DOWN or POWERING_UP",
     "nodes": "all nodes of that state: their indices in the machine, such as 0-3,7",
 }
 """What the columns of ``nodes.parquet`` mean; rows are in the order of time."""
@@ -48,6 +50,9 @@ class NodeNotes:
                     nodes |= one.nodes
             if reservations or state in self._last:
                 yield state, np.flatnonzero(nodes)
+        power = self._controller.power
+        if power is not None:
+            yield from ((powered.value, power.nodes_of(powered)) for powered in SHOWN)
         for state in ("DOWN", "DRAIN", "UP") if cluster.admin_states else ():
             said = [node for node, word in cluster.admin_states.items() if word == state]
             yield state, np.array(sorted(said), dtype=np.int64)

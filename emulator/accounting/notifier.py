@@ -80,6 +80,11 @@ class Notifier:
             self._log.start(now, run.job.id, run.processors, backfilled, reason, where, block, nodes)
         self._tell("job_started", now, run.job, run)
 
+    def configured(self, now: int, job: Known) -> None:
+        """The nodes of a run have been resumed."""
+        if self._log is not None:
+            self._log.note(now, "configured", {"job": job.id})
+
     def moved(self, now: int, job: Job, where: Where, reason: str) -> None:
         """A run moved."""
         if self._log is not None:

@@ -58,6 +58,9 @@ class Operation:
         epilog: seconds that ``Epilog`` takes, in which no job starts on the nodes of the run.
         prolog_slurmctld: seconds that ``PrologSlurmctld`` takes, before ``Prolog``; the limit does not count them.
         epilog_slurmctld: seconds that ``EpilogSlurmctld`` takes, beside ``Epilog``; then the job is over.
+        resume_time: seconds that a node takes to come up that is powered down; 0 for half of its ``ResumeTimeout``,
+            which sites set such that it is not reached.
+        resume_failures: the share of resumes that fail, drawn from the run's seed, from 0 to 1.
 
     Raises:
         ConfigurationError: a value that makes no sense.
@@ -71,12 +74,16 @@ class Operation:
     epilog: float = 0.0
     prolog_slurmctld: float = 0.0
     epilog_slurmctld: float = 0.0
+    resume_time: float = 0.0
+    resume_failures: float = 0.0
 
     def __post_init__(self) -> None:
         for option in (item.name for item in fields(self) if item.name not in FILES):
             value = getattr(self, option)
             if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
                 raise ConfigurationError(f"operation.{option} is {value!r}; give a finite number of seconds, 0 or more")
+        if self.resume_failures > 1:
+            raise ConfigurationError(f"operation.resume_failures is {self.resume_failures!r}; give a share from 0 to 1")
 
     @classmethod
     def of(cls, stated: Mapping[str, Any]) -> Operation:

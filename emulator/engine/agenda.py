@@ -11,7 +11,7 @@ from typing import Any, Literal
 Kind = Literal[
     "submission", "command", "wake", "due", "pass", "work done", "limit", "ended at limit", "graces", "written", "over",
     "epilog over", "completed", "deadline", "node event", "node failure", "node repair", "node answers",
-    "sweep", "main", "backfill", "period", "renewal", "slice", "any switch",
+    "sweep", "main", "backfill", "period", "renewal", "slice", "any switch", "power", "node resumed",
 ]  # fmt: skip
 """Of an event, or of a tick; :class:`~emulator.engine.controller.Controller` says what each does."""
 Event = tuple[Any, ...]

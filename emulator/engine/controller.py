@@ -25,6 +25,7 @@ from emulator.engine.endings import Endings
 from emulator.engine.node_states import NodeStates
 from emulator.engine.part import Part
 from emulator.engine.passes import Passes
+from emulator.engine.power import PowerSaving
 from emulator.engine.standstill import Standstill
 from emulator.engine.starts import Starts
 from emulator.engine.stints import Stints
@@ -75,6 +76,7 @@ class Controller(Part):
 
     Attributes:
         passes, arrivals, stints, endings, starts, node_states: the other parts.
+        power: what powers nodes down and up; None where they are always on.
         rejected: (submission, Slurm's words) of what was refused.
         refused: (second, words) of operators' commands that could not be carried out.
         asks: whether a pass follows the operator's command that is being carried out.
@@ -142,6 +144,7 @@ class Controller(Part):
         self.starts = Starts(**vars(shared), **parts)
         del parts["arrivals"]
         self.node_states = NodeStates(**vars(shared), **parts, seed=seed, epoch=epoch)
+        self.power = self._saving_power(shared, parts, seed)
         self.scheduler = self.passes.scheduler = PluginScheduler(
             cluster, self.starts, policies.hooks, policies, self.passes.wake_at, self._expects
         )
@@ -172,7 +175,7 @@ class Controller(Part):
             "limit": self.endings.limit_reached,
             "ended at limit": self.endings.ended_at_limit,
             "graces": self.endings.sweep_limits,
-            "sweep": self.endings.sweep,
+            "sweep": self.endings.sweep if self.power is None else self.power.sweep,
             "written": self.endings.written,
             "over": self.endings.over,
             "epilog over": self.endings.epilog_over,
@@ -190,10 +193,22 @@ class Controller(Part):
             "period": self.passes.calculate,
             "renewal": self.passes.renew,
         }
+        if self.power is not None:
+            self._does |= {"power": self.power.look, "node resumed": self.power.resumed}
         submissions = (max(request.submit, request.noticed) for request in requests)
         self.agenda.each_at(submissions, "submission", rank=Rank.SUBMISSION)
         for index, (second, _) in enumerate(actions):
             self.agenda.at(second, "command", index)
+
+    def _saving_power(self, shared: Part, parts: dict[str, Any], seed: int) -> PowerSaving | None:
+        """What powers nodes down and up; None where they are always on."""
+        if self.cluster.conf.power is None:
+            return None
+        power = PowerSaving(
+            **vars(shared), **parts, node_states=self.node_states, power=self.cluster.conf.power, seed=seed
+        )
+        self.starts.power = self.endings.power = power
+        return power
 
     def run(self, until: float = math.inf, observe: Callable[[], None] | None = None) -> None:
         """Run until nothing more can happen, or to a second; can go on from there later.

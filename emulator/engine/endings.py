@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from emulator.engine.arrivals import Arrivals
 from emulator.engine.part import Part
@@ -12,7 +13,7 @@ from emulator.engine.standstill import ends
 from emulator.engine.stints import Stints
 from emulator.livelock import Livelock, standstill
 from emulator.state.job import Job
-from emulator.state.run import State
+from emulator.state.run import Run, State
 
 WHY_IT_ENDED = {
     State.TIMEOUT: "TimeLimit",
@@ -23,12 +24,20 @@ WHY_IT_ENDED = {
 """Reasons that jobs show in the end."""
 
 
+class RunsOnNodes(Protocol):
+    """What goes by which nodes are idle."""
+
+    def left(self, job: Job, run: Run) -> None:
+        """A run has left its nodes."""
+
+
 @dataclass(eq=False)
 class Endings(Part):
     """Ends runs.
 
     Attributes:
         endless: why the run gets nowhere, though it goes on; empty if it does not.
+        power: what powers nodes down; None where they are always on.
     """
 
     passes: Passes
@@ -36,6 +45,7 @@ class Endings(Part):
     stints: Stints
     livelock: Livelock = field(default_factory=Livelock)
     endless: str = ""
+    power: RunsOnNodes | None = None
     _sent_at: dict[int, float] = field(default_factory=dict)
 
     # By themselves
@@ -207,6 +217,8 @@ class Endings(Part):
             if not job.requeue_after:
                 self.cluster.accounting.left(job)
         self.rows.release(job, run)
+        if self.power is not None:
+            self.power.left(job, run)
         del self.cluster.running[job.id]
         self.cluster.array_tasks[job.request.array or 0] -= 1
         job.run, job.vacating, job.end_limit = None, False, math.inf

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from hashlib import blake2b
 
+from emulator.engine.draw import drawn
 from emulator.engine.endings import Endings
 from emulator.engine.part import Part
 from emulator.engine.passes import Passes
@@ -64,21 +64,21 @@ class NodeStates(Part):
     def listed(self, number: int) -> None:
         """An event of the list."""
         event = self.operation.node_events[number]
-        self._change([self.cluster.machine.index[name] for name in event.nodes], event.state, event.reason)
+        self.change([self.cluster.machine.index[name] for name in event.nodes], event.state, event.reason)
 
     def fail(self, node: int) -> None:
         """A node fails, unless it is down; it will be repaired."""
         self._before[node] = before = self.cluster.admin_states.get(node, "UP")
         self._failures[node] = self._failures.get(node, 0) + 1
         if before != "DOWN":
-            self._change([node], "DOWN", FAILED)
+            self.change([node], "DOWN", FAILED)
         self.agenda.at(self.cluster.now + self._drawn(node, REPAIRED, self.operation.mttr), "node repair", node)
 
     def repair(self, node: int) -> None:
         """A node that had failed becomes what it was, unless an operator or the list has said otherwise meanwhile."""
         before = self._before.pop(node)
         if before != "DOWN" and self.cluster.admin_states.get(node) == "DOWN":
-            self._change([node], before, REPAIRED)
+            self.change([node], before, REPAIRED)
         self._next_failure(node)
 
     def set(self, nodes: Iterable[int], state: str, reason: str = "") -> None:
@@ -86,12 +86,15 @@ class NodeStates(Part):
         cluster, nodes = self.cluster, sorted(nodes)
         self._asked.difference_update(nodes)
         for node in nodes:
-            cluster.machine.up[node] = state == "UP"
             cluster.admin_states[node] = state
+            cluster.machine.up[node] = cluster.node_is_up(node)
         self.telling.nodes(nodes, state, reason)
-        if state != "DOWN":
-            return
-        down = set(nodes)
+        if state == "DOWN":
+            self.end_jobs(nodes)
+
+    def end_jobs(self, nodes: Iterable[int]) -> None:
+        """The jobs on nodes end, for they have lost a node."""
+        cluster, down = self.cluster, set(nodes)
         for job in [*cluster.running.values(), *cluster.suspended.values()]:
             if job.run is not None and not down.isdisjoint(job.run.allocation.nodes):
                 self._end(job)
@@ -121,7 +124,7 @@ class NodeStates(Part):
         if self.parameters.rules.BACK_IS_NEWS:
             self.passes.request_in_turn(0.0)
 
-    def _change(self, nodes: Iterable[int], state: str, reason: str) -> None:
+    def change(self, nodes: Iterable[int], state: str, reason: str) -> None:
         """Nodes change, and the loops look at it."""
         self.changes.all()
         self.passes.moved()
@@ -145,5 +148,4 @@ class NodeStates(Part):
     def _drawn(self, node: int, what: str, mean: float) -> float:
         """Seconds with this mean, exponentially distributed."""
         words = f"{self.seed} {self.cluster.machine.names[node]} {self._failures.get(node, 0)} {what}"
-        drawn = int.from_bytes(blake2b(words.encode(), digest_size=8).digest())
-        return -math.log((drawn + 0.5) / 2**64) * mean
+        return -math.log(drawn(words)) * mean

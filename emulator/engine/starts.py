@@ -9,6 +9,7 @@ from emulator.engine.arrivals import Arrivals
 from emulator.engine.endings import Endings
 from emulator.engine.part import Part
 from emulator.engine.passes import Passes
+from emulator.engine.power import PowerSaving
 from emulator.engine.stints import Stints
 from emulator.scheduling.gang import Change
 from emulator.scheduling.preempt import configured_mode, grace_time, preempt_mode
@@ -20,12 +21,17 @@ from slurm_sim_plugins.nodes import Allocation, Mask
 
 @dataclass(eq=False)
 class Starts(Part):
-    """The :class:`~emulator.scheduling.controls.Controls` of the loops."""
+    """The :class:`~emulator.scheduling.controls.Controls` of the loops.
+
+    Attributes:
+        power: what resumes the nodes of jobs; None where nodes are always on.
+    """
 
     passes: Passes
     arrivals: Arrivals
     stints: Stints
     endings: Endings
+    power: PowerSaving | None = None
 
     def start(
         self,
@@ -69,6 +75,8 @@ class Starts(Part):
         may_requeue = self.endings.may_requeue(job)
         job.left = self.checkpoints.begin(job, may_requeue)
         job.left += self.timing.job_overhead + self.operation.prolog_slurmctld + self.operation.prolog
+        if self.power is not None:
+            self.power.begun(job, job.run)
         self.stints.go_on(job)
         if self.rows.gang is not None:
             self._share(job, self.rows.gang.started(job))

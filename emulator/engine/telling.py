@@ -90,6 +90,12 @@ class Telling:
             nodes = job.run.partition, compress([machine.names[node] for node in allocation.nodes])
             self._notifier.started(self._now, self._run(job), job.run.backfilled, reason, nodes=nodes)
 
+    def configured(self, job: Job) -> None:
+        """The nodes of a run have been resumed: it starts."""
+        self._policies.cluster_state.moved()
+        if self._notifier is not None:
+            self._notifier.configured(self._now, job)
+
     def preempted(self, job: Job, preemptor: Job, mode: str) -> None:
         """A run is preempted."""
         if self._notifier is not None:

@@ -28,6 +28,7 @@ What = Literal[
     "reserved",
     "room",
     "started",
+    "configured",
     "moved",
     "rate",
     "preempted",
@@ -192,6 +193,7 @@ class _Teller:
             "move": lambda event: self._tell(event, "moved", words.moved(event, self._by("move"))),
             "rate": lambda event: self._tell(event, "rate", words.rate(event)),
             "requeue": self._requeue,
+            "configured": lambda event: self._tell(event, "configured", words.configured(event)),
             "return": lambda event: self._tell(event, "returned", words.returned()),
             "end": self._end,
         }

@@ -127,6 +127,11 @@ def node(event: Event, first: str, count: int) -> str:
     return f"{whose} {printable(event['state'])} from now on{_because(event)}"
 
 
+def configured(event: Event) -> str:
+    """Its nodes have been resumed."""
+    return "its nodes have been resumed: it starts, and its limit counts from now on"
+
+
 def _cause(event: Event) -> str:
     return "an operator" if event["cause"] == "operator" else printable(event["cause"])
 

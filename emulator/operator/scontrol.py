@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 Some = TypeVar("Some")
 WHICH = ("jobid=", "jobname=", "job=")
 """Words of an update that say which jobs it is about."""
+STATES = ("DOWN", "DRAIN", "RESUME", "IDLE")
+POWER_STATES = ("POWER_UP", "POWER_DOWN", "POWER_DOWN_ASAP", "POWER_DOWN_FORCE")
+"""States to which nodes can be updated."""
 Action = Callable[[list[str], "Controller"], None]
 
 
@@ -193,16 +196,23 @@ def _update(words: list[str], controller: Controller) -> None:
 
 
 def _update_nodes(fields: Fields, controller: Controller) -> None:
-    """Change the state of nodes: DOWN ends their jobs, DRAIN lets them end, RESUME brings them back."""
+    """Change the state of nodes: DOWN ends their jobs, DRAIN lets them end, RESUME brings them back.
+
+    POWER_* power them down or up.
+    """
     state, index = fields.get("state", "").upper(), controller.cluster.machine.index
-    if state not in ("DOWN", "DRAIN", "RESUME", "IDLE"):
-        raise InputError(f"State={state}: the emulator knows DOWN, DRAIN, RESUME and IDLE")
+    if state not in (*STATES, *POWER_STATES):
+        raise InputError(f"State={state}: the emulator knows {', '.join((*STATES, *POWER_STATES))}")
     names = expand(fields["nodename"])
     unknown = [name for name in names if name not in index]
     if unknown:
         raise InputError(f"there is no node {unknown[0]!r}")
     nodes, reason = [index[name] for name in names], fields.get("reason", "operator")
-    if state == "RESUME":
+    if state in POWER_STATES:
+        if controller.power is None:
+            raise InputError(f"State={state}: the slurm.conf has no power saving")
+        controller.power.ask(nodes, state)
+    elif state == "RESUME":
         controller.node_states.resume(nodes, reason)
     else:
         controller.node_states.set(nodes, "UP" if state == "IDLE" else state, reason)

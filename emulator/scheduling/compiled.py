@@ -6,6 +6,7 @@ from emulator.scheduling.outlooks import Outlooks
 from emulator.scheduling.runs import RunTable
 from emulator.scheduling.select_compiled import Selector, encode
 from emulator.scheduling.select_kernel import Code
+from emulator.scheduling.select_rows import MACHINE_WEIGHT
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.partition import Partition
@@ -39,6 +40,10 @@ class Compiled:
         if known is None and key not in self._codes:
             known = self._codes[key] = encode(job.wants[partition.name], self._cluster.machine)
         return known
+
+    def weigh(self, node: int, weight: int) -> None:
+        """A node has another weight from now on."""
+        self.selector.rows[MACHINE_WEIGHT, node] = weight
 
     def select(self, want: Want, code: Code, usable: Mask, free: Free) -> Allocation | None:
         """The nodes for a plain request out of what is free, or None if it does not fit; see :meth:`code`."""

@@ -71,6 +71,9 @@ class Kernels(Protocol):
     def code(self, job: Job, partition: Partition) -> Any:
         """What a job asks of a partition as numbers; None if it is not plain."""
 
+    def weigh(self, node: int, weight: int) -> None:
+        """A node has another weight from now on."""
+
     def select(self, want: Want, code: Any, usable: Mask, free: Free) -> Allocation | None:
         """The nodes for a plain request out of what is free, or None if it does not fit."""
 

@@ -19,7 +19,7 @@ from emulator.limits.accounting import Accounting
 from emulator.state.attached import Kernels, Plugins, RunWatcher
 from emulator.state.job import NOT_YET_TRIED, Job
 from emulator.state.kept import Slots
-from emulator.state.machine import machine_of, with_sorted_nodes
+from emulator.state.machine import machine_of, takes_jobs, with_sorted_nodes
 from emulator.state.node_selector import NodeSelector
 from emulator.state.order import Order
 from emulator.state.partition import Partition
@@ -70,6 +70,7 @@ class Cluster:
         planned: what backfill kept for jobs in its last cycle, or None.
         plans_are_seen: whether anything looks at when backfill means to start jobs, and at all that it keeps for them.
         admin_states: what operators have made of nodes: ``DOWN``, ``DRAIN`` or ``UP``.
+        powering_down: nodes that take no jobs for now, as they are being powered down.
         classes: a number for what jobs ask of the machine.
         known_good: what jobs were made of, by what they asked for, since operators changed anything.
         wants: what jobs of a class need of a partition's nodes.
@@ -126,6 +127,7 @@ class Cluster:
         self.planned: Slots | None = None
         self.plans_are_seen = True
         self.admin_states: dict[int, str] = {}
+        self.powering_down: set[int] = set()
         self.classes: dict[BatchOptions, int] = {}
         self.known_good: dict[BatchOptions, tuple[Any, ...]] = {}
         self.wants: dict[tuple[int, str], Want] = {}
@@ -240,6 +242,12 @@ class Cluster:
             free.jobs[allocation.where] += 1
         np.maximum(free.units, 0, out=free.units)
         return free
+
+    def node_is_up(self, node: int) -> bool:
+        """Whether a node takes jobs: as configured, or as operators have said since, unless it is powering down."""
+        said = self.admin_states.get(node)
+        up = takes_jobs(self.conf.nodes[node].state) if said is None else said == "UP"
+        return up and node not in self.powering_down
 
     def settled(self, nodes: Mask) -> Mask:
         """Those of some nodes on which a job may start now, for no epilog goes on there."""

@@ -69,7 +69,7 @@ def machine_of(conf: SlurmConf) -> Machine:
         threads=threads,
         cores=_column([node.cores_per_socket if sockets else 1 for node in nodes]),
         weight=_column([node.weight for node in nodes]),
-        up=np.array([_takes_jobs(node.state) for node in nodes], dtype=bool),
+        up=np.array([takes_jobs(node.state) for node in nodes], dtype=bool),
         features=[frozenset(node.features) for node in nodes],
         gres=gres,
         pools=[partition.name for partition in bounded],
@@ -155,5 +155,6 @@ def _threads(node: Node, sockets: bool) -> int:
     return node.threads_per_core if stated & {"corespersocket", "sockets", "socketsperboard"} else 1
 
 
-def _takes_jobs(state: str) -> bool:
+def takes_jobs(state: str) -> bool:
+    """Whether a node of a configured state takes jobs."""
     return not any(word in state.upper() for word in ("DOWN", "DRAIN", "FAIL", "FUTURE"))

@@ -46,7 +46,8 @@ class Run:
         stopped: when it stopped to work, for it is preempted, or None.
         work: what it did that was not lost; None if it does not save, or is not over.
         checkpoints: how many it completed.
-        configuring: seconds at its beginning that its limit does not count.
+        configuring: seconds at its beginning that its limit does not count; infinite while its nodes are resumed.
+        allocated: when it got its nodes, if they were to be resumed before it could start; else None.
     """
 
     start: float
@@ -63,12 +64,18 @@ class Run:
     work: float | None = None
     checkpoints: int = 0
     configuring: float = 0.0
+    allocated: float | None = None
     counted: tuple[int, ...] | None = None
 
     @property
     def expires(self) -> float:
         """When it reaches its limit, if it is not suspended."""
         return self.start + self.configuring + self.limit
+
+    @property
+    def given(self) -> float:
+        """When it got its nodes."""
+        return self.start if self.allocated is None else self.allocated
 
     @property
     def at_base(self) -> Allocation:

@@ -117,7 +117,7 @@ def _history(job: Job, notes: JobObservations, controller: Controller) -> Histor
     name = job.name if job.request.array is None else f"{job.name}_{job.request.task}"
     found = history(name, notes.sights)
     found.priorities = notes.priorities
-    runs = {run.start: run for run in job.runs}
+    runs = {run.given: run for run in job.runs}
     for stint in found.runs:
         if stint.start in runs:
             _describe(stint, runs[stint.start], controller)

@@ -109,7 +109,11 @@ def _with_next(runs: list[Stint]) -> Iterator[tuple[Stint, float]]:
 
 def _describe(run: Stint, one: Observation) -> None:
     """Nodes, shares and partition of a run; nodes of a job that is ending are what is not yet cleared."""
-    if run.nodes is None and "NodeList" in one.fields and one.fields.get("JobState") in ("RUNNING", "SUSPENDED", None):
+    if (
+        run.nodes is None
+        and "NodeList" in one.fields
+        and one.fields.get("JobState") in ("RUNNING", "CONFIGURING", "SUSPENDED", None)
+    ):
         run.nodes = frozenset(expand(one.fields["NodeList"]))
     if "Alloc" in one.fields and run.shares is None:
         run.shares = _shares(one.fields["Alloc"])

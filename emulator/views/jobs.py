@@ -11,6 +11,7 @@ from emulator.workload.sbatch_line import indices, words
 
 COMPACT = {
     "PENDING": "PD",
+    "CONFIGURING": "CF",
     "RUNNING": "R",
     "SUSPENDED": "S",
     "COMPLETING": "CG",

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 NOT_ELIGIBLE = ("JobHeldUser", "JobHeldAdmin", "BeginTime", "Dependency", "DependencyNeverSatisfied", "Reservation")
 """What a job waits for while it is not eligible."""
-PENDING, RUNNING, SUSPENDED = "PENDING", "RUNNING", "SUSPENDED"
+PENDING, CONFIGURING, RUNNING, SUSPENDED = "PENDING", "CONFIGURING", "RUNNING", "SUSPENDED"
 OVER = frozenset({"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "PREEMPTED", "NODE_FAIL", "DEADLINE", "REQUEUED"})
 WAIT_NAMES = ("time", "state", "reason", "priority", "planned_start")
 FACTOR_NAMES = ("Age", "Assoc", "Fairshare", "JobSize", "Partition", "QOS")
@@ -47,6 +47,7 @@ class Stay:
         limit: seconds; infinite for none.
         suspensions: from when to when.
         backfilled: whether backfill started it.
+        configuring: seconds before its start in which its nodes were resumed.
     """
 
     start: float
@@ -60,6 +61,12 @@ class Stay:
     limit: float
     suspensions: tuple[tuple[float, float], ...]
     backfilled: bool
+    configuring: float = 0.0
+
+    @property
+    def allocated(self) -> float:
+        """When it got its nodes."""
+        return self.start - self.configuring
 
     def suspended(self, now: float) -> float:
         """Seconds that it was suspended until then."""
@@ -322,7 +329,8 @@ class NodeAt:
         about: what it has.
         cpus, memory: how much of it jobs have.
         gres: the same for each kind.
-        flags: what holds of it beside: ``PLANNED``, ``RESERVED``, ``MAINT``, ``DOWN``, ``DRAIN``, ``UP``.
+        flags: what holds of it beside: ``PLANNED``, ``RESERVED``, ``MAINT``, ``DOWN``, ``DRAIN``, ``UP``, and with
+            power saving ``POWERING_DOWN``, ``POWERED_DOWN``, ``POWERING_UP``.
     """
 
     name: str
@@ -336,6 +344,9 @@ class NodeAt:
     def state(self) -> str:
         """As ``sinfo -o %T`` shows it; of what holds beside, Slurm shows one (sinfo, "NODE STATE CODES")."""
         base = self.base
+        powered = next((mark for flag, mark in POWER_MARKS.items() if flag in self.flags), "")
+        if powered:
+            return f"{base}{powered}"
         if base == "idle":
             return next((shown for flag, shown in IDLE_BUT if flag in self.flags), base)
         if base in ("mixed", "allocated") and "MAINT" in self.flags:
@@ -358,6 +369,8 @@ class NodeAt:
         return "allocated" if self.cpus >= self.about.cpus else "mixed"
 
 
+POWER_MARKS = {"POWERING_DOWN": "%", "POWERED_DOWN": "~", "POWERING_UP": "#"}
+"""What is shown behind the state of a node that is not on."""
 IDLE_BUT = (("MAINT", "maint"), ("RESERVED", "reserved"), ("PLANNED", "planned"))
 """What is shown of idle nodes of which more is known."""
 
@@ -453,7 +466,7 @@ class RecordedCluster:
         memory: defaultdict[str, int] = defaultdict(int)
         gres: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
         for job in self.at(time):
-            if job.stay is None or job.state != RUNNING:
+            if job.stay is None or job.state not in (RUNNING, CONFIGURING):
                 continue
             names, counted = job.hosts, (job.stay.cpus, job.stay.memory, *job.stay.gres.values())
             if any(len(counts) != len(names) for counts in counted):
@@ -493,14 +506,15 @@ def _give_waits(jobs: Mapping[int, KeptJob], columns: Mapping[str, Any], path: P
 
 
 def _job_at(job: KeptJob, now: float) -> JobAt:
-    begun = [stay for stay in job.stays if stay.start <= now]
+    begun = [stay for stay in job.stays if stay.allocated <= now]
     stay = begun[-1] if begun else None
     wait = job.waits.at(now)
     reason, priority = (wait.reason, wait.priority) if wait is not None else ("None", _first_priority(job))
     planned = wait.planned if wait is not None else None
     if stay is not None and now < stay.end:
         asleep = any(begin <= now < to for begin, to in stay.suspensions)
-        return JobAt(job, now, SUSPENDED if asleep else RUNNING, "None", priority, None, stay, len(begun) - 1)
+        state = SUSPENDED if asleep else CONFIGURING if now < stay.start else RUNNING
+        return JobAt(job, now, state, "None", priority, None, stay, len(begun) - 1)
     if stay is not None and stay is job.stays[-1] and job.fields["state"] in OVER:
         return JobAt(job, now, stay.outcome, str(job.fields["reason"]), priority, None, stay, len(begun) - 1)
     if wait is not None and wait.state in OVER:
@@ -580,6 +594,7 @@ def _stay(row: Mapping[str, Any]) -> Stay:
         limit=float(row["limit"]) if row["limit"] == row["limit"] else math.inf,
         suspensions=tuple(_span(word) for word in row["suspended"].split(",") if word),
         backfilled=bool(row["backfilled"]),
+        configuring=_seconds(row.get("configuring", 0.0)),
     )
 
 
@@ -590,6 +605,12 @@ def _numbers(text: str) -> tuple[int, ...]:
 def _span(word: str) -> tuple[float, float]:
     begin, _, end = word.partition("-")
     return _finite(begin), _finite(end) if end else math.inf
+
+
+def _seconds(number: float) -> float:
+    if not 0 <= number < math.inf:
+        raise ValueError(f"{number!r} is no number of seconds")
+    return float(number)
 
 
 def _finite(text: str) -> float:

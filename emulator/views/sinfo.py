@@ -14,7 +14,7 @@ from emulator.accounting.cluster import KeptPartition
 from emulator.config.slurm.hostlist import compress, expand
 from emulator.views.clock import short
 from emulator.views.columns import Column, Field, Fields, constant, ordered, table
-from emulator.views.recorded import NodeAt, RecordedCluster
+from emulator.views.recorded import POWER_MARKS, NodeAt, RecordedCluster
 from slurm_sim_plugins.errors import ConfigurationError
 
 DEFAULT = "%#P %.5a %.10l %.6D %.6t %N"
@@ -40,11 +40,14 @@ COMPACT = {
     "future": "futr",
 }
 """States as ``%t`` shows them."""
+OF_POWER = {"powering_down": "POWERING_DOWN", "powered_down": "POWERED_DOWN", "powering_up": "POWERING_UP"}
+"""Words by which nodes are chosen that are not on."""
 ORDER = (
     *("down", "idle", "planned", "reserved", "maint", "allocated", "allocated$", "mixed", "mixed-", "mixed$"),
     *("future", "drained", "draining"),
 )
 """States in Slurm's order."""
+MARKS = "".join(POWER_MARKS.values())
 AVAILABLE = {"UP": "up", "DOWN": "down", "DRAIN": "drain", "INACTIVE": "inact"}
 KEYS: Mapping[str, Callable[[NodeAt], object]] = {
     "t": lambda node: node.state,
@@ -152,7 +155,14 @@ def _least(value: Callable[[NodeAt], int]) -> Callable[[Line], str]:
 
 
 def _state_number(line: Line) -> int:
-    return ORDER.index(line.state) if line.state in ORDER else -1
+    state = line.state.rstrip(MARKS)
+    return ORDER.index(state) if state in ORDER else -1
+
+
+def compact(state: str) -> str:
+    """A state as ``%t`` shows it."""
+    plain = state.rstrip(MARKS)
+    return COMPACT.get(state) or COMPACT.get(plain, plain) + state[len(plain) :]
 
 
 FIELDS: Fields[Line] = Fields(
@@ -204,7 +214,7 @@ FIELDS: Fields[Line] = Fields(
         Field("PARTITION", lambda line: line.partition.name, "R", ("PartitionName",)),
         Field("JOB_SIZE", _size, "s", ("Size",)),
         Field("ALLOCNODES", constant("all"), "S", ("AllocNodes",)),
-        Field("STATE", lambda line: COMPACT.get(line.state, line.state), "t", ("StateCompact",), sort=_state_number),
+        Field("STATE", lambda line: compact(line.state), "t", ("StateCompact",), sort=_state_number),
         Field("STATE", lambda line: line.state, "T", ("StateLong", "StateComplete"), sort=_state_number),
         Field("USER", constant("Unknown"), "u", ("User",)),
         Field("USER", constant("Unknown"), "U", ("UserLong",)),
@@ -246,17 +256,20 @@ class Wanted:
     exact: bool = False
 
     def __post_init__(self) -> None:
-        known = {word for pair in COMPACT.items() for word in pair}
+        known = {word for pair in COMPACT.items() for word in pair} | set(OF_POWER)
         unknown = [word for word in self.states if word.lower() not in known]
         if unknown:
-            raise ConfigurationError(f"there is no state {unknown[0]!r} of nodes; take some of {', '.join(COMPACT)}")
+            raise ConfigurationError(
+                f"there is no state {unknown[0]!r} of nodes; take some of {', '.join((*COMPACT, *OF_POWER))}"
+            )
 
     def takes(self, node: NodeAt) -> bool:
         """Whether a node is shown."""
         if self.nodes and node.name not in self.nodes:
             return False
         state = node.state
-        words = {state, COMPACT[state], node.base, COMPACT[node.base], "drain" if state.startswith("drain") else state}
+        words = {state, compact(state), node.base, COMPACT[node.base], "drain" if state.startswith("drain") else state}
+        words |= {word for word, flag in OF_POWER.items() if flag in node.flags}
         return not self.states or bool(words & {word.lower() for word in self.states})
 
 

@@ -30,7 +30,7 @@ from emulator.views.recorded import JobAt, RecordedCluster
 DEFAULT = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
 LONG = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"
 SORT = "P,t,-p"
-LIVING = ("PENDING", "RUNNING", "SUSPENDED")
+LIVING = ("PENDING", "CONFIGURING", "RUNNING", "SUSPENDED")
 MIN_JOB_AGE = 300.0
 """Seconds for which a job that has ended is still known, unless ``MinJobAge`` says otherwise."""
 HIGHEST = 4294967295.0

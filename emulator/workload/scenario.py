@@ -545,10 +545,14 @@ def _scenario(tree: _Tree) -> Scenario:
     )
 
 
+TAKE_TIME = (*SCRIPTS.values(), "resume_time")
+"""Options of a scenario's ``operation``."""
+
+
 def _operation(tree: _Tree) -> Operation:
-    fields = tree.fields("operation", *SCRIPTS.values())
+    fields = tree.fields("operation", *TAKE_TIME)
     try:
-        return Operation(**{name: fields.get(name, _Tree.second) or 0.0 for name in SCRIPTS.values()})  # type: ignore[arg-type]
+        return Operation(**{name: fields.get(name, _Tree.second) or 0.0 for name in TAKE_TIME})  # type: ignore[arg-type]
     except ConfigurationError as error:
         raise fields.error(str(error)) from None
 

@@ -246,6 +246,48 @@ class Topology:
     block_sizes: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class PowerTimes:
+    """Times of the power saving of a node, in seconds.
+
+    Attributes:
+        suspend: for so long it is idle before it is powered down; infinite for never.
+        down: for so long it is powering down, and takes no job.
+        resume: for so long a resume may take; then the node is down.
+    """
+
+    suspend: float
+    down: float
+    resume: float
+
+
+@dataclass(frozen=True)
+class Power:
+    """Power saving.
+
+    Attributes:
+        times: by node.
+        suspend_rate: so many nodes are powered down in a minute; 0 for no bound.
+        resume_rate: the same of resumes.
+        kept: nodes that are not powered down for being idle: all of these, or so many of them.
+        kept_states: upper-case states of nodes that are not powered down for being idle.
+        on_idle: partitions whose nodes are powered down as soon as their jobs have left them.
+        cloud: nodes that are powered down at first.
+        idle_on_suspend: whether nodes that are powered down are no longer down or drained.
+        interval: seconds from one look at the nodes to the next.
+    """
+
+    times: Mapping[str, PowerTimes]
+    suspend_rate: int
+    resume_rate: int
+    kept: tuple[tuple[tuple[str, ...], int | None], ...]
+    kept_states: frozenset[str]
+    on_idle: frozenset[str]
+    cloud: frozenset[str]
+    idle_on_suspend: bool
+    interval: float
+
+
 @dataclass(frozen=True)
 class SlurmConf:
     """A configuration.
@@ -260,6 +302,7 @@ class SlurmConf:
         gres: lines of ``gres.conf``; none if there is no such file beside the main one.
         topology_conf: what ``topology.conf`` says under ``TopologyPlugin``; nothing if there is no such file.
         topologies: those of ``topology.yaml``, the cluster's first; none if there is no such file.
+        power: what holds of power saving; None where nodes are always on.
         entries: everything that was stated, in the order of reading: files one after the
             other, with the kind of line (empty for parameters) and the setting.
         notices: what the author of the files should know, in the order of reading.
@@ -275,6 +318,7 @@ class SlurmConf:
     gres: tuple[GresLine, ...]
     topology_conf: Topology
     topologies: tuple[Topology, ...]
+    power: Power | None
     entries: tuple[tuple[str, Setting], ...]
     notices: tuple[Notice, ...]
     version: str = NEWEST

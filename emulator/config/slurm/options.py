@@ -100,7 +100,7 @@ _MAIN_LOOP = (
     *ignored("features of nodes do not change", "delay_boot"),
     *ignored("scripts are not looked at", "max_script_size max_submit_line_size no_env_cache"),
     *ignored("steps are not modelled", "disable_hetjob_steps step_retry_count step_retry_time"),
-    *ignored("power saving is not modelled: nodes are always on", "requeue_on_resume_failure"),
+    *ignored("jobs say whether they may be requeued", "requeue_on_resume_failure"),
     *ignored("nodes are ready at once", "salloc_wait_nodes sbatch_wait_nodes"),
     *ignored("nodes are as the configuration says", "Ignore_NUMA spec_cores_first extra_constraints"),
     *ignored("jobs keep their size", "disable_job_shrink permit_job_expansion"),
@@ -177,6 +177,24 @@ _TOPOLOGY = (
     *ignored("only topology/hypercube has it", "TopoMaxSizeUnroll"),
 )
 
+_CONTROLLER = (
+    Word("idle_on_node_suspend", HONOURED, "nodes that are powered down are neither down nor drained", _FLAG, "NO"),
+    Word("power_save_interval", HONOURED, "from one look at the power of nodes to the next", _SECONDS, "10", least=1),
+    *ignored("a look follows each event that changes what it finds", "power_save_min_interval"),
+    *ignored("any number of nodes may be on", "max_powered_nodes"),
+    *ignored("daemons and networks do not exist here", "allow_user_triggers cloud_dns cloud_reg_addrs conmgr_use_poll"),
+    *ignored("daemons and networks do not exist here", "conmgr_max_connections conmgr_threads conmgr_connect_timeout"),
+    *ignored("daemons and networks do not exist here", "conmgr_quiesce_timeout conmgr_read_timeout"),
+    *ignored("daemons and networks do not exist here", "conmgr_wait_write_delay conmgr_write_timeout disable_triggers"),
+    *ignored("daemons and networks do not exist here", "enable_async_reply enable_configless enable_stepmgr"),
+    *ignored("daemons and networks do not exist here", "max_dbd_msg_action node_reg_mem_percent no_quick_restart"),
+    *ignored("daemons and networks do not exist here", "reboot_from_controller reconfig_on_restart rl_bucket_size"),
+    *ignored("daemons and networks do not exist here", "rl_enable rl_log_freq rl_refill_period rl_refill_rate"),
+    *ignored("daemons and networks do not exist here", "rl_table_size user_resv_delete validate_nodeaddr_threads"),
+    *ignored("no process is started", "preempt_send_user_signal"),
+    *ignored("a requeued job waits as it would without it", "enable_expedited_requeue"),
+)
+
 OPTIONS: Mapping[str, Vocabulary] = {
     # Slurm passes over words of these that it does not know.
     "SchedulerParameters": vocabulary("SchedulerParameters", _BACKFILL, _MAIN_LOOP, strict=False),
@@ -185,6 +203,7 @@ OPTIONS: Mapping[str, Vocabulary] = {
     "DependencyParameters": vocabulary("DependencyParameters", _DEPENDENCY, strict=False),
     "TopologyParam": vocabulary("TopologyParam", _TOPOLOGY, strict=False),
     "AuthInfo": vocabulary("AuthInfo", _AUTH, strict=False),
+    "SlurmctldParameters": vocabulary("SlurmctldParameters", _CONTROLLER, strict=False),
     # An unknown word here stops Slurm's controller.
     "SelectTypeParameters": vocabulary("SelectTypeParameters", _SELECT),
 }

@@ -125,6 +125,29 @@ _ACCOUNTING = (
     *ignored("workload characterisation keys are only labels", "TrackWCKey"),
 )
 
+_POWER = (
+    Word("SuspendTime", HONOURED, "for so long a node is idle before it is powered down", Kind.SECONDS, disabled=-1),
+    Word("SuspendTimeout", HONOURED, "for so long it is powering down, and takes no job", Kind.SECONDS, "30"),
+    Word("SuspendRate", HONOURED, "so many nodes are powered down in a minute; 0 is no limit", Kind.COUNT, "60"),
+    Word("ResumeTimeout", HONOURED, "for so long a resume may take; then the node is down", Kind.SECONDS, "60"),
+    Word("ResumeRate", HONOURED, "so many nodes are resumed in a minute; 0 is no limit", Kind.COUNT, "300"),
+    Word("SuspendExcNodes", HONOURED, "nodes that are not powered down, or so many of them, as n[1-9]:4"),
+    Word("SuspendExcParts", HONOURED, "partitions whose nodes are not powered down", Kind.WORDS),
+    Word(
+        "SuspendExcStates",
+        HONOURED,
+        "states in which nodes are not powered down",
+        Kind.WORDS,
+        choices=(
+            *("CLOUD", "DOWN", "DRAIN", "DYNAMIC_FUTURE", "DYNAMIC_NORM", "FAIL", "INVALID_REG", "MAINTENANCE"),
+            *("NOT_RESPONDING", "PERFCTRS", "PLANNED", "RESERVED"),
+        ),
+    ),
+    Word("SuspendProgram", HONOURED, "not run; without it there is no power saving"),
+    Word("ResumeProgram", HONOURED, "not run, --operation resume_time says how long it takes; the same"),
+    Word("SlurmctldParameters", HONOURED, "options of power saving are", Kind.WORDS),
+)
+
 _FILES = (Word("Include", HONOURED, "a further file, read if it lies in the folder of the main file", several=True),)
 
 _AUTHENTICATION = (Word("AuthInfo", HONOURED, "cred_expire holds requeued jobs back", Kind.WORDS),)
@@ -134,9 +157,9 @@ _CODE_OF_THE_SITE = (
     *ignored(
         "code of the site: not run",
         "CliFilterParameters CliFilterPlugins HealthCheckProgram MailProg "
-        "PlugStackConfig PrEpParameters PrEpPlugins RebootProgram ResumeFailProgram ResumeProgram ResvEpilog "
+        "PlugStackConfig PrEpParameters PrEpPlugins RebootProgram ResumeFailProgram ResvEpilog "
         "ResvProlog SallocDefaultCommand SlurmctldPlugstack SlurmctldPrimaryOffProg SlurmctldPrimaryOnProg "
-        "SlurmdPlugstack SrunEpilog SrunProlog SuspendProgram TaskEpilog TaskProlog UnkillableStepProgram",
+        "SlurmdPlugstack SrunEpilog SrunProlog TaskEpilog TaskProlog UnkillableStepProgram",
     ),
     *ignored("not run; --operation says how long it takes", "Epilog Prolog PrologSlurmctld", several=True),
     *ignored("not run; --operation says how long it takes", "EpilogSlurmctld"),
@@ -148,8 +171,8 @@ _NOT_HERE = (
         "BackupAddr BackupController BatchStartTimeout BcastExclude BcastParameters CommunicationParameters "
         "ControlAddr ControlMachine EioTimeout EpilogMsgTime FastSchedule GetEnvTimeout GroupUpdateForce "
         "GroupUpdateTime HealthCheckInterval HealthCheckNodeState HealthCheckTimeout HttpParserType KeepAliveTime "
-        "MessageTimeout MsgAggregationParams PluginDir ReconfigFlags ReturnToService RoutePlugin SbcastParameters "
-        "SchedulerAuth SchedulerPort SchedulerRootFilter SlurmctldAddr SlurmctldParameters SlurmctldPidFile "
+        "MessageTimeout MsgAggregationParams PluginDir ReturnToService RoutePlugin SbcastParameters "
+        "SchedulerAuth SchedulerPort SchedulerRootFilter SlurmctldAddr SlurmctldPidFile "
         "SlurmctldPort SlurmctldTimeout SlurmdParameters SlurmdPidFile SlurmdPort SlurmdSpoolDir SlurmdTimeout "
         "SlurmdUser SlurmUser SrunPortRange StateSaveLocation SwitchParameters SwitchType TCPTimeout TreeWidth "
         "UrlParserType",
@@ -182,11 +205,8 @@ _NOT_HERE = (
         "PropagatePrioProcess PropagateResourceLimits PropagateResourceLimitsExcept SrunIOTimeout TaskPlugin "
         "TaskPluginParam TmpFS UnkillableStepTimeout UseSpecResources WaitTime X11Parameters",
     ),
-    *ignored(
-        "power saving is not modelled: nodes are always on",
-        "PowerParameters PowerPlugin ResumeRate ResumeTimeout SuspendExcNodes SuspendExcParts SuspendExcStates "
-        "SuspendRate SuspendTime SuspendTimeout",
-    ),
+    *ignored("power is not capped", "PowerParameters PowerPlugin"),
+    *ignored("nothing is reconfigured while a simulation runs", "ReconfigFlags"),
     *ignored("there is one cluster", "FederationParameters"),
     *ignored("job ids come from the workload", "FirstJobId MaxJobId"),
     *ignored("finished jobs stay in the records", "MinJobAge"),
@@ -215,6 +235,7 @@ PARAMETERS = vocabulary(
     _PRIORITY,
     _PREEMPTION,
     _ACCOUNTING,
+    _POWER,
     _FILES,
     _AUTHENTICATION,
     _CODE_OF_THE_SITE,

@@ -15,6 +15,7 @@ from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.nodes import read_down_nodes, read_node_sets, read_nodes, with_states
 from emulator.config.slurm.parameters import PARAMETERS
 from emulator.config.slurm.partitions import check_topologies, read_partitions
+from emulator.config.slurm.power import read_power
 from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
 from emulator.config.slurm.roster import Roster
 from emulator.config.slurm.settings import Setting, Settings, latest, read_pairs
@@ -184,6 +185,7 @@ class _Reader:
             gres=tuple(gres),
             topology_conf=in_conf,
             topologies=topologies,
+            power=read_power(parameters, nodes, partitions, roster, findings),
             entries=tuple(self._entries),
             notices=tuple(findings.notices),
         )

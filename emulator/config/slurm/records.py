@@ -10,7 +10,6 @@ from emulator.config.slurm.values import Kind
 from emulator.config.slurm.vocabulary import HONOURED, IGNORED, NOT_YET, Vocabulary, Word, ignored, vocabulary
 
 _NO_NETWORK = "daemons and networks do not exist here"
-_NO_POWER = "power saving is not modelled: nodes are always on"
 _NO_SWITCHES = "nodes are where topology.yaml says"
 _NO_BLOCK_ALONE = "no job has a block for itself"
 _NO_BINDING = "which cores of a node a task has does not matter here"
@@ -40,15 +39,16 @@ NODE = vocabulary(
         Word(
             "State",
             HONOURED,
-            "whether a node may be used",
+            "whether a node may be used; CLOUD: it is powered down at first",
             default="UNKNOWN",
             choices=("CLOUD", "IDLE", "UNKNOWN", *_DOWN),
         ),
         Word("Reason", IGNORED, "words for people"),
+        Word("SuspendTime", HONOURED, "for so long it is idle before it is powered down", Kind.SECONDS, disabled=-1),
     ),
     ignored(_NO_NETWORK, "BcastAddr NodeAddr NodeHostname Parameters Port"),
     ignored(_NO_BINDING, "CpuBind"),
-    ignored(_NO_POWER, "AutoResume SuspendTime"),
+    ignored("a node that failed to resume is down until it is brought back", "AutoResume"),
     ignored(_NO_SWITCHES, "Topology"),
 )
 """Keys of ``NodeName=`` lines."""
@@ -116,11 +116,26 @@ PARTITION = vocabulary(
         Word("LLN", HONOURED, "whether the least loaded nodes are taken first", Kind.FLAG, "NO"),
         Word("SelectTypeParameters", NOT_YET, "what is counted on a node", Kind.WORDS),
         Word("TRESBillingWeights", HONOURED, "what each kind of resource costs", Kind.WEIGHTS),
+        Word(
+            "SuspendTime",
+            HONOURED,
+            "for so long its nodes are idle before they are powered down",
+            Kind.SECONDS,
+            disabled=-1,
+        ),
+        Word("SuspendTimeout", HONOURED, "for so long its nodes are powering down", Kind.SECONDS),
+        Word("ResumeTimeout", HONOURED, "for so long a resume of its nodes may take", Kind.SECONDS),
+        Word(
+            "PowerDownOnIdle",
+            HONOURED,
+            "whether its nodes are powered down when its jobs have left them",
+            Kind.FLAG,
+            "NO",
+        ),
     ),
     ignored(_NO_NETWORK, "AllocNodes"),
     ignored("everything is shown", "Hidden"),
     ignored(_NO_BINDING, "CpuBind"),
-    ignored(_NO_POWER, "PowerDownOnIdle ResumeTimeout SuspendTime SuspendTimeout"),
     ignored(_NO_BLOCK_ALONE, "ExclusiveTopo"),
 )
 """Keys of ``PartitionName=`` lines."""

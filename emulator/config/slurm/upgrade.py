@@ -226,6 +226,17 @@ def _segments(conf: SlurmConf) -> str:
     return "jobs with a --segment larger than a base block" if blocks else ""
 
 
+def _power_rates(conf: SlurmConf) -> str:
+    power = conf.power
+    return "when nodes are powered down and resumed" if power and (power.suspend_rate or power.resume_rate) else ""
+
+
+def _powered_down(conf: SlurmConf) -> str:
+    """Nodes of several weights that are powered down."""
+    weights = {node.weight for node in conf.nodes}
+    return "which nodes that are powered down are resumed" if conf.power is not None and len(weights) > 1 else ""
+
+
 def _closed(conf: SlurmConf) -> str:
     """Partitions for some groups; with EnforcePartLimits=ALL they refuse in all versions."""
     if conf.parameters.text("EnforcePartLimits").upper() in ("ALL", "YES"):
@@ -261,6 +272,8 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "NOT_OF_RESERVATION_WAITS": _named_nodes,
     "RESERVATIONS_TAKE_WHOLE_NODES": _pools,
     "BACK_IS_NEWS": _resumed,
+    "POWER_RATES_BY_LOOK": _power_rates,
+    "POWERED_DOWN_BY_WEIGHT": _powered_down,
     "LONG_JOBS_MUST_FIT": _too_long,
     "LARGE_JOBS_MUST_FIT": _too_large,
     "LARGE_JOBS_WAIT": _too_large,

@@ -255,6 +255,20 @@ class Rules:
         "not named in the release notes; the controller's log shows the passes",
         *("resume_22", "resume_24", "resume_26"),
     )
+    POWER_RATES_BY_LOOK: bool = _rule(
+        "24.11",
+        "of SuspendRate and ResumeRate as much goes at once as is their share of a look's 10 seconds",
+        "all of a minute may go at once",
+        "not named in the release notes",
+        *("power_rates_22", "power_rates_24"),
+    )
+    POWERED_DOWN_BY_WEIGHT: bool = _rule(
+        "24.11",
+        "of nodes that are powered down, which are taken after all others, those of low weight are taken first",
+        "their weight does not matter",
+        "not named in the release notes",
+        *("power_weights_22", "power_weights_24", "power_weights_26"),
+    )
     LONG_JOBS_MUST_FIT: bool = _rule(
         "24.11",
         "a job that is too long for its only partition is refused if that has no nodes for it (EnforcePartLimits=NO); "
