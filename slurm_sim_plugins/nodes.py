@@ -264,6 +264,7 @@ class Want:
         task_cores: whether a task has its cores for itself.
         whole_tasks: whether a node counts with the CPUs of whole tasks, not with what is left over by them.
         per_socket: of each socket that its tasks may use, at most.
+        socket_tasks: tasks of each socket of which a node counts, if it has CPUs for so many; 0 for no bound.
         whole: whether it takes whole idle nodes.
         memory_per_node, memory_per_cpu, memory_per_gpu: mebibytes; all 0 where memory is not managed.
         memory_of_core: for so many CPUs of each core it is given memory, at most; 0: for those that its tasks have.
@@ -288,6 +289,8 @@ class Want:
         tree: the switches or blocks that it goes by, or None.
         segment: nodes of each of its segments, which are in one block each; 0 if it has none.
         switches: leaf switches on which its nodes may be at most; 0 for any number.
+        spread: with so many nodes one that is spread ends for good, and a weight as soon as it has enough; 0: it is not.
+        placed: tasks that must find CPUs of their own, of a job that overcommits; 0 for any number.
         never: why it can never start in the partition, or empty.
     """
 
@@ -305,6 +308,7 @@ class Want:
     task_cores: bool = False
     whole_tasks: bool = False
     per_socket: int = FAR
+    socket_tasks: int = 0
     whole: bool = False
     memory_per_node: int = 0
     memory_per_cpu: int = 0
@@ -330,6 +334,8 @@ class Want:
     tree: Tree | Blocks | None = None
     segment: int = 0
     switches: int = 0
+    spread: int = 0
+    placed: int = 0
     never: str = ""
 
     @property

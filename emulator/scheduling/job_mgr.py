@@ -12,7 +12,7 @@ import numpy as np
 from emulator.state.cluster import Cluster
 from emulator.state.job import EMPTY, NOTHING, Job
 from emulator.state.partition import Partition
-from emulator.state.wants import BAD_CONSTRAINTS, PARTITION_CONFIG, PARTITION_NODES, TOO_MUCH_MEMORY, want_of
+from emulator.state.wants import BAD_CONSTRAINTS, PARTITION_CONFIG, PARTITION_NODES, TOO_MUCH_MEMORY, known_nodes, want_of
 from emulator.workload.request import UNLIMITED, JobRequest, RejectedError
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.decisions import Plan
@@ -123,11 +123,11 @@ def is_barred(job: Job, cluster: Cluster) -> bool:
 
 
 def _lack(options: BatchOptions, partition: Partition, cluster: Cluster) -> str:
-    """What each node of a partition lacks by itself; of nodes that lack different things, what the last one does.
+    """What each node lacks by itself that a job may have; of nodes that lack different things, what the last one does.
 
     Slurm compares with the memory of nodes where memory is not consumable, too.
     """
-    nodes = np.flatnonzero(partition.nodes)
+    nodes = np.flatnonzero(partition.nodes & ~known_nodes(options.exclude, cluster))
     cpus = max((options.cpus_per_task or 1) * (options.tasks_per_node or 1), options.min_cpus or 0)
     few = cluster.machine.cpus[nodes] < cpus
     little = cluster.machine.memory[nodes] < max(options.memory_per_node or 0, options.memory_per_cpu or 0)
@@ -209,7 +209,7 @@ def fits_empty(request_class: int, want: Want, partition: Partition, cluster: Cl
     if key not in cluster.fits_alone:
         # Slurm does not place tasks for this.
         loaded, whole_tasks = want.least_loaded and not want.by_looks, want.whole_tasks and not want.pool
-        alone = replace(want, switches=0, by_looks=False, least_loaded=loaded, whole_tasks=whole_tasks)
+        alone = replace(want, switches=0, placed=0, by_looks=False, least_loaded=loaded, whole_tasks=whole_tasks)
         choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
         cluster.fits_alone[key] = choose(alone, cluster.machine.free(), partition.nodes) is not None
     return cluster.fits_alone[key]

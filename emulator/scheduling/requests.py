@@ -23,8 +23,8 @@ def request_of(job: Job, partition: Partition) -> Request:
 
 
 def unasked_memory(partition: Partition, cluster: Cluster) -> float:
-    """Mebibytes of a node that count for a job which asks for none, and is given none by default."""
-    return float(cluster.machine.memory[partition.nodes].min()) if partition.nodes.any() else 0.0
+    """Mebibytes that count for each node of a job which asks for none, and is given none: those of the first node."""
+    return float(cluster.machine.memory[partition.nodes][0]) if partition.nodes.any() else 0.0
 
 
 def tres_totals(partition: Partition, cluster: Cluster) -> Mapping[str, float]:

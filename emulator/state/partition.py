@@ -29,7 +29,7 @@ class Partition:
         below_another: whether it is such a one for another.
         norm_priority: its job factor as a share of the highest.
         tres: what its nodes have of each resource.
-        unasked_memory: mebibytes of a node that count for priority where a job asks for none.
+        unasked_memory: mebibytes of its first node, which count for priority where a job asks for none.
         seen: itself as plugins see it.
     """
 

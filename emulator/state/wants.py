@@ -91,7 +91,8 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     demand = _demand(request, partition, nodes)
     per_task = demand.cpus_per_task
     with_tasks = per_task * (1 if options.overcommit else options.tasks_per_node or 1)
-    on_node = max(demand.cpus_on_node, options.min_cpus or 0, with_tasks)
+    of_node = per_task * (options.tasks_per_node or 1)
+    on_node = max(demand.cpus_on_node, options.min_cpus or 0, of_node)
     given = _given(demand.cpus_on_node, with_tasks, options, parameters.rules)
     nodes = max(nodes, fewest, _nodes_by_tasks(options, parameters.rules))
     cpus = max(tasks * per_task, nodes, demand.cpus_in_all)
@@ -104,6 +105,8 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     if options.tasks == 1 and options.min_cpus is None:
         # It needs a node with room for as many tasks as there may be, and has one there.
         per_node = min(per_node, per_task)
+    if _too_few_tasks(options, of_node, whole, parameters.rules):
+        on_node = FAR
     # A node that has not all is of no use to a job that may have but one.
     on_node = max(on_node, cpus) if most == 1 else on_node
     tasks_per_core = options.tasks_per_core or (1 if parameters.one_task_per_core else FAR)
@@ -111,6 +114,9 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     one_node = most == 1 or (options.tasks == 1 and nodes == 1)
     if most is None and bound is not None and nodes <= bound < min(cpus, int(partition.nodes.sum())):
         most = bound
+    if one_node and whole and parameters.rules.FIRST_NODE_FOR_ONE:
+        per_node = FAR
+    by_socket = parameters.rules.SOCKETS_HAVE_TASKS
     tree = _tree(request, partition, cluster)
     in_blocks = isinstance(tree, Blocks)
     return Want(
@@ -128,7 +134,8 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         per_core=min(tasks_per_core * per_task, threads, FAR),
         task_cores=tasks_per_core == 1 and per_task > 1,
         whole_tasks=whole_tasks and per_task > 1 and not cluster.nodes_for.whole_nodes,
-        per_socket=FAR if options.tasks_per_socket is None else options.tasks_per_socket * per_task,
+        per_socket=FAR if by_socket or options.tasks_per_socket is None else options.tasks_per_socket * per_task,
+        socket_tasks=(options.tasks_per_socket or 0) if by_socket else 0,
         whole=whole,
         memory_per_node=math.ceil(demand.on_node) if parameters.memory else 0,
         memory_per_cpu=math.ceil(demand.per_cpu) if parameters.memory else 0,
@@ -149,11 +156,35 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         tree=tree,
         segment=_segment(options.segment, nodes, tree, cluster) if isinstance(tree, Blocks) else 0,
         switches=0 if in_blocks else options.switches,
+        spread=_spread(options, one_node, parameters.rules),
+        placed=_placed(options, nodes, whole, parameters.rules),
         pool=partition.name if partition.name in cluster.machine.pools else "",
         marks=_marks(shares, partition, cluster),
         unmarked=_unmarked(shares, partition, cluster),
         never=_never(tasks * per_task, nodes, partition, cluster) or (TOO_MUCH_MEMORY if demand.too_much else ""),
     )
+
+
+def _too_few_tasks(options: BatchOptions, of_node: int, whole: bool, rules: Rules) -> bool:
+    """Whether no node suffices, as --mincpus asks for more CPUs than the tasks of a node may have."""
+    bound = rules.MIN_CPUS_CHOOSE_NODES and options.tasks_per_node and not whole and not options.gres
+    return bool(bound) and (options.min_cpus or 0) > of_node
+
+
+def _spread(options: BatchOptions, one_node: bool, rules: Rules) -> int:
+    """With how many nodes a job that is spread ends for good; 0 if it is not spread."""
+    if not options.spread:
+        return 0
+    if not rules.SPREAD_BY_WEIGHTS:
+        return 1
+    return 0 if one_node else options.tasks or FAR
+
+
+def _placed(options: BatchOptions, nodes: int, whole: bool, rules: Rules) -> int:
+    """Tasks of a job that overcommits which must find CPUs of their own all the same; 0 for none."""
+    if not options.overcommit or not rules.OVERCOMMITTED_ARE_PLACED or (options.cpus_per_task is None and not whole):
+        return 0
+    return options.tasks or nodes * (options.tasks_per_node or 1)
 
 
 def _nodes_for_tasks(options: BatchOptions, nodes: int, rules: Rules) -> int:
@@ -169,7 +200,8 @@ def _nodes_for_tasks(options: BatchOptions, nodes: int, rules: Rules) -> int:
 
 def _nodes_by_tasks(options: BatchOptions, rules: Rules) -> int:
     """How many nodes tasks ask for by so many on each."""
-    if not rules.TASKS_ASK_FOR_NODES or options.tasks is None or options.max_nodes is not None:
+    asks = rules.TASKS_ASK_FOR_NODES or options.overcommit
+    if not asks or options.tasks is None or options.max_nodes is not None:
         return 1
     return -(-options.tasks // (options.tasks_per_node or options.tasks))
 
@@ -183,7 +215,7 @@ def _given(on_node: int, with_tasks: int, options: BatchOptions, rules: Rules) -
         options: of the job.
         rules: of the version.
     """
-    if options.tasks is None or not rules.MIN_CPUS_CHOOSE_NODES:
+    if not options.overcommit and (options.tasks is None or not rules.MIN_CPUS_CHOOSE_NODES):
         on_node = max(on_node, options.min_cpus or 0)
     if options.tasks is None or rules.NODES_GIVE_ALL_TASKS or not rules.TASKS_GET_THEIR_CPUS:
         return max(on_node, with_tasks)

@@ -85,6 +85,8 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
         sum(picked.values()) < want.cpus or any(count > capacity[node] for node, count in picked.items())
     ):
         return None
+    if want.placed > _places(want, machine, list(picked)):
+        return None
     given = _distribute(want, machine, picked)
     if want.whole_tasks and want.pool and sum(cpus - cpus % want.cpus_per_task for cpus in given.values()) < want.cpus:
         return None
@@ -123,6 +125,12 @@ def _pick(want: Want, machine: Machine, free: Free, capacity: Ints, choice: Choi
     return None
 
 
+def _places(want: Want, machine: Machine, nodes: list[int]) -> int:
+    """Tasks that have CPUs of their own on these nodes, at least one on each."""
+    cpus = machine.cpus[nodes] if want.whole else np.full(len(nodes), want.cpus_given)
+    return int(np.maximum(cpus // want.cpus_per_task, 1).sum())
+
+
 def _distribute(want: Want, machine: Machine, picked: dict[int, int]) -> dict[int, int]:
     """CPUs by node: one task for each, then onto each node in turn as many as a core takes (observation C4).
 
@@ -156,6 +164,8 @@ def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
         unbound = _free_units(replace(want, pool=""), machine, free, usable) if want.pool else units
         tasks = _cpus(want, machine, unbound) // want.cpus_per_task
         capacity = np.minimum(capacity, tasks * want.cpus_per_task)
+    if want.socket_tasks:
+        capacity = _of_sockets(want, machine, capacity)
     if want.memory_per_cpu:
         capacity = _with_enough(want, machine, free, units, capacity)
     if want.memory_per_node or want.memory_per_gpu:
@@ -173,6 +183,13 @@ def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
         capacity = np.minimum(capacity, _gres_free(free, name, kind, len(machine)) // count * want.cpus_per_task)
     # A node that has not as much as is wanted of each is of no use.
     return np.where(capacity >= want.cpus_on_node, np.maximum(np.minimum(capacity, want.ranked), 0), 0)
+
+
+def _of_sockets(want: Want, machine: Machine, capacity: Ints) -> Ints:
+    """CPUs of as many tasks as the sockets of each node may have; none where there are not enough for one of them."""
+    most = np.minimum(capacity, machine.sockets * want.socket_tasks * want.cpus_per_task)
+    few = machine.cpus // machine.sockets < want.socket_tasks
+    return np.where(few | (most // want.cpus_per_task < want.socket_tasks), 0, most)
 
 
 def _free_units(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
@@ -287,7 +304,9 @@ class _Picker:
                 left[node] = 0
         for mask, count in self._counts:
             self._take_some(mask, count, left)
-        if want.in_use is not None and not want.contiguous:
+        if want.spread:
+            self._by_spread(left)
+        elif want.in_use is not None and not want.contiguous:
             self._by_use(left, want.in_use)
         elif want.by_looks:
             self._by_looks(left)
@@ -395,6 +414,20 @@ class _Picker:
                 group.remove(best)
                 self._take(best, int(left[looked_at]))
 
+    def _by_spread(self, left: Ints) -> None:
+        """Take nodes in their order, weight by weight.
+
+        In Slurm 26.05 with all that they have, and what is enough ends a weight only: each that follows gives a node.
+        """
+        nodes, most = np.flatnonzero(left > 0), self._want.spread
+        for weight in np.unique(self._machine.weight[nodes]).tolist():
+            for node in nodes[self._machine.weight[nodes] == weight].tolist():
+                (self._take_all if most > 1 else self._take)(node)
+                if self._done() or self._full():
+                    break
+            if (self._done() or self._full()) and len(self._taken) >= most:
+                return
+
     def _by_switches(self, left: Ints, tree: Tree) -> None:
         if self._one_node(left):
             return
@@ -429,7 +462,7 @@ class _Picker:
                 self._take(node)
 
     def _take_all(self, node: int) -> None:
-        """Take what the node has: tasks of segments are shared out among all nodes."""
+        """Take what the node has: tasks are shared out among all nodes."""
         self._taken[node] = min(int(self._capacity[node]), self._want.per_node)
         self._missing -= self._taken[node]
         self._gres_missing -= int(self._gres[node])
@@ -453,16 +486,11 @@ class _Picker:
     def _by_sets(self, left: Ints) -> None:
         if self._one_node(left):
             return
-        gres, required = self._gres, self._required
+        gres, required = self._gres, self._required & (left == 0)
         # Nodes with most of what is wanted in all go first, unless one node is enough.
         alone = self._nodes <= 1 and (self._enough(left) & (left > 0)).any()
         groups = np.stack([self._machine.weight, np.zeros_like(gres) if alone else -gres])
-        sets = []
-        for group in np.unique(groups[:, left > 0], axis=1).T.tolist():
-            alike = (groups[0] == group[0]) & (((left > 0) & (groups[1] == group[1])) | required)
-            members = _consecutive(np.flatnonzero(alike))
-            sets += [(tuple(group), each) for each in members if left[each].any()]
-        sets.sort(key=lambda one: int(one[1][0]))
+        sets = _sets(np.flatnonzero((left > 0) | required).tolist(), groups, required, self._want.contiguous)
         while sets and not self._done() and not self._full():
             best = self._best(sets, left)
             if self._want.contiguous and not self._suffices(best[1], left):
@@ -519,6 +547,39 @@ class _Picker:
         """Whether a node may be taken: the last of as many as there may be must give all that is missing."""
         last = self._want.most_nodes is not None and len(self._taken) == self._want.most_nodes - 1
         return not last or bool(self._enough(left)[node])
+
+
+def _sets(
+    nodes: list[int], groups: Ints, required: Mask, contiguous: bool
+) -> list[tuple[tuple[int, ...], Ints]]:
+    """Sets of neighbours of one group, in the order of the nodes, with the required nodes among them.
+
+    Required nodes with which a set of another group begins do not belong to it (recorded).
+
+    Args:
+        nodes: those that may be taken, and those that are required.
+        groups: what neighbours of one set have in common, a column for each node.
+        required: nodes that the job has already.
+        contiguous: whether neighbours belong together whatever their group.
+    """
+    sets: list[tuple[tuple[int, ...], Ints]] = []
+    members: list[int] = []
+    group: tuple[int, ...] | None = None
+    fresh, last = True, None
+    for node in nodes:
+        own = tuple(groups[:, node].tolist())
+        hole = last is not None and node > last + 1
+        if hole or (not contiguous and own != group and not fresh):
+            if group is not None:
+                sets.append((group, np.array(members)))
+            members, group, fresh = [], None, hole
+        members.append(node)
+        last = node
+        if not required[node]:
+            group, fresh = own, False
+    if group is not None:
+        sets.append((group, np.array(members)))
+    return sets
 
 
 def _consecutive(nodes: Ints) -> list[Ints]:

@@ -161,6 +161,18 @@ def _min_cpus(conf: SlurmConf) -> str:
     return "jobs with --mincpus"
 
 
+def _overcommitted(conf: SlurmConf) -> str:
+    return "jobs with --overcommit"
+
+
+def _spread(conf: SlurmConf) -> str:
+    return "jobs with --spread-job"
+
+
+def _sockets(conf: SlurmConf) -> str:
+    return "jobs with --ntasks-per-socket"
+
+
 def _ranges(conf: SlurmConf) -> str:
     return "jobs of a range of nodes with --ntasks-per-node or --nodelist"
 
@@ -259,6 +271,9 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "NODES_GIVE_ALL_TASKS": _tasks_on_nodes,
     "TASKS_ASK_FOR_NODES": _tasks_on_nodes,
     "RANGE_IS_FILLED": _ranges,
+    "OVERCOMMITTED_ARE_PLACED": _overcommitted,
+    "SPREAD_BY_WEIGHTS": _spread,
+    "SOCKETS_HAVE_TASKS": _sockets,
     "LEAST_LOADED_BY_LOOKS": _by_looks,
     "TIME_MIN_GROWS": _time_min,
     "HEALTHY_NODES_ARE_AVAILABLE": _reasons,

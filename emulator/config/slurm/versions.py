@@ -157,6 +157,30 @@ class Rules:
         "not named in the release notes; 17 questions to each of three versions show it",
         *("node_ranges-22.05", "node_ranges-24.11", "node_ranges-26.05"),
     )
+    OVERCOMMITTED_ARE_PLACED: bool = _rule(
+        "24.11",
+        "a job with --overcommit and either --cpus-per-task or --exclusive waits for ever if not all of its tasks find "
+        "CPUs of their own on its nodes",
+        "one task on each node is enough",
+        "not named in the release notes; 70 questions show it",
+        *("overcommit-22.05", "overcommit-24.11", "overcommit-26.05"),
+    )
+    SPREAD_BY_WEIGHTS: bool = _rule(
+        "26.05",
+        "a job with --spread-job has its tasks dealt out evenly, and gets one node more of each weight that follows "
+        "those of which it has enough",
+        "its first nodes have most of its tasks, and it gets no more nodes than it asks for",
+        "not named in the release notes; 34 questions show it",
+        *("whole_and_spread-24.11", "whole_and_spread-26.05"),
+    )
+    SOCKETS_HAVE_TASKS: bool = _rule(
+        "24.11",
+        "--ntasks-per-socket=1 allows a socket of two threads a core one task, and a job that asks for more tasks of a "
+        "socket than that has CPUs is refused",
+        "it allows it a task for each thread of the core, and more tasks do not matter",
+        "not named in the release notes; 160 questions to each of two versions show it",
+        *("sockets-24.11", "sockets-26.05"),
+    )
     LEAST_LOADED_BY_LOOKS: bool = _rule(
         "26.05",
         "as the least loaded nodes (CR_LLN, LLN) are sought, the one that is found counts with the CPUs of the one "
