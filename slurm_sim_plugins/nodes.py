@@ -289,7 +289,7 @@ class Want:
         tree: the switches or blocks that it goes by, or None.
         segment: nodes of each of its segments, which are in one block each; 0 if it has none.
         switches: leaf switches on which its nodes may be at most; 0 for any number.
-        spread: with so many nodes one that is spread ends for good, and a weight as soon as it has enough; 0: it is not.
+        spread: with so many nodes one that is spread ends for good, else each weight gives it one; 0: it is not spread.
         placed: tasks that must find CPUs of their own, of a job that overcommits; 0 for any number.
         never: why it can never start in the partition, or empty.
     """

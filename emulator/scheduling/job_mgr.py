@@ -12,7 +12,14 @@ import numpy as np
 from emulator.state.cluster import Cluster
 from emulator.state.job import EMPTY, NOTHING, Job
 from emulator.state.partition import Partition
-from emulator.state.wants import BAD_CONSTRAINTS, PARTITION_CONFIG, PARTITION_NODES, TOO_MUCH_MEMORY, known_nodes, want_of
+from emulator.state.wants import (
+    BAD_CONSTRAINTS,
+    PARTITION_CONFIG,
+    PARTITION_NODES,
+    TOO_MUCH_MEMORY,
+    known_nodes,
+    want_of,
+)
 from emulator.workload.request import UNLIMITED, JobRequest, RejectedError
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.decisions import Plan

@@ -33,7 +33,14 @@ def encode(want: Want, machine: Machine) -> Code | None:
         or len(machine.gres) > MOST_KINDS
     ):
         return None
-    if want.task_cores or want.per_socket < FAR or want.first is not None or want.placed or want.spread or want.socket_tasks:
+    if (
+        want.task_cores
+        or want.per_socket < FAR
+        or want.first is not None
+        or want.placed
+        or want.spread
+        or want.socket_tasks
+    ):
         return None
     if want.in_use is not None or want.switches or want.tree is not tree.in_kernels(machine):
         return None

@@ -549,9 +549,7 @@ class _Picker:
         return not last or bool(self._enough(left)[node])
 
 
-def _sets(
-    nodes: list[int], groups: Ints, required: Mask, contiguous: bool
-) -> list[tuple[tuple[int, ...], Ints]]:
+def _sets(nodes: list[int], groups: Ints, required: Mask, contiguous: bool) -> list[tuple[tuple[int, ...], Ints]]:
     """Sets of neighbours of one group, in the order of the nodes, with the required nodes among them.
 
     Required nodes with which a set of another group begins do not belong to it (recorded).
