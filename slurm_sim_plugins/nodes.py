@@ -35,6 +35,7 @@ class Allocation:
         memory: mebibytes on each.
         gres: count of each kind, on each.
         whole: whether it has the nodes for itself.
+        cpus: with how many CPUs it counts, where not all of its cores' do (CR_CPU); 0 for those of its units.
     """
 
     nodes: Sequence[int]
@@ -42,6 +43,7 @@ class Allocation:
     memory: tuple[int, ...]
     gres: Mapping[Gres, tuple[int, ...]] = field(default_factory=lambda: NO_GRES)
     whole: bool = False
+    cpus: int = 0
 
     def mask(self, count: int) -> Mask:
         """Its nodes among ``count``."""
@@ -144,7 +146,9 @@ class Machine:
         return b"\0" not in self.up.tobytes()
 
     def cpus_of(self, allocation: Allocation) -> int:
-        """How many CPUs an allocation has."""
+        """With how many CPUs an allocation counts."""
+        if allocation.cpus:
+            return allocation.cpus
         if self.one_thread:
             return sum(allocation.units)
         return int((self.threads[allocation.where] * list(allocation.units)).sum())

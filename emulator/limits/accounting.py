@@ -155,8 +155,9 @@ class Accounting:
         options = _charged(job.options, account.account, account.quality.qos.name if account.quality else "")
         job.request = replace(job.request, options=options)
         if self.limits:
-            longest = acct_policy.longest(account)
-            if job.options.time_limit is None and longest < job.limit:
+            longest, stated = acct_policy.longest(account), job.options.time_limit
+            if stated is None and job.partitions[0].default_time is None and longest < job.limit:
+                # DefaultTime counts as if the job had stated it (recorded).
                 job.limit = longest
             refused = acct_policy.too_many(account, count)
             partition = job.partitions[0]

@@ -75,10 +75,7 @@ class Tres:
     ) -> Vector:
         """What a job has."""
         amounts = [0.0] * len(self.names)
-        threads = machine.threads
-        amounts[CPU] = float(
-            sum(units * int(threads[node]) for node, units in zip(allocation.nodes, allocation.units, strict=True))
-        )
+        amounts[CPU] = float(machine.cpus_of(allocation))
         amounts[MEMORY] = float(sum(allocation.memory))
         amounts[NODE] = float(len(allocation.nodes))
         for index, kind, type_ in self._gres:

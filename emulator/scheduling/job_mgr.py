@@ -138,7 +138,7 @@ def _lack(options: BatchOptions, partition: Partition, cluster: Cluster) -> str:
     cpus = max((options.cpus_per_task or 1) * (options.tasks_per_node or 1), options.min_cpus or 0)
     few = cluster.machine.cpus[nodes] < cpus
     little = cluster.machine.memory[nodes] < max(options.memory_per_node or 0, options.memory_per_cpu or 0)
-    if not (few | little).all():
+    if not len(nodes) or not (few | little).all():
         return ""
     return NOT_ENOUGH_CPUS if few[-1:].any() else NOT_ENOUGH_MEMORY
 

@@ -618,6 +618,7 @@ def allocate(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) 
         shared(tuple(memory.tolist()) if len(memory) else (0,) * len(nodes)),
         {kind: shared(tuple(counts)) for kind, counts in gres.items()} or NO_GRES,
         want.whole,
+        0 if machine.one_thread or want.whole or want.memory_of_core else int(cpus.sum()),
     )
 
 
