@@ -288,6 +288,7 @@ class Want:
         first: nodes that go before all others, whatever their weight, or None.
         in_use: nodes that go before others of their weight, or None.
         pool: the partition whose jobs may have only so many units of a node together, or empty.
+        pool_of_all: whether the jobs of other partitions count there, too.
         marks: what it marks its nodes with, where some jobs share their resources and others do not.
         unmarked: marks that its nodes must not have.
         tree: the switches or blocks that it goes by, or None.
@@ -333,6 +334,7 @@ class Want:
     first: Mask | None = None
     in_use: Mask | None = None
     pool: str = ""
+    pool_of_all: bool = False
     marks: tuple[str, ...] = ()
     unmarked: tuple[str, ...] = ()
     tree: Tree | Blocks | None = None

@@ -54,6 +54,7 @@ class Starts(Part):
         job.run = Run(now, allocation, partition.name, job.limit, row, backfilled or limit is not None, number)
         job.run.configuring = self.operation.prolog_slurmctld
         job.runs.append(job.run)
+        partition.had_jobs = True
         job.state, job.reason, job.planned_start = State.RUNNING, "None", None
         self.cluster.dequeue(job)
         self.cluster.order.started(job)

@@ -279,6 +279,9 @@ class Cluster:
     def want(self, job: Job, partition: Partition) -> Want:
         """What a job needs in a partition; the nodes of its FLEX reservation go before all others."""
         want = job.wants[partition.name]
+        rules = self.parameters.rules
+        if want.pool and rules.MAX_CPUS_OF_OTHERS and not rules.MAX_CPUS_OF_OWN and not partition.had_jobs:
+            want = replace(want, pool_of_all=True)
         own = self.reservations.get(job.options.reservation) if job.options.reservation else None
         return want if own is None or "FLEX" not in own.flags else replace(want, first=own.nodes)
 

@@ -29,6 +29,7 @@ class Partition:
         below_another: whether it is such a one for another.
         norm_priority: its job factor as a share of the highest.
         tres: what its nodes have of each resource.
+        had_jobs: whether a job has ever started in it: before, jobs of others count for its MaxCPUsPerNode (recorded).
         unasked_memory: mebibytes of its first node, which count for priority where a job asks for none.
         seen: itself as plugins see it.
     """
@@ -68,6 +69,7 @@ class Partition:
     norm_priority: float = 0.0
     tres: Mapping[str, float] = field(default_factory=dict)
     unasked_memory: float = 0.0
+    had_jobs: bool = False
     seen: SeenPartition = None  # type: ignore[assignment]
 
     @property

@@ -201,7 +201,9 @@ def _free_units(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
         # A node with more than the jobs of the partition may have together is of no use to one that takes all of it.
         units = np.where(machine.gres["", want.pool] < machine.units, 0, units)
     elif want.pool:
-        units = np.minimum(units, free.gres["", want.pool])
+        used = machine.units - free.units if want.pool_of_all else np.zeros_like(units)
+        left = np.minimum(free.gres["", want.pool], machine.gres["", want.pool] - used)
+        units = np.minimum(units, np.maximum(left, 0))
     for mark in want.unmarked:
         units = np.where(free.gres["", mark] == machine.gres["", mark], units, 0)
     return units

@@ -149,6 +149,11 @@ def _pools(conf: SlurmConf) -> str:
     return f"{_partitions(bounded)}: reservations by NodeCnt" if bounded else ""
 
 
+def _max_cpus(conf: SlurmConf) -> str:
+    bounded = [one.name for one in conf.partitions if one.max_cpus_per_node is not None]
+    return f"{_partitions(bounded)}: its first job since a start of the controller" if bounded else ""
+
+
 def _some_of_named(conf: SlurmConf) -> str:
     return "jobs that name more nodes than they can have"
 
@@ -274,6 +279,8 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "OVERCOMMITTED_ARE_PLACED": _overcommitted,
     "SPREAD_BY_WEIGHTS": _spread,
     "SOCKETS_HAVE_TASKS": _sockets,
+    "MAX_CPUS_OF_OTHERS": _max_cpus,
+    "MAX_CPUS_OF_OWN": _max_cpus,
     "LEAST_LOADED_BY_LOOKS": _by_looks,
     "TIME_MIN_GROWS": _time_min,
     "HEALTHY_NODES_ARE_AVAILABLE": _reasons,

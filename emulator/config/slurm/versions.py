@@ -181,6 +181,21 @@ class Rules:
         "not named in the release notes; 160 questions to each of two versions show it",
         *("sockets-24.11", "sockets-26.05"),
     )
+    MAX_CPUS_OF_OTHERS: bool = _rule(
+        "24.11",
+        "while no job of a partition has started since the controller did, those of other partitions count for its "
+        "MaxCPUsPerNode",
+        "only its own jobs do",
+        "not named in the release notes; nine questions to each of three versions show it",
+        *("max_cpus_of_others_24", "max_cpus_of_others_26"),
+    )
+    MAX_CPUS_OF_OWN: bool = _rule(
+        "26.05",
+        "only the jobs of a partition count for its MaxCPUsPerNode, as it was before MAX_CPUS_OF_OTHERS",
+        "while none has started, those of other partitions do",
+        "not named in the release notes; nine questions to each of three versions show it",
+        *("max_cpus_of_others_24", "max_cpus_of_others_26"),
+    )
     LEAST_LOADED_BY_LOOKS: bool = _rule(
         "26.05",
         "as the least loaded nodes (CR_LLN, LLN) are sought, the one that is found counts with the CPUs of the one "
