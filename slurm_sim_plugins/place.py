@@ -17,7 +17,7 @@ class Place:
     _allocation: Any = None
     _limit: float | None = None
     _row: int = 0
-    _victims: Sequence[Any] = ()
+    _open: Any = None
 
     @property
     def nodes(self) -> Sequence[str]:

@@ -2,7 +2,7 @@
 
 A file of questions is YAML: ``slurm_conf``, ``topology_conf`` or ``topology_yaml`` if there is one, and ``asked``,
 a list of texts. A text is the options of ``sbatch``
-of the job that is asked about, behind those of jobs that are there already, separated by ``|``. A text that
+of the job that is asked about, behind those of jobs that are there already, separated by ``|`` between spaces. A text that
 begins with ``scontrol`` is run as it stands.
 
     python -m contrib.differential.ask QUESTIONS.yaml... --out FOLDER [--slurm-root /srv/sid]
@@ -50,7 +50,7 @@ class Asker:
         """The answer to one question; all jobs are gone afterwards."""
         ids, answer = [], ""
         try:
-            for words in (part.split() for part in text.split("|")):
+            for words in (part.split() for part in text.split(" | ")):
                 if words and words[0] == "scontrol":
                     self._cluster.run(words)
                     continue

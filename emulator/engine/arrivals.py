@@ -162,7 +162,7 @@ class Arrivals(Part):
     def _set_first_priority(self, job: Job) -> None:
         if job.held_by:
             return
-        if job.options.priority is not None:
+        if job.options.priority:  # sbatch does not hand on --priority=0.
             job.priority, job.fixed_priority = job.options.priority, True
         else:
             self.policies.set_priorities([job], new=True)

@@ -55,16 +55,18 @@ class Endings(Part):
         job = self.cluster.jobs[number]
         if job.sequence != sequence or job.state is not State.RUNNING:
             return
-        late = self.cluster.now > self._deadline_of(job)
+        late = not job.request.exit_code and self.cluster.now > self._deadline_of(job)
         job.requeue_after = False
-        if job.request.exit_code and not late:
+        if job.request.exit_code:
             self._requeue_by_exit_code(job)
         own = State.FAILED if job.request.exit_code else State.COMPLETED
         self.over(job.id, State.TIMEOUT if late else own)
 
     def _deadline_of(self, job: Job) -> float:
+        """After when a run that ends by itself shows that its time was up: OverTimeLimit is allowed it."""
         assert job.run is not None
-        return min(job.run.expires + job.run.suspended(self.cluster.now), job.end_limit)
+        over = self.cluster.partitions[job.run.partition].over_time_limit
+        return min(job.run.expires + job.run.suspended(self.cluster.now), job.end_limit) + over
 
     def _requeue_by_exit_code(self, job: Job) -> None:
         """A job that failed is requeued, and perhaps held, if the configuration says so of what it ended with."""

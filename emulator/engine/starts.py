@@ -95,7 +95,11 @@ class Starts(Part):
             self.stints.carry_out([change])
 
     def preempt(self, job: Job, preemptor: Job) -> None:
-        """Preempt a running job, as its partition or the cluster says."""
+        """Preempt a running job, as its partition or the cluster says; one that was leaves once its grace time is over."""
+        if job.vacating:
+            if self.cluster.whole(self.cluster.now) >= self.cluster.whole(job.end_limit):
+                self.endings.give_way(job)
+            return
         mode = preempt_mode(job, self.cluster)
         if mode == "OFF":
             # A scheduler may preempt what no job outranks.

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from emulator.engine.controller import Controller
 
 
-def hold(job: Job, controller: Controller) -> None:
+def hold(job: Job, controller: Controller, by: str = "JobHeldAdmin") -> None:
     """Put a job on hold; one that runs goes on, and shows it as its reason."""
     if job.over:
         raise InputError(f"job {job.id} is over: Job/step already completing or completed")
-    job.hold("JobHeldAdmin")
+    job.hold(by)
     job.reason = job.held_by
 
 
@@ -33,8 +33,6 @@ def release(job: Job, controller: Controller, like: Job | None = None) -> None:
         controller.policies.set_priorities([job], new=True)
     else:
         job.priority, job.priorities, job.fixed_priority = like.priority, like.priorities, like.fixed_priority
-    if job.restarts:
-        job.begin = controller.cluster.now
 
 
 def requeue(job: Job, controller: Controller, held: bool = False) -> None:

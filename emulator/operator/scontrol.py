@@ -18,6 +18,7 @@ from emulator.state.partition import Partition
 from emulator.state.reservation import Reservation
 from emulator.workload.clock_time import after_now
 from emulator.workload.request import PartlyRefusedError, RejectedError
+from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import Mask
 
@@ -151,6 +152,12 @@ def _hold(words: list[str], controller: Controller) -> None:
     _modify(_jobs(words, controller), {"priority": "0"}, controller)
 
 
+def _uhold(words: list[str], controller: Controller) -> None:
+    """Put jobs on hold as their users would."""
+    hold = partial(jobs.hold, controller=controller, by="JobHeldUser")
+    _modify(_jobs(words, controller), {"priority": "0"}, controller, hold)
+
+
 def _release(words: list[str], controller: Controller) -> None:
     """Release jobs; the tasks of an array that have not run share one record, and hence one priority."""
     arrays: dict[int, Job] = {}
@@ -236,7 +243,14 @@ def _update_partition(fields: Fields, controller: Controller) -> None:
 def _update_jobs(words: list[str], fields: Fields, controller: Controller) -> None:
     who = [word for word in words if "=" not in word or word.lower().startswith(WHICH)]
     stated = {key: value for key, value in fields.items() if key and f"{key}=" not in WHICH}
-    _modify(_jobs(who, controller), stated, controller)
+    found = _jobs(who, controller)
+    if stated.get("timelimit", "").startswith(("+", "-")):
+        # scontrol asks for the limit of each, and hands on the new one.
+        change = stated["timelimit"]
+        more = limit_seconds(change[1:]) * (1 if change[0] == "+" else -1)
+        _to_all(found, lambda job: _modify([job], stated | {"timelimit": f"{(job.limit + more) / 60:.0f}"}, controller))
+        return
+    _modify(found, stated, controller)
 
 
 def _modify(found: list[Job], fields: Fields, controller: Controller, do: Callable[[Job], None] | None = None) -> None:
@@ -322,6 +336,7 @@ def _create_reservation(words: list[str], controller: Controller) -> None:
         users=_words(fields.get("users", "")),
         accounts=_words(fields.get("accounts", "")),
         flags=frozenset(word.upper() for word in _words(fields.get("flags", ""))),
+        licenses=parse_sbatch(["--licenses=" + fields["licenses"]]).licenses if "licenses" in fields else (),
     )
     controller.passes.reserved(start, end)
 
@@ -423,6 +438,8 @@ def _words(text: str) -> tuple[str, ...]:
 
 VERBS: dict[str, Action] = {
     "hold": _hold,
+    "uhold": _uhold,
+    "holdu": _uhold,
     "release": _release,
     "requeue": _each(jobs.requeue),
     "requeuehold": _each(partial(jobs.requeue, held=True)),

@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 
 from emulator.config.operation import SCRIPTS
 from emulator.config.slurm.hostlist import expand
+from emulator.workload.scenario import RECORDER
 from slurm_sim_plugins.errors import InputError
 
 CLUSTER = "truth"
@@ -193,6 +194,7 @@ def _defaults(site: Site) -> dict[str, str]:
     return {
         "ClusterName": CLUSTER,
         "InactiveLimit": "0",
+        "MessageTimeout": str(RECORDER),
         "MpiDefault": "none",
         "PropagateResourceLimits": "NONE",
         "ReturnToService": "2",
@@ -215,7 +217,6 @@ def _own(site: Site, database: int | None) -> dict[str, object]:
         "TaskPlugin": "task/none",
         "SlurmdParameters": "config_overrides",
         "MinJobAge": 86400,
-        "MessageTimeout": 60,
         "SlurmctldTimeout": 600,
         "SlurmdTimeout": 600,
         "SlurmctldDebug": "debug",

@@ -40,10 +40,10 @@ def is_circular(job: Job, cluster: Cluster) -> bool:
         dependency = waits_for.pop(0)
         if dependency.kind == "singleton" or dependency.job in tested:
             continue
-        if dependency.job in own:
+        if dependency.job in own and dependency.task in (None, job.request.task):
             return True
         tested.add(dependency.job)
-        others = [other for other in _jobs_of(dependency.job, cluster) if other.state is State.PENDING]
+        others = [other for other in _jobs_of(dependency, cluster) if other.state is State.PENDING]
         waits_for += [further for other in others[:1] for further in other.options.dependencies]
     return False
 
@@ -53,7 +53,7 @@ def _met(dependency: Dependency, job: Job, cluster: Cluster) -> Met:
         return _singleton(job, cluster)
     if dependency.job in cluster.refused:
         return Met.NEVER if dependency.kind in ("afterok", "aftercorr") else Met.YES
-    others = _jobs_of(dependency.job, cluster)
+    others = _jobs_of(dependency, cluster)
     if dependency.kind == "aftercorr":
         others = _partner(others, job)
     if not others:
@@ -81,10 +81,11 @@ def _one(dependency: Dependency, other: Job, now: float) -> Met:
     return Met.YES if wanted else Met.NEVER
 
 
-def _jobs_of(job: int, cluster: Cluster) -> list[Job]:
-    """The job with an id, or all tasks of that array."""
+def _jobs_of(dependency: Dependency, cluster: Cluster) -> list[Job]:
+    """The job that is named, or all tasks of that array, or one of them."""
+    job = dependency.job
     if job in cluster.tasks:
-        return cluster.tasks[job]
+        return [one for one in cluster.tasks[job] if dependency.task in (None, one.request.task)]
     return [cluster.jobs[job]] if job in cluster.jobs else []
 
 
@@ -95,6 +96,11 @@ def _partner(others: list[Job], job: Job) -> list[Job]:
 
 
 def _singleton(job: Job, cluster: Cluster) -> Met:
-    """No earlier job of the same name and user is still there."""
+    """No earlier job of the same name and user is still there; tasks of one array do not wait for each other."""
     others = cluster.named.get((job.request.user, job.name), [])
-    return Met.NOT_YET if any(other.id < job.id and not other.over for other in others) else Met.YES
+    earlier = (other for other in others if other.id < job.id and not other.over)
+    return (
+        Met.NOT_YET
+        if any(other.request.array is None or other.request.array != job.request.array for other in earlier)
+        else Met.YES
+    )

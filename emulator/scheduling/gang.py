@@ -55,12 +55,7 @@ class Rows:
             return self._shared.over_others(job, partition, usable, many, self._more)
         if many < 2:
             return None
-        sharing = usable & ~self._not_shared()
-        for row, free in self._shared.free_in(partition):
-            found = self._cluster.choose(self._cluster.want(job, partition), free, sharing)
-            if found is not None:
-                return row, found
-        return None
+        return self._shared.over_others(job, partition, usable & ~self._not_shared(), many, False)
 
     def _preempts(self, job: Job, partition: Partition) -> bool:
         """Whether a job could preempt others on the nodes of a partition by its QOS: then there is one more row."""

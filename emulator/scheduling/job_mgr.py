@@ -38,7 +38,7 @@ REFUSALS = {
     PARTITION_NODES: "Node count specification invalid",
     TOO_MUCH_MEMORY: "Memory required by task is not available",
 }
-"""What a submission beyond a partition's bounds is told, by the reason that it would wait with; the first counts."""
+"""What a submission beyond a partition's bounds is told, by the reason that it would wait with."""
 
 
 MOST_KNOWN = 4096
@@ -73,7 +73,7 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
 
 def _checked(request: JobRequest, cluster: Cluster) -> Job:
     _check_words(request, cluster)
-    partitions = _partitions(request, cluster)
+    named = partitions = _partitions(request, cluster)
     barred = _barred(request, partitions, cluster) if cluster.groups else EMPTY
     lifted = NOTHING if cluster.accounting is None else cluster.accounting.lifted(request, partitions[0].name)
     request_class = cluster.classes.setdefault(_alike(request.options, lifted), len(cluster.classes))
@@ -103,8 +103,7 @@ def _checked(request: JobRequest, cluster: Cluster) -> Job:
     )
     stay_alone(job, partitions if cluster.parameters.enforce_part_limits == "ALL" else partitions[:1], cluster)
     _check_times(job, partitions)
-    reasons = [partition_reason(job, partition) for partition in partitions]
-    _check_limits(reasons, cluster)
+    _check_limits(job, named, cluster)
     # Whether there are nodes for a job that is held, or that its only partition bars, Slurm does not ask.
     unchecked = unchecked or request.options.held or is_barred(job, cluster)
     if not unchecked and not any(fits_empty(request_class, wants[one.name], one, cluster) for one in partitions):
@@ -237,9 +236,12 @@ def partition_reason(job: Job, partition: Partition, least: bool = True) -> str 
         return job.barred[partition.name]
     if partition.state in ("DOWN", "INACTIVE"):
         return "PartitionDown" if partition.state == "DOWN" else "PartitionInactive"
-    if want.never:
-        return want.never
-    lifted = job.lifted
+    return want.never or _bound(job, partition, least)
+
+
+def _bound(job: Job, partition: Partition, least: bool = True) -> str | None:
+    """Which of a partition's bounds on nodes and time a job exceeds, or None."""
+    want, lifted = job.wants[partition.name], job.lifted
     most = partition.max_nodes
     if most is not None and max(want.min_nodes, want.most_nodes or 0) > most and "PARTITIONMAXNODES" not in lifted:
         return PARTITION_NODES
@@ -368,9 +370,18 @@ def _check_times(job: Job, partitions: list[Partition]) -> None:
         raise RejectedError(TIME_MIN_INVALID)
 
 
-def _check_limits(reasons: list[str | None], cluster: Cluster) -> None:
-    """EnforcePartLimits: refuse what no (ANY) or not every (ALL, YES) partition would take."""
+def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> None:
+    """EnforcePartLimits: refuse what no (ANY) or not every (ALL, YES) partition would take.
+
+    Slurm looks at partitions as they were named, and gives the first refusal of ALL, the last one of ANY. It looks at memory later.
+    """
     enforce = cluster.parameters.enforce_part_limits
+    if enforce not in ("ALL", "YES", "ANY"):
+        return
+    reasons = [partition_reason(job, partition) for partition in partitions]
     exceeded = [reason for reason in reasons if reason in REFUSALS]
-    if exceeded and (enforce in ("ALL", "YES") or (enforce == "ANY" and len(exceeded) == len(reasons))):
-        raise RejectedError(next(words for reason, words in REFUSALS.items() if reason in exceeded))
+    if not exceeded or (enforce == "ANY" and len(exceeded) < len(reasons)):
+        return
+    bounds = [_bound(job, one) if why == TOO_MUCH_MEMORY else why for one, why in zip(partitions, reasons, strict=True)]
+    told = [bound for bound in bounds if bound in REFUSALS] or [TOO_MUCH_MEMORY]
+    raise RejectedError(REFUSALS[told[-1 if enforce == "ANY" else 0]])

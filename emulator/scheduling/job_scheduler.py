@@ -17,7 +17,7 @@ import numpy as np
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.entries import still_waits
 from emulator.scheduling.job_mgr import fits_empty, move, partition_reason, stay_alone
-from emulator.scheduling.preempt import license_victims, victims
+from emulator.scheduling.preempt import license_victims, make_way, victims
 from emulator.scheduling.reasons import NODE_NOT_AVAILABLE, reason_of_nodes, some_closed
 from emulator.state.cluster import Cluster
 from emulator.state.job import NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job
@@ -47,6 +47,8 @@ class _Pass:
         self._arrays: dict[tuple[int, str, str], Job] = {}
         self._started = 0
         self._stopped = False
+        self._making_way: set[int] = set()
+        """Jobs for which others were preempted in this pass: they are not tried in other partitions."""
 
     def run(self, full: bool) -> bool:
         parameters, pairs = self._cluster.parameters, self._cluster.order.pairs()
@@ -97,6 +99,8 @@ class _Pass:
         if not still_waits(job, self._cluster):
             if job.state is State.PENDING:
                 job.reason = "JobArrayTaskLimit"
+            return False
+        if job.id in self._making_way:
             return False
         refused = self._arrays.get((job.request.array or 0, partition.name, job.options.reservation))
         if refused is not None:
@@ -172,10 +176,10 @@ class _Pass:
             self._controls.start(job, partition, shared[1], row=shared[0])
             return
         chosen = victims(job, partition, allowed, cluster)
-        for victim in chosen:
-            self._controls.preempt(victim, job)
-        if chosen and self._start_at_once(job, partition, allowed):
-            return
+        if make_way(job, chosen, self._controls, cluster):
+            self._making_way.add(job.id)
+            if self._start_at_once(job, partition, allowed):
+                return
         self._fail(job, partition)
 
     def _names_other_nodes(self, job: Job, partition: Partition) -> bool:
@@ -234,8 +238,7 @@ class _Pass:
         if not cluster.parameters.preempt_reclaim_licenses or cluster.nodes_for.whole_nodes:
             return
         usable = cluster.usable(job, partition) & self._controls.not_reserved(job) & ~self._kept
-        for victim in license_victims(job, partition, usable, cluster):
-            self._controls.preempt(victim, job)
+        make_way(job, license_victims(job, partition, usable, cluster), self._controls, cluster)
 
     def _over_limit(self, job: Job, partition: Partition, found: Allocation | None) -> bool:
         """Whether what a job would have is beyond a limit; also where it would not fit anyway."""

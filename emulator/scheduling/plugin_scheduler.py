@@ -17,7 +17,7 @@ from emulator.scheduling.job_mgr import partition_reason
 from emulator.scheduling.job_scheduler import schedule
 from emulator.scheduling.node_plan import NodePlan
 from emulator.scheduling.policies import Policies
-from emulator.scheduling.preempt import candidates, overlaps, preempt_mode
+from emulator.scheduling.preempt import candidates, make_way, overlaps, preempt_mode, victims
 from emulator.scheduling.windows import Habits, Windows, kind_of
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
@@ -472,31 +472,37 @@ class PluginScheduler:
     def _make_room(self, decision: MakeRoom) -> bool:
         """Preempt those that have to go for a job, all or none; whether it fits now.
 
-        What they leave is kept for it; until they are gone no more are asked to go. The runs in
-        a hole of a plan are known, and it is the plan that keeps the hole.
+        What they leave is kept for it; until they are gone no more are asked to go. For a hole of a
+        plan those that have to go may be on any nodes that the plan keeps for no other; it keeps the hole.
         """
         job, partition = self._waiting(decision.job, "MakeRoom")
         where: Any = decision.where
         if where is not None:
             self._known(where, decision.job, "MakeRoom")
-            usable, chosen = where._allocation.mask(len(self.cluster.machine)), where._victims
-        elif job.id in self._rooms:
-            return False
-        else:
-            usable = self.cluster.usable(job, partition) & self._controls.not_reserved(job)
-            for nodes in self._kept().values():
-                usable = usable & ~nodes
+            if where._open is None:
+                return False
+            usable = self.cluster.settled(where._open)
             if self.cluster.select(job, partition, usable) is not None:
                 return True
-            chosen, nodes = self._victims(job, partition, usable)
+            if not make_way(job, victims(job, partition, usable, self.cluster), self._controls, self.cluster):
+                return False
+            self._gave_way()
+            return self.cluster.select(job, partition, usable) is not None
+        if job.id in self._rooms:
+            return False
+        usable = self.cluster.usable(job, partition) & self._controls.not_reserved(job)
+        for nodes in self._kept().values():
+            usable = usable & ~nodes
+        if self.cluster.select(job, partition, usable) is not None:
+            return True
+        chosen, nodes = self._victims(job, partition, usable)
         if not chosen:
             return False
         for victim in chosen:
             self._controls.preempt(victim, job)
-        if where is None:
-            # Some that leave these nodes are preempted for others.
-            leaving = [other for other in self.cluster.running.values() if other.vacating and overlaps(other, nodes)]
-            self._rooms[job.id] = Room(job, nodes, leaving, self._hook)
+        # Some that leave these nodes are preempted for others.
+        leaving = [other for other in self.cluster.running.values() if other.vacating and overlaps(other, nodes)]
+        self._rooms[job.id] = Room(job, nodes, leaving, self._hook)
         self._gave_way()
         return self.cluster.select(job, partition, usable) is not None
 

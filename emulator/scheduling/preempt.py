@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from emulator.scheduling.controls import Controls
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.partition import Partition
@@ -37,10 +38,24 @@ def configured_mode(job: Job, cluster: Cluster) -> str:
     return of_quality or of_partition or mode_of(cluster.parameters.preempt_mode) or "OFF"
 
 
-def candidates(job: Job, partition: Partition, cluster: Cluster) -> list[Job]:
+def make_way(job: Job, chosen: list[Job], controls: Controls, cluster: Cluster) -> bool:
+    """Preempt those that were chosen for a job, and whether it could; those whose grace time is over leave.
+
+    It can once in KillWait and MessageTimeout: what it preempted last may not have left before.
+    """
+    last, since = job.made_way, cluster.whole(cluster.now) - cluster.parameters.preempt_pause
+    if not chosen or (last is not None and cluster.whole(last) > since):
+        return False
+    job.made_way = cluster.now
+    for victim in chosen:
+        controls.preempt(victim, job)
+    return True
+
+
+def candidates(job: Job, partition: Partition, cluster: Cluster, again: bool = False) -> list[Job]:
     """Running jobs that may be preempted for a job in a partition, first to go first (P1 to P3).
 
-    Those that the plugin names, but for what the configuration exempts. With ``PreemptMode=PRIORITY`` that is
+    Those that the plugin names, but for what the configuration exempts; ``again``: those in their grace time, too. With ``PreemptMode=PRIORITY`` that is
     whatever has no lower priority (a public description of Slurm's code; not recorded).
     """
     if not cluster.policies.names_victims:
@@ -49,12 +64,12 @@ def candidates(job: Job, partition: Partition, cluster: Cluster) -> list[Job]:
     if "PRIORITY" in cluster.parameters.preempt_mode:
         number = job.number_in(partition.name)
         named = [other for other in named if other.run is not None and other.number_in(other.run.partition) < number]
-    return [other for other in named if _can_go(other, cluster)]
+    return [other for other in named if _can_go(other, cluster, again)]
 
 
-def _can_go(job: Job, cluster: Cluster) -> bool:
+def _can_go(job: Job, cluster: Cluster, again: bool) -> bool:
     """Whether the configuration lets a run go that a plugin names."""
-    if job.state is not State.RUNNING or job.run is None or job.vacating:
+    if job.state is not State.RUNNING or job.run is None or (job.vacating and not again):
         return False
     exempt, quality = cluster.parameters.preempt_exempt_time, job.account.quality if job.account is not None else None
     if quality is not None and quality.exempt_time is not None:
@@ -65,20 +80,17 @@ def _can_go(job: Job, cluster: Cluster) -> bool:
 
 
 def victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> list[Job]:
-    """Which jobs to preempt so that a job fits; none if it would not fit anyway, or soon fits without that (P4, P5)."""
-    order = [other for other in candidates(job, partition, cluster) if overlaps(other, usable)]
-    if "GANG" in cluster.parameters.preempt_mode:
-        # What would be suspended is found as rows of cores are compared (SharedRows.over_others).
-        order = [other for other in order if preempt_mode(other, cluster) != "SUSPEND"]
+    """Which jobs to preempt so that a job fits, those in their grace time among them; none if it would not fit (P4, P5)."""
+    order = [other for other in movable(job, partition, cluster) if overlaps(other, usable)]
     if not order:
         return []
     want, machine = cluster.want(job, partition), cluster.machine
-    soon = cluster.free_without([other for other in cluster.running.values() if other.vacating])
-    if cluster.choose(want, soon, usable) is not None:
-        return []
+    for other in cluster.running.values():
+        if other.state is State.COMPLETING and other.run is not None:
+            usable = usable & ~other.run.allocation.mask(len(machine))
     needed: list[Job] = []
     for _ in range(cluster.parameters.preempt_reorder_count + 1):
-        free, removed, found = soon.copy(), [], None
+        free, removed, found = cluster.free.copy(), [], None
         for candidate in order:
             assert candidate.run is not None
             free.release(left_by(candidate, cluster))
@@ -94,6 +106,17 @@ def victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> l
             break
         order = _reordered(order, removed, usable, cluster)
     return needed
+
+
+def movable(job: Job, partition: Partition, cluster: Cluster) -> list[Job]:
+    """Those of the candidates that would leave their nodes.
+
+    With GANG what would be suspended is found as rows of cores are compared (SharedRows.over_others).
+    """
+    found = candidates(job, partition, cluster, again=True)
+    if "GANG" not in cluster.parameters.preempt_mode:
+        return found
+    return [other for other in found if preempt_mode(other, cluster) != "SUSPEND"]
 
 
 def left_by(job: Job, cluster: Cluster) -> Allocation:

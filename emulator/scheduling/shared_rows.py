@@ -1,12 +1,10 @@
 """Rows of jobs that share cores without taking turns, as select/cons_tres keeps them for each partition.
 
 A partition with ``OverSubscribe=FORCE:n`` or ``YES:n`` has n rows; jobs of a row have cores of their own. A job first
-seeks cores that no job has, then those that are free in a row of its partition and that no job of a partition of a
-higher tier has: the fullest row goes first. When a job has left, those of its partition are put into rows again, by
+seeks cores that no job has, then those that no job of a partition of its tier has, as few of lower tiers as may be, and
+then those that are free in a row of its partition: the fullest row goes first. Cores of higher tiers it gets as well,
+unless preemption goes by partition. When a job has left, those of its partition are put into rows again, by
 their first core, each into the first row that has room. (Recorded on 22.05, 24.11 and 26.05.)
-
-With ``PreemptMode=GANG`` a job that finds no such cores gets some of those that jobs of lower tiers have, as few as
-may be.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from emulator.state.job import Job
 from emulator.state.machine import has_rows
 from emulator.state.partition import Partition
 from emulator.state.run import Run
-from slurm_sim_plugins.nodes import Allocation, Free, Mask
+from slurm_sim_plugins.nodes import Allocation, Mask
 
 Cores = int
 """A set of cores: a bit for each core of the cluster, in the order of its nodes."""
@@ -81,10 +79,7 @@ class SharedRows:
     def take(self, job: Job, run: Run) -> None:
         """A job comes: it gets cores of its row, of which it counts those that no other has."""
         rows = self._rows[run.partition]
-        used = self._taken
-        if run.row:
-            partition = self._cluster.partitions[run.partition]
-            used = rows[run.row - 1].cores | self._above(partition) if run.row > 0 else self._avoided[-run.row - 1]
+        used = self._avoided[-run.row - 1] if run.row else self._taken
         self._avoided.clear()
         cores = self._cores[job.id] = self._given(run, used)
         run.row = 0
@@ -110,41 +105,17 @@ class SharedRows:
             self._cluster.take(other, of.at_base)
         self._leave_row(job.id, run.partition)
 
-    def free_in(self, partition: Partition) -> Iterator[tuple[int, Free]]:
-        """For a job of a partition: (number of a row, what is free there), the fullest row first."""
-        rows, above = self._rows[partition.name], self._above(partition)
-        _sort(rows)
-        for number, row in enumerate(rows, 1):
-            free = self._cluster.free.copy()
-            free.units[:] = self._cluster.machine.units
-            free.jobs[:] = 0
-            pool = free.gres.get(("", partition.name))
-            if pool is not None:
-                pool[:] = self._cluster.machine.gres["", partition.name]
-            for job in row.jobs:
-                of = self._cluster.jobs[job].run
-                assert of is not None
-                nodes = list(of.allocation.nodes)
-                units = np.array(of.allocation.units, dtype=np.int64)
-                free.units[nodes] -= units
-                free.jobs[nodes] += 1
-                if pool is not None:
-                    pool[nodes] -= units
-            if above:
-                free.units[:] -= [self._on(node, above & ~row.cores) for node in range(len(free.units))]
-            yield number, free
-
     def over_others(
         self, job: Job, partition: Partition, usable: Mask, many: int, by_qos: bool
     ) -> tuple[int, Allocation] | None:
-        """Where a job finds cores that only jobs of lower tiers have or, in one of so many rows, other jobs of its own.
+        """Where a job finds cores that only jobs of other tiers have or, in one of so many rows, other jobs of its own.
 
-        It never gets those of higher tiers, nor of partitions that may not be preempted, unless preemption goes by QOS.
+        Where preemption goes by partition it never gets those of higher tiers, nor of partitions that may not be preempted.
         Of cores of lower tiers it leaves those of as many partitions alone as may be, the highest first.
         """
         tiers = self._cluster.partitions.values()
         barred: Cores = 0
-        for other in () if by_qos else tiers:
+        for other in tiers if getattr(self._cluster.policies.preempt, "by_partition", False) else ():
             if other.tier > partition.tier or _may_not_be_preempted(other):
                 barred |= self._cores_in(other)
         if self._choose(job, partition, usable, barred) is None:
@@ -192,14 +163,6 @@ class SharedRows:
             free.units[node] = self._cluster.machine.units[node] - used
             free.jobs[node] = min(used, 1)
         return self._cluster.choose(self._cluster.want(job, partition), free, usable)
-
-    def _above(self, partition: Partition) -> Cores:
-        """Cores of jobs of partitions of a higher tier."""
-        cores: Cores = 0
-        for other in self._cluster.partitions.values():
-            if other.tier > partition.tier:
-                cores |= self._cores_in(other)
-        return cores
 
     def _cores_in(self, partition: Partition) -> Cores:
         cores: Cores = 0

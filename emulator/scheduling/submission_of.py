@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from emulator.config.slurm.model import GresCount
 from emulator.workload.request import JobRequest
+from emulator.workload.sbatch_line import condition
 from slurm_sim_plugins.submission import CHANGE, Submission
 
 
@@ -25,7 +26,7 @@ def submission_of(request: JobRequest) -> Submission:
         options.gpus_on(options.min_nodes or 1),
         tres_per_job=",".join(f"gres:{_gres(one)}" for one in options.gpus),
         tres_per_task=",".join(f"gres:{_gres(one)}" for one in options.gpus_per_task),
-        dependency=joint.join(one.kind + (f":{one.job}" if one.job else "") for one in options.dependencies),
+        dependency=joint.join(map(condition, options.dependencies)),
         array="" if options.array is None else ranges(options.array.indices),
         begin=options.begin,
         **stated,

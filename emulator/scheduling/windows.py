@@ -17,7 +17,7 @@ from emulator.scheduling.entries import array_full
 from emulator.scheduling.future import Future
 from emulator.scheduling.job_mgr import partition_reason
 from emulator.scheduling.licenses import LicensePlan
-from emulator.scheduling.preempt import candidates, victims
+from emulator.scheduling.preempt import candidates, movable
 from emulator.state.cluster import Cluster
 from emulator.state.job import RESOURCES, Job
 from emulator.state.kept import Slots
@@ -94,7 +94,8 @@ class Windows(WindowPlan):
         self.last_place: Place | None = None
         self._licensed: list[tuple[Job, float, float]] = []
         self._licenses: LicensePlan | None = None
-        self._victims: list[Job] = []
+        self._open: Mask | None = None
+        self._making_way: set[int] = set()
         self._sought = True
         self._alike: dict[Hashable, float] = {}
         self._futures: dict[int, Future] = {}
@@ -113,7 +114,7 @@ class Windows(WindowPlan):
     def takes(self, entry: Entry) -> bool:
         """Whether it waits still, and its partition takes it."""
         job, partition = entry._pair  # type: ignore[attr-defined]
-        if job.state is not State.PENDING or partition_reason(job, partition) is not None:
+        if job.state is not State.PENDING or job.id in self._making_way or partition_reason(job, partition) is not None:
             return False
         return job.request.options.array is None or not array_full(job, self._cluster)
 
@@ -165,6 +166,8 @@ class Windows(WindowPlan):
         grain = self._habits.resolution
         end = math.floor((start + limit + self._rounding) / grain) * grain
         if start <= self._cluster.now:
+            if job.made_way == self._cluster.now:
+                self._making_way.add(job.id)
             self.slots.add(self._cluster.now, end if self._rounding else self._cluster.now + limit, nodes)
             return
         begin = math.floor(start / grain) * grain
@@ -176,7 +179,8 @@ class Windows(WindowPlan):
     def again(self, entry: Entry, place: Place) -> Answer:
         """Whether an entry can start on the nodes of a place as they are now."""
         job, partition = entry._pair  # type: ignore[attr-defined]
-        nodes = self._cluster.settled(place._allocation.mask(len(self._cluster.machine)))
+        nodes = place._allocation.mask(len(self._cluster.machine)) if place._open is None else place._open
+        nodes = self._cluster.settled(nodes)
         found = self._cluster.select(job, partition, nodes)
         if found is None:
             return Answer(None, RESOURCES)
@@ -207,7 +211,7 @@ class Windows(WindowPlan):
     def _first(self, entry: Entry) -> Hole | None:
         """The first hole; None if there is none, or limits or licences keep the job from it."""
         job, partition = entry._pair  # type: ignore[attr-defined]
-        self._victims = []
+        self._open = None
         planned = bool(job.options.licenses) and self._habits.licenses
         self._sought = not self._at_limit(job) and (planned or self._cluster.licenses_free(job))
         if not self._sought:
@@ -238,12 +242,13 @@ class Windows(WindowPlan):
         return None if found is None or self._over_limit(job, partition, found[1]) else self._as_hole(entry, *found)
 
     def _as_hole(self, entry: Entry, start: float, allocation: Allocation) -> Hole:
-        place = self._place_of(entry, allocation, self._victims)
-        now = self.again(entry, place).place if start <= self._cluster.now and not self._victims else None
+        place = self._place_of(entry, allocation, self._open)
+        now = self.again(entry, place).place if start <= self._cluster.now and self._open is None else None
         return Hole(start, now or place, now is not None)
 
-    def _place_of(self, entry: Entry, allocation: Allocation, victims: Sequence[Job] = (), row: int = 0) -> Place:
-        return Place(self, entry, allocation, self._limit(entry, allocation), row, victims)
+    def _place_of(self, entry: Entry, allocation: Allocation, nodes: Mask | None = None, row: int = 0) -> Place:
+        """A place; ``nodes``: those on which others may have to leave for it."""
+        return Place(self, entry, allocation, self._limit(entry, allocation), row, nodes)
 
     def _limit(self, entry: Entry, allocation: Allocation) -> float:
         """For how long a job may run that starts now on these nodes."""
@@ -376,10 +381,11 @@ class Windows(WindowPlan):
             if time >= later:
                 return None
             if index == 1 and preempting:
-                chosen = victims(job, partition, usable, cluster)
-                now = cluster.choose(want, cluster.free_without(chosen), usable) if chosen else None
+                # It is planned on nodes that all of them left; which of them leave is another question.
+                leaving = movable(job, partition, cluster)
+                now = cluster.choose(want, cluster.free_without(leaving), usable) if leaving else None
                 if now is not None:
-                    self._victims = chosen
+                    self._open = usable
                     return begin, now
                 continue  # A job that could be preempted is no obstacle later on, but none is preempted in vain.
             if self._habits.busy_nodes and free is not cluster.free:
@@ -400,7 +406,7 @@ class Windows(WindowPlan):
 
     def _candidates(self, partition: Partition, job: Job) -> list[Job]:
         """Runs that are no obstacle later on: those that may be preempted, and that are suspended for a higher tier."""
-        found = candidates(job, partition, self._cluster)
+        found = candidates(job, partition, self._cluster, again=True)
         if self._controls.rows.gang is not None:
             partitions = self._cluster.partitions
             for other in self._cluster.running.values():

@@ -355,7 +355,7 @@ class CompiledWindows(Windows):
             if outcome == GROW:
                 self.slots.grow(taken)
             elif outcome in (STARTS, FULL):
-                self._victims = []
+                self._open = None
                 allocation = self._allocation(job, partition, work, taken)
                 return starts, self._as_hole(entries[len(starts)], work.start, allocation)
             elif outcome == NEVER or len(starts) == len(entries):

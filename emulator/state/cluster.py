@@ -318,9 +318,17 @@ class Cluster:
             self.licenses[name][1] -= count
 
     def licenses_free(self, job: Job) -> bool:
-        """Whether the licences that a job wants are free."""
+        """Whether the licences that a job wants are free, and reservations keep none of them from it meanwhile."""
         wanted = job.request.options.licenses
-        return not wanted or all(self.licenses[name][1] + count <= self.licenses[name][0] for name, count in wanted)
+        if not wanted:
+            return True
+        until, own = self.now + job.plan_limit, job.options.reservation
+        others = [one for one in self.reservations.values() if one.licenses and one.name != own]
+        kept = Counter[str]()
+        for one in others:
+            if one.start < until and one.end > self.now:
+                kept.update(dict(one.licenses))
+        return all(self.licenses[name][1] + count + kept[name] <= self.licenses[name][0] for name, count in wanted)
 
     def _compare_tiers(self) -> None:
         """Note which partitions share nodes with others of a higher tier."""

@@ -56,6 +56,7 @@ class Job:
         run: the current run, or None.
         runs: all runs.
         planned_start: when backfill means to start it, or None.
+        made_way: when others were last preempted for it, or None.
         left: seconds that its run has still to go, as of ``work_since``.
         saved: microseconds of its work that it has not to do again.
         worked: seconds of work that its runs have done and that were not lost, if the last one saves its work.
@@ -80,7 +81,7 @@ class Job:
         *("deadline", "eligible", "end_limit", "entries", "failures", "fixed_priority", "held_by", "hold_after", "id"),
         *("left", "lift", "lifted", "limit", "not_yet_tried", "partitions", "place", "plan", "planned_start"),
         *("priorities", "priority", "request", "request_class", "requeue_after", "restarts", "row", "run", "runs"),
-        *("counted_cpus", "limit_of_operator", "planned_cpus", "saved", "seen"),
+        *("counted_cpus", "limit_of_operator", "made_way", "planned_cpus", "saved", "seen"),
         *("sequence", "state", "submitted", "suspended_by_operator", "tie_break", "time_min", "unfit", "vacating"),
         *("wants", "work_since", "worked"),
     )
@@ -132,6 +133,7 @@ class Job:
         self.counted: Any = None
         self.counted_cpus = self.planned_cpus = 0.0
         self.limit_of_operator = False
+        self.made_way: float | None = None
 
     def came_in(self, second: float) -> None:
         """It came, or was requeued, in a second: of equal priority those before it go first."""

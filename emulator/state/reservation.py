@@ -24,6 +24,7 @@ class Reservation:
         nodes: which nodes.
         users, accounts: who may use it; empty for any.
         flags: upper-case words, such as ``MAINT``, ``IGNORE_JOBS``, ``FLEX``, ``REPLACE``.
+        licenses: how many of each only its jobs may have while it holds.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Reservation:
     users: tuple[str, ...] = ()
     accounts: tuple[str, ...] = ()
     flags: frozenset[str] = frozenset()
+    licenses: tuple[tuple[str, int], ...] = ()
 
     def admits(self, job: Job) -> bool:
         """Whether a job is of a user and an account that may use it."""
@@ -75,18 +77,23 @@ class Reservations:
         users: tuple[str, ...] = (),
         accounts: tuple[str, ...] = (),
         flags: frozenset[str] = frozenset(),
+        licenses: tuple[tuple[str, int], ...] = (),
     ) -> Reservation:
         """Make a reservation of particular nodes, or of so many of a partition (of the cluster, where that is None).
 
         Raises:
-            InputError: nodes are in use then, and the flags do not say IGNORE_JOBS; or there are not so many.
+            InputError: nodes are in use then, and the flags do not say IGNORE_JOBS; or there are not so many; or licences
+                are none of the cluster's.
         """
+        for license, many in licenses:
+            if many > self._cluster.licenses.get(license, (0, 0))[0]:
+                raise InputError("Invalid license specification")
         busy = self._busy(start, end)
         if nodes is None:
             nodes = self._first_free(count or 0, ~busy & self._whole_nodes(partition))
         elif "IGNORE_JOBS" not in flags and bool((nodes & busy).any()):
             raise InputError("Requested nodes are busy")
-        made = Reservation(name, start, end, nodes, users, accounts, flags)
+        made = Reservation(name, start, end, nodes, users, accounts, flags, licenses)
         self.by_name[name] = made
         return made
 

@@ -102,6 +102,8 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     whole_tasks = parameters.rules.WHOLE_TASKS_COUNT or bool(gres)
     by_tasks = parameters.rules.RANKED_BY_TASKS and not whole and not partition.least_loaded
     ranked = per_node if by_tasks else FAR
+    if gres and not whole:
+        ranked = min(ranked, _most_tasks_on_node(options, nodes, most) * per_task)
     if options.tasks == 1 and options.min_cpus is None:
         # It needs a node with room for as many tasks as there may be, and has one there.
         per_node = min(per_node, per_task)
@@ -196,6 +198,17 @@ def _nodes_for_tasks(options: BatchOptions, nodes: int, rules: Rules) -> int:
     if rules.RANGE_IS_FILLED:
         return len(options.node_list) if len(options.node_list) > (options.min_nodes or 1) else FAR
     return FAR if options.tasks_per_node is None else options.tasks_on(nodes)
+
+
+def _most_tasks_on_node(options: BatchOptions, nodes: int, most: int | None) -> int:
+    """Tasks on a node, beyond which its CPUs do not count for a job with GRES."""
+    if options.tasks_per_node is not None:
+        return options.tasks_per_node
+    if options.tasks is None:
+        return FAR
+    if most == 1 or options.tasks == 1:
+        return options.tasks
+    return 1 if options.tasks == nodes == most else FAR
 
 
 def _nodes_by_tasks(options: BatchOptions, rules: Rules) -> int:

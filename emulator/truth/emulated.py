@@ -104,7 +104,7 @@ def _told(inputs: Inputs, controller: Controller, observer: Observer, answers: t
         if job.request.array is not None:
             of_array[job.request.array] = (*of_array.get(job.request.array, ()), job.id)
     return Emulation(
-        ids={job.id: _history(job, observer.notes[job.id], controller) for job in jobs.values()},
+        ids={job.id: _history(job, _name(job, inputs), observer.notes[job.id], controller) for job in jobs.values()},
         of_array=of_array,
         planned={number: notes.planned for number, notes in observer.notes.items()},
         rejected={inputs.names[request.id]: words for request, words in controller.rejected},
@@ -113,8 +113,13 @@ def _told(inputs: Inputs, controller: Controller, observer: Observer, answers: t
     )
 
 
-def _history(job: Job, notes: JobObservations, controller: Controller) -> History:
-    name = job.name if job.request.array is None else f"{job.name}_{job.request.task}"
+def _name(job: Job, inputs: Inputs) -> str:
+    """What the scenario calls a job, whatever name it has in Slurm."""
+    array = job.request.array
+    return job.name if array is None else f"{inputs.names.get(array, job.name)}_{job.request.task}"
+
+
+def _history(job: Job, name: str, notes: JobObservations, controller: Controller) -> History:
     found = history(name, notes.sights)
     found.priorities = notes.priorities
     runs = {run.given: run for run in job.runs}

@@ -27,7 +27,7 @@ MOST_TASKS = 4_000_001
 GPU = "gpu"
 _NODES = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _RANGE = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7})(?::([0-9]{1,7}))?)?")
-_OTHER_JOB = re.compile(r"([0-9]{1,10})(?:\+([0-9]{1,9}))?")
+_OTHER_JOB = re.compile(r"([0-9]{1,10})(?:_([0-9]{1,9}))?(?:\+([0-9]{1,9}))?")
 _CONDITIONS = ("after", "afterany", "afterburstbuffer", "aftercorr", "afternotok", "afterok")
 
 
@@ -39,11 +39,13 @@ class Dependency:
         kind: such as ``afterok``, or ``singleton``.
         job: the other job's id; 0 for ``singleton``.
         delay: for ``after``: seconds from the other job's start.
+        task: of an array, by its index; None for the whole job.
     """
 
     kind: str
     job: int = 0
     delay: float = 0.0
+    task: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,9 +430,10 @@ def _conditions(text: str) -> Iterator[Dependency]:
         raise ValueError(f"{text!r} is neither singleton nor a condition such as afterok:JOB[:JOB...]")
     for job in jobs:
         found = _OTHER_JOB.fullmatch(job)
-        if found is None or (found.group(2) and kind != "after"):
+        if found is None or (found.group(3) and kind != "after"):
             raise ValueError(f"{job!r} in {text!r} is no job id; only after takes one with minutes, as JOB+MINUTES")
-        yield Dependency(kind, int(found.group(1)), int(found.group(2) or 0) * 60.0)
+        task = None if found.group(2) is None else int(found.group(2))
+        yield Dependency(kind, int(found.group(1)), int(found.group(3) or 0) * 60.0, task)
 
 
 def _time_limit(text: str) -> float:

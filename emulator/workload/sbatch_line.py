@@ -83,7 +83,7 @@ def _pairs(options: BatchOptions) -> Iterator[tuple[str, str | None]]:
     yield from _times(options)
     yield from _flags(options)
     if options.dependencies:
-        yield "dependency", ("?" if options.any_dependency else ",").join(map(_condition, options.dependencies))
+        yield "dependency", ("?" if options.any_dependency else ",").join(map(condition, options.dependencies))
     if options.array is not None:
         yield "array", _array(options.array)
 
@@ -140,11 +140,13 @@ def _counts(gres: Sequence[GresCount]) -> str:
     return ",".join(":".join(filter(None, (one.name, one.type, str(one.count)))) for one in gres)
 
 
-def _condition(dependency: Dependency) -> str:
+def condition(dependency: Dependency) -> str:
+    """One condition as ``--dependency`` has it."""
     if dependency.kind == "singleton":
         return dependency.kind
     delay = f"+{int(dependency.delay // MINUTE)}" if dependency.delay else ""
-    return f"{dependency.kind}:{dependency.job}{delay}"
+    task = "" if dependency.task is None else f"_{dependency.task}"
+    return f"{dependency.kind}:{dependency.job}{task}{delay}"
 
 
 def _array(array: TaskArray) -> str:

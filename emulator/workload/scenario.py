@@ -65,6 +65,9 @@ FILES_BESIDE = ("gres_conf", "topology_conf", "topology_yaml")
 """Texts of the files that may lie beside ``slurm.conf``."""
 INFO = "INFO {"
 """How a note begins whose rest is what ``squeue`` knew of a job, as JSON."""
+RECORDER, BY_HAND = 60, 30
+"""``MessageTimeout`` of recordings that do not say it: of ``slurm-sim record``, which says for how long the controller had run,
+and of older ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,8 +331,11 @@ class Scenario:
             InputError: something in it is wrong; lines are those of the text.
             ConfigurationError: the version is not emulated.
         """
+        text = self.slurm_conf
+        if "messagetimeout" not in text.lower():
+            text = f"{text.rstrip()}\nMessageTimeout={BY_HAND if self.uptime is None else RECORDER}\n"
         conf = parse_slurm_conf(
-            self.slurm_conf,
+            text,
             f"{self.source}: slurm_conf",
             gres=self.gres_conf,
             topology=self.topology_conf,

@@ -97,6 +97,7 @@ class Parameters:
     preempt_strict_order: bool
     preempt_reclaim_licenses: bool
     preempt_min_exempt_priority: float
+    preempt_pause: float
     kill_wait: float
     complete_wait: float
     reduce_completing_frag: bool
@@ -172,6 +173,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         preempt_strict_order=stated.flag("PreemptParameters.strict_order"),
         preempt_reclaim_licenses=stated.flag("PreemptParameters.reclaim_licenses"),
         preempt_min_exempt_priority=seconds("PreemptParameters.min_exempt_priority", float("inf")),
+        preempt_pause=seconds("KillWait", 30.0) + seconds("MessageTimeout", 10.0),
         kill_wait=seconds("KillWait", 30.0),
         complete_wait=seconds("CompleteWait", 0.0),
         reduce_completing_frag=stated.flag(option("reduce_completing_frag")),
@@ -204,7 +206,7 @@ def _interval(stated: Settings, name: str, default: float) -> float:
 
 def without_delays(parameters: Parameters) -> Parameters:
     """The parameters under the ideal clock: no pass waits for another."""
-    return replace(parameters, batch_sched_delay=0.0, sched_min_interval=0.0, kill_wait=0.0)
+    return replace(parameters, batch_sched_delay=0.0, sched_min_interval=0.0, kill_wait=0.0, preempt_pause=0.0)
 
 
 def _exit_codes(stated: Settings, name: str) -> frozenset[int]:

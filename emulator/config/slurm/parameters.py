@@ -40,6 +40,7 @@ _LIMITS = (
     ),
     Word("OverTimeLimit", HONOURED, "how far a job may pass its limit", Kind.MINUTES, "0"),
     Word("KillWait", HONOURED, "from SIGTERM to SIGKILL at the limit", Kind.SECONDS, "30"),
+    Word("MessageTimeout", HONOURED, "a job preempts others once in this time and KillWait", Kind.SECONDS, "10"),
     Word("CompleteWait", HONOURED, "how long a job that ends keeps others from starting", Kind.SECONDS, "0"),
     Word("JobRequeue", HONOURED, "whether batch jobs may be requeued", Kind.FLAG, "1"),
     Word("RequeueExit", HONOURED, "exit codes that requeue a job"),
@@ -171,7 +172,7 @@ _NOT_HERE = (
         "BackupAddr BackupController BatchStartTimeout BcastExclude BcastParameters CommunicationParameters "
         "ControlAddr ControlMachine EioTimeout EpilogMsgTime FastSchedule GetEnvTimeout GroupUpdateForce "
         "GroupUpdateTime HealthCheckInterval HealthCheckNodeState HealthCheckTimeout HttpParserType KeepAliveTime "
-        "MessageTimeout MsgAggregationParams PluginDir ReturnToService RoutePlugin SbcastParameters "
+        "MsgAggregationParams PluginDir ReturnToService RoutePlugin SbcastParameters "
         "SchedulerAuth SchedulerPort SchedulerRootFilter SlurmctldAddr SlurmctldPidFile "
         "SlurmctldPort SlurmctldTimeout SlurmdParameters SlurmdPidFile SlurmdPort SlurmdSpoolDir SlurmdTimeout "
         "SlurmdUser SlurmUser SrunPortRange StateSaveLocation SwitchParameters SwitchType TCPTimeout TreeWidth "

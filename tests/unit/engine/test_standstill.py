@@ -379,4 +379,4 @@ def test_a_job_is_not_sent_back_at_one_instant_again_and_again() -> None:
     jobs = simulate(requests, parse_slurm_conf(GRACES), clock="ideal").jobs.set_index("job_id")
     assert jobs["state"].tolist() == ["COMPLETED"] * 3
     assert jobs["start"].tolist() == [180, 180, 130]
-    assert jobs["requeues"].tolist() == [2, 1, 0]
+    assert jobs["requeues"].tolist() == [1, 1, 0]

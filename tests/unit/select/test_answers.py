@@ -20,7 +20,7 @@ PATHS = sorted(Path(__file__).with_name("answers").glob("*.yaml"))
 
 def answer(conf: str, version: str, text: str) -> str:
     """What the emulator answers to a question, as Slurm would say it."""
-    jobs = [part.split() for part in text.split("|")]
+    jobs = [part.split() for part in text.split(" | ")]
     requests = [JobRequest(at, float(at * 5), 9999, parse_sbatch(words), "me") for at, words in enumerate(jobs, 1)]
     controller = Controller(parse_slurm_conf(conf), requests, slurm_version=version, compiled=False)
     controller.run(len(jobs) * 5.0 + 4)
