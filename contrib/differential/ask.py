@@ -2,8 +2,8 @@
 
 A file of questions is YAML: ``slurm_conf``, ``topology_conf`` or ``topology_yaml`` if there is one, and ``asked``,
 a list of texts. A text is the options of ``sbatch``
-of the job that is asked about, behind those of jobs that are there already, separated by ``|`` between spaces. A text that
-begins with ``scontrol`` is run as it stands.
+of the job that is asked about, behind those of jobs that are there already, separated by ``|`` between spaces. A text
+that begins with ``scontrol`` is run as it stands.
 
     python -m contrib.differential.ask QUESTIONS.yaml... --out FOLDER [--slurm-root /srv/sid]
 
@@ -81,7 +81,8 @@ class Asker:
         total = int(re.search(r"NumCPUs=(\d+)", shown)[1])  # type: ignore[index]
         for hosts, ids, memory, gres in _DETAIL.findall(shown):
             cpus = sum(int(last or first) - int(first) + 1 for first, last in re.findall(r"(\d+)(?:-(\d+))?", ids))
-            devices = re.sub(r"\(IDX:[^)]*\)|\(null\)", "", gres)
+            kinds = re.sub(r"\(IDX:[^)]*\)|\(null\)", "", gres).split(",")
+            devices = ":".join(sorted(kind for kind in kinds if not kind.endswith(":0")))
             more = (f":{memory}" if self._memory else "") + (f":{devices}" if devices else "")
             found += [(host, f"{host}:{cpus}{more}") for host in expand(hosts)]
         given = " ".join(each for _, each in sorted(found))

@@ -95,7 +95,7 @@ class Starts(Part):
             self.stints.carry_out([change])
 
     def preempt(self, job: Job, preemptor: Job) -> None:
-        """Preempt a running job, as its partition or the cluster says; one that was leaves once its grace time is over."""
+        """Preempt a running job as its partition or the cluster says; one in its grace time leaves if that is over."""
         if job.vacating:
             if self.cluster.whole(self.cluster.now) >= self.cluster.whole(job.end_limit):
                 self.endings.give_way(job)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from emulator.config.sacctmgr.commands import sacctmgr
 from emulator.config.slurm.duration import limit_seconds
@@ -230,14 +230,29 @@ def _update_partition(fields: Fields, controller: Controller) -> None:
     if partition is None:
         raise InputError(f"there is no partition {fields['partitionname']!r}")
     for key, value in fields.items():
-        if key == "state":
-            partition.state = value.upper()
-        elif key == "maxtime":
-            partition.max_time = limit_seconds(value)
-        elif key == "prioritytier":
-            partition.tier = int(value)
+        if key in OF_A_PARTITION:
+            OF_A_PARTITION[key](partition, value)
         elif key != "partitionname":
-            raise InputError(f"of a partition the emulator can update State, MaxTime and PriorityTier, not {key!r}")
+            known = "State, MaxTime, PriorityTier, MaxNodes, MinNodes, DefaultTime, GraceTime and OverTimeLimit"
+            raise InputError(f"of a partition the emulator can update {known}, not {key!r}")
+
+
+def _set(name: str, read: Callable[[str], Any]) -> Callable[[Partition, str], None]:
+    """What sets an attribute of a partition to what a value says."""
+    return lambda partition, value: setattr(partition, name, read(value))
+
+
+OF_A_PARTITION: dict[str, Callable[[Partition, str], None]] = {
+    "state": _set("state", str.upper),
+    "maxtime": _set("max_time", limit_seconds),
+    "prioritytier": _set("tier", int),
+    "maxnodes": _set("max_nodes", lambda value: None if value.upper() == "UNLIMITED" else int(value)),
+    "minnodes": _set("min_nodes", int),
+    "defaulttime": _set("default_time", limit_seconds),
+    "gracetime": _set("grace_time", float),
+    "overtimelimit": _set("over_time_limit", lambda value: float(value) * 60),
+}
+"""What can be updated of a partition, by field."""
 
 
 def _update_jobs(words: list[str], fields: Fields, controller: Controller) -> None:

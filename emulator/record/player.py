@@ -30,7 +30,7 @@ from slurm_sim_plugins.errors import SlurmSimError
 
 LOOK = 0.25
 """Seconds between two looks."""
-LONGER = 0.003
+LONGER = 0.006
 """Seconds of the machine's clock by which a round of the controller's loop outlasts its second, at most."""
 LATE = 1.0
 """A look that comes later than this says that the machine is busy with something else."""

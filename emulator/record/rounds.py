@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-_PASS = re.compile(r"\[([0-9T:.-]+)\] (?:debug:  )?sched: (?:Running job scheduler|Allocate )")
+_PASS = re.compile(r"\[([0-9T:.-]+)\] (?:debug:  )?sched: Running job scheduler")
 FEWEST = 4
 """Passes from which rounds are told."""
 STEP = 0.0001

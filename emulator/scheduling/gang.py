@@ -10,7 +10,7 @@ tick that is common to all. A job that is suspended so keeps all that it has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from emulator.state.job import Job
 from emulator.state.machine import has_rows
 from emulator.state.partition import Partition
 from emulator.state.run import Run
-from slurm_sim_plugins.nodes import Allocation, Mask
+from slurm_sim_plugins.nodes import Allocation, Free, Mask
 
 
 class Rows:
@@ -57,6 +57,15 @@ class Rows:
             return None
         return self._shared.over_others(job, partition, usable & ~self._not_shared(), many, False)
 
+    def later(
+        self, job: Job, partition: Partition, usable: Mask, free: Free, gone: Collection[int]
+    ) -> Allocation | None:
+        """Where a job that shares will fit beside others once some are gone; without gang scheduling."""
+        many = self.depth(job, partition)
+        if self._shared is None or self.gang is not None or many < 2:
+            return None
+        return self._shared.later(job, partition, usable & ~self._not_shared(gone), many, free, gone)
+
     def _preempts(self, job: Job, partition: Partition) -> bool:
         """Whether a job could preempt others on the nodes of a partition by its QOS: then there is one more row."""
         own = job.account.quality if job.account is not None else None
@@ -86,11 +95,15 @@ class Rows:
         else:
             self._cluster.release(job, run.at_base)
 
-    def _not_shared(self) -> Mask:
-        """Nodes on which there is a job that does not share."""
+    def _not_shared(self, gone: Collection[int] = ()) -> Mask:
+        """Nodes on which there is a job that does not share, but for some that are gone."""
         nodes = self._cluster.no_nodes()
         for job in [*self._cluster.running.values(), *self._cluster.suspended.values()]:
-            if job.run is not None and self.depth(job, self._cluster.partitions[job.run.partition]) < 2:
+            if (
+                job.run is not None
+                and job.id not in gone
+                and self.depth(job, self._cluster.partitions[job.run.partition]) < 2
+            ):
                 nodes |= job.run.allocation.mask(len(nodes))
         return nodes
 

@@ -63,6 +63,7 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
             if len(good) == MOST_KNOWN:
                 good.clear()
             good[options] = job.partitions, job.wants, job.limit, job.time_min, job.plan, job.request_class
+    cluster.exclusive_user = cluster.exclusive_user or options.exclusive_to == "user"
     if options.held:
         job.held_by = "JobHeldUser"
     job.begin = cluster.now + options.begin if options.begin else cluster.now
@@ -153,11 +154,17 @@ def ask_for(job: Job, options: BatchOptions, cluster: Cluster) -> None:
 
 
 def stay_alone(job: Job, tried: Iterable[Partition], cluster: Cluster) -> None:
-    """A job that is tried in one of several partitions which gives whole nodes gets whole ones in the others, too."""
-    if len(job.partitions) < 2 or job.options.exclusive:
+    """A job that is tried in one of several partitions which gives whole nodes gets whole ones in the others, too.
+
+    One that is tried where jobs have to share shares in the others, where it may.
+    """
+    if len(job.partitions) < 2:
         return
-    if any(partition.oversubscribe == "EXCLUSIVE" for partition in tried):
-        ask_for(job, replace(job.options, exclusive=True), cluster)
+    for partition in tried:
+        if partition.oversubscribe == "EXCLUSIVE" and not job.options.exclusive:
+            ask_for(job, replace(job.options, exclusive=True), cluster)
+        elif partition.oversubscribe == "FORCE" and partition.oversubscribe_jobs > 1 and not job.options.share:
+            ask_for(job, replace(job.options, share=True), cluster)
 
 
 def bound_nodes(job: Job, most: int, cluster: Cluster) -> None:
@@ -373,7 +380,8 @@ def _check_times(job: Job, partitions: list[Partition]) -> None:
 def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> None:
     """EnforcePartLimits: refuse what no (ANY) or not every (ALL, YES) partition would take.
 
-    Slurm looks at partitions as they were named, and gives the first refusal of ALL, the last one of ANY. It looks at memory later.
+    Slurm looks at partitions as they were named, and gives the first refusal of ALL, the last one of ANY; it looks at
+    memory later.
     """
     enforce = cluster.parameters.enforce_part_limits
     if enforce not in ("ALL", "YES", "ANY"):

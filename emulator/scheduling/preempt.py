@@ -55,8 +55,9 @@ def make_way(job: Job, chosen: list[Job], controls: Controls, cluster: Cluster) 
 def candidates(job: Job, partition: Partition, cluster: Cluster, again: bool = False) -> list[Job]:
     """Running jobs that may be preempted for a job in a partition, first to go first (P1 to P3).
 
-    Those that the plugin names, but for what the configuration exempts; ``again``: those in their grace time, too. With ``PreemptMode=PRIORITY`` that is
-    whatever has no lower priority (a public description of Slurm's code; not recorded).
+    Those that the plugin names, but for what the configuration exempts; ``again``: those in their grace time, too.
+    With ``PreemptMode=PRIORITY`` that is whatever has no lower priority (a public description of Slurm's code; not
+    recorded).
     """
     if not cluster.policies.names_victims:
         return []
@@ -80,7 +81,7 @@ def _can_go(job: Job, cluster: Cluster, again: bool) -> bool:
 
 
 def victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> list[Job]:
-    """Which jobs to preempt so that a job fits, those in their grace time among them; none if it would not fit (P4, P5)."""
+    """Which jobs to preempt so that a job fits, also those in their grace time; none if it would not fit (P4, P5)."""
     order = [other for other in movable(job, partition, cluster) if overlaps(other, usable)]
     if not order:
         return []

@@ -9,7 +9,7 @@ their first core, each into the first row that has room. (Recorded on 22.05, 24.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -20,7 +20,7 @@ from emulator.state.job import Job
 from emulator.state.machine import has_rows
 from emulator.state.partition import Partition
 from emulator.state.run import Run
-from slurm_sim_plugins.nodes import Allocation, Mask
+from slurm_sim_plugins.nodes import Allocation, Free, Mask
 
 Cores = int
 """A set of cores: a bit for each core of the cluster, in the order of its nodes."""
@@ -110,54 +110,73 @@ class SharedRows:
     ) -> tuple[int, Allocation] | None:
         """Where a job finds cores that only jobs of other tiers have or, in one of so many rows, other jobs of its own.
 
-        Where preemption goes by partition it never gets those of higher tiers, nor of partitions that may not be preempted.
-        Of cores of lower tiers it leaves those of as many partitions alone as may be, the highest first.
+        Where preemption goes by partition it never gets those of higher tiers, nor of partitions that may not be
+        preempted. Of cores of lower tiers it leaves those of as many partitions alone as may be, the highest first.
+
+        Returns:
+            a number for what it is to avoid if it starts next, and what it gets.
         """
+        found = self._over_others(job, partition, usable, many, by_qos, self._cluster.free)
+        if found is None:
+            return None
+        self._avoided.append(found[0])
+        return -len(self._avoided), found[1]
+
+    def later(
+        self, job: Job, partition: Partition, usable: Mask, many: int, free: Free, gone: Collection[int]
+    ) -> Allocation | None:
+        """What a job could get if some jobs were gone, and so much memory and generic resources were free."""
+        rows = self._rows
+        self._rows = {name: _without(own, gone) for name, own in rows.items()}
+        try:
+            found = self._over_others(job, partition, usable, many, False, free)
+        finally:
+            self._rows = rows
+        return None if found is None else found[1]
+
+    def _over_others(
+        self, job: Job, partition: Partition, usable: Mask, many: int, by_qos: bool, free: Free
+    ) -> tuple[Cores, Allocation] | None:
         tiers = self._cluster.partitions.values()
         barred: Cores = 0
         for other in tiers if getattr(self._cluster.policies.preempt, "by_partition", False) else ():
             if other.tier > partition.tier or _may_not_be_preempted(other):
                 barred |= self._cores_in(other)
-        if self._choose(job, partition, usable, barred) is None:
+        if self._choose(job, partition, usable, barred, free) is None:
             return None
         avoided = barred
         for other in tiers:
             if other.tier == partition.tier:
                 avoided |= self._cores_in(other)
-        found = self._choose(job, partition, usable, avoided)
+        found = self._choose(job, partition, usable, avoided, free)
         if found is None:
-            return self._in_rows(job, partition, usable, many, barred, by_qos)
+            return self._in_rows(job, partition, usable, many, barred, by_qos, free)
         for other in sorted(tiers, key=lambda each: -each.tier):
             if other.tier < partition.tier:
                 more = avoided | self._cores_in(other)
-                spared = self._choose(job, partition, usable, more)
+                spared = self._choose(job, partition, usable, more, free)
                 if spared is None:
                     break
                 avoided, found = more, spared
-        return self._noted(avoided), found
+        return avoided, found
 
     def _in_rows(
-        self, job: Job, partition: Partition, usable: Mask, many: int, barred: Cores, by_qos: bool
-    ) -> tuple[int, Allocation] | None:
+        self, job: Job, partition: Partition, usable: Mask, many: int, barred: Cores, by_qos: bool, free: Free
+    ) -> tuple[Cores, Allocation] | None:
         rows = self._rows[partition.name]
         if len(rows) > 1 and not by_qos:
             _sort(rows)
         for row in rows[:many]:
             avoided = barred | row.cores
-            found = self._choose(job, partition, usable, avoided)
+            found = self._choose(job, partition, usable, avoided, free)
             if found is not None:
-                return self._noted(avoided), found
+                return avoided, found
             if not row.jobs:
                 break
         return None
 
-    def _noted(self, avoided: Cores) -> int:
-        """A number for what a job that starts next is to avoid."""
-        self._avoided.append(avoided)
-        return -len(self._avoided)
-
-    def _choose(self, job: Job, partition: Partition, usable: Mask, avoided: Cores) -> Allocation | None:
-        free = self._cluster.free.copy()
+    def _choose(self, job: Job, partition: Partition, usable: Mask, avoided: Cores, free: Free) -> Allocation | None:
+        free = free.copy()
         for node in range(len(free.units)):
             used = self._on(node, avoided)
             free.units[node] = self._cluster.machine.units[node] - used
@@ -206,6 +225,16 @@ class SharedRows:
                 if len(rows) > 1:
                     self._rows[partition] = packed(rows)
                 return
+
+
+def _without(rows: Sequence[Row], gone: Collection[int]) -> list[Row]:
+    """Rows of which some jobs have left."""
+    left = [Row() for _ in rows]
+    for row, before in zip(left, rows, strict=True):
+        for job, cores in before.jobs.items():
+            if job not in gone:
+                row.add(job, cores)
+    return packed(left) if len(left) > 1 else left
 
 
 def packed(rows: Sequence[Row]) -> list[Row]:

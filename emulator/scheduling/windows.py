@@ -23,7 +23,7 @@ from emulator.state.job import RESOURCES, Job
 from emulator.state.kept import Slots
 from emulator.state.partition import Partition
 from emulator.state.run import YEAR, State
-from slurm_sim_plugins.nodes import Allocation, Mask
+from slurm_sim_plugins.nodes import Allocation, Free, Mask
 from slurm_sim_plugins.plan import Answer, Entry, Hole, Place, WindowPlan
 
 MINUTE = 60.0
@@ -48,7 +48,12 @@ def kind_of(job: Job, partition: Partition) -> Kind | None:
 
 
 def is_news(kept: Slots, cluster: Cluster) -> bool:
-    """Whether what a cycle kept has another come: Slurm notes which idle nodes it keeps, or when jobs start."""
+    """Whether what a cycle kept has another come: Slurm notes which idle nodes it keeps, or when jobs start.
+
+    Where it does not note all starts it does those that what is kept delays.
+    """
+    if kept.delay:
+        return True
     if not len(kept):
         return False
     return cluster.parameters.rules.PLANS_ARE_NEWS or bool((cluster.free.jobs[kept.nodes()] == 0).any())
@@ -391,10 +396,19 @@ class Windows(WindowPlan):
             if self._habits.busy_nodes and free is not cluster.free:
                 want = replace(want, in_use=self._in_use, by_looks=False)
             left = cluster.beside_suspended(free, partition) if time <= cluster.now else free
-            found = cluster.choose(want, left, usable)
+            found = cluster.choose(want, left, usable) or self._shared_later(job, partition, usable, time, free)
             if found is not None:
+                self.slots.delay = self.slots.delay or (not index and begin > cluster.now)
                 return (max(begin, future.last_end(found, time)) if self._own_ends and time > begin else time), found
         return None
+
+    def _shared_later(self, job: Job, partition: Partition, usable: Mask, time: float, free: Free) -> Allocation | None:
+        """Where a job fits later beside others on their resources; where it does now :meth:`beside` says."""
+        cluster, rows = self._cluster, self._controls.rows
+        if time <= cluster.now or rows.depth(job, partition) < 2:
+            return None
+        gone = {other.id for other in cluster.running.values() if cluster.planned_end(other) <= time}
+        return rows.later(job, partition, usable, free, gone)
 
     def _future(self, job: Job, partition: Partition) -> Future:
         """What will be free, for jobs of a partition."""

@@ -74,6 +74,10 @@ class CompiledSlots(Slots):
             self.grow(len(members))
             keep(one.start, one.end, members, len(members), self.columns)
 
+    def ends(self) -> Reals:
+        """When they end, and reservations."""
+        return self.times[1, : self.sizes[0]]
+
     def _gather(self) -> None:
         rows = (self.sizes, self.times, self.order, self.parts, self.members, self.marks, self.others, self.until)
         self.columns = Columns(*rows)
@@ -293,7 +297,7 @@ class CompiledWindows(Windows):
         """Whether more that is kept makes no difference to whether another cycle follows."""
         if self._cluster.parameters.rules.PLANS_ARE_NEWS:
             return len(self.slots) > 0
-        return is_news(self.slots, self._cluster) or bool((self._cluster.free.jobs != 0).all())
+        return is_news(self.slots, self._cluster)
 
     def _together_in(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
         group: list[Entry] = []
@@ -352,6 +356,7 @@ class CompiledWindows(Windows):
             if work is None:
                 return starts, None
             starts += self._searches.starts[:placed].tolist()
+            self._note_delay(self._searches.starts[:placed])
             if outcome == GROW:
                 self.slots.grow(taken)
             elif outcome in (STARTS, FULL):
@@ -367,7 +372,15 @@ class CompiledWindows(Windows):
         work, _, outcome, taken = self._place(job, partition, (job.request_class, partition.name, limit), 0)
         if work is None or outcome == NEVER:
             return None
+        self._note_delay(np.array([work.start]))
         return work.start, self._allocation(job, partition, work, taken)
+
+    def _note_delay(self, starts: Reals) -> None:
+        """Note whether one of these starts is the end of what is kept."""
+        slots = self.slots
+        if not slots.delay and not self._cluster.parameters.rules.PLANS_ARE_NEWS:
+            ends = slots.ends()
+            slots.delay = bool(np.isin(starts, ends[ends > self._cluster.now]).any())
 
     def _allocation(self, job: Job, partition: Partition, work: Work, taken: int) -> Allocation:
         code, want = self._compiled.code(job, partition), job.wants[partition.name]

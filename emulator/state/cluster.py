@@ -47,7 +47,7 @@ class Cluster:
         machine: the nodes.
         free: what is free of them; of suspended jobs their CPUs are, too.
         partitions: by name, in the order of the configuration.
-        exclusive_user: whether a partition gives nodes to one user at a time.
+        exclusive_user: whether a partition, or a job that was submitted, has nodes of one user at a time.
         default: the partition of jobs that name none.
         jobs: by id, all that were submitted.
         refused: ids of submissions that were refused; to those that wait for them they have failed.
@@ -218,10 +218,13 @@ class Cluster:
     def usable(self, job: Job, partition: Partition) -> Mask:
         """Nodes on which a job may start at all: up, and not another job's."""
         usable = partition.nodes & self.machine.up
-        for other in self.running.values() if self.exclusive_user else ():
+        if not self.exclusive_user:
+            return usable
+        alone = _of_one_user(job, partition)
+        for other in (*self.running.values(), *self.suspended.values()):
             if other.run is None or other.request.user == job.request.user:
                 continue
-            if partition.exclusive_user or self.partitions[other.run.partition].exclusive_user:
+            if alone or _of_one_user(other, self.partitions[other.run.partition]):
                 usable = usable & ~other.run.allocation.mask(len(self.machine))
         return usable
 
@@ -379,6 +382,11 @@ class Cluster:
     def no_nodes(self) -> Mask:
         """A mask of no nodes."""
         return np.zeros(len(self.machine), dtype=bool)
+
+
+def _of_one_user(job: Job, partition: Partition) -> bool:
+    """Whether nodes of a job are for jobs of its user alone."""
+    return partition.exclusive_user or job.options.exclusive_to == "user"
 
 
 def _bound(own: float | None, of_cluster: float | None) -> float | None:

@@ -202,8 +202,8 @@ class Job:
         return self.deadline - (self.time_min if self.time_min is not None else limit)
 
     def cut_at_deadline(self, now: float) -> None:
-        """It starts: one that states no limit gets the whole minutes up to its deadline (observation K2)."""
-        if self.deadline < UNLIMITED and self.options.time_limit is None:
+        """It starts: one that states no limit, or a least one, gets the whole minutes up to its deadline (K2)."""
+        if self.deadline < UNLIMITED and (self.options.time_limit is None or self.time_min is not None):
             self.limit = min(self.limit, (self.deadline - now) // 60.0 * 60.0)
 
     def number_in(self, partition: str) -> float:

@@ -82,8 +82,8 @@ class Reservations:
         """Make a reservation of particular nodes, or of so many of a partition (of the cluster, where that is None).
 
         Raises:
-            InputError: nodes are in use then, and the flags do not say IGNORE_JOBS; or there are not so many; or licences
-                are none of the cluster's.
+            InputError: nodes are in use then, and the flags do not say IGNORE_JOBS; there are not so many, or not so
+                many licences.
         """
         for license, many in licenses:
             if many > self._cluster.licenses.get(license, (0, 0))[0]:

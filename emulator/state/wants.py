@@ -89,6 +89,10 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     alone = options.exclusive or partition.oversubscribe == "EXCLUSIVE"
     shares = partition.oversubscribe == "FORCE" or (has_rows(partition) and options.share)
     demand = _demand(request, partition, nodes)
+    if options.memory_per_node == 0 and partition.max_memory_per_node:
+        # Once it was found to fit, --mem=0 is what the smallest node has.
+        smallest = min(cluster.machine.memory[partition.nodes].tolist(), default=0)
+        demand.too_much = bool(smallest > partition.max_memory_per_node)
     per_task = demand.cpus_per_task
     with_tasks = per_task * (1 if options.overcommit else options.tasks_per_node or 1)
     of_node = per_task * (options.tasks_per_node or 1)
@@ -204,6 +208,8 @@ def _most_tasks_on_node(options: BatchOptions, nodes: int, most: int | None) -> 
     """Tasks on a node, beyond which its CPUs do not count for a job with GRES."""
     if options.tasks_per_node is not None:
         return options.tasks_per_node
+    if options.tasks_per_gpu is not None:
+        return max(options.tasks_on(nodes) // nodes, 1)
     if options.tasks is None:
         return FAR
     if most == 1 or options.tasks == 1:

@@ -142,7 +142,7 @@ class _Jobs:
         return one == other or (self._pair.either and {one, other} <= EITHER)
 
     def _left_unseen(self) -> bool:
-        """Whether it is a task that never ran: cancelled, it leaves the record that it shares, and is not shown again."""
+        """Whether it is a task that never ran: if cancelled it leaves the record that it shares, and is not shown."""
         return self._recorded.state == "PENDING" and not self._recorded.runs and "_" in self._pair.name
 
     def _state(self) -> Iterator[Difference]:

@@ -66,8 +66,8 @@ FILES_BESIDE = ("gres_conf", "topology_conf", "topology_yaml")
 INFO = "INFO {"
 """How a note begins whose rest is what ``squeue`` knew of a job, as JSON."""
 RECORDER, BY_HAND = 60, 30
-"""``MessageTimeout`` of recordings that do not say it: of ``slurm-sim record``, which says for how long the controller had run,
-and of older ones."""
+"""``MessageTimeout`` of recordings that do not say it: those of ``slurm-sim record``, which say for how long the
+controller had run, and older ones."""
 
 
 @dataclass(frozen=True, slots=True)
