@@ -107,7 +107,8 @@ class Accounting:
             partition.name: (partition.allow_accounts, partition.deny_accounts, partition.allow_qos, partition.deny_qos)
             for partition in conf.partitions
         }
-        self._every_partition = stated.text("EnforcePartLimits").upper() in ("ALL", "YES")
+        enforce = stated.text("EnforcePartLimits").upper()
+        self._every_partition, self._any_partition = enforce in ("ALL", "YES"), enforce == "ANY"
         self._look_at_limits()
         self._fair_share.begin_period(self.manager.root, self.usage.raw)
 
@@ -223,19 +224,27 @@ class Accounting:
         return found if len(found) < 2 or found[0] is not found[1] else found[:1]
 
     def _check_partitions(self, job: LimitedJob, account: Account) -> None:
-        """Whether the partitions admit the account and the quality of service."""
-        refused = [words for words in (self._refusal(partition, account) for partition in job.partitions) if words]
-        if refused and (self._every_partition or len(refused) == len(job.partitions)):
-            raise RejectedError(refused[0])
+        """Refuse a job whose account or quality of service partitions do not take, or let it wait for others.
 
-    def _refusal(self, partition: Partition, account: Account) -> str:
+        It is refused as EnforcePartLimits says; recorded on 22.05 and 24.11.
+        """
+        found = {partition.name: self._refusal(partition, account) for partition in job.partitions}
+        refused = {name: words for name, words in found.items() if words is not None}
+        if refused and (self._every_partition or (self._any_partition and len(refused) == len(job.partitions))):
+            raise RejectedError(next(iter(refused.values()))[0])
+        if refused:
+            job.barred = {**job.barred, **{name: words[1] for name, words in refused.items()}}
+
+    def _refusal(self, partition: Partition, account: Account) -> tuple[str, str] | None:
+        """In which words a partition refuses a job, and those with which it waits; None if it takes it."""
         accounts, denied_accounts, qualities, denied = self._allowed[partition.name]
         if not _admits(account.account, accounts, denied_accounts):
-            return NO_ACCOUNT
+            return NO_ACCOUNT, _not_permitted("account", partition.name, account.account, accounts, denied_accounts)
         qos = account.quality.qos.name if account.quality is not None else ""
         if _admits(qos, qualities, denied):
-            return ""
-        return f"{NO_QOS} (partition {partition.name} does not allow QOS {qos or 'none'})"
+            return None
+        words = f"{NO_QOS} (partition {partition.name} does not allow QOS {qos or 'none'})"
+        return words, _not_permitted("QOS", partition.name, qos or "none", qualities, denied)
 
     def submitted(self, job: LimitedJob) -> None:
         """A job is in the queue."""
@@ -533,6 +542,13 @@ def replace_account(account: Account) -> Account:
 def _charged(options: BatchOptions, account: str, qos: str) -> BatchOptions:
     """The same on an account and with a quality of service: jobs that ask for the same share it."""
     return replace(options, account=account, qos=qos)
+
+
+def _not_permitted(what: str, partition: str, name: str, allowed: Sequence[str] | None, denied: Sequence[str]) -> str:
+    """In which words a job waits whose account or quality of service a partition does not take."""
+    listed = ",".join(denied if allowed is None else allowed)
+    why = f"denies_{listed}_including_{name}" if allowed is None else f"allows_{listed}_not_{name}"
+    return f"Job's_{what}_not_permitted_to_use_this_partition_({partition}_{why})"
 
 
 def _admits(name: str, allowed: Sequence[str] | None, denied: Sequence[str]) -> bool:

@@ -33,6 +33,8 @@ NORMAL = ("PENDING", "RUNNING", "COMPLETING")
 ACCOUNTS_TAKE = 120.0
 CLOCKS = "/dev/shm/faketime_shm_{}", "/dev/shm/sem.faketime_sem_{}"  # noqa: S108 - faketime's own
 """What ``faketime`` leaves behind, by the id of its process: another process of that id would not get a clock."""
+TAKEN = "libfaketime without using this wrapper"
+"""``faketime`` ends so where another process of its id has left something behind: the next one has another id."""
 IMPORTS_TAKE = 1.5
 """Seconds of the machine's clock in which a process that plays is there."""
 
@@ -211,9 +213,9 @@ def _may_run(scenario: Scenario, root: Root) -> None:
             ) from None
 
 
-def _played(task: Task, folder: Path, root: Root, *, accounts: bool) -> dict[str, Any]:
+def _played(task: Task, folder: Path, root: Root, *, accounts: bool, attempts: int = 5) -> dict[str, Any]:
     """Play once, in a process of its own that has the daemons' clock; whatever happens, nothing is left."""
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     inside = PurePosixPath(folder) if root.folder is None else "/" / PurePosixPath(folder).relative_to(root.folder)
     path, speed, task = task.scenario, task.speed, replace(task, folder=str(inside))
     # The clock is set so that the daemons are there shortly before a whole hour.
@@ -243,6 +245,8 @@ def _played(task: Task, folder: Path, root: Root, *, accounts: bool) -> dict[str
         sweep(inside)
         for name in CLOCKS:
             Path(name.format(player.pid)).unlink(missing_ok=True)
+    if TAKEN in error and attempts > 1:
+        return _played(task, folder, root, accounts=accounts, attempts=attempts - 1)
     if player.returncode or not answer:
         raise InputError(f"{path}: could not be played: {error.strip().splitlines()[-1:] or player.returncode}")
     played: dict[str, Any] = json.loads(answer)

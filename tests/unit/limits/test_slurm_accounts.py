@@ -169,7 +169,14 @@ def test_partitions_admit_accounts_and_qualities_of_service():
         job(3, 2, 5, "-n1 -pr"),
         job(4, 3, 5, "-n1 -pp,q"),
     ]
-    made = controller(requests, conf=conf)
+    lenient = controller(requests, conf=conf)
+    assert not lenient.rejected
+    words = [lenient.cluster.jobs[number].barred for number in (1, 3)]
+    assert words == [
+        {"q": "Job's_account_not_permitted_to_use_this_partition_(q_allows_b_not_a)"},
+        {"r": "Job's_QOS_not_permitted_to_use_this_partition_(r_denies_normal_including_normal)"},
+    ]
+    made = controller(requests, conf=conf + "EnforcePartLimits=ANY\n")
     assert {request.id for request, _ in made.rejected} == {1, 3}
     words = {request.id: said for request, said in made.rejected}
     assert words[3] == "Invalid qos specification (partition r does not allow QOS normal)"
