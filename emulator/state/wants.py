@@ -106,8 +106,6 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     whole_tasks = parameters.rules.WHOLE_TASKS_COUNT or bool(gres)
     by_tasks = parameters.rules.RANKED_BY_TASKS and not whole and not partition.least_loaded
     ranked = per_node if by_tasks else FAR
-    if gres and not whole:
-        ranked = min(ranked, _most_tasks_on_node(options, nodes, most) * per_task)
     if options.tasks == 1 and options.min_cpus is None:
         # It needs a node with room for as many tasks as there may be, and has one there.
         per_node = min(per_node, per_task)
@@ -115,6 +113,8 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         on_node = FAR
     # A node that has not all is of no use to a job that may have but one.
     on_node = max(on_node, cpus) if most == 1 else on_node
+    if gres and not whole and not partition.least_loaded:
+        ranked = min(ranked, max(_most_tasks_on_node(options, nodes, most) * per_task, on_node))
     tasks_per_core = options.tasks_per_core or (1 if parameters.one_task_per_core else FAR)
     threads = 1 if options.hint == "nomultithread" else options.threads_per_core or FAR
     one_node = most == 1 or (options.tasks == 1 and nodes == 1)
