@@ -32,7 +32,7 @@ GROUPS = {
     "Jobs, runs and the cluster": "Job Run Request Submission JobUpdate JobRecord ReservationRecord "
     "Partition Association Qos Blocks BlockState Tiers Stay",
     "The plan": "SchedulePlan WindowPlan Entry Answer Place Hole Profile earliest_start",
-    "Decisions": "Decision Start Reserve MakeRoom Preempt Move Wake Reject Priority Priorities Plan",
+    "Decisions": "Decision Start Reserve MakeRoom Preempt Move Wake Pause Reject Priority Priorities Plan",
     "Errors": "SlurmSimError ConfigurationError InputError OutputError PluginError",
     "Marking a hook": "hookimpl",
     "The version": "API",

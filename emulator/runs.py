@@ -81,6 +81,11 @@ class CountedRun:
         """When jobs are submitted, ascending, in microseconds."""
         return self._simulation.table.submit_at
 
+    @property
+    def can_be_kept(self) -> bool:
+        """Always: decisions take no time."""
+        return True
+
     def advance(self, until: int) -> None:
         """Run up to an instant (microseconds), but not what happens at it."""
         self._simulation.advance(until)
@@ -238,6 +243,11 @@ class ClusterRun:
     def submits(self) -> Sequence[float]:
         """When jobs are submitted, ascending, in seconds."""
         return sorted(round(request.submit, 6) for request in self._submissions.requests)
+
+    @property
+    def can_be_kept(self) -> bool:
+        """Unless a cycle of backfill has paused."""
+        return self._controller.passes.scheduler.pause is None
 
     def advance(self, until: float) -> None:
         """Run up to an instant (seconds), but not what happens at it."""

@@ -17,6 +17,7 @@ from slurm_sim_plugins.decisions import (
     Decision,
     MakeRoom,
     Move,
+    Pause,
     Plan,
     Preempt,
     Priorities,
@@ -565,9 +566,22 @@ def _in_state(job: object, kind: str, state: State, wanted: str, verb: str) -> J
 def no_decision(yielded: object) -> Refused:
     """What is to be said of something that was yielded and is no decision."""
     return Refused(
-        f"yielded {short(yielded)}; a scheduler yields decisions: Start, Move, Preempt, Reserve, MakeRoom, Wake from "
-        "slurm_sim_plugins"
+        f"yielded {short(yielded)}; a scheduler yields decisions: Start, Move, Preempt, Reserve, MakeRoom, Wake, Pause "
+        "from slurm_sim_plugins"
     )
+
+
+def pause(decision: Pause, hook: str) -> float:
+    """For how many seconds a cycle pauses.
+
+    Raises:
+        Refused: it is no number of seconds, or a loop that takes no time.
+    """
+    if hook != "backfill":
+        raise Refused("Pause: only a cycle of backfill takes time, the hook backfill")
+    if not isinstance(decision.seconds, int | float) or not 0 < decision.seconds < LATEST:
+        raise Refused(f"Pause: {short(decision.seconds)} is no number of seconds above 0")
+    return float(decision.seconds)
 
 
 def no_generator(answer: object) -> Refused:

@@ -171,4 +171,15 @@ class Wake:
     reason: str = ""
 
 
-Decision = Start | Move | Preempt | Reserve | MakeRoom | Wake
+@dataclass(slots=True)
+class Pause:
+    """On a cluster with nodes: let time pass in a cycle of backfill, under Slurm's clock; all others go on meanwhile.
+
+    The answer is what ``yield`` returns: whether anything has happened since. Where looks take no time, none passes.
+    """
+
+    seconds: float
+    reason: str = ""
+
+
+Decision = Start | Move | Preempt | Reserve | MakeRoom | Wake | Pause

@@ -61,6 +61,7 @@ class Operation:
         resume_time: seconds that a node takes to come up that is powered down; 0 for half of its ``ResumeTimeout``,
             which sites set such that it is not reached.
         resume_failures: the share of resumes that fail, drawn from the run's seed, from 0 to 1.
+        job_test_time: seconds that a look at one job takes in the main loop and in backfill, under Slurm's clock.
 
     Raises:
         ConfigurationError: a value that makes no sense.
@@ -76,6 +77,7 @@ class Operation:
     epilog_slurmctld: float = 0.0
     resume_time: float = 0.0
     resume_failures: float = 0.0
+    job_test_time: float = 0.0
 
     def __post_init__(self) -> None:
         for option in (item.name for item in fields(self) if item.name not in FILES):

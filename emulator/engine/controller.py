@@ -146,7 +146,13 @@ class Controller(Part):
         self.node_states = NodeStates(**vars(shared), **parts, seed=seed, epoch=epoch)
         self.power = self._saving_power(shared, parts, seed)
         self.scheduler = self.passes.scheduler = PluginScheduler(
-            cluster, self.starts, policies.hooks, policies, self.passes.wake_at, self._expects
+            cluster,
+            self.starts,
+            policies.hooks,
+            policies,
+            self.passes.wake_at,
+            self._expects,
+            0.0 if ideal else shared.operation.job_test_time,
         )
         self._standstill = Standstill(**vars(shared), passes=self.passes, period=period)
         # Under the ideal clock each run has an event at its limit.

@@ -63,6 +63,8 @@ class Passes(Part):
         self._interval_at = -math.inf
         self.passing = self._full = self._unseen = False
         self.next_end = math.inf
+        self._cycle_begun: tuple[int, float, int] | None = None
+        self._paused_version = 0
         self.before_pass: Callable[[], None] | None = None
         self._looked, self._submitted = -1, list[list[Job]]()
         self._idle_renewals = 0
@@ -221,7 +223,13 @@ class Passes(Part):
         self.telling.passed()
 
     def backfill(self) -> None:
-        """Backfill wakes up; it goes round if anything has changed since, by the second, and no job has just ended."""
+        """Backfill wakes up; it goes round if anything has changed since, by the second, and no job has just ended.
+
+        Or a cycle goes on that has paused.
+        """
+        if self.scheduler.pause is not None:
+            self._go_on()
+            return
         if not self._changed() or any(self.cluster.just_ended()):
             self.nap = self._glance
             if self.ideal:
@@ -231,20 +239,48 @@ class Passes(Part):
         self._ask_plugins()
         if self._news("backfill"):
             self.changes.waits = True
-            before = self._begin("backfill")
+            self._cycle_begun = self._begin("backfill")
             self.refresh()
             if self._news("backfill", idle_renewals=False):
                 self.scheduler.backfill()
+            if self._has_paused():
+                return
+            self._cycle_over()
+        self._cycle_at = self.cluster.now
+        if self.plans_on:
+            self._changed_at = self._cycle_at
+
+    def _go_on(self) -> None:
+        """A cycle of backfill goes on."""
+        self.nap, self.changes.waits = self.bf_interval, True
+        self.refresh()
+        self.scheduler.backfill(self.version != self._paused_version)
+        if self._has_paused():
+            return
+        self._cycle_over()
+        self._cycle_at = self.cluster.now
+        if self.plans_on:
+            self._changed_at = self._cycle_at
+
+    def _has_paused(self) -> bool:
+        """Whether a cycle of backfill has paused: it goes on when its nap is over."""
+        pause = self.scheduler.pause
+        if pause is None:
+            return False
+        self.nap, self._paused_version = pause, self.version
+        self.telling.passed()
+        return True
+
+    def _cycle_over(self) -> None:
+        """A cycle of backfill is over."""
+        if self._cycle_begun is not None:
             # A job that started may have left room in the cycle's bounds for others.
-            self._seen["backfill"] = before
+            self._seen["backfill"] = self._cycle_begun
             self.next_end = self._first_end()
             kept = self.cluster.planned
             self.plans_on = kept is not None and is_news(kept, self.cluster)
             if not self.ideal:
                 self.telling.passed()
-        self._cycle_at = self.cluster.now
-        if self.plans_on:
-            self._changed_at = self._cycle_at
 
     def first_glance(self) -> float:
         """When backfill looks first whether there is anything new, in seconds."""
@@ -286,6 +322,8 @@ class Passes(Part):
         if self.ideal:
             # A pass was asked for at once by all that calls for one; a command that is refused does not.
             return self.main_at is None
+        if self.scheduler.pause is not None:
+            return False
         looks = [loop for loop in self.loops if loop == "main" or self._changed()]
         return all(self._seen.get(loop, (-1,))[0] == self.version for loop in looks)
 
@@ -298,6 +336,8 @@ class Passes(Part):
     @property
     def stride(self) -> float:
         """Seconds from one look of backfill to the next from its next one on, if nothing happens; 0 if they vary."""
+        if self.scheduler.pause is not None:
+            return 0.0
         if self.plans_on:
             return self.bf_interval
         return 0.0 if self._changed() else self._glance

@@ -55,8 +55,12 @@ class Loops(Protocol):
     def run(self, submitted: Sequence[Job] | None = None, full: bool = False) -> bool:
         """Make a pass of the main loop; whether it left out no job."""
 
-    def backfill(self) -> None:
-        """Make a cycle of backfill."""
+    @property
+    def pause(self) -> float | None:
+        """For how many seconds a cycle of backfill pauses; None if none has begun that is not over."""
+
+    def backfill(self, changed: bool = False) -> None:
+        """Make a cycle of backfill, or go on with one that has paused; ``changed``: whether anything has happened."""
 
     def started(self, job: Job) -> None:
         """A job has started."""

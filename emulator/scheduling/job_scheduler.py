@@ -8,6 +8,7 @@ Q7, B2, B4, P2.)
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -28,13 +29,19 @@ from emulator.state.wants import BAD_CONSTRAINTS
 from slurm_sim_plugins.nodes import Allocation, Mask
 
 
-def schedule(cluster: Cluster, controls: Controls, full: bool = False) -> bool:
+def schedule(cluster: Cluster, controls: Controls, full: bool = False, test_time: float = 0.0) -> bool:
     """Make one pass, over so many jobs as ``default_queue_depth`` says or, if ``full``, over the whole queue.
+
+    Args:
+        cluster: the cluster state.
+        controls: what starts jobs.
+        full: whether it goes over the whole queue.
+        test_time: seconds that a look at a job takes, of which a pass has no more than ``max_sched_time``; 0 for none.
 
     Returns:
         Whether no job was left out for that bound.
     """
-    return _Pass(cluster, controls).run(full)
+    return _Pass(cluster, controls).run(full, test_time)
 
 
 class _Pass:
@@ -50,9 +57,11 @@ class _Pass:
         self._making_way: set[int] = set()
         """Jobs for which others were preempted in this pass: they are not tried in other partitions."""
 
-    def run(self, full: bool) -> bool:
+    def run(self, full: bool, test_time: float) -> bool:
         parameters, pairs = self._cluster.parameters, self._cluster.order.pairs()
         left = len(pairs) if full else parameters.default_queue_depth + 1
+        if test_time:
+            left = min(left, math.ceil(parameters.max_sched_time / test_time))
         for index, job, partition in self._in_turn(pairs):
             if not self._takes(job, partition):
                 continue

@@ -26,7 +26,7 @@ from emulator.state.partition import Partition
 from emulator.state.run import YEAR, State
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.cluster import ReadOnly
-from slurm_sim_plugins.decisions import FIRST_TIER, MakeRoom, Move, Preempt, Reserve, Start, Wake
+from slurm_sim_plugins.decisions import FIRST_TIER, MakeRoom, Move, Pause, Preempt, Reserve, Start, Wake
 from slurm_sim_plugins.jobs import Job as SeenJob
 from slurm_sim_plugins.jobs import Jobs, Runs
 from slurm_sim_plugins.nodes import Mask
@@ -122,6 +122,11 @@ class ClusterView(ReadOnly):
         return self._scheduler.submitted is None
 
     @property
+    def job_test_time(self) -> float:
+        """Seconds that a look at a job takes; 0 where decisions take no time."""
+        return self._scheduler.job_test_time
+
+    @property
     def total(self) -> int:
         """CPUs of the cluster."""
         return int(self._scheduler.cluster.machine.cpus.sum())
@@ -199,6 +204,23 @@ class Room:
     hook: str
 
 
+@dataclass(slots=True)
+class Paused:
+    """A cycle of backfill that goes on later.
+
+    Attributes:
+        seconds: when, from its pause on.
+        decisions: of the plugin.
+        plans: its plans.
+        cleared: nodes that were cleared for jobs before it began.
+    """
+
+    seconds: float
+    decisions: Any
+    plans: list[Windows]
+    cleared: list[Room]
+
+
 class PluginScheduler:
     """Runs a scheduler plugin on a cluster.
 
@@ -209,6 +231,7 @@ class PluginScheduler:
         policies: jobs as plugins see them.
         wake_at: has another pass made at a time.
         to_come: says whether submissions or commands are to come.
+        job_test_time: seconds that a look at a job takes; 0 where decisions take no time.
 
     Attributes:
         submitted: the jobs that alone may start in this pass; None if any may.
@@ -222,7 +245,10 @@ class PluginScheduler:
         policies: Policies,
         wake_at: Callable[..., None],
         to_come: Callable[[], bool],
+        job_test_time: float = 0.0,
     ) -> None:
+        self.job_test_time = job_test_time
+        self._paused: Paused | None = None
         self.cluster = cluster
         self.policies = policies
         self._controls = controls
@@ -257,7 +283,7 @@ class PluginScheduler:
             Whether Slurm's left out no job.
         """
         if self._hooks.schedule is None:
-            return schedule(self.cluster, self._controls, full)
+            return schedule(self.cluster, self._controls, full, self.job_test_time)
         if not self.cluster.order:
             return True
         self.submitted = self._fitting(submitted) if submitted is not None and self._starts_only else None
@@ -290,24 +316,60 @@ class PluginScheduler:
         where = [(job, job.partitions[0]) for job in submitted if job.eligible is not None]
         return [job for job, partition in where if self._counts.need(job, partition) <= idle[partition.name]]
 
-    def backfill(self) -> None:
-        """Make a cycle of the plugin's backfill."""
+    def backfill(self, changed: bool = False) -> None:
+        """Make a cycle of the plugin's backfill, or go on with one that has paused.
+
+        Args:
+            changed: whether anything has happened since it paused.
+        """
         assert self._hooks.backfill is not None
         kept = NOTHING_KEPT if self.cluster.planned is not None else None
-        if self.cluster.order:
+        if self._paused is not None:
+            kept = self._go_on(changed) or kept
+        elif self.cluster.order:
             kept = self._make_pass("backfill", self._hooks.backfill) or kept
-        self.cluster.planned = kept
+        if self._paused is None:
+            self.cluster.planned = kept
 
     def _make_pass(self, name: str, hook: Callable[[Any], Any]) -> Slots | None:
         """Carry out what a loop decides; what it kept for jobs, if it kept anything."""
         self._hook, self._plan, self._plans = name, None, []
-        cleared = self._cleared()
-        answer: bool | None = None
+        self._decisions = None
+        return self._go_round(self._cleared(), None, hook)
+
+    def _go_on(self, changed: bool) -> Slots | None:
+        """Go on with a cycle that has paused; ``changed``: whether anything has happened since."""
+        assert self._paused is not None
+        paused, self._paused = self._paused, None
+        self._hook, self._plan, self._plans = "backfill", None, list(paused.plans)
+        self._decisions = paused.decisions
+        for plan in paused.plans:
+            plan.preempted()
+        return self._go_round(paused.cleared, changed)
+
+    def _go_round(
+        self, cleared: list[Room], answer: bool | None, hook: Callable[[Any], Any] | None = None
+    ) -> Slots | None:
+        """Carry out decisions until there are no more, or until a cycle pauses.
+
+        Args:
+            cleared: nodes that were cleared for jobs before.
+            answer: to the last decision.
+            hook: makes the decisions, where they do not go on.
+        """
+        name = self._hook
         fruitless, patience = 0, PATIENCE + 2 * len(self.cluster.waiting)
         try:
-            self._decisions = decisions = self._generator(hook)
+            if hook is not None:
+                self._decisions = self._generator(hook)
+            decisions = self._decisions
             while True:
                 decision = decisions.send(answer)
+                if type(decision) is Pause:
+                    answer = False
+                    if self._pauses(decision, cleared):
+                        return None
+                    continue
                 answer = self._carry_out(decision)
                 fruitless = 0 if isinstance(decision, Start) else fruitless + 1
                 if fruitless > patience:
@@ -323,6 +385,26 @@ class PluginScheduler:
             # It was cleared, and the scheduler did not use it.
             self._rooms.pop(room.job.id, None)
         return kept[-1] if kept else None
+
+    def _pauses(self, decision: Pause, cleared: list[Room]) -> bool:
+        """Leave a cycle that goes on later; False where decisions take no time."""
+        try:
+            seconds = answers.pause(decision, self._hook)
+        except answers.Refused as refused:
+            self._refuse(refused.message)
+        plans = [plan for plan in self._plans if isinstance(plan, Windows)]
+        if len(plans) < len(self._plans):
+            self._refuse("Pause: a cycle with view.plan() takes no time; ask for view.window_plan()")
+        if not self.job_test_time:
+            return False
+        self._paused = Paused(seconds, self._decisions, plans, cleared)
+        self._plan, self._plans = None, []
+        return True
+
+    @property
+    def pause(self) -> float | None:
+        """For how many seconds a cycle of backfill pauses; None if none has begun that is not over."""
+        return None if self._paused is None else self._paused.seconds
 
     def queue(self) -> list[Entry]:
         """Entries of the queue, in Slurm's order."""
@@ -374,7 +456,7 @@ class PluginScheduler:
         """A job has started."""
         self._rooms.pop(job.id, None)
         job.entries = ()
-        for plan in self._plans:
+        for plan in self._plans if self._paused is None else (*self._plans, *self._paused.plans):
             plan.started(job)
 
     def forget_rooms(self) -> None:

@@ -56,6 +56,10 @@ class Interruptible(Protocol):
     def submits(self) -> Sequence[float]:
         """When jobs are submitted, ascending; as :meth:`advance` takes it."""
 
+    @property
+    def can_be_kept(self) -> bool:
+        """Whether its state can be kept now: no plugin is in the middle of its decisions."""
+
     def advance(self, until: Any) -> None:
         """Run up to an instant, but not what happens at it."""
 
@@ -151,7 +155,8 @@ class Keeper:
         for submitted in range(done + self._every, len(submits), self._every):
             simulation.advance(submits[submitted])
             log.flush()
-            self._take(graph, submitted)
+            if simulation.can_be_kept:
+                self._take(graph, submitted)
             if report is not None:
                 report(submitted)
         simulation.run(report)

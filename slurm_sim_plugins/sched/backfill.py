@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, ClassVar
 
-from slurm_sim_plugins.decisions import Decision, MakeRoom, Reserve, Start
+from slurm_sim_plugins.decisions import Decision, MakeRoom, Pause, Reserve, Start
 from slurm_sim_plugins.hookspecs import hookimpl
 from slurm_sim_plugins.plan import Hole, WindowPlan
 from slurm_sim_plugins.views import SchedulingView
@@ -45,6 +45,10 @@ class Backfill:
         bf_busy_nodes: whether nodes in use are planned with before idle ones.
         bf_topopt_enable: whether a plugin with the hook ``bf_topopt`` may delay a job for a better place.
         bf_topopt_iterations: later holes that it may choose from.
+        bf_yield_interval: microseconds; when a cycle has worked for so long, it pauses, where looks at jobs take time.
+        bf_yield_sleep: microseconds for which it pauses.
+        bf_continue: whether it goes on if something has happened meanwhile.
+        bf_max_time: seconds that a cycle takes at most, pauses included; 0 for ``bf_interval``.
 
     Source: slurm.conf(5); recorded from Slurm 22.05 (observations Q2 to Q5, T5, T8, C8, B1 to B3).
     """
@@ -71,6 +75,10 @@ class Backfill:
     bf_busy_nodes: bool = False
     bf_topopt_enable: bool = False
     bf_topopt_iterations: int = 20
+    bf_yield_interval: float = 2_000_000
+    bf_yield_sleep: float = 500_000
+    bf_continue: bool = False
+    bf_max_time: float = 0
 
     @hookimpl
     def backfill(self, view: SchedulingView) -> Generator[Decision, bool, None]:
@@ -87,11 +95,14 @@ class Backfill:
             licenses=self.bf_licenses,
             busy_nodes=self.bf_busy_nodes,
         )
-        queue, all_keep = list(view.queue), self._all_keep()
+        pace = Pace(self, view)
+        queue, all_keep = list(view.queue), self._all_keep() and not pace.test_time
         # A subclass may try them in another order, or look at all of them.
-        to_start = type(self) is Backfill
+        to_start = type(self) is Backfill and not pace.test_time
         alike = plan.alike(queue, to_start) if all_keep else ([entry] for entry in queue)
-        for entries in self._in_turn(alike, plan):
+        for entries in self._in_turn(alike, plan, pace):
+            if pace.test_time and not (yield from pace.look(entries[0], plan)):
+                continue
             while entries:
                 self._refused = True
                 starts, hole = plan.place(entries, keep=all_keep)
@@ -103,18 +114,23 @@ class Backfill:
                 entry = entries[len(starts)]
                 if self.bf_topopt_enable:
                     hole = plan.delayed(hole, self.bf_topopt_iterations)
-                if hole.start <= view.now:
-                    yield from self._start(entry, hole, plan)
-                elif place := plan.beside(entry):
-                    self._refused = False
-                    yield Start(entry, where=place)
-                elif hole.start <= view.now + 60 * self.bf_window:
-                    goes_on = yield from self._reserve(entry, hole, plan, view.now)
-                    if not goes_on:
-                        return
+                if not (yield from self._take(entry, hole, plan, view.now)):
+                    return
                 entries = entries[len(starts) + 1 :]
+        yield from pace.end()
 
-    def _in_turn(self, alike: Iterable[list[Any]], plan: WindowPlan) -> Iterator[list[Any]]:
+    def _take(self, entry: Any, hole: Hole, plan: WindowPlan, now: float) -> Generator[Decision, bool, bool]:
+        """Start a job now, or keep its hole; False if the plan is full."""
+        if hole.start <= now:
+            yield from self._start(entry, hole, plan)
+        elif place := plan.beside(entry):
+            self._refused = False
+            yield Start(entry, where=place)
+        elif hole.start <= now + 60 * self.bf_window:
+            return (yield from self._reserve(entry, hole, plan, now))
+        return True
+
+    def _in_turn(self, alike: Iterable[list[Any]], plan: WindowPlan, pace: Pace) -> Iterator[list[Any]]:
         """The entries of the queue that are to be tried.
 
         Tasks of an array are one record in Slurm, of which one task after another is tried until one is refused.
@@ -128,6 +144,8 @@ class Backfill:
             }
         )
         for entries in alike:
+            if pace.over:
+                return
             first = entries[0]
             of_array = None if first.array is None else (first.array, first.partition)
             goes_on = of_array is not None and of_array == self._array
@@ -174,6 +192,58 @@ class Backfill:
         """Whether each job with a hole keeps it, and any number may start: then jobs alike can be tried together."""
         some_only = self.bf_job_part_count_reserve, self.bf_min_prio_reserve, self.bf_min_age_reserve
         return not (any(some_only) or self.bf_max_job_start or self.bf_topopt_enable)
+
+
+class Pace:
+    """The time that a cycle takes: each look at a job some, and pauses in between.
+
+    Args:
+        options: of the plugin, as it is configured.
+        view: of the cycle.
+
+    Attributes:
+        test_time: seconds that a look takes.
+        over: whether the cycle is to end.
+    """
+
+    def __init__(self, options: Backfill, view: Any) -> None:
+        self.test_time: float = getattr(view, "job_test_time", 0.0)
+        self.over = False
+        self._options = options
+        self._view = view
+        self._begun: float = view.now
+        self._worked = 0.0
+        self._queue: set[int] | None = None
+
+    def look(self, entry: Any, plan: WindowPlan) -> Generator[Decision, bool, bool]:
+        """A job is looked at; False if it waits no longer, or if the cycle is over."""
+        yield from self._test()
+        still = self._queue is None or (id(entry) in self._queue and plan.takes(entry))
+        return still and not self.over
+
+    def _test(self) -> Generator[Decision, bool, None]:
+        """A look takes its time, after which the cycle may pause."""
+        self._worked += self.test_time
+        options = self._options
+        longest = options.bf_max_time or options.bf_interval
+        self.over = self._view.now + self._worked - self._begun >= longest > 0
+        if self.over:
+            yield from self.end()
+        elif self._worked >= options.bf_yield_interval / 1e6:
+            changed = yield from self._pause(options.bf_yield_sleep / 1e6)
+            self.over = changed and not options.bf_continue
+            if changed:
+                self._queue = {id(entry) for entry in self._view.queue}
+
+    def end(self) -> Generator[Decision, bool, None]:
+        """The cycle ends, when the time of its last looks has passed."""
+        if self._worked:
+            yield from self._pause(0.0)
+
+    def _pause(self, sleep: float) -> Generator[Decision, bool, bool]:
+        worked, self._worked = self._worked, 0.0
+        changed = yield Pause(worked + sleep)
+        return bool(changed)
 
 
 class Bounds:

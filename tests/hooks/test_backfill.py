@@ -256,7 +256,7 @@ def test_options_that_the_scheduler_does_not_have_are_named(caplog: pytest.LogCa
     on_nodes([(1, 0, 9, "-n1")], "sched/backfill", conf)
     assert not caplog.messages
     on_nodes([(1, 0, 9, "-n1")], "sched/builtin", conf)
-    assert caplog.messages == ["sched/builtin decides instead of Slurm's loops; without effect: bf_window"]
+    assert caplog.messages == ["sched/builtin decides instead of Slurm's loops; without effect: bf_window; bf_continue"]
 
 
 @pytest.mark.parametrize("name", ["sched/backfill", "sched/builtin"])

@@ -78,6 +78,7 @@ class Parameters:
     sched_interval: float
     sched_min_interval: float
     sched_max_job_start: int
+    max_sched_time: float
     batch_sched_delay: float
     least_loaded: bool
     memory: bool
@@ -153,6 +154,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         sched_interval=_interval(stated, "sched_interval", 60.0) or 1.0,
         sched_min_interval=seconds(option("sched_min_interval"), 0.0),
         sched_max_job_start=bound("sched_max_job_start"),
+        max_sched_time=seconds(option("max_sched_time"), 2.0),
         batch_sched_delay=seconds(option("batch_sched_delay"), 3.0),
         least_loaded="CR_LLN" in select,
         memory=any("MEMORY" in word for word in select),

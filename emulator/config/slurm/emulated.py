@@ -17,7 +17,8 @@ SELECTED = ("SchedulerType", "PriorityType", "PreemptType", "SelectType")
 OF_THE_SITE = ("PrioritySiteFactorPlugin", "JobSubmitPlugins")
 """Slots for plugins of a site, whose code is often not here."""
 LUA = "job_submit/lua"
-MINUTE = 60.0
+UNITS = {Kind.MINUTES: 60.0, Kind.MICROSECONDS: 1e-6}
+"""Seconds of a unit in which options are written."""
 SAME = {"select/cons_res": "select/cons_tres"}
 """Former names of Slurm's plugins."""
 
@@ -95,8 +96,9 @@ def _of_loops(info: PluginInfo, conf: SlurmConf) -> dict[str, Any]:
     for option in info.options():
         setting = conf.parameters.stated.get(f"SchedulerParameters.{option}")
         if setting is not None:
-            minutes = setting.word.kind is Kind.MINUTES and isinstance(setting.value, int | float)
-            found[option] = setting.value / MINUTE if minutes else setting.value  # type: ignore[operator]
+            unit = UNITS.get(setting.word.kind)
+            number = unit is not None and isinstance(setting.value, int | float)
+            found[option] = setting.value / unit if number else setting.value  # type: ignore[operator]
     return found
 
 

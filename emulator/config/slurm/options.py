@@ -16,15 +16,14 @@ _MILLION = 1_000_000
 _FLAG = Kind.FLAG
 _COUNT = Kind.COUNT
 _SECONDS = Kind.SECONDS
-_NO_TIME = "a cycle takes no simulated time"
-_NO_PAUSE = "a cycle takes no simulated time: it never pauses"
+_TAKES_TIME = "where --operation job_test_time says that it takes time"
 _NO_HET = "heterogeneous jobs are not read"
 
 _BACKFILL = (
     Word("bf_interval", HONOURED, "between two cycles", _SECONDS, "30", least=1, most=_THREE_HOURS, disabled=-1),
     Word("bf_resolution", HONOURED, "grain of time in the plan", _SECONDS, "60", least=1, most=3600),
     Word("bf_window", HONOURED, "how far ahead is planned", Kind.MINUTES, "1440", least=1, most=43200),
-    Word("bf_continue", IGNORED, f"{_NO_TIME}: it always goes on to its end", _FLAG, "NO"),
+    Word("bf_continue", HONOURED, f"whether a cycle goes on when something has happened, {_TAKES_TIME}", _FLAG, "NO"),
     Word("bf_max_job_test", HONOURED, "jobs tested in a cycle", _COUNT, "500", least=1, most=_MILLION),
     Word("bf_max_job_part", HONOURED, "jobs of a partition tested in a cycle; 0 is no limit", _COUNT, "0", least=0),
     Word("bf_max_job_user", HONOURED, "jobs of a user tested in a cycle; 0 is no limit", _COUNT, "0", least=0),
@@ -45,9 +44,32 @@ _BACKFILL = (
     Word("bf_min_age_reserve", HONOURED, "no reservation before this age", _SECONDS, "0", least=0, most=2592000),
     Word("bf_one_resv_per_job", HONOURED, "one reservation for a job in several partitions", _FLAG, "NO"),
     Word("bf_node_space_size", HONOURED, "slots of the plan; bf_max_job_test if not stated", _COUNT, least=2),
-    Word("bf_max_time", IGNORED, _NO_TIME, _SECONDS, least=1, most=3600),
-    Word("bf_yield_interval", IGNORED, _NO_PAUSE, Kind.MICROSECONDS, "2000000", least=1, most=10 * _MILLION),
-    Word("bf_yield_sleep", IGNORED, _NO_PAUSE, Kind.MICROSECONDS, "500000", least=1, most=10 * _MILLION),
+    Word(
+        "bf_max_time",
+        HONOURED,
+        f"longest cycle, {_TAKES_TIME}; bf_interval if not stated",
+        _SECONDS,
+        least=1,
+        most=3600,
+    ),
+    Word(
+        "bf_yield_interval",
+        HONOURED,
+        f"after so long a cycle pauses, {_TAKES_TIME}",
+        Kind.MICROSECONDS,
+        "2000000",
+        least=1,
+        most=10 * _MILLION,
+    ),
+    Word(
+        "bf_yield_sleep",
+        HONOURED,
+        f"so long it pauses, {_TAKES_TIME}",
+        Kind.MICROSECONDS,
+        "500000",
+        least=1,
+        most=10 * _MILLION,
+    ),
     Word("bf_busy_nodes", HONOURED, "whether nodes in use are planned with before idle ones", _FLAG, "NO"),
     Word("bf_licenses", HONOURED, "whether licences are planned", _FLAG, "NO"),
     Word("bf_running_job_reserve", IGNORED, "the plan knows of all running jobs anyway", _FLAG, "NO"),
@@ -65,7 +87,7 @@ _BACKFILL = (
     Word("max_job_bf", HONOURED, "older name of bf_max_job_test", _COUNT, means="bf_max_job_test"),
     *ignored(
         "depends on the load of real daemons",
-        "bf_yield_rpc_cnt bf_retry_count bf_ignore_newly_avail_nodes build_queue_timeout max_rpc_cnt max_sched_time",
+        "bf_yield_rpc_cnt bf_retry_count bf_ignore_newly_avail_nodes build_queue_timeout max_rpc_cnt",
     ),
     Word("bf_topopt_enable", HONOURED, "whether a plugin may delay jobs for a better place", _FLAG, "NO"),
     Word("bf_topopt_iterations", HONOURED, "later holes that it may choose from", _COUNT, "20", least=0),
@@ -77,6 +99,7 @@ _MAIN_LOOP = (
     Word("sched_interval", HONOURED, "between two passes over all jobs", _SECONDS, "60", least=0, disabled=-1),
     Word("sched_min_interval", HONOURED, "shortest time between passes", Kind.MICROSECONDS, "2", least=0),
     Word("sched_max_job_start", HONOURED, "jobs started in a pass; 0 is no limit", _COUNT, "0", least=0),
+    Word("max_sched_time", HONOURED, f"longest pass of the main loop, {_TAKES_TIME}", _SECONDS, "2", least=1),
     Word("batch_sched_delay", HONOURED, "how long a submission may wait for its pass", _SECONDS, "3", least=0),
     Word("defer", IGNORED, "a submission waits for the pass of batch_sched_delay in any case", _FLAG, "NO"),
     Word("defer_batch", IGNORED, "as defer: all jobs here are batch jobs", _FLAG, means="defer"),
