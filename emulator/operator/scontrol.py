@@ -338,9 +338,9 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
 
 
 def _create_reservation(words: list[str], controller: Controller) -> None:
-    fields, now = _fields(words), controller.cluster.now
-    start = _time("StartTime", fields.get("starttime", "now"), now)
-    end = _end(fields, start, now, float("inf"))
+    fields = _fields(words)
+    start = _time("StartTime", fields.get("starttime", "now"), controller)
+    end = _end(fields, start, controller, float("inf"))
     controller.reservations.create(
         fields.get("reservationname", ""),
         start,
@@ -365,11 +365,11 @@ def _partition_of(fields: Fields, controller: Controller) -> Partition | None:
 
 
 def _update_reservation(words: list[str], controller: Controller) -> None:
-    fields, now = _fields(words), controller.cluster.now
+    fields = _fields(words)
     one = _reservation(fields, controller)
     nodes = _nodes(fields, controller)
-    one.start = _time("StartTime", fields["starttime"], now) if "starttime" in fields else one.start
-    one.end = _end(fields, one.start, now, one.end)
+    one.start = _time("StartTime", fields["starttime"], controller) if "starttime" in fields else one.start
+    one.end = _end(fields, one.start, controller, one.end)
     one.nodes = one.nodes if nodes is None else nodes
     one.users = _words(fields["users"]) if "users" in fields else one.users
     one.accounts = _words(fields["accounts"]) if "accounts" in fields else one.accounts
@@ -401,15 +401,17 @@ def _nodes(fields: Fields, controller: Controller) -> Mask | None:
     return machine.mask_of(listed) if listed else None
 
 
-def _end(fields: Fields, start: float, now: float, otherwise: float) -> float:
+def _end(fields: Fields, start: float, controller: Controller, otherwise: float) -> float:
     if "duration" in fields:
         return start + limit_seconds(fields["duration"])
-    return _time("EndTime", fields["endtime"], now) if "endtime" in fields else otherwise
+    return _time("EndTime", fields["endtime"], controller) if "endtime" in fields else otherwise
 
 
-def _time(name: str, text: str, now: float) -> float:
+def _time(name: str, text: str, controller: Controller) -> float:
+    """A moment, in whole seconds of the cluster's clock, but none that is over (recorded)."""
+    now = controller.cluster.now
     try:
-        return now + after_now(text)
+        return max(now, controller.cluster.second_of(now) + after_now(text))
     except ValueError as error:
         raise InputError(f"{name}={text}: {error}") from error
 
