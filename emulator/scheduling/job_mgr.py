@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from emulator.state.cluster import Cluster
+from emulator.state.features import choices
 from emulator.state.job import EMPTY, NOTHING, Job
 from emulator.state.partition import Partition
 from emulator.state.wants import (
@@ -107,7 +108,10 @@ def _checked(request: JobRequest, cluster: Cluster) -> Job:
     _check_limits(job, named, cluster)
     # Whether there are nodes for a job that is held, or that its only partition bars, Slurm does not ask.
     unchecked = unchecked or request.options.held or is_barred(job, cluster)
-    if not unchecked and not any(fits_empty(request_class, wants[one.name], one, cluster) for one in partitions):
+    fits = _fits_as_preferred(request.options, wants, partitions, cluster)
+    if fits is None:
+        fits = any(fits_empty(request_class, wants[one.name], one, cluster) for one in partitions)
+    if not unchecked and not fits:
         lack = _lack(request.options, partitions[-1], cluster)
         job.unfit = f"{lack}\n{NOT_AVAILABLE}" if lack else NOT_AVAILABLE
         if cluster.accounting is None:
@@ -220,12 +224,32 @@ def fits_empty(request_class: int, want: Want, partition: Partition, cluster: Cl
     """Whether a job would fit onto all nodes of a partition, the broken ones too, if they were idle."""
     key = (request_class, partition.name, b"")
     if key not in cluster.fits_alone:
-        # Slurm does not place tasks for this.
-        loaded, whole_tasks = want.least_loaded and not want.by_looks, want.whole_tasks and not want.pool
-        alone = replace(want, switches=0, placed=0, by_looks=False, least_loaded=loaded, whole_tasks=whole_tasks)
-        choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
-        cluster.fits_alone[key] = choose(alone, cluster.machine.free(), partition.nodes) is not None
+        cluster.fits_alone[key] = _fits(want, partition, cluster)
     return cluster.fits_alone[key]
+
+
+def _fits(want: Want, partition: Partition, cluster: Cluster) -> bool:
+    # Slurm does not place tasks for this.
+    loaded, whole_tasks = want.least_loaded and not want.by_looks, want.whole_tasks and not want.pool
+    alone = replace(want, switches=0, placed=0, by_looks=False, least_loaded=loaded, whole_tasks=whole_tasks)
+    choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
+    return choose(alone, cluster.machine.free(), partition.nodes) is not None
+
+
+def _fits_as_preferred(
+    options: BatchOptions, wants: Mapping[str, Want], partitions: Iterable[Partition], cluster: Cluster
+) -> bool | None:
+    """Whether a submission fits onto the nodes that it would rather have, as it has to; None if it has no such wish.
+
+    Its constraint is not looked at then: the choices of ``--prefer`` go first.
+    """
+    if not options.prefer or cluster.parameters.ignore_prefer_validation:
+        return None
+    many = len(choices(options.prefer, cluster.machine.features, unknown=True))
+    return any(
+        _fits(replace(want, choices=want.choices[:many]), one, cluster)
+        for one, want in ((one, wants[one.name]) for one in partitions)
+    )
 
 
 def _without_nodes(request_class: int, wants: dict[str, Want], partitions: list[Partition], cluster: Cluster) -> None:

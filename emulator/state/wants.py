@@ -346,16 +346,14 @@ def _gpus_of_tasks(options: BatchOptions) -> tuple[tuple[str, str, int], ...]:
 
 
 def _choices(request: JobRequest, cluster: Cluster) -> tuple[Choice, ...]:
-    """Ways to satisfy its constraint; those with what it would rather have go first."""
+    """Ways to satisfy its constraint; before them those with what it would rather have, which take its place."""
     options, unknown = request.options, cluster.parameters.ignore_constraint_validation
     try:
         found = choices(options.constraint, cluster.machine.features, unknown=unknown)
         preferred = choices(options.prefer, cluster.machine.features, unknown=True) if options.prefer else []
     except InputError as error:
         raise RejectedError(str(error)) from error
-    found = [
-        Choice(one.mask & other.mask, (*one.counts, *other.counts)) for other in preferred for one in found
-    ] + found
+    found = preferred + found
     allowed = _shaped(options, cluster)
     if options.exclude:
         allowed &= ~known_nodes(options.exclude, cluster)

@@ -86,6 +86,7 @@ class Parameters:
     whole_cores: bool
     allow_zero_lic: bool
     ignore_constraint_validation: bool
+    ignore_prefer_validation: bool
     time_min_as_soft_limit: bool
     max_array_size: int
     max_array_tasks: int
@@ -161,6 +162,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         one_task_per_core="CR_ONE_TASK_PER_CORE" in select,
         whole_cores=not any("CR_CPU" in word for word in select),
         allow_zero_lic=stated.flag(option("allow_zero_lic")),
+        ignore_prefer_validation=stated.flag(option("ignore_prefer_validation")),
         ignore_constraint_validation=stated.flag(option("ignore_constraint_validation")),
         time_min_as_soft_limit=stated.flag(option("time_min_as_soft_limit")),
         max_array_size=stated.count("MaxArraySize"),

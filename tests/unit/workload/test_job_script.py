@@ -66,7 +66,7 @@ def test_a_quote_that_does_not_end_names_its_line() -> None:
         ("--mincpus=10", Verdict("a1", 10, 10000)),
         ("-O -n40", Verdict("a1", 1, 1000)),
         ("--prefer=fast", Verdict("g1", 1, 1000)),
-        ("-C big --prefer=fast", Verdict("a1", 1, 1000)),
+        ("-C big --prefer=fast", Verdict("g1", 1, 1000)),
         ("--threads-per-core=2", Verdict(reason="Requested node configuration is not available")),
         ("-n3 --spread-job", Verdict("a[1-2],g1", 3, 3000)),
         ("-N3 --contiguous -wa2", Verdict("a2,g[1-2]", 3, 3000)),
