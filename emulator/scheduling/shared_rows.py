@@ -176,11 +176,15 @@ class SharedRows:
         return None
 
     def _choose(self, job: Job, partition: Partition, usable: Mask, avoided: Cores, free: Free) -> Allocation | None:
-        free = free.copy()
+        free, pool = free.copy(), ("", partition.name)
+        own = self._cores_in(partition) & avoided if pool in free.gres else 0
         for node in range(len(free.units)):
             used = self._on(node, avoided)
             free.units[node] = self._cluster.machine.units[node] - used
             free.jobs[node] = min(used, 1)
+            if pool in free.gres:
+                # Of MaxCPUsPerNode count the partition's own cores that it cannot have.
+                free.gres[pool][node] = self._cluster.machine.gres[pool][node] - self._on(node, own)
         return self._cluster.choose(self._cluster.want(job, partition), free, usable)
 
     def _cores_in(self, partition: Partition) -> Cores:
