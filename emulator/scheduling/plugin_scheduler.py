@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from emulator.hooks import FAILURES, Hooks, line_of
 from emulator.livelock import IdleWakes
+from emulator.scheduling.alike import entries_of
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.counted_nodes import CountedNodes
 from emulator.scheduling.entries import still_waits
@@ -408,7 +409,7 @@ class PluginScheduler:
 
     def queue(self) -> list[Entry]:
         """Entries of the queue, in Slurm's order."""
-        return [(job.entries or self._entries_of(job))[index] for index, job, _ in self.cluster.order]
+        return entries_of(self.cluster.order.pairs(), self._entries_of)
 
     def entries(self) -> Iterator[Entry]:
         """Those that still wait, each looked at when its turn comes."""

@@ -9,12 +9,12 @@ next job that asks for the same goes on from there.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from emulator.scheduling.alike import alike_from, alike_until, length_of
 from emulator.scheduling.compiled import Compiled
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.runs import Reals
@@ -28,7 +28,6 @@ from emulator.state.job import Job
 from emulator.state.kept import Slots
 from emulator.state.partition import Partition
 from emulator.state.reservation import Reservation
-from emulator.state.run import YEAR
 from emulator.state.scratch import Scratch
 from slurm_sim_plugins.nodes import Allocation, Ints, Mask
 from slurm_sim_plugins.plan import Entry, Hole
@@ -262,27 +261,20 @@ class CompiledWindows(Windows):
             given += len(group)
             yield group
 
-    def _last_to_start(self, entries: Sequence[Entry], last: int) -> int:
+    def _last_to_start(self, entries: list[Entry], last: int) -> int:
         """How many of the first of so many entries there are up to the last that could start now."""
         self._look_again()
-        kind, length, planned, alone = None, math.nan, math.nan, not self._by_class
-        while last:
-            entry = entries[last - 1]
-            job = entry._pair[0]  # type: ignore[attr-defined]
-            asked = _length(job)
-            if alone or entry._kind is not kind or asked != length or job.planned_cpus != planned:  # type: ignore[attr-defined]
-                if self._could_start(entry, asked):
-                    return last
-                kind, length, planned = entry._kind, asked, job.planned_cpus  # type: ignore[attr-defined]
-            last -= 1
-        return 0
+        while last and not self._could_start(entries[last - 1]):
+            last = alike_from(entries, last - 1) if self._by_class else last - 1
+        return last
 
-    def _could_start(self, entry: Entry, length: float) -> bool:
+    def _could_start(self, entry: Entry) -> bool:
         """Whether a job could start now beside what is kept so far; or its reason or number may change."""
         job, partition = entry._pair  # type: ignore[attr-defined]
         if not self._may_be_grouped(entry) or self._cluster.policies.counts_otherwise(job, partition):
             return True
         kind: Kind = entry._kind  # type: ignore[attr-defined]
+        length = length_of(job)
         if (kind, length) in self._cannot:
             return False
         code, room = self._compiled.code(job, partition), self._searches
@@ -299,31 +291,14 @@ class CompiledWindows(Windows):
             return len(self.slots) > 0
         return is_news(self.slots, self._cluster)
 
-    def _together_in(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
-        group: list[Entry] = []
-        kind, limit, length, stated, grouped = None, math.nan, math.nan, False, False
-        by_class = self._by_class
-        for entry in entries:
-            job = entry._pair[0]  # type: ignore[attr-defined]
-            if (
-                # Written out: of thousands in a queue nearly all ask for the same as the one before.
-                entry._kind is kind  # type: ignore[attr-defined]
-                and job.limit == limit
-                and grouped
-                and (stated if job.plan is None and job.time_min is None else _length(job) == length)
-                and (by_class or self._may_be_grouped(entry))
-            ):
-                group.append(entry)
-                continue
-            if group:
-                self._together = grouped
-                yield group
-            grouped = self._may_be_grouped(entry)
-            group, kind, limit, length = [entry], entry._kind, job.limit, _length(job)  # type: ignore[attr-defined]
-            stated = job.plan is None and job.time_min is None
-        if group:
-            self._together = grouped
-            yield group
+    def _together_in(self, entries: list[Entry]) -> Iterator[list[Entry]]:
+        first, joins = 0, None if self._by_class else self._may_be_grouped
+        while first < len(entries):
+            together = self._may_be_grouped(entries[first])
+            until = alike_until(entries, first, joins) if together else first + 1
+            self._together = together
+            yield entries[first:until]
+            first = until
 
     def _may_be_grouped(self, entry: Entry) -> bool:
         """Whether nothing but nodes and time decides on the job, so that it gets a slot if it does not start."""
@@ -348,7 +323,7 @@ class CompiledWindows(Windows):
         if not keep or not self._together:
             return super().place(entries, keep)
         self._sought = True
-        sought: Sought = (job.request_class, partition.name, _length(job))
+        sought: Sought = (job.request_class, partition.name, length_of(job))
         starts: list[float] = []
         while True:
             most = min(len(entries) - len(starts), MOST_TOGETHER)
@@ -438,9 +413,3 @@ class CompiledWindows(Windows):
         assert code is not None
         outlook = self._outlooks.of(job, partition, code)
         return self._searches.begin(sought, at, Request(code, outlook, *self._asked, sought[2]))
-
-
-def _length(job: Job) -> float:
-    if job.time_min is not None:
-        return job.time_min
-    return job.limit if job.plan is None and job.limit < YEAR else job.plan_limit

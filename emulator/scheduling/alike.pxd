@@ -1,0 +1,11 @@
+# C types of alike.py.
+cimport cython
+from emulator.state.job cimport Job
+
+@cython.locals(job=Job, index=cython.Py_ssize_t, pair=tuple, entries=tuple, found=list)
+cpdef list entries_of(list pairs, make)
+@cython.locals(job=Job, other=Job, until=cython.Py_ssize_t, many=cython.Py_ssize_t, stated=bint)
+cpdef Py_ssize_t alike_until(list entries, Py_ssize_t first, joins) except -1
+@cython.locals(job=Job, other=Job, place=cython.Py_ssize_t)
+cpdef Py_ssize_t alike_from(list entries, Py_ssize_t last) except -1
+cpdef length_of(Job job)

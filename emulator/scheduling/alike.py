@@ -1,0 +1,77 @@
+# cython: boundscheck=True, wraparound=True, nonecheck=True
+"""Entries of the queue that ask for the same, one behind the other; a :mod:`kernel <slurm_sim_plugins.kernels>`.
+
+Each cycle of backfill goes over the whole queue: thousands of entries, of which nearly all ask for the same as the one
+before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from emulator.state.job import Job
+from emulator.state.order import Pair
+from emulator.state.run import YEAR
+from slurm_sim_plugins.plan import Entry
+
+
+def entries_of(pairs: list[Pair], make: Callable[[Job], tuple[Entry, ...]]) -> list[Entry]:
+    """The entries of pairs of job and partition, in their order.
+
+    Args:
+        pairs: of the queue.
+        make: makes the entries of a job that has none yet, one for each of its partitions.
+    """
+    found: list[Entry] = []
+    for index, job, _ in pairs:
+        entries = job.entries or make(job)
+        found.append(entries[index])
+    return found
+
+
+def alike_until(entries: list[Any], first: int, joins: Callable[[Any], bool] | None) -> int:
+    """The place behind those that ask for the same as an entry, for as long, and follow it.
+
+    Args:
+        entries: of the queue.
+        first: the place of the entry.
+        joins: says of each that follows whether it may be taken together with it; None: all may.
+    """
+    job, kind, until, many = entries[first]._pair[0], entries[first]._kind, first + 1, len(entries)
+    limit, length = job.limit, length_of(job)
+    stated = job.plan is None and job.time_min is None
+    while until < many:
+        entry = entries[until]
+        other = entry._pair[0]
+        if entry._kind is not kind or other.limit != limit:
+            break
+        if not (stated if other.plan is None and other.time_min is None else length_of(other) == length):
+            break
+        if joins is not None and not joins(entry):
+            break
+        until += 1
+    return until
+
+
+def alike_from(entries: list[Any], last: int) -> int:
+    """The place of the first of those that ask for the same as the one at ``last``, and lie before it without a gap.
+
+    They are to have been planned with as many CPUs, too.
+    """
+    job, kind, first = entries[last]._pair[0], entries[last]._kind, last
+    length, cpus = length_of(job), job.planned_cpus
+    while first > 0:
+        entry = entries[first - 1]
+        other = entry._pair[0]
+        if entry._kind is not kind or length_of(other) != length or other.planned_cpus != cpus:
+            break
+        first -= 1
+    return first
+
+
+def length_of(job: Job) -> Any:
+    """For how long a job is planned at least, in seconds."""
+    if job.time_min is not None:
+        return job.time_min
+    return job.limit if job.plan is None and job.limit < YEAR else job.plan_limit
