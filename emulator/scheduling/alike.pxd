@@ -8,4 +8,6 @@ cpdef list entries_of(list pairs, make)
 cpdef Py_ssize_t alike_until(list entries, Py_ssize_t first, joins) except -1
 @cython.locals(job=Job, other=Job, place=cython.Py_ssize_t)
 cpdef Py_ssize_t alike_from(list entries, Py_ssize_t last) except -1
+@cython.locals(job=Job, done=cython.Py_ssize_t)
+cpdef Py_ssize_t plan_alike(list entries, list times, now, kind, cpus_planned) except -1
 cpdef length_of(Job job)

@@ -8,12 +8,16 @@ before.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 from emulator.state.job import Job
 from emulator.state.order import Pair
-from emulator.state.run import YEAR
+from emulator.state.partition import Partition
+from emulator.state.run import YEAR, State
 from slurm_sim_plugins.plan import Entry
+
+PENDING = State.PENDING
 
 
 def entries_of(pairs: list[Pair], make: Callable[[Job], tuple[Entry, ...]]) -> list[Entry]:
@@ -68,6 +72,41 @@ def alike_from(entries: list[Any], last: int) -> int:
             break
         first -= 1
     return first
+
+
+def plan_alike(
+    entries: list[Any],
+    times: list[float],
+    now: float,
+    kind: type,
+    cpus_planned: Callable[[Job, Partition], float] | None,
+) -> int:
+    """Note when jobs are to start, up to the first that does not wait or has no time to come; how many they are.
+
+    Args:
+        entries: of the queue, most of which ask for the same as the one before.
+        times: when each is to start, in seconds.
+        now: the time.
+        kind: the class of entries of a queue.
+        cpus_planned: with how many CPUs a job is planned in a partition, 0 for as many as before; None if that
+            does not matter.
+    """
+    last: tuple[int, Partition] | None = None
+    done, cpus = 0, 0.0
+    for entry in entries:
+        time = times[done]
+        if entry.__class__ is not kind or not now <= time < inf:
+            break
+        job, partition = entry._pair
+        if job.state is not PENDING or entry not in job.entries:
+            break
+        job.planned_start = float(time)
+        if cpus_planned is not None:
+            if last is None or last[0] != job.request_class or last[1] is not partition:
+                last, cpus = (job.request_class, partition), cpus_planned(job, partition)
+            job.planned_cpus = cpus or job.planned_cpus
+        done += 1
+    return done
 
 
 def length_of(job: Job) -> Any:

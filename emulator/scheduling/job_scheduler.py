@@ -9,7 +9,7 @@ Q7, B2, B4, P2.)
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -50,7 +50,7 @@ class _Pass:
         self._controls = controls
         self._failed = _completing(cluster) if cluster.parameters.reduce_completing_frag else set[tuple[str, str]]()
         self._kept = cluster.no_nodes()
-        self._tried: Counter[str] = Counter()
+        self._tried: defaultdict[str, int] = defaultdict(int)
         self._arrays: dict[tuple[int, str, str], Job] = {}
         self._started = 0
         self._stopped = False

@@ -26,7 +26,7 @@ cdef class Outlook:
 
 @cython.locals(
     first=cython.longlong[::1], last=cython.longlong[::1], cpus=cython.longlong, nodes=cython.longlong)
-cpdef void look(Outlook outlook) except *
+cpdef void look(Outlook outlook, Code code, Runs runs) except *
 @cython.locals(
     rows=cython.longlong[:, ::1], state=cython.longlong[:, ::1], last=cython.longlong[::1], run=cython.longlong,
     cpus=cython.longlong, nodes=cython.longlong, before=cython.longlong, after=cython.longlong, first=cython.longlong)

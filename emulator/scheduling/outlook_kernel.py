@@ -63,9 +63,10 @@ class Outlook:
     seen: int = 0
 
 
-def look(outlook: Outlook) -> None:
-    """Look at the nodes as they are now."""
-    code, first, last = outlook.code, outlook.first, outlook.last
+def look(outlook: Outlook, code: Code, runs: Runs) -> None:
+    """Look at the nodes as they are now, for requests as ``code``; at none of the runs so far."""
+    outlook.code, outlook.runs = code, runs
+    first, last = outlook.first, outlook.last
     outlook.state[: code.rows] = outlook.machine.free[: code.rows]
     fill(code, outlook.usable, outlook.machine.rows, outlook.state, first)
     cpus = nodes = 0

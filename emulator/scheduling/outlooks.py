@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from emulator.scheduling.outlook_kernel import Machine, Outlook, Runs, free_after, look
@@ -12,7 +14,22 @@ from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.partition import Partition
 from emulator.state.scratch import Scratch
-from slurm_sim_plugins.nodes import Free, Ints
+from slurm_sim_plugins.nodes import Free, Mask
+
+
+class Known(NamedTuple):
+    """What requests of a kind find, and then, in the same room, those of another.
+
+    Attributes:
+        outlook: that.
+        usable: nodes that may be used, as ``outlook`` sees them.
+        entries, runs: for how many there is room.
+    """
+
+    outlook: Outlook
+    usable: Mask
+    entries: int
+    runs: int
 
 
 class Outlooks(Scratch):
@@ -30,8 +47,8 @@ class Outlooks(Scratch):
         self._machine = Machine(selector.rows, selector.weights, cluster.free.table)
         self._kinds: dict[tuple[object, ...], int] = {}
         self._kind_of: dict[tuple[int, str], int] = {}
-        self._known: dict[int, tuple[Outlook, Ints]] = {}
-        self._spare: list[Ints] = []
+        self._known: dict[int, Known] = {}
+        self._spare: list[Known] = []
         self._runs: Runs
         self._many = 0
 
@@ -39,7 +56,7 @@ class Outlooks(Scratch):
         """Other runs are there, or end at other times: look again."""
         ends, index = self._table.planned()
         self._runs, self._many = Runs(ends, index, self._table.entries), len(ends)
-        self._spare += [room for _, room in self._known.values()]
+        self._spare += self._known.values()
         self._known.clear()
 
     def of(self, job: Job, partition: Partition, code: Code) -> Outlook:
@@ -52,7 +69,7 @@ class Outlooks(Scratch):
         known = self._known.get(kind)
         if known is None:
             known = self._known[kind] = self._look(job, partition, code)
-        return known[0]
+        return known.outlook
 
     def free_after(self, many: int) -> Free:
         """What is free after so many runs."""
@@ -63,21 +80,24 @@ class Outlooks(Scratch):
         free_after(self._runs, many, later.table)
         return later
 
-    def _look(self, job: Job, partition: Partition, code: Code) -> tuple[Outlook, Ints]:
-        usable = partition.nodes & self._cluster.machine.up & job.wants[partition.name].choices[0].mask
-        now, entries, many = self._cluster.free.table, self._table.entries.shape[1], self._many + 1
-        size, needed = now.shape[1], now.size + 2 * (now.shape[1] + entries + many)
-        room = self._spare.pop() if self._spare else np.empty(needed, dtype=np.int64)
-        if len(room) < needed:
-            room = np.empty(2 * needed, dtype=np.int64)
-        state, pairs = room[: now.size].reshape(now.shape), room[now.size : needed]
-        first, last = pairs[: 2 * size].reshape(2, size)
-        before, after = pairs[2 * size : 2 * (size + entries)].reshape(2, entries)
-        cpus, nodes = pairs[2 * (size + entries) :].reshape(2, many)
+    def _look(self, job: Job, partition: Partition, code: Code) -> Known:
+        known, entries = self._spare.pop() if self._spare else None, self._table.entries.shape[1]
+        if known is None or known.entries < entries or known.runs < self._many:
+            known = self._with_room(code, entries, 2 * self._many)
+        np.logical_and(partition.nodes, self._cluster.machine.up, out=known.usable)
+        np.logical_and(known.usable, job.wants[partition.name].choices[0].mask, out=known.usable)
+        look(known.outlook, code, self._runs)
+        return known
+
+    def _with_room(self, code: Code, entries: int, runs: int) -> Known:
+        """Room to look at so many runs, with so many nodes together."""
+        now = self._cluster.free.table
+        usable = np.zeros(now.shape[1], dtype=bool)
+        state, (first, last) = np.empty_like(now), np.empty((2, now.shape[1]), dtype=np.int64)
+        before, after = np.empty((2, entries), dtype=np.int64)
+        cpus, nodes = np.empty((2, runs + 1), dtype=np.int64)
         columns = state, first, last, before, after, cpus, nodes
-        outlook = Outlook(code, usable.view(np.uint8), self._machine, self._runs, *columns)
-        look(outlook)
-        return outlook, room
+        return Known(Outlook(code, usable.view(np.uint8), self._machine, self._runs, *columns), usable, entries, runs)
 
 
 def _kind(code: Code) -> tuple[int, ...]:

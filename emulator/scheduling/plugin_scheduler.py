@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import GeneratorType
@@ -10,7 +9,7 @@ from typing import Any, NoReturn
 
 from emulator.hooks import FAILURES, Hooks, line_of
 from emulator.livelock import IdleWakes
-from emulator.scheduling.alike import entries_of
+from emulator.scheduling.alike import entries_of, plan_alike
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.counted_nodes import CountedNodes
 from emulator.scheduling.entries import still_waits
@@ -528,20 +527,16 @@ class PluginScheduler:
         return where._plan  # type: ignore[no-any-return]
 
     def _reserve(self, decision: Reserve) -> None:
-        if not isinstance(decision.job, ClusterEntry) and isinstance(decision.job, Sequence):
-            now = self.cluster.now
-            for entry, time in zip(decision.job, decision.time, strict=True):
-                if entry.__class__ is ClusterEntry and now <= time < math.inf:
-                    job = entry._pair[0]
-                    if job.state is State.PENDING and entry in job.entries:
-                        job.planned_start = float(time)
-                        if self.policies.counts_cpus:
-                            self.policies.planned(*entry._pair)
-                        continue
-                # What is not as it mostly is: to be refused, or no time at all.
-                self._reserve_one(entry, time)
-        else:
-            self._reserve_one(decision.job, decision.time)
+        entries, times, done = decision.job, decision.time, 0
+        if isinstance(entries, ClusterEntry) or not isinstance(entries, Sequence):
+            self._reserve_one(entries, times)
+            return
+        if isinstance(entries, list) and isinstance(times, list) and len(entries) == len(times):
+            planned = self.policies.cpus_planned if self.policies.counts_cpus else None
+            done = plan_alike(entries, times, self.cluster.now, ClusterEntry, planned)
+        # What is not as it mostly is: to be refused, or no time at all.
+        for entry, time in zip(entries[done:], times[done:], strict=True):
+            self._reserve_one(entry, time)
 
     def _reserve_one(self, entry: object, time: float) -> None:
         # A task of an array at its limit waits, too; that it is planned for a time is a note.

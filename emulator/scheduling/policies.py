@@ -145,14 +145,15 @@ class Policies:
 
     def planned(self, job: ControlledJob, partition: Partition) -> None:
         """A job was planned: its next number counts the CPUs that it would have, such as all of its nodes."""
-        job.planned_cpus = self._cpus_planned(job, partition) or job.planned_cpus
+        job.planned_cpus = self.cpus_planned(job, partition) or job.planned_cpus
 
     def counts_otherwise(self, job: ControlledJob, partition: Partition) -> bool:
         """Whether a job will count with other CPUs once it is planned."""
-        cpus = self._cpus_planned(job, partition) if self.counts_cpus else 0.0
+        cpus = self.cpus_planned(job, partition) if self.counts_cpus else 0.0
         return bool(cpus) and cpus != (job.planned_cpus or self._request(job, partition).cpus)
 
-    def _cpus_planned(self, job: ControlledJob, partition: Partition) -> float:
+    def cpus_planned(self, job: ControlledJob, partition: Partition) -> float:
+        """The CPUs that a job would have on an empty machine; 0 where it does not fit."""
         key = job.request_class, partition.name
         if key not in self._cpus:
             cluster = self._cluster

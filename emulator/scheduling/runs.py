@@ -68,7 +68,7 @@ class RunTable:
         self._odd.discard(job.id)
         if self._stale:
             return
-        row = int(np.searchsorted(self.ends[: self.count], self._raw.pop(job.id)))
+        row = int(self.ends[: self.count].searchsorted(self._raw.pop(job.id)))
         while self.index[row, ID] != job.id:
             row += 1
         self._wasted += int(self.index[row, MANY])
@@ -87,7 +87,7 @@ class RunTable:
         if self._stale or self._odd:
             self._make()
         ends, index = self.ends[: self.count], self.index[: self.count]
-        late = int(np.searchsorted(ends, now, side="right"))
+        late = int(ends.searchsorted(now, side="right"))
         if late:
             ends = ends.copy()
             ends[:late] = [self._cluster.planned_end(self._cluster.running[job]) for job in index[:late, ID].tolist()]
@@ -114,7 +114,7 @@ class RunTable:
         if self.count == len(self.ends):
             self.ends = np.resize(self.ends, 2 * self.count)
             self.index = np.concatenate([self.index, np.zeros_like(self.index)])
-        row = int(np.searchsorted(self.ends[: self.count], end))
+        row = int(self.ends[: self.count].searchsorted(end))
         while row < self.count and self.ends[row] == end and self.index[row, ID] < job.id:
             row += 1
         self.ends[row + 1 : self.count + 1] = self.ends[row : self.count]

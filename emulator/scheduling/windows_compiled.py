@@ -88,9 +88,7 @@ class CompiledSlots(Slots):
 
     def nodes(self) -> Ints:
         """Nodes that are kept at any time, ascending."""
-        kept = np.zeros(self._nodes, dtype=bool)
-        kept[self.members[: self.sizes[USED]]] = True
-        return np.flatnonzero(kept)
+        return np.flatnonzero(self.until < np.inf)
 
     def __len__(self) -> int:
         return int(self.sizes[MARKS])
@@ -219,8 +217,9 @@ class CompiledWindows(Windows):
         self._last: int | None = None
         self._preempts = cluster.policies.names_victims
         by_priority = "PRIORITY" in cluster.parameters.preempt_mode
-        alike = not self._preempts or (cluster.policies.by_partition and not by_priority)
-        self._by_class = cluster.accounting is None and alike
+        self._by_partition = cluster.policies.by_partition and not by_priority
+        self._preempting: dict[str, bool] = {}
+        self._by_class = cluster.accounting is None and (not self._preempts or self._by_partition)
         self._asked = (
             cluster.now,
             cluster.now + habits.window,
@@ -244,6 +243,7 @@ class CompiledWindows(Windows):
     def _other_runs(self) -> None:
         super()._other_runs()
         self._stale = True
+        self._preempting.clear()
 
     def alike(self, entries: Sequence[Entry], to_start: bool = False) -> Iterator[list[Entry]]:
         """Together those on which nothing but nodes and time decides, and that ask for the same.
@@ -379,7 +379,16 @@ class CompiledWindows(Windows):
             or job.options.reservation
         ):
             return False
-        return not (self._preempts and self._candidates(partition, job))
+        return not (self._preempts and self._may_preempt(job, partition))
+
+    def _may_preempt(self, job: Job, partition: Partition) -> bool:
+        """Whether a job may preempt any run."""
+        if not self._by_partition:
+            return bool(self._candidates(partition, job))
+        known = self._preempting.get(partition.name)
+        if known is None:
+            known = self._preempting[partition.name] = bool(self._candidates(partition, job))
+        return known
 
     def _place(self, job: Job, partition: Partition, sought: Sought, most: int) -> tuple[Work | None, int, int, int]:
         """Give slots to so many jobs alike.

@@ -220,14 +220,16 @@ class Order:
 
     def renumbered(self) -> bool:
         """Priorities of any jobs have changed; whether the pairs now come in another order."""
-        if not self._stale:
-            before: Pair | None = None
-            for pair in self._pairs:
-                if before is not None and not self._goes_before(before, pair):
-                    self._stale = True
-                    break
-                before = pair
-        return self._stale
+        if self._stale:
+            return True
+        before: Pair | None = None
+        for pair in self._pairs:
+            if before is not None and not self._goes_before(before, pair):
+                # Few stand otherwise than before, so that to sort them takes little more than to look at them.
+                self._pairs.sort(key=self.rank)
+                return True
+            before = pair
+        return False
 
     def _goes_before(self, one: Pair, other: Pair) -> bool:
         job, behind = one[1], other[1]
