@@ -17,8 +17,9 @@ import numpy as np
 from emulator.scheduling.alike import alike_from, alike_until, length_of
 from emulator.scheduling.compiled import Compiled
 from emulator.scheduling.controls import Controls
+from emulator.scheduling.outlook_kernel import Outlook
 from emulator.scheduling.runs import Reals
-from emulator.scheduling.select_kernel import Counts
+from emulator.scheduling.select_kernel import Code, Counts
 from emulator.scheduling.select_rows import SETS
 from emulator.scheduling.window_rows import BEGIN, COUNT, END, FULL, GROW, MARKS, NEVER, STARTS, USED
 from emulator.scheduling.windows import Habits, Kind, Windows, is_news
@@ -34,6 +35,8 @@ from slurm_sim_plugins.plan import Entry, Hole
 
 Sought = tuple[int, str, float]
 """What is sought: the class of the jobs, the partition, and for how long."""
+Alike = tuple[Kind | None, float, float]
+"""What jobs have in common of which one can start if another can: the kind, for how long, CPUs when planned."""
 
 
 class CompiledSlots(Slots):
@@ -213,7 +216,8 @@ class CompiledWindows(Windows):
         self._searches, self._outlooks = cluster.compiled.searches, cluster.compiled.outlooks
         self._stale, self._together = True, False
         self._simple: dict[Kind, bool] = {}
-        self._cannot: set[tuple[Kind, float]] = set()
+        self._cannot: set[Alike] = set()
+        self._questions: dict[Alike, tuple[Code, Outlook, float] | tuple[()]] = {}
         self._last: int | None = None
         self._preempts = cluster.policies.names_victims
         by_priority = "PRIORITY" in cluster.parameters.preempt_mode
@@ -244,6 +248,7 @@ class CompiledWindows(Windows):
         super()._other_runs()
         self._stale = True
         self._preempting.clear()
+        self._questions.clear()
 
     def alike(self, entries: Sequence[Entry], to_start: bool = False) -> Iterator[list[Entry]]:
         """Together those on which nothing but nodes and time decides, and that ask for the same.
@@ -270,20 +275,29 @@ class CompiledWindows(Windows):
 
     def _could_start(self, entry: Entry) -> bool:
         """Whether a job could start now beside what is kept so far; or its reason or number may change."""
+        if not (self._by_class or self._may_be_grouped(entry)):
+            return True
+        job = entry._pair[0]  # type: ignore[attr-defined]
+        alike: Alike = entry._kind, length_of(job), job.planned_cpus  # type: ignore[attr-defined]
+        if alike in self._cannot:
+            return False
+        question = self._questions.get(alike)
+        if question is None:
+            question = self._questions[alike] = self._question(entry, alike[1])
+        room = self._searches
+        if not question or may_start(*question, self.slots.columns, room.capacity, room.sets, room.taken):
+            return True
+        self._cannot.add(alike)
+        return False
+
+    def _question(self, entry: Entry, length: float) -> tuple[Code, Outlook, float] | tuple[()]:
+        """What the kernel is asked of jobs alike until another run starts; empty if it is not for it to say."""
         job, partition = entry._pair  # type: ignore[attr-defined]
         if not self._may_be_grouped(entry) or self._cluster.policies.counts_otherwise(job, partition):
-            return True
-        kind: Kind = entry._kind  # type: ignore[attr-defined]
-        length = length_of(job)
-        if (kind, length) in self._cannot:
-            return False
-        code, room = self._compiled.code(job, partition), self._searches
+            return ()
+        code = self._compiled.code(job, partition)
         assert code is not None
-        outlook, end = self._outlooks.of(job, partition, code), self._cluster.now + length
-        if may_start(code, outlook, self.slots.columns, end, room.capacity, room.sets, room.taken):
-            return True
-        self._cannot.add((kind, length))
-        return False
+        return code, self._outlooks.of(job, partition, code), self._cluster.now + length
 
     def _is_news_known(self) -> bool:
         """Whether more that is kept makes no difference to whether another cycle follows."""

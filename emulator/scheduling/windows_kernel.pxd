@@ -35,7 +35,7 @@ cdef class Work:
 
 @cython.locals(first=cython.longlong[::1])
 cpdef bint may_start(
-    Code code, Outlook outlook, Columns slots, double end, long long[::1] capacity, long long[:, ::1] sets,
+    Code code, Outlook outlook, double end, Columns slots, long long[::1] capacity, long long[:, ::1] sets,
     long long[:, ::1] taken) except? True
 cpdef void add_slot(double begin, double end, const long long[::1] nodes, long long many, Columns slots) noexcept
 cpdef void keep(double begin, double end, const long long[::1] nodes, long long many, Columns slots) noexcept

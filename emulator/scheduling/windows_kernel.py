@@ -108,7 +108,7 @@ class Work:
 
 
 def may_start(
-    code: Code, outlook: Outlook, slots: Columns, end: float, capacity: Ints, sets: Ints, taken: Ints
+    code: Code, outlook: Outlook, end: float, slots: Columns, capacity: Ints, sets: Ints, taken: Ints
 ) -> bool:
     """Whether a job fits now, to run till ``end``, beside the slots that there are.
 

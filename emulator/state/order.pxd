@@ -19,7 +19,7 @@ cdef class Order:
     cdef _place(self, tuple pair)
     @cython.locals(job=Job, above=bint, index=cython.Py_ssize_t)
     cpdef tuple rank(self, tuple pair)
-    @cython.locals(pair=tuple)
+    @cython.locals(pairs=list, place=cython.Py_ssize_t, many=cython.Py_ssize_t)
     cpdef bint renumbered(self) except -1
     @cython.locals(job=Job, behind=Job)
     cdef bint _goes_before(self, tuple one, tuple other) except -1

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, KeysView, Mapping
 from typing import Generic, TypeVar
 
-from emulator.state.job import Job
+from emulator.state.job import EMPTY, Job
 from emulator.state.partition import Partition
 from emulator.state.run import State
 
@@ -222,19 +222,19 @@ class Order:
         """Priorities of any jobs have changed; whether the pairs now come in another order."""
         if self._stale:
             return True
-        before: Pair | None = None
-        for pair in self._pairs:
-            if before is not None and not self._goes_before(before, pair):
+        pairs, many = self._pairs, len(self._pairs)
+        for place in range(1, many):
+            if not self._goes_before(pairs[place - 1], pairs[place]):
                 # Few stand otherwise than before, so that to sort them takes little more than to look at them.
-                self._pairs.sort(key=self.rank)
+                pairs.sort(key=self.rank)
                 return True
-            before = pair
         return False
 
     def _goes_before(self, one: Pair, other: Pair) -> bool:
         job, behind = one[1], other[1]
-        plain = self.listed is None and not self._reservations and not (job.priorities or behind.priorities)
-        if one[2] is not other[2] or not plain:
+        # A job in one partition has no other numbers but its priority.
+        plain = one[2] is other[2] and job.priorities is EMPTY and behind.priorities is EMPTY
+        if not plain or self.listed is not None or self._reservations:
             return self.rank(one) < self.rank(other)
         if job.priority != behind.priority:
             return job.priority > behind.priority

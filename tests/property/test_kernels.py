@@ -198,7 +198,10 @@ class Scene:
         known |= {name: np.zeros(entries.shape[1], dtype=np.int64) for name in ("before", "after")}
         known |= {name: np.zeros(running + 1, dtype=np.int64) for name in ("cpus", "nodes")}
         seen = outlook.Outlook(code, usable, machine, runs, np.zeros_like(free), *known.values())
-        outlook.look(seen)
+        outlook.look(seen, code, runs)
+        for _ in range(running // 2):
+            outlook.look_on(seen)
+        outlook.look(seen, code, runs)  # Nothing is left in the room of what was seen before.
         self.left |= known
         later, own = float(small(draws, 0, 0, 59)), small(draws, 0, 1)
         self.length, self.work_sets = float(small(draws, 30, 600, 90000)), work["sets"]
@@ -217,7 +220,7 @@ class Scene:
         request, room = self.request, np.zeros_like(self.left["capacity"])
         end = 100.0 + self.length
         return bool(
-            self.form.may_start(request.code, request.outlook, self.slots, end, room, self.work_sets, self.taken)
+            self.form.may_start(request.code, request.outlook, end, self.slots, room, self.work_sets, self.taken)
         )
 
 
