@@ -78,7 +78,7 @@ def plan_alike(
     entries: list[Any],
     times: list[float],
     now: float,
-    kind: type,
+    kind: Any,
     cpus_planned: Callable[[Job, Partition], float] | None,
 ) -> int:
     """Note when jobs are to start, up to the first that does not wait or has no time to come; how many they are.

@@ -255,12 +255,12 @@ class CompiledWindows(Windows):
 
         Where plans are not seen, they end behind the last that could start, once it is known whether they are news.
         """
+        queue, given = list(entries), 0
         if not to_start or self._cluster.plans_are_seen:
-            yield from self._together_in(entries)
+            yield from self._together_in(queue)
             return
-        given = 0
-        for group in self._together_in(entries):
-            self._last = self._last_to_start(entries, len(entries) if self._last is None else self._last)
+        for group in self._together_in(queue):
+            self._last = self._last_to_start(queue, len(queue) if self._last is None else self._last)
             if given >= self._last and self._is_news_known():
                 return
             given += len(group)
