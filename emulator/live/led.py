@@ -137,12 +137,17 @@ class Led:
         own = self._look()
         return self._scheduler.run(None if own else submitted, full)
 
-    def backfill(self) -> None:
-        """Make a cycle of backfill."""
+    @property
+    def pause(self) -> float | None:
+        """For how many seconds a cycle of backfill pauses; None if none has begun that is not over."""
+        return self._scheduler.pause
+
+    def backfill(self, changed: bool = False) -> None:
+        """Make a cycle of backfill, or go on with one; see :meth:`PluginScheduler.backfill`."""
         if self._script.looks.is_just_before(self._controller.cluster.now):
             return
         self._look()
-        self._scheduler.backfill()
+        self._scheduler.backfill(changed)
 
     def started(self, job: Job) -> None:
         """A job has started."""
@@ -224,7 +229,7 @@ class Given(Led):
             self._do(decided, starts, now)
         return True
 
-    def backfill(self) -> None:
+    def backfill(self, changed: bool = False) -> None:
         """It was asked with the main loop, as in the session."""
 
     def _under_way(self, now: float) -> list[Start]:

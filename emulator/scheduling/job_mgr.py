@@ -64,7 +64,6 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
             if len(good) == MOST_KNOWN:
                 good.clear()
             good[options] = job.partitions, job.wants, job.limit, job.time_min, job.plan, job.request_class
-    cluster.exclusive_user = cluster.exclusive_user or options.exclusive_to == "user"
     if options.held:
         job.held_by = "JobHeldUser"
     job.begin = cluster.now + options.begin if options.begin else cluster.now

@@ -286,7 +286,7 @@ class NodePlan(SchedulePlan):
 
     def _class(self, job: Job, partition: Partition) -> Hashable:
         """Equal for jobs that get the same answer about nodes."""
-        user = job.request.user if self._cluster.exclusive_user else ""
+        user = job.request.user if self._cluster.parts_users(job) else ""
         return (
             job.request_class,
             partition.name,

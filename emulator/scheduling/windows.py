@@ -367,7 +367,7 @@ class Windows(WindowPlan):
         be looked at by themselves now that other slots begin and end; this is passed over. And
         unless a run can be preempted, or is suspended, or has a node to itself.
         """
-        if not self._candidates(partition, job) and not self._cluster.suspended and not self._cluster.exclusive_user:
+        if not self._candidates(partition, job) and not self._cluster.suspended and not self._cluster.parts_users(job):
             self._alike[alike] = begin
 
     def _will_run(

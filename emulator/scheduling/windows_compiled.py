@@ -388,7 +388,7 @@ class CompiledWindows(Windows):
         if (
             self._habits.busy_nodes
             or cluster.suspended
-            or cluster.exclusive_user
+            or cluster.parts_users(job)
             or self._moving
             or job.options.reservation
         ):

@@ -47,7 +47,7 @@ class Cluster:
         machine: the nodes.
         free: what is free of them; of suspended jobs their CPUs are, too.
         partitions: by name, in the order of the configuration.
-        exclusive_user: whether a partition, or a job that was submitted, has nodes of one user at a time.
+        exclusive_user: whether a partition gives nodes to one user at a time.
         default: the partition of jobs that name none.
         jobs: by id, all that were submitted.
         refused: ids of submissions that were refused; to those that wait for them they have failed.
@@ -124,6 +124,7 @@ class Cluster:
         self.array_tasks: Counter[int] = Counter()
         self.compiled: Kernels | None = None
         self.run_watchers: list[RunWatcher] = []
+        self._one_users: set[int] = set()
         self.planned: Slots | None = None
         self.plans_are_seen = True
         self.admin_states: dict[int, str] = {}
@@ -215,10 +216,19 @@ class Cluster:
             watcher.changed()
         self.unsettled |= self.waiting
 
+    def parts_users(self, job: Job) -> bool:
+        """Whether a job may find nodes that it does not get because of its user, now."""
+        return (
+            self.exclusive_user
+            or job.options.exclusive_to == "user"
+            or bool(self._one_users)
+            or any(other.options.exclusive_to == "user" for other in self.suspended.values())
+        )
+
     def usable(self, job: Job, partition: Partition) -> Mask:
         """Nodes on which a job may start at all: up, and not another job's."""
         usable = partition.nodes & self.machine.up
-        if not self.exclusive_user:
+        if not self.parts_users(job):
             return usable
         alone = _of_one_user(job, partition)
         for other in (*self.running.values(), *self.suspended.values()):
@@ -295,6 +305,8 @@ class Cluster:
     def take(self, job: Job, allocation: Allocation) -> None:
         """A job comes to the machine."""
         self.free.take(allocation)
+        if job.options.exclusive_to == "user":
+            self._one_users.add(job.id)
         for watcher in self.run_watchers:
             watcher.add(job)
         for name, count in job.options.licenses:
@@ -303,6 +315,7 @@ class Cluster:
     def release(self, job: Job, allocation: Allocation) -> None:
         """A job leaves the machine."""
         self.free.release(allocation)
+        self._one_users.discard(job.id)
         for watcher in self.run_watchers:
             watcher.remove(job)
         for name, count in job.options.licenses:

@@ -70,13 +70,10 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     most = options.max_nodes if options.max_nodes is not None else options.min_nodes
     if options.gpus and sum(one.count for one in options.gpus) < (options.min_nodes or 1):
         raise RejectedError("Invalid generic resource (gres) specification")
-    named = known_nodes(options.node_list, cluster) if options.node_list else None
     enough = most or options.tasks or FAR
-    some = named is not None and len(options.node_list) > enough
-    if some and parameters.rules.SOME_OF_NAMED:
+    named, some = _named(options, enough, cluster)
+    if some:
         nodes, most = nodes if most else enough, enough
-    elif named is not None:
-        named &= named.cumsum() <= enough
     tasks = options.tasks_on(nodes)
     if options.tasks is not None and options.tasks < nodes:
         nodes = options.tasks if options.max_nodes != options.min_nodes else nodes
@@ -89,10 +86,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     alone = options.exclusive or partition.oversubscribe == "EXCLUSIVE"
     shares = partition.oversubscribe == "FORCE" or (has_rows(partition) and options.share)
     demand = _demand(request, partition, nodes)
-    if options.memory_per_node == 0 and partition.max_memory_per_node:
-        # Once it was found to fit, --mem=0 is what the smallest node has.
-        smallest = min(cluster.machine.memory[partition.nodes].tolist(), default=0)
-        demand.too_much = bool(smallest > partition.max_memory_per_node)
+    demand.too_much = demand.too_much or _smallest_is_too_much(options, partition, cluster)
     per_task = demand.cpus_per_task
     with_tasks = per_task * (1 if options.overcommit else options.tasks_per_node or 1)
     of_node = per_task * (options.tasks_per_node or 1)
@@ -154,7 +148,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         gres_per_task=_counts(options.gpus_per_task),
         contiguous=options.contiguous,
         required=named,
-        some_required=some and parameters.rules.SOME_OF_NAMED,
+        some_required=some,
         least_loaded=partition.least_loaded,
         by_looks=partition.least_loaded and parameters.rules.LEAST_LOADED_BY_LOOKS,
         last_first=parameters.pack_serial_at_end,
@@ -290,6 +284,24 @@ def _never(cpus: int, nodes: int, partition: Partition, cluster: Cluster) -> str
     if cpus > int(there[partition.nodes].sum()):
         return PARTITION_CONFIG
     return PARTITION_NODES if nodes > int(partition.nodes.sum()) else ""
+
+
+def _named(options: BatchOptions, enough: int, cluster: Cluster) -> tuple[Mask | None, bool]:
+    """Nodes that a job names, and whether it gets some of them; else it gets all, or the first that are enough."""
+    if not options.node_list:
+        return None, False
+    named = known_nodes(options.node_list, cluster)
+    if len(options.node_list) > enough and cluster.parameters.rules.SOME_OF_NAMED:
+        return named, True
+    return named & (named.cumsum() <= enough), False
+
+
+def _smallest_is_too_much(options: BatchOptions, partition: Partition, cluster: Cluster) -> bool:
+    """Whether --mem=0, which is what the smallest node has once the job was found to fit, is more than it may have."""
+    if options.memory_per_node != 0 or not partition.max_memory_per_node:
+        return False
+    smallest = min(cluster.machine.memory[partition.nodes].tolist(), default=0)
+    return bool(smallest > partition.max_memory_per_node)
 
 
 def _demand(request: JobRequest, partition: Partition, nodes: int) -> _Demand:

@@ -20,7 +20,7 @@ from emulator.scheduling.tiered_pass import TieredPass
 from emulator.state.jobs import JobState, JobTable
 from emulator.validate import Validator
 from slurm_sim_plugins import answers
-from slurm_sim_plugins.decisions import FIRST_TIER, Decision, MakeRoom, Move, Reserve, Wake
+from slurm_sim_plugins.decisions import FIRST_TIER, Decision, MakeRoom, Move, Pause, Reserve, Wake
 from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.hookspecs import DEFAULTS, LOOPS, PROJECT, SPECS
 from slurm_sim_plugins.jobs import Job, Run
@@ -317,6 +317,8 @@ def _in_words(decision: Decision) -> str:
         return ", ".join(map(_in_words, parts))
     if isinstance(decision, Wake):
         return f"{kind} at {decision.time:g}"
+    if isinstance(decision, Pause):
+        return f"{kind} of {decision.seconds:g} s"
     at = f" at {decision.time:g}" if isinstance(decision, Reserve) else ""
     why = f" ({decision.reason})" if decision.reason else ""
     return f"{kind} {decision.job.id}{at}{why}"

@@ -143,6 +143,7 @@ def test_public_names_are_pinned():
         "Oracle",
         "OutputError",
         "Partition",
+        "Pause",
         "PendingView",
         "BlockState",
         "Plan",
