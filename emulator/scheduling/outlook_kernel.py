@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from emulator.scheduling.runs import FIRST, MANY, NODE, Reals
+from emulator.scheduling.run_rows import FIRST, MANY, NODE, Reals
 from emulator.scheduling.select_kernel import Code, fill, gres_of, room_on
 from emulator.scheduling.select_rows import FREE_JOBS, FREE_MEMORY, FREE_UNITS
 from slurm_sim_plugins.nodes import Bytes, Ints

@@ -5,20 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from emulator.scheduling.run_kernel import put_in, take_out, write
+from emulator.scheduling.run_rows import ID, Reals
 from emulator.state.job import Job
 from emulator.state.run import YEAR
 from slurm_sim_plugins.nodes import Allocation, Ints
 
 if TYPE_CHECKING:
     from emulator.state.cluster import Cluster
-
-Reals = NDArray[np.float64]
-FIRST, MANY, ID = range(3)
-"""Columns of the index: where its entries begin, how many there are, whose they are."""
-NODE = 0
-"""Row of the entries; behind it those of :attr:`slurm_sim_plugins.nodes.Free.table`."""
 
 
 class RunTable:
@@ -30,7 +25,7 @@ class RunTable:
     Attributes:
         count: how many there are.
         ends: when each is planned to end, in seconds.
-        index: a row for each; see ``FIRST``.
+        index: a row for each; see :mod:`emulator.scheduling.run_rows`.
         entries: a column for each node of each.
     """
 
@@ -68,12 +63,7 @@ class RunTable:
         self._odd.discard(job.id)
         if self._stale:
             return
-        row = int(self.ends[: self.count].searchsorted(self._raw.pop(job.id)))
-        while self.index[row, ID] != job.id:
-            row += 1
-        self._wasted += int(self.index[row, MANY])
-        self.ends[row : self.count - 1] = self.ends[row + 1 : self.count]
-        self.index[row : self.count - 1] = self.index[row + 1 : self.count]
+        self._wasted += take_out(self.ends, self.index, self.count, self._raw.pop(job.id), job.id)
         self.count -= 1
         if self._wasted > 4096 and 2 * self._wasted > self._used:
             self._stale = True
@@ -114,13 +104,7 @@ class RunTable:
         if self.count == len(self.ends):
             self.ends = np.resize(self.ends, 2 * self.count)
             self.index = np.concatenate([self.index, np.zeros_like(self.index)])
-        row = int(self.ends[: self.count].searchsorted(end))
-        while row < self.count and self.ends[row] == end and self.index[row, ID] < job.id:
-            row += 1
-        self.ends[row + 1 : self.count + 1] = self.ends[row : self.count]
-        self.index[row + 1 : self.count + 1] = self.index[row : self.count]
-        self.ends[row] = end
-        self.index[row] = self._used, len(job.run.allocation.nodes), job.id
+        put_in(self.ends, self.index, self.count, end, job.id, self._used, len(job.run.allocation.nodes))
         self.count += 1
         self._raw[job.id] = end
         self._write(job.run.at_base)
@@ -129,10 +113,8 @@ class RunTable:
         upto = self._used + len(allocation.nodes)
         while upto > self.entries.shape[1]:
             self.entries = _wider(self.entries)
-        rows = [allocation.nodes, allocation.units, allocation.memory, (-1,) * len(allocation.nodes)]
-        for row, values in enumerate(rows):
-            self.entries[row, self._used : upto] = values
-        for row, kind in enumerate(self._kinds, len(rows)):
+        write(self.entries, self._used, allocation.nodes, allocation.units, allocation.memory)
+        for row, kind in enumerate(self._kinds, 4):
             self.entries[row, self._used : upto] = allocation.gres.get(kind, 0)
         self._used = upto
 

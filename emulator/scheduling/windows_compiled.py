@@ -18,7 +18,7 @@ from emulator.scheduling.alike import alike_from, alike_until, length_of
 from emulator.scheduling.compiled import Compiled
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.outlook_kernel import Outlook
-from emulator.scheduling.runs import Reals
+from emulator.scheduling.run_rows import Reals
 from emulator.scheduling.select_kernel import Code, Counts
 from emulator.scheduling.select_rows import SETS
 from emulator.scheduling.window_rows import BEGIN, COUNT, END, FULL, GROW, MARKS, NEVER, STARTS, USED

@@ -12,7 +12,7 @@ import numpy as np
 
 from emulator.scheduling.future import FIRST_WINDOW
 from emulator.scheduling.outlook_kernel import Outlook, ended, look_on, soonest
-from emulator.scheduling.runs import FIRST, MANY, NODE, Reals
+from emulator.scheduling.run_rows import FIRST, MANY, NODE, Reals
 from emulator.scheduling.select_kernel import Code, Counts, count, enough, pick
 from emulator.scheduling.window_rows import (
     BEGIN,

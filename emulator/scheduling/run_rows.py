@@ -1,0 +1,12 @@
+"""What the columns of runs hold."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Reals = NDArray[np.float64]
+FIRST, MANY, ID = range(3)
+"""Columns of the index: where its entries begin, how many there are, whose they are."""
+NODE = 0
+"""Row of the entries; behind it those of :attr:`slurm_sim_plugins.nodes.Free.table`."""

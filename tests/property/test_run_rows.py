@@ -1,0 +1,55 @@
+"""Runs that are put in and taken out stand as a sorted list has them, in both forms of the kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from emulator.scheduling.run_rows import ID
+from tests.builders.kernels import NEEDS_KERNELS, forms
+
+pytestmark = [NEEDS_KERNELS, pytest.mark.compiled]
+ROOM = 40
+STEPS = st.lists(
+    st.tuples(st.integers(0, 2**62), st.sampled_from([0.0, 1.0, 1.5, 7.0, 1e12, np.inf]), st.integers(1, 3)),
+    max_size=ROOM,
+)
+"""For each step a number that says what is done, a planned end, and how many nodes."""
+
+
+@settings(max_examples=200, deadline=None)
+@given(STEPS)
+def test_runs_stand_by_planned_end_and_then_by_job(steps: list[tuple[int, float, int]]) -> None:
+    for kernel in forms("emulator.scheduling.run_kernel"):
+        ends, index = np.zeros(ROOM), np.zeros((ROOM, 3), dtype=np.int64)
+        expected: list[tuple[float, int, int, int]] = []
+        for first, (draw, end, many) in enumerate(steps):
+            job = draw % 1000 * ROOM + first
+            if draw % 3 == 0 and expected:
+                gone = expected.pop(draw % len(expected))
+                assert kernel.take_out(ends, index, len(expected) + 1, gone[0], gone[1]) == gone[3]
+            else:
+                kernel.put_in(ends, index, len(expected), end, job, first, many)
+                expected.append((end, job, first, many))
+                expected.sort()
+            count = len(expected)
+            assert ends[:count].tolist() == [end for end, *_ in expected]
+            assert index[:count].tolist() == [[first, many, job] for _, job, first, many in expected]
+
+
+def test_a_run_that_is_not_there_is_told() -> None:
+    for kernel in forms("emulator.scheduling.run_kernel"):
+        ends, index = np.zeros(2), np.zeros((2, 3), dtype=np.int64)
+        kernel.put_in(ends, index, 0, 5.0, 1, 0, 1)
+        with pytest.raises(LookupError, match="7"):
+            kernel.take_out(ends, index, 1, 5.0, 7)
+        assert index[0, ID] == 1
+
+
+def test_what_a_run_gives_back_is_written_node_by_node() -> None:
+    for kernel in forms("emulator.scheduling.run_kernel"):
+        entries = np.full((5, 4), 9, dtype=np.int64)
+        kernel.write(entries, 1, (3, 8), (2, 4), (100, 0))
+        assert entries.tolist() == [[9, 3, 8, 9], [9, 2, 4, 9], [9, 100, 0, 9], [9, -1, -1, 9], [9, 9, 9, 9]]
