@@ -222,7 +222,7 @@ class Cluster:
             self.exclusive_user
             or job.options.exclusive_to == "user"
             or bool(self._one_users)
-            or any(other.options.exclusive_to == "user" for other in self.suspended.values())
+            or (bool(self.suspended) and any(other.options.exclusive_to == "user" for other in self.suspended.values()))
         )
 
     def usable(self, job: Job, partition: Partition) -> Mask:
