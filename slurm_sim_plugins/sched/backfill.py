@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -86,7 +86,7 @@ class Backfill:
         self._left = self.bf_max_job_test
         self._array: Hashable = None
         self._refused = False
-        self._kept: defaultdict[Hashable, int] = defaultdict(int)
+        self._kept: Counter[Hashable] = Counter()
         plan = view.window_plan(
             resolution=self.bf_resolution,
             window=60 * self.bf_window,

@@ -94,9 +94,12 @@ class Limits:
                 continue
             assert job.run is not None
             given = job.run.allocation
-            own = sum(
+            threads = sum(
                 units * int(cluster.machine.threads[at]) for at, units in zip(given.nodes, given.units, strict=True)
             )
+            # With CR_CPU not all threads of its cores count.
+            own = given.cpus or threads
+            assert own <= threads
             cheap = job.options.qos == "cheap"
             names = [job.request.user, f"{job.request.user} {'cheap' if cheap else 'normal'}"]
             cpus.update(dict.fromkeys([*names, "all"], own))

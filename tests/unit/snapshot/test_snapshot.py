@@ -273,8 +273,8 @@ ON_CLUSTER = [
 def on_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is to be run on a cluster, as words of a command."""
     for name, text in files_of(SEED).items():
-        # A job whose dependency can no longer hold would wait for ever.
-        ends = "DependencyParameters=kill_invalid_depend\n" if name == "slurm.conf" else ""
+        # A job whose dependency can no longer hold would wait for ever, and one whose account its partition denies.
+        ends = "DependencyParameters=kill_invalid_depend\nEnforcePartLimits=ANY\n" if name == "slurm.conf" else ""
         (tmp_path / name).write_text(ends + text)
     monkeypatch.chdir(tmp_path)
     return ON_CLUSTER
