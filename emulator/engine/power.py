@@ -371,7 +371,7 @@ class PowerSaving(Part):
             if self.cluster.compiled is not None:
                 self.cluster.compiled.weigh(node, int(weight))
 
-    # For those who look
+    # What is shown
 
     def nodes_of(self, state: Powered) -> Ints:
         """The nodes of a state."""
