@@ -108,6 +108,7 @@ def simulate(
             "keeper: a snapshot of a run on a slurm.conf has to say of which; give keeper() the site"
         )
     if conf is not None:
+        _check_operation(config, conf)
         engine = ClusterRun(_submissions(workload, conf), conf, config, catalogue, accounts, actions, timing)
     folder = Path(out) if out is not None else None
     with ExitStack() as stack:
@@ -222,6 +223,23 @@ def _with_options(config: Config, options: Mapping[str, Any]) -> Config:
         )
     config = replace(config, **rest)
     return replace(config, slots={**config.slots, **slots}) if slots else config
+
+
+def _check_operation(config: Config, conf: SlurmConf) -> None:
+    """Refuse options of the operation that would change nothing.
+
+    Raises:
+        ConfigurationError: it names the option, and what it goes with.
+    """
+    if config.operation.job_test_time and config.clock == "ideal":
+        raise ConfigurationError("operation.job_test_time: goes with clock=slurm: else decisions take no time")
+    if conf.power is None:
+        for name in ("resume_time", "resume_failures"):
+            if getattr(config.operation, name):
+                raise ConfigurationError(
+                    f"operation.{name}: goes with power saving, and {conf.source} states none "
+                    "(SuspendTime, SuspendProgram, ResumeProgram)"
+                )
 
 
 def _conf(machine: int | SlurmConf | str | Path | None) -> SlurmConf | None:

@@ -246,9 +246,7 @@ class Passes(Part):
             if self._has_paused():
                 return
             self._cycle_over()
-        self._cycle_at = self.cluster.now
-        if self.plans_on:
-            self._changed_at = self._cycle_at
+        self._note_cycle()
 
     def _go_on(self) -> None:
         """A cycle of backfill goes on."""
@@ -258,6 +256,10 @@ class Passes(Part):
         if self._has_paused():
             return
         self._cycle_over()
+        self._note_cycle()
+
+    def _note_cycle(self) -> None:
+        """Note when backfill last went round."""
         self._cycle_at = self.cluster.now
         if self.plans_on:
             self._changed_at = self._cycle_at

@@ -39,7 +39,7 @@ REFUSALS = {
     PARTITION_NODES: "Node count specification invalid",
     TOO_MUCH_MEMORY: "Memory required by task is not available",
 }
-"""What a submission beyond a partition's bounds is told, by the reason that it would wait with."""
+"""Slurm's words for a submission beyond a partition's bounds, by the reason with which it would wait."""
 
 
 MOST_KNOWN = 4096

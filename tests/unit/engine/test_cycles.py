@@ -17,7 +17,7 @@ from emulator.operator.scontrol import scontrol
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from emulator.workload.submissions import Submissions
-from slurm_sim_plugins import Pause, PluginError, hookimpl
+from slurm_sim_plugins import ConfigurationError, Pause, PluginError, hookimpl
 from tests.builders import random_clusters
 
 CONF = """
@@ -123,8 +123,9 @@ def test_a_pass_of_the_main_loop_takes_no_longer_than_max_sched_time() -> None:
 def test_no_time_passes_under_the_ideal_clock() -> None:
     requests = [JobRequest(number, 0.0, 1000.0, parse_sbatch(["-n1"])) for number in range(1, 9)]
     conf = parse_slurm_conf(CONF.replace("sched_interval=-1", "sched_interval=60").format(more=EVERY_SECOND))
-    result = simulate(requests, conf, clock="ideal", operation=Operation(job_test_time=1.0))
-    assert result.records.jobs["start"].tolist() == [0] * 8
+    with pytest.raises(ConfigurationError, match=r"operation\.job_test_time: goes with clock=slurm"):
+        simulate(requests, conf, clock="ideal", operation=Operation(job_test_time=1.0))
+    assert simulate(requests, conf, clock="ideal").records.jobs["start"].tolist() == [0] * 8
 
 
 def outcome(seed: int, compiled: bool, test_time: float) -> list[tuple[object, ...]]:

@@ -43,7 +43,8 @@ Submitted = tuple[float, float, str]
 
 def run(jobs: list[Submitted], conf: str = CONF, clock: str = "ideal", **options: Any) -> Result:
     """Jobs 1, 2, ..., each with its submission, its work and what it asks for."""
-    operation = Operation(**{"resume_time": 30.0} | options.pop("operation", {}))
+    preset = {} if parse_slurm_conf(conf).power is None else {"resume_time": 30.0}
+    operation = Operation(**preset | options.pop("operation", {}))
     requests = [
         JobRequest(number, at, work, parse_sbatch(line.split())) for number, (at, work, line) in enumerate(jobs, 1)
     ]
@@ -260,3 +261,10 @@ def test_without_programs_nodes_stay_on_and_it_is_said() -> None:
     assert any("SuspendProgram has no effect" in str(notice) for notice in idle.notices)
     by_node = parse_slurm_conf(CONF.replace("SuspendTime=100\n", "").replace("CPUs=2", "CPUs=2 SuspendTime=9"))
     assert by_node.power is not None and by_node.power.times["n2"].suspend == 9
+
+
+@pytest.mark.parametrize("option", ["resume_time", "resume_failures"])
+def test_options_without_power_saving_are_refused(option: str) -> None:
+    conf = "NodeName=n1 CPUs=2\nPartitionName=lo Nodes=ALL Default=YES\n"
+    with pytest.raises(ConfigurationError, match=rf"operation\.{option}: goes with power saving"):
+        run([(0, 10, "-n1")], conf, operation={option: 0.5})
