@@ -27,6 +27,7 @@ from emulator.state.run import YEAR, State
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.cluster import ReadOnly
 from slurm_sim_plugins.decisions import FIRST_TIER, MakeRoom, Move, Pause, Preempt, Reserve, Start, Wake
+from slurm_sim_plugins.errors import ConfigurationError
 from slurm_sim_plugins.jobs import Job as SeenJob
 from slurm_sim_plugins.jobs import Jobs, Runs
 from slurm_sim_plugins.nodes import Mask
@@ -247,6 +248,11 @@ class PluginScheduler:
         to_come: Callable[[], bool],
         job_test_time: float = 0.0,
     ) -> None:
+        if job_test_time and hooks.schedule is not None and hooks.backfill is None:
+            raise ConfigurationError(
+                "operation.job_test_time: goes with Slurm's main loop or a plugin with the hook backfill; passes of "
+                "this scheduler take no time"
+            )
         self.job_test_time = job_test_time
         self._paused: Paused | None = None
         self.cluster = cluster

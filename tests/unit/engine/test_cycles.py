@@ -128,6 +128,13 @@ def test_no_time_passes_under_the_ideal_clock() -> None:
     assert simulate(requests, conf, clock="ideal").records.jobs["start"].tolist() == [0] * 8
 
 
+def test_a_scheduler_whose_passes_take_no_time_is_refused_with_it() -> None:
+    conf, slots = parse_slurm_conf(CONF.format(more="")), {"SchedulerType": "sched/easy"}
+    requests = [JobRequest(1, 0.0, 10.0, parse_sbatch(["-n1"]))]
+    with pytest.raises(ConfigurationError, match=r"operation\.job_test_time: .* this scheduler take no time"):
+        simulate(requests, conf, clock="slurm", slots=slots, operation=Operation(job_test_time=1.0))
+
+
 def outcome(seed: int, compiled: bool, test_time: float) -> list[tuple[object, ...]]:
     draws = np.random.default_rng(seed)
     conf = random_clusters.configuration(draws)
