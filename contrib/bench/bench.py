@@ -21,6 +21,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as slurm-sim does, before 
 
 import bare
 import click
+import cost
 import numpy as np
 
 import emulator.config.presets
@@ -131,17 +132,11 @@ def process() -> None:
 
 def measure(command: list[str]) -> tuple[float, float]:
     """CPU seconds and peak MB of a process."""
-    read, write = os.pipe()
-    child = os.posix_spawnp(
-        command[0], command, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, write, 1), (os.POSIX_SPAWN_CLOSE, read)]
-    )
-    os.close(write)
-    with os.fdopen(read, "rb") as output:
-        output.read()
-    _, status, usage = os.wait4(child, 0)
-    if status:
+    run = subprocess.run([sys.executable, cost.__file__, *command], stdout=subprocess.PIPE, check=False)
+    if run.returncode:
         raise SystemExit(f"{' '.join(command)} failed")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    seconds, megabytes = map(float, run.stdout.split())
+    return seconds, megabytes
 
 
 def engine() -> None:

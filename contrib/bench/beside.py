@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 
 import click
+import cost
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -153,14 +155,10 @@ def _told(pairs: Sequence[tuple[Cost, Cost]]) -> str:
 def _run(program: Path, words: Sequence[str], records: Path) -> Cost:
     """What one run costs."""
     command = [str(program), "run", *words, "--no-progress", "--json", "--records", str(records)]
-    with (records.parent / "answer.json").open("wb") as answer:
-        child = os.posix_spawn(
-            command[0], command, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, answer.fileno(), 1)]
-        )
-        _, status, usage = os.wait4(child, 0)
-    if status:
+    run = subprocess.run([sys.executable, cost.__file__, *command], stdout=subprocess.PIPE, check=False)
+    if run.returncode:
         raise click.ClickException(f"{' '.join(command)} failed")
-    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+    return Cost(*map(float, run.stdout.split()))
 
 
 def _compared(ours: Path, theirs: Path) -> str:
