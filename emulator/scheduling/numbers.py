@@ -35,11 +35,13 @@ def counted_otherwise(jobs: list[Job]) -> list[Job]:
     return found
 
 
-def seen_of(jobs: list[Job]) -> list[Any]:
-    """Jobs as plugins see them; None for one at which none has looked."""
+def seen_of(jobs: list[Job]) -> list[Any] | None:
+    """Jobs as plugins see them; None if there is one at which none has looked."""
     found: list[Any] = []
     for job in jobs:
-        found.append(job.seen)  # noqa: PERF401
+        if job.seen is None:
+            return None
+        found.append(job.seen)
     return found
 
 

@@ -266,9 +266,7 @@ class Policies:
         return self._answered.renew(jobs, answer) if isinstance(answer, Priorities) else put(jobs, answer)
 
     def _numbered(self, jobs: list[ControlledJob]) -> Sequence[Any] | None:
-        seen = seen_of(jobs)
-        if None in seen:
-            seen = [self.seen_as(job) for job in jobs]
+        seen = seen_of(jobs) or [self.seen_as(job) for job in jobs]
         _set(self._priority_view, "to_set", seen)
         _set(self._priority_view, "_jobs", jobs)
         self._ask_site(jobs, seen)

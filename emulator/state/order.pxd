@@ -19,8 +19,10 @@ cdef class Order:
     cdef _place(self, tuple pair)
     @cython.locals(job=Job, above=bint, index=cython.Py_ssize_t)
     cpdef tuple rank(self, tuple pair)
-    @cython.locals(pairs=list, place=cython.Py_ssize_t, many=cython.Py_ssize_t)
+    @cython.locals(stays=list, moved=list, pair=tuple)
     cpdef bint renumbered(self) except -1
+    @cython.locals(merged=list, place=cython.Py_ssize_t, many=cython.Py_ssize_t, pair=tuple)
+    cdef list _merged(self, list one, list other)
     @cython.locals(job=Job, behind=Job)
     cdef bint _goes_before(self, tuple one, tuple other) except -1
     cdef list _as_they_are(self)

@@ -222,13 +222,31 @@ class Order:
         """Priorities of any jobs have changed; whether the pairs now come in another order."""
         if self._stale:
             return True
-        pairs, many = self._pairs, len(self._pairs)
-        for place in range(1, many):
-            if not self._goes_before(pairs[place - 1], pairs[place]):
-                # Few stand otherwise than before, so that to sort them takes little more than to look at them.
-                pairs.sort(key=self.rank)
-                return True
-        return False
+        stays: list[Pair] = []
+        moved: list[Pair] = []
+        for pair in self._pairs:
+            if not stays or self._goes_before(stays[-1], pair):
+                stays.append(pair)
+            else:
+                # Which of the two has moved is not known.
+                moved += stays.pop(), pair
+        if not moved:
+            return False
+        # Few stand otherwise than before.
+        moved.sort(key=self.rank)
+        self._pairs = self._merged(stays, moved)
+        return True
+
+    def _merged(self, one: list[Pair], other: list[Pair]) -> list[Pair]:
+        """The pairs of two lists that are in order."""
+        merged: list[Pair] = []
+        many, place = len(one), 0
+        for pair in other:
+            while place < many and self._goes_before(one[place], pair):
+                merged.append(one[place])
+                place += 1
+            merged.append(pair)
+        return merged + one[place:]
 
     def _goes_before(self, one: Pair, other: Pair) -> bool:
         job, behind = one[1], other[1]

@@ -12,7 +12,7 @@ from slurm_sim_plugins.decisions import Priorities
 from slurm_sim_plugins.hookspecs import hookimpl
 from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.priority.fair_share import fair_share_of
-from slurm_sim_plugins.priority.multifactor_columns import Columns, Floats
+from slurm_sim_plugins.priority.multifactor_columns import Columns
 from slurm_sim_plugins.priority.multifactor_factors import (
     FACTORS,
     NO_ACCOUNT,
@@ -129,13 +129,8 @@ class Multifactor:
         since = self._columns.accrued(rows)
         if self.accrues_always:
             since = np.array([job.accrued if job.held else job.queued for job in jobs], dtype=float)
-        ages = self._ages(since, view) if self._age_weight else np.zeros(len(jobs))
-        return self._columns.priced(rows, self._account_factors, ages, self._age_weight)
-
-    def _ages(self, since: Floats, view: PriorityView) -> Floats:
-        # Of a job whose age does not count the time is nan, of which no comparison is true.
         waited = view.whole(view.now) - view.whole_seconds(since)
-        return np.where(waited > 0, np.where(waited < self.max_age, waited / self.max_age, 1.0), 0.0)
+        return self._columns.priced(rows, self._account_factors, waited, self.max_age, self._age_weight)
 
     def _one_by_one(self, view: PriorityView) -> list[Any]:
         now, answer = view.whole(view.now), list[Any]()

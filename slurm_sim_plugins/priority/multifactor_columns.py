@@ -12,9 +12,8 @@ from slurm_sim_plugins.cluster import Association, Qos, Request
 from slurm_sim_plugins.decisions import Priorities
 from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.priority.multifactor_factors import AccountFactors, JobPriority, RequestFactors
+from slurm_sim_plugins.priority.price_kernel import Floats, Ints, are_at, price
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Account = tuple[Association | None, Qos | None]
 SOME = 1024
 """Rows that there is room for at first."""
@@ -81,7 +80,7 @@ class Columns:
         new = (rows < 0) | (rows >= len(self._jobs))
         if not self._read_new(jobs, rows, new, of_request):
             return None
-        if [*map(self._jobs.__getitem__, rows.tolist())] != [*jobs]:
+        if not are_at(list(jobs), self._jobs, rows):
             # Others, which another plugin keeps.
             self._clear(self._first + len(self._jobs))
             self._read_new(jobs, rows, np.ones_like(new), of_request)
@@ -126,7 +125,8 @@ class Columns:
         self,
         rows: Ints,
         of_account: Callable[[Association | None, Qos | None], AccountFactors],
-        ages: Floats,
+        waited: Floats,
+        max_age: float,
         age_weight: float,
     ) -> Priorities | None:
         """The priorities of jobs; None where a sum is beyond what a float counts.
@@ -134,21 +134,18 @@ class Columns:
         Args:
             rows: of which.
             of_account: the factors of an association and a QOS.
-            ages: the age factors of the jobs.
-            age_weight: the weight of these.
+            waited: seconds for which the ages of the jobs count; nan where they do not.
+            max_age: seconds after which they count no more.
+            age_weight: the weight of the age factors.
         """
-        offsets, requests, accounts = self._whole[:, rows]
+        offsets, requests, accounts = self._whole.take(rows, axis=1)
         whose = list(self._account_of)
         used = np.flatnonzero(np.bincount(accounts, minlength=len(whose))).tolist()
         factors = {each: of_account(*whose[each]) for each in used}
-        points_of = np.zeros((3, len(whose)))
-        points_of[:, used] = np.array([each[3:] for each in factors.values()], dtype=float).T
-        association, share, qos = points_of[:, accounts]
-        size, partition, resources = self._points_of_requests()[:, requests]
-        # In the order of one job's sum: on that depends what floats add up to.
-        points = age_weight * ages + association + share
-        points = points + size + partition + qos
-        points = points + resources
+        of_accounts = np.zeros((3, len(whose)))
+        of_accounts[:, used] = np.array([each[3:] for each in factors.values()], dtype=float).T
+        ages, points = np.empty((2, len(rows)))
+        price(accounts, requests, of_accounts, self._points_of_requests(), waited, max_age, age_weight, ages, points)
         if not (np.abs(points) < EXACT).all():
             return None
         totals = points.astype(np.int64)
@@ -159,5 +156,5 @@ class Columns:
         known = self._points.shape[1]
         if len(self._factors) > known:
             new = [(each.size_points, each.partition_points, each.resource_points) for each in self._factors[known:]]
-            self._points = np.hstack([self._points, np.array(new, dtype=float).T])
+            self._points = np.ascontiguousarray(np.hstack([self._points, np.array(new, dtype=float).T]))
         return self._points

@@ -23,6 +23,7 @@ from tests.builders.random_trees import random_tree
 
 pytestmark = [NEEDS_KERNELS, pytest.mark.compiled]
 OUTLOOK = "emulator.scheduling.outlook_kernel"
+PRICE = "slurm_sim_plugins.priority.price_kernel"
 SELECT, WINDOWS = "emulator.scheduling.select_kernel", "emulator.scheduling.windows_kernel"
 HUGE = 2**62
 MODEST = {"min_nodes": 1, "cpus": 3, "memory_per_node": 0, "memory_per_cpu": 0, "all_memory": 0, "gres": 0}
@@ -242,3 +243,27 @@ def test_the_same_holes_are_found(seed: int) -> None:
         if left[0][1] == 5 or np.isinf(scenes[0].work.tried):  # there is no more room, or never a place
             break
         goes_on = True
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_jobs_are_priced_alike(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    many, kinds = int(draws.integers(0, 30)), int(draws.integers(1, 5))
+    accounts, requests = draws.integers(0, kinds, (2, many))
+    of_accounts, of_requests = draws.normal(size=(2, 3, kinds)) * 10.0 ** draws.integers(0, 20)
+    waited = np.where(draws.random(many) < 0.2, np.nan, draws.normal(size=many) * 1e5)
+    weight = float(draws.choice([0.0, 70_000.0, 0.1]))
+    left = []
+    for form in forms(PRICE):
+        ages, points = np.full((2, many), -1.0)
+        form.price(accounts, requests, of_accounts, of_requests, waited, 86_400.0, weight, ages, points)
+        left.append((ages.tolist(), points.tolist()))
+    assert left[0] == left[1]
+
+
+def test_jobs_are_found_at_their_places() -> None:
+    known = [object(), object(), object()]
+    for form in forms(PRICE):
+        assert form.are_at(known[1:], known, np.array([1, 2]))
+        assert not form.are_at(known[1:], known, np.array([1, 0]))

@@ -37,10 +37,11 @@ def test_whatever_happens_to_jobs_the_queue_is_that_of_a_fresh_sort(data: Any) -
             continue
         job = waiting[data.draw(st.sampled_from(sorted(waiting)))]
         if what == "all change":
-            by = data.draw(st.sampled_from([1, -1]))
+            by, shuffled = data.draw(st.sampled_from([1, -1])), data.draw(st.booleans())
             for other in waiting.values():
-                other.priority = 5 + by * other.priority
-            order.renumbered()
+                other.priority = data.draw(st.integers(1, 9)) if shuffled else 5 + by * other.priority
+            before = order.pairs()
+            assert order.renumbered() == (order.pairs() != before)
             continue
         if what.startswith("changes"):
             job.priority = data.draw(st.integers(1, 4))
