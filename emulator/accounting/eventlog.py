@@ -1,3 +1,4 @@
+# cython: boundscheck=True, wraparound=True, nonecheck=True
 """The append-only event log: one JSON object a line, in the order of happening."""
 
 from __future__ import annotations
@@ -55,13 +56,15 @@ class EventLog:
     ========  ==========================================================
 
     A decision's ``reason`` is kept where the plugin gave one. If the run is to be explained,
-    there are further events: see :mod:`emulator.accounting.explainer`.
+    there are further events: see :mod:`emulator.accounting.decision_log`.
     """
+
+    __slots__ = ("_at", "_lines", "_stream", "_time_text")
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
         self._lines: list[str] = []
-        self._last: tuple[int, str] = (0, "0")
+        self._at, self._time_text = 0, "0"
 
     def submit(self, now: int, job: int) -> None:
         """A job was queued."""
@@ -169,9 +172,9 @@ class EventLog:
 
     def _time(self, now: int) -> str:
         """An instant in seconds; most lines are of the same one as the line before."""
-        if now != self._last[0]:
-            self._last = now, seconds(now)
-        return self._last[1]
+        if now != self._at:
+            self._at, self._time_text = now, seconds(now)
+        return self._time_text
 
 
 def as_text(facts: Mapping[str, Any]) -> str:

@@ -1,3 +1,4 @@
+# cython: boundscheck=True, wraparound=True, nonecheck=True
 """Tells the event log, the observers and plugins that learn from run times what happened."""
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class Notifier:
             know of them.
         of_run_times: :meth:`learnt`, or None if no plugin learns.
     """
+
+    __slots__ = ("_heard", "_hooks", "_log", "of_ends", "of_run_times", "of_starts", "of_submissions")
 
     def __init__(self, log: EventLog | None, hooks: Hooks) -> None:
         self._log = log

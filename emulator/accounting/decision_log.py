@@ -1,0 +1,184 @@
+# cython: boundscheck=True, wraparound=True, nonecheck=True
+"""What hooks answer, as lines of the event log."""
+
+from __future__ import annotations
+
+import json
+import math
+from bisect import bisect_left
+from operator import attrgetter
+from typing import Any
+
+from emulator.accounting.eventlog import EventLog, as_text, reason_text, seconds
+from emulator.state.instants import instant
+from slurm_sim_plugins import answers
+from slurm_sim_plugins.decisions import MakeRoom, Move, Plan, Preempt, Reserve, Start, Wake
+from slurm_sim_plugins.jobs import Job
+from slurm_sim_plugins.views import ClusterState
+
+_ORDER = attrgetter("_order")
+MOST_NAMED = 50
+"""Of candidates so many are named, the first ones."""
+
+
+class DecisionLog:
+    """Writes to the event log what a hook of each name has answered, or has heard.
+
+    Every line has ``plugin`` and ``hook``, but for the first and the last of these:
+
+    ==========  ================================================================
+    queued      a job was queued: its ``position`` among so many ``waiting``, what
+                is ``free``, and the ``head``
+    priority    the ``priority`` that a job was given first
+    plan        the seconds that a job is ``planned`` with
+    candidates  what is tried behind the head: the first of ``jobs``, of ``of``
+    decide      a ``decision`` of the scheduler, with its ``reason`` if it gave one
+    victims     the ``runs`` that may be preempted for a job, by their jobs
+    room        whether room was ``granted``
+    pass        a pass is over: the ``head`` that is left, what is ``free``, how many
+                are ``waiting``; left out while these stay what they are
+    ==========  ================================================================
+
+    Args:
+        log: where to write.
+        plugins: name of the plugin that answers a hook.
+    """
+
+    __slots__ = ("_by", "_cluster_state", "_instant", "_instant_text", "_known", "_left", "_log", "_planned")
+
+    def __init__(self, log: EventLog, plugins: dict[str, str]) -> None:
+        self._by = {hook: as_text({"plugin": plugin, "hook": hook}) for hook, plugin in plugins.items()}
+        self._cluster_state: ClusterState | None = None
+        self._planned: dict[int, Plan] = {}
+        self._known: set[int] = set()
+        self._left: object = None
+        self._log = log
+        self._instant, self._instant_text = math.nan, ""
+
+    def watch(self, cluster_state: ClusterState) -> None:
+        """Say where positions in the queue are to be looked up."""
+        self._cluster_state = cluster_state
+
+    def job_submitted(self, job: Any, now: float) -> None:
+        """A job was queued: where it stands."""
+        cluster_state = self._cluster_state
+        if cluster_state is None:
+            return
+        waiting = cluster_state._waiting
+        # Most stand at the end.
+        position = len(waiting) if waiting[-1] is job else 1 + bisect_left(waiting, job._order, key=_ORDER)
+        facts = f'"job":{job.id},"position":{position},"waiting":{len(waiting)},"free":{cluster_state.free}'
+        self._log.line(f'{self._begun(now)}"queued",{facts},"head":{waiting[0].id}}}\n')
+
+    def priority_set(self, view: Any, answer: Any) -> None:
+        """Jobs were given numbers; the first one of each is noted."""
+        if answer is None:
+            return
+        numbers = answers.numbers(answers.priorities(answer, view.to_set))
+        for job, number in zip(view.to_set, numbers, strict=True):
+            if job.id not in self._known:
+                self._known.add(job.id)
+                self._note(view, "priority", job, "priority_set", priority=_number(number))
+
+    def walltime_submit(self, view: Any, answer: Any) -> None:
+        """A job that was submitted is planned with so many seconds."""
+        if answer is not None:
+            self._plan(view, view.job, answers.plan(answer, view.job), "walltime_submit")
+
+    def walltime_pending(self, view: Any, answer: Any) -> None:
+        """Waiting jobs are planned with so many seconds; what has changed is noted."""
+        if answer is None:
+            return
+        for job, plan in zip(view.waiting, answers.plans(answer, view.waiting), strict=True):
+            self._plan(view, job, plan, "walltime_pending")
+
+    def _plan(self, view: Any, job: Any, plan: Plan, hook: str) -> None:
+        if self._planned.get(job.id) == plan:
+            return
+        self._planned[job.id] = plan
+        parts = {"queue": _number(plan.queue), "running": _number(plan.running)} if len({*plan}) > 1 else {}
+        self._note(view, "plan", job, hook, planned=_number(plan.waiting), **parts)
+
+    def backfill_candidates(self, view: Any, answer: Any) -> None:
+        """What is tried behind the head."""
+        if answer is None:
+            return
+        named = [job.id for job in answers.order(answer, view.to_try)[:MOST_NAMED]]
+        self._note(view, "candidates", view.head, "backfill_candidates", jobs=named, of=len(view.to_try))
+
+    def preempt_candidates(self, view: Any, answer: Any) -> None:
+        """The runs that may be preempted for a job."""
+        runs = answers.victims(answer, view.preemptor, view.running) if answer is not None else []
+        self._note(view, "victims", view.preemptor, "preempt_candidates", runs=[run.job.id for run in runs])
+
+    def pass_done(self, view: Any) -> None:
+        """A pass is over: what is left, where that has changed."""
+        head, free = view.head, view.free
+        waiting = len(view.queue if self._cluster_state is None else self._cluster_state._waiting)
+        first = "null" if head is None else head.id
+        left = (first, free, waiting)
+        if left != self._left:
+            self._left = left
+            self._log.line(
+                f'{self._begun(view.now)}"pass","job":{first},"head":{first},"free":{free},"waiting":{waiting}}}\n'
+            )
+
+    def room(self, hook: str, view: Any, job: Any, granted: bool) -> None:
+        """A scheduler has asked for room, and was answered."""
+        self._note(view, "room", job, hook, granted=granted)
+
+    def _begun(self, now: float) -> str:
+        """The beginning of a line; most are of the same instant as the line before."""
+        if now != self._instant:
+            self._instant, self._instant_text = now, f'{{"time":{seconds(instant(now))},"event":'
+        return self._instant_text
+
+    def decided(self, hook: str, view: Any, decision: Any) -> None:
+        """A scheduler has decided."""
+        job = getattr(decision, "job", None)
+        number = job.id if type(job) is Job else _id_of(job)
+        kind = WORDS.get(type(decision)) or _word_of(decision)
+        at = f',"at":{json.dumps(_number(decision.time))}' if kind in TIMED else ""
+        reason = getattr(decision, "reason", "")
+        why = reason_text(str(reason)) if reason else ""
+        self._log.line(
+            f'{self._begun(view.now)}"decide","job":{number},"decision":"{kind}"{at}{why},{self._by[hook]}}}\n'
+        )
+
+    def _note(self, view: Any, event: str, job: Any, hook: str, **facts: Any) -> None:
+        of_event = f",{as_text(facts)}" if facts else ""
+        self._log.line(f'{self._begun(view.now)}"{event}","job":{_id_of(job)}{of_event},{self._by[hook]}}}\n')
+
+
+WORDS: dict[type, str] = {
+    Start: "start",
+    Move: "move",
+    Preempt: "preempt",
+    Reserve: "reserve",
+    MakeRoom: "make room",
+    Wake: "wake",
+}
+"""What a decision is called."""
+TIMED = (WORDS[Reserve], WORDS[Wake])
+"""Decisions about a time."""
+
+
+def _number(value: Any) -> float | None:
+    """A number as JSON knows them; None for infinity, and for what is no number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    if number - number != 0:
+        return None
+    return int(number) if number == int(number) else number
+
+
+def _id_of(job: Any) -> str:
+    """The id of a job as JSON; on a cluster a scheduler decides about entries of the queue."""
+    number = getattr(getattr(job, "job", job), "id", None)
+    return str(number) if type(number) is int else json.dumps(number)
+
+
+def _word_of(decision: Any) -> str:
+    return next((word for kind, word in WORDS.items() if isinstance(decision, kind)), "unknown")
