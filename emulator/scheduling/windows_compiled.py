@@ -14,16 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from emulator.scheduling.alike import alike_from, alike_until, length_of
+from emulator.scheduling.alike import Hopes, Question, alike_until, length_of
 from emulator.scheduling.compiled import Compiled
 from emulator.scheduling.controls import Controls
-from emulator.scheduling.outlook_kernel import Outlook
 from emulator.scheduling.run_rows import Reals
-from emulator.scheduling.select_kernel import Code, Counts
+from emulator.scheduling.select_kernel import Counts
 from emulator.scheduling.select_rows import SETS
 from emulator.scheduling.window_rows import BEGIN, COUNT, END, FULL, GROW, MARKS, NEVER, STARTS, USED
 from emulator.scheduling.windows import Habits, Kind, Windows, is_news
-from emulator.scheduling.windows_kernel import Columns, Request, Work, add_slot, keep, may_start, place
+from emulator.scheduling.windows_kernel import Columns, Request, Work, add_slot, keep, place
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.kept import Slots
@@ -35,8 +34,6 @@ from slurm_sim_plugins.plan import Entry, Hole
 
 Sought = tuple[int, str, float]
 """What is sought: the class of the jobs, the partition, and for how long."""
-Alike = tuple[Kind | None, float, float]
-"""What jobs have in common of which one can start if another can: the kind, for how long, CPUs when planned."""
 
 
 class CompiledSlots(Slots):
@@ -216,14 +213,16 @@ class CompiledWindows(Windows):
         self._searches, self._outlooks = cluster.compiled.searches, cluster.compiled.outlooks
         self._stale, self._together = True, False
         self._simple: dict[Kind, bool] = {}
-        self._cannot: set[Alike] = set()
-        self._questions: dict[Alike, tuple[Code, Outlook, float] | tuple[()]] = {}
+        self._decided: dict[Kind, bool] = {}
         self._last: int | None = None
         self._preempts = cluster.policies.names_victims
         by_priority = "PRIORITY" in cluster.parameters.preempt_mode
         self._by_partition = cluster.policies.by_partition and not by_priority
         self._preempting: dict[str, bool] = {}
         self._by_class = cluster.accounting is None and (not self._preempts or self._by_partition)
+        decides = None if self._by_class else self._may_be_grouped
+        room = self._searches
+        self._hopes = Hopes(self._question, decides, room.capacity, room.sets, room.taken)
         self._asked = (
             cluster.now,
             cluster.now + habits.window,
@@ -241,14 +240,15 @@ class CompiledWindows(Windows):
     def preempted(self, kept: Mapping[int, Mask] | None = None) -> None:
         """Runs end at other times: all searches start over, and more may start."""
         super().preempted()
-        self._cannot.clear()
+        self._hopes.more_may_start()
         self._last = None
 
     def _other_runs(self) -> None:
         super()._other_runs()
         self._stale = True
         self._preempting.clear()
-        self._questions.clear()
+        self._decided.clear()
+        self._hopes.other_runs()
 
     def alike(self, entries: Sequence[Entry], to_start: bool = False) -> Iterator[list[Entry]]:
         """Together those on which nothing but nodes and time decides, and that ask for the same.
@@ -260,44 +260,22 @@ class CompiledWindows(Windows):
             yield from self._together_in(queue)
             return
         for group in self._together_in(queue):
-            self._last = self._last_to_start(queue, len(queue) if self._last is None else self._last)
+            self._look_again()
+            last = len(queue) if self._last is None else self._last
+            self._last = self._hopes.last(queue, last, self.slots.columns)
             if given >= self._last and self._is_news_known():
                 return
             given += len(group)
             yield group
 
-    def _last_to_start(self, entries: list[Entry], last: int) -> int:
-        """How many of the first of so many entries there are up to the last that could start now."""
-        self._look_again()
-        while last and not self._could_start(entries[last - 1]):
-            last = alike_from(entries, last - 1) if self._by_class else last - 1
-        return last
-
-    def _could_start(self, entry: Entry) -> bool:
-        """Whether a job could start now beside what is kept so far; or its reason or number may change."""
-        if not (self._by_class or self._may_be_grouped(entry)):
-            return True
-        job = entry._pair[0]  # type: ignore[attr-defined]
-        alike: Alike = entry._kind, length_of(job), job.planned_cpus  # type: ignore[attr-defined]
-        if alike in self._cannot:
-            return False
-        question = self._questions.get(alike)
-        if question is None:
-            question = self._questions[alike] = self._question(entry, alike[1])
-        room = self._searches
-        if not question or may_start(*question, self.slots.columns, room.capacity, room.sets, room.taken):
-            return True
-        self._cannot.add(alike)
-        return False
-
-    def _question(self, entry: Entry, length: float) -> tuple[Code, Outlook, float] | tuple[()]:
-        """What the kernel is asked of jobs alike until another run starts; empty if it is not for it to say."""
+    def _question(self, entry: Entry, length: float) -> Question | None:
+        """What the kernel is asked of jobs alike until another run starts; None if it is not for it to say."""
         job, partition = entry._pair  # type: ignore[attr-defined]
         if not self._may_be_grouped(entry) or self._cluster.policies.counts_otherwise(job, partition):
-            return ()
+            return None
         code = self._compiled.code(job, partition)
         assert code is not None
-        return code, self._outlooks.of(job, partition, code), self._cluster.now + length
+        return Question(code, self._outlooks.of(job, partition, code), self._cluster.now + length)
 
     def _is_news_known(self) -> bool:
         """Whether more that is kept makes no difference to whether another cycle follows."""
@@ -319,7 +297,15 @@ class CompiledWindows(Windows):
         kind: Kind | None = entry._kind  # type: ignore[attr-defined]
         if kind is None:
             return False
-        job, partition = entry._pair  # type: ignore[attr-defined]
+        decided = self._decided.get(kind)
+        if decided is None:
+            decided = self._decides(kind, *entry._pair)  # type: ignore[attr-defined]
+            if self._by_class:
+                self._decided[kind] = decided
+        return decided
+
+    def _decides(self, kind: Kind, job: Job, partition: Partition) -> bool:
+        """The same of a job of a kind."""
         if kind not in self._simple:
             coded = self._compiled.code(job, partition) is not None
             self._simple[kind] = coded and not job.options.licenses and self._controls.rows.depth(job, partition) < 2
@@ -351,9 +337,17 @@ class CompiledWindows(Windows):
             elif outcome in (STARTS, FULL):
                 self._open = None
                 allocation = self._allocation(job, partition, work, taken)
-                return starts, self._as_hole(entries[len(starts)], work.start, allocation)
+                return starts, self._found(entries[len(starts)], work, allocation)
             elif outcome == NEVER or len(starts) == len(entries):
                 return starts, None
+
+    def _found(self, entry: Entry, work: Work, allocation: Allocation) -> Hole:
+        """What was found; one node that is free now is not asked for again."""
+        cluster = self._cluster
+        if work.start > cluster.now or work.runs or len(allocation.nodes) > 1 or cluster.epilogs is not None:
+            return self._as_hole(entry, work.start, allocation)
+        self.last_place = place = self._place_of(entry, allocation)
+        return Hole(work.start, place, True)
 
     def _hole(self, job: Job, partition: Partition, limit: float) -> tuple[float, Allocation] | None:
         if self._compiled.code(job, partition) is None or not self._plain(job, partition):

@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 def are_at(jobs: list[Any], known: list[Any], rows: Ints) -> bool:
     """Whether jobs are those that are known at these places."""
-    for place in range(len(jobs)):
+    for place in range(len(jobs)):  # noqa: SIM110 - a generator has no C types
         if known[rows[place]] is not jobs[place]:
             return False
     return True

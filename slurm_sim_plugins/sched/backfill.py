@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Generator, Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
-from operator import attrgetter
 from typing import Any, ClassVar
 
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Pause, Reserve, Start
 from slurm_sim_plugins.hookspecs import hookimpl
 from slurm_sim_plugins.plan import Hole, WindowPlan
+from slurm_sim_plugins.sched.bounds import Bounds
 from slurm_sim_plugins.views import SchedulingView
 
 
@@ -245,32 +244,3 @@ class Pace:
         worked, self._worked = self._worked, 0.0
         changed = yield Pause(worked + sleep)
         return bool(changed)
-
-
-class Bounds:
-    """How many jobs of the same kind a cycle tries.
-
-    Args:
-        bounds: how many, by what makes the kind; 0 for any number.
-    """
-
-    def __init__(self, bounds: Mapping[tuple[str, ...], int]) -> None:
-        self._tried: list[tuple[int, Callable[[Any], Hashable], dict[Hashable, int]]] = [
-            (most, attrgetter(*names), defaultdict(int)) for names, most in bounds.items() if most
-        ]
-        which = dict.fromkeys(name for names, most in bounds.items() if most for name in names)
-        self._kind: Callable[[Any], Hashable] | None = attrgetter(*which) if which else None
-
-    def first_of(self, entries: list[Any]) -> list[Any]:
-        """Those of some entries of which more may be tried; they are counted."""
-        if self._kind is None:
-            return entries
-        first: list[Any] = []
-        for _, kind in groupby(entries, self._kind):
-            same = [*kind]
-            tried = [(most, count, key(same[0])) for most, key, count in self._tried]
-            many = min(len(same), *(most - count[which] for most, count, which in tried))
-            for _, count, which in tried:
-                count[which] += many
-            first += same[:many]
-        return first

@@ -1,0 +1,61 @@
+# cython: boundscheck=True, wraparound=True, nonecheck=True
+"""How many jobs of the same kind a cycle of backfill tries; a :mod:`kernel <slurm_sim_plugins.kernels>`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class Bounds:
+    """How many jobs of the same kind a cycle tries.
+
+    Args:
+        bounds: how many, by the attributes that make the kind; 0 for any number.
+    """
+
+    __slots__ = ("_names", "_tried")
+
+    def __init__(self, bounds: Mapping[tuple[str, ...], int]) -> None:
+        self._tried: list[tuple[int, tuple[str, ...], dict[Any, int]]] = [
+            (most, names, {}) for names, most in bounds.items() if most
+        ]
+        self._names = tuple(dict.fromkeys(name for _, names, _ in self._tried for name in names))
+
+    def first_of(self, entries: list[Any]) -> list[Any]:
+        """Those of some entries of which more may be tried; they are counted."""
+        if not self._tried:
+            return entries
+        first: list[Any] = []
+        place, many = 0, len(entries)
+        while place < many:
+            kind, until = self._kind(entries[place], self._names), place + 1
+            while until < many and self._is_of(entries[until], kind):
+                until += 1
+            first += entries[place : place + self._count(entries[place], until - place)]
+            place = until
+        return first
+
+    def _count(self, entry: Any, wanted: int) -> int:
+        """Count so many entries of a kind, or as many of them as may still be tried; how many."""
+        for most, names, tried in self._tried:
+            wanted = min(wanted, most - tried.get(self._kind(entry, names), 0))
+        for _, names, tried in self._tried:
+            kind = self._kind(entry, names)
+            tried[kind] = tried.get(kind, 0) + wanted
+        return wanted
+
+    def _kind(self, entry: Any, names: tuple[str, ...]) -> tuple[Any, ...]:
+        kind: list[Any] = []
+        for name in names:
+            kind.append(getattr(entry, name))  # noqa: PERF401 - a comprehension has no C types
+        return tuple(kind)
+
+    def _is_of(self, entry: Any, kind: tuple[Any, ...]) -> bool:
+        place = 0
+        for name in self._names:
+            own, other = getattr(entry, name), kind[place]
+            if own is not other and own != other:
+                return False
+            place += 1  # noqa: SIM113 - enumerate has no C types
+        return True
