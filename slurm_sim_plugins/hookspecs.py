@@ -128,7 +128,9 @@ class SchedSpec:
         Called: when jobs wait. Under Slurm's clock each ``bf_interval`` seconds, an attribute
         of the plugin: 30 if it has none, -1 for never, 0 for after each pass of the main
         loop; not where nothing has changed since the last cycle. Under the ideal clock after
-        each pass of ``schedule``.
+        each pass of ``schedule``. A plugin whose class says ``het_jobs = True`` promises to start all
+        components of a heterogeneous job in one pass, or none (``entry.het_job_id``); a run with such
+        jobs under another one is refused.
         Answers: as ``schedule``. The two share no plan: ``view.plan()`` and
         ``view.window_plan()`` begin with what runs.
         None: nothing starts in this cycle.

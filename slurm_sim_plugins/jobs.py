@@ -181,6 +181,21 @@ class Job(JobFields, ReadOnly):
         return None
 
     @property
+    def het_job_id(self) -> int | None:
+        """The id of the first component of the heterogeneous job that it is a component of, or None."""
+        return None
+
+    @property
+    def het_job_offset(self) -> int:
+        """Its place among the components of a heterogeneous job, from 0 on."""
+        return 0
+
+    @property
+    def het_job_id_set(self) -> Sequence[int]:
+        """Ids of all components of its heterogeneous job, itself among them; empty if it is none."""
+        return ()
+
+    @property
     def answered(self) -> Sequence[Any]:
         """What the priority plugin answered for it last, one for each of ``requests``; empty where that is not kept."""
         return ()

@@ -46,16 +46,18 @@ class Entry:
         id: the id of the job.
         user, account: on whose behalf; empty if that is not known.
         array: the id of the array that the job is a task of; None for none.
+        het_job_id: the id of the first component of the heterogeneous job that it is a component of; None for none.
         submit: when it was submitted, or requeued last, in seconds.
     """
 
-    __slots__ = ("account", "array", "id", "partition", "submit", "user")
+    __slots__ = ("account", "array", "het_job_id", "id", "partition", "submit", "user")
 
     id: int
     partition: str
     user: str
     account: str
     array: int | None
+    het_job_id: int | None
     submit: float
 
     @property
@@ -77,6 +79,11 @@ class Entry:
     def shortest(self) -> float:
         """Seconds that its run has at least: ``--time-min``, or for as long as it is planned."""
         raise NotImplementedError
+
+    @property
+    def het_job_id_set(self) -> Sequence[int]:
+        """Ids of all components of its heterogeneous job, itself among them; empty if it is none."""
+        return self.job.het_job_id_set
 
     @property
     def reserves(self) -> bool:
@@ -220,6 +227,20 @@ class WindowPlan(ABC):
     @abstractmethod
     def keep(self, hole: Hole) -> None:
         """Keep a hole from the entries behind: from its start, in whole steps of the plan's resolution."""
+
+    def not_before(self, entry: Any, time: float) -> Hole | None:
+        """The first hole of an entry that begins at a time or later; None if there is none.
+
+        For components of heterogeneous jobs, of which there are none where processors are only counted.
+        """
+        raise NotImplementedError
+
+    def together(self, entries: Sequence[Any]) -> list[Place] | None:
+        """Where entries can start now, all of them, whatever the plan keeps; None if they cannot.
+
+        None of them is on a node of another. For components of heterogeneous jobs, as :meth:`not_before`.
+        """
+        raise NotImplementedError
 
     def holes(self, first: Hole, most: int) -> Iterator[Hole]:
         """A hole that was found, and up to so many that the same entry fits into and that begin later.

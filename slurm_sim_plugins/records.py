@@ -40,6 +40,12 @@ class JobRecord(NamedTuple):
     """Index in that array; None for several tasks that share a record."""
     tasks: int = 0
     """How many tasks share the record: those that have not left the array yet; 0 for one job."""
+    het_job_id: int | None = None
+    """Id of the first component of the heterogeneous job that it is a component of, or None."""
+    het_job_offset: int = 0
+    """Its place among the components."""
+    het_job_id_set: tuple[int, ...] = ()
+    """Ids of all components; empty if there are none."""
 
 
 class ReservationRecord(NamedTuple):

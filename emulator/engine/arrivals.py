@@ -12,6 +12,7 @@ from emulator.engine.part import Part
 from emulator.engine.passes import Passes
 from emulator.scheduling.dependency import is_circular
 from emulator.scheduling.entries import first_reason, forget_settled
+from emulator.scheduling.het_jobs import NOT_SUPPORTED, check_numbers, gathered
 from emulator.scheduling.job_mgr import NOT_AVAILABLE, ask_for, bound_nodes, check_count, is_barred, make_job
 from emulator.scheduling.reasons import fits_alone
 from emulator.scheduling.records import Records
@@ -35,6 +36,7 @@ class Arrivals(Part):
         shared: what all parts have.
         passes: the loops.
         requests: all that will be submitted.
+        het_jobs: whether heterogeneous jobs are taken in.
 
     Attributes:
         records: of jobs and reservations, as plugins see them.
@@ -43,11 +45,13 @@ class Arrivals(Part):
         delays: by id of a job, after how many seconds from its start on others may start.
     """
 
-    def __init__(self, shared: Part, passes: Passes, requests: Sequence[JobRequest]) -> None:
+    def __init__(self, shared: Part, passes: Passes, requests: Sequence[JobRequest], het_jobs: bool = True) -> None:
         super().__init__(**vars(shared))
+        self._het_jobs = het_jobs
         self._passes = passes
         self._requests = requests
-        self._ids = {request.id for request in requests}
+        self._ids = {request.id for request in requests} | check_numbers(requests)
+        self._components = gathered(requests)
         partitions = [partition.seen for partition in self.cluster.partitions.values()]
         self.records = Records(self.cluster, self.reservations)
         version = self.cluster.conf.version
@@ -59,21 +63,53 @@ class Arrivals(Part):
 
     def come(self, index: int) -> None:
         """The submission of this index comes now."""
-        self.submit(self._requests[index])
+        request = self._requests[index]
+        if request.het_job_id is None:
+            self.submit(request)
+        else:
+            # A log has each component by itself; they come with the first.
+            self._submit(self._components.pop(request.het_job_id, ()))
 
     def submit(self, request: JobRequest) -> None:
         """A submission comes now."""
-        try:
-            request = self.chain.request(request)
-            check_count(request, self.cluster)
-            jobs = [make_job(task, self.cluster) for task in request.tasks(self._free_ids(request.id))]
-            if request.options.dependencies and is_circular(jobs[0], self.cluster):
-                raise RejectedError("Circular job dependency")
-            self.admit(jobs)
-        except RejectedError as error:
-            self._refuse(request, str(error))
+        self._submit(request.components())
+
+    def _submit(self, requests: Sequence[JobRequest]) -> None:
+        """One job comes now, or one array; or the components of a heterogeneous job, all or none."""
+        taken: list[list[Job]] = []
+        if not self._het_jobs and requests[0].het_job_id is not None:
+            self._refuse(requests, NOT_SUPPORTED)
             return
-        self.enter(jobs)
+        for request in requests:
+            try:
+                taken.append(self._taken(request))
+            except RejectedError as error:
+                for jobs in taken:
+                    self._give_back(jobs)
+                self._refuse(requests, str(error))
+                return
+        for jobs in taken:
+            self.enter(jobs)
+
+    def _taken(self, request: JobRequest) -> list[Job]:
+        """The job of a submission, or the tasks of an array.
+
+        Raises:
+            RejectedError: it is refused.
+        """
+        request = self.chain.request(request)
+        check_count(request, self.cluster)
+        jobs = [make_job(task, self.cluster) for task in request.tasks(self._free_ids(request.id))]
+        if request.options.dependencies and is_circular(jobs[0], self.cluster):
+            raise RejectedError("Circular job dependency")
+        self.admit(jobs)
+        return jobs
+
+    def _give_back(self, jobs: list[Job]) -> None:
+        """Jobs that were admitted are refused after all: another component was."""
+        if self.cluster.accounting is not None:
+            for job in jobs:
+                self.cluster.accounting.left(job)
 
     def enter(self, jobs: list[Job]) -> None:
         """Jobs that were admitted wait from now on: one, or the tasks of an array."""
@@ -106,12 +142,13 @@ class Arrivals(Part):
             self.agenda.at(max(jobs[0].begin, self.cluster.now) + self.parameters.bf_min_age_reserve, "due")
         self._passes.request_in_turn(self.timing.submit_lag)
 
-    def _refuse(self, request: JobRequest, why: str) -> None:
-        if why in (NOT_AVAILABLE, NOT_OF_RESERVATION) and not request.options.held:
+    def _refuse(self, requests: Sequence[JobRequest], why: str) -> None:
+        if why in (NOT_AVAILABLE, NOT_OF_RESERVATION) and not requests[0].options.held:
             self.policies.pass_number_over()
-        self.rejected.append((request, why))
-        self.cluster.refused.add(request.id)
-        self.telling.rejected(request, why)
+        for request in requests:
+            self.rejected.append((request, why))
+            self.cluster.refused.add(request.id)
+            self.telling.rejected(request, why)
 
     def admit(self, jobs: list[Job]) -> None:
         """Find the account of new jobs.

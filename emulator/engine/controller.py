@@ -34,6 +34,7 @@ from emulator.engine.ticks import Ticks
 from emulator.execution.checkpoints import Checkpoints
 from emulator.limits.accounting import Accounting
 from emulator.scheduling.gang import Rows
+from emulator.scheduling.het_jobs import takes_het_jobs
 from emulator.scheduling.plugin_scheduler import PluginScheduler
 from emulator.scheduling.policies import Policies, calculation_period, plugins_of
 from emulator.state.changes import Changes
@@ -110,6 +111,8 @@ class Controller(Part):
         groups = None if operation is None else operation.groups
         cluster = Cluster(conf, parameters, selection, groups, timing.second_phase)
         priority = selection.plugins[selection.slots["PriorityType"]]
+        scheduler = selection.slots["SchedulerType"]
+        het_jobs = takes_het_jobs(requests, selection.plugins[scheduler], scheduler)
         period = calculation_period(conf, priority)
         if accounts is not None:
             fair_share, tracks = getattr(priority, "fair_share", None), getattr(priority, "tracks_usage", True)
@@ -135,7 +138,7 @@ class Controller(Part):
         policies.save(self.checkpoints.unsaved)
         self.asks = True
         self.passes = Passes(shared, period)
-        self.arrivals = Arrivals(shared, self.passes, requests)
+        self.arrivals = Arrivals(shared, self.passes, requests, het_jobs)
         self.stints = Stints(**vars(shared), alone=alone)
         parts: dict[str, Any] = {"passes": self.passes, "arrivals": self.arrivals, "stints": self.stints}
         self.endings = Endings(**vars(shared), **parts)

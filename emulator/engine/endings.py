@@ -12,6 +12,7 @@ from emulator.engine.passes import Passes
 from emulator.engine.standstill import ends
 from emulator.engine.stints import Stints
 from emulator.livelock import Livelock, standstill
+from emulator.scheduling.het_jobs import LAUNCH_FAILURE, components_of, is_led, led_by
 from emulator.state.job import Job
 from emulator.state.run import Run, State
 
@@ -60,7 +61,10 @@ class Endings(Part):
         if job.request.exit_code:
             self._requeue_by_exit_code(job)
         own = State.FAILED if job.request.exit_code else State.COMPLETED
-        self.over(job.id, State.TIMEOUT if late else own)
+        outcome = State.TIMEOUT if late else own
+        self.over(job.id, outcome)
+        for other in self._still_led(job):
+            self.over(other.id, outcome)
 
     def _deadline_of(self, job: Job) -> float:
         """After when a run that ends by itself shows that its time was up: OverTimeLimit is allowed it."""
@@ -89,6 +93,8 @@ class Endings(Part):
         if job.sequence == sequence and job.state is State.RUNNING:
             job.requeue_after = False
             self.over(number, State.TIMEOUT)
+            for other in self._still_led(job):
+                self.over(other.id, State.FAILED)
 
     def ended_at_limit(self, number: int, index: int) -> None:
         """The pass after the end of a run at its limit, in its order among the other ends."""
@@ -175,6 +181,15 @@ class Endings(Part):
             self.over(job.id, outcome)
         else:
             self.agenda.at(self.cluster.now + delay, "over", job.id, outcome)
+        for other in self._still_led(job):
+            self.terminate(other, State.FAILED if outcome is State.TIMEOUT else outcome, at_once)
+
+    def _still_led(self, job: Job) -> list[Job]:
+        """Components that end because the first one does, and are requeued if that is."""
+        led = [other for other in led_by(job, self.cluster) if other.run is not None and other.run.end is None]
+        for other in led:
+            other.requeue_after, other.hold_after = job.requeue_after, job.hold_after
+        return led
 
     def over(self, number: int, outcome: State) -> None:
         """The processes of a run are gone: it leaves its nodes, once their epilogs are over."""
@@ -257,8 +272,19 @@ class Endings(Part):
             assert run.end is not None
             self.send_back(job)
             self.sent_back(job, job.left - (run.end - job.work_since))
+            for other in led_by(job, self.cluster):
+                if other.over:
+                    self.send_back(other)
         else:
-            job.state, job.reason = outcome, WHY_IT_ENDED.get(outcome, "None")
+            job.state, job.reason = outcome, self._why(job, outcome)
+
+    def _why(self, job: Job, outcome: State) -> str:
+        """The reason that a job shows in the end."""
+        if outcome is State.FAILED and is_led(job, self.cluster):
+            first = components_of(job, self.cluster)[0]
+            if first.runs[-1].outcome is State.TIMEOUT or first.reason == WHY_IT_ENDED[State.TIMEOUT]:
+                return LAUNCH_FAILURE
+        return WHY_IT_ENDED.get(outcome, "None")
 
     # What comes back
 

@@ -15,6 +15,7 @@ from emulator.engine.endings import Endings
 from emulator.engine.part import Part
 from emulator.engine.passes import Passes
 from emulator.engine.stints import Stints
+from emulator.scheduling.het_jobs import components_of
 from emulator.state.job import Job
 from emulator.state.run import State
 from slurm_sim_plugins.errors import ConfigurationError
@@ -134,7 +135,13 @@ class NodeStates(Part):
         self.passes.request_in_turn(self.timing.submit_lag)
 
     def _end(self, job: Job) -> None:
-        """A job that has lost a node ends; one that leaves its nodes already does so."""
+        """A job that has lost a node ends, and so do all components of a heterogeneous job (recorded)."""
+        for one in components_of(job, self.cluster):
+            if one.run is not None:
+                self._end_one(one)
+
+    def _end_one(self, job: Job) -> None:
+        """A job ends with a node; one that leaves its nodes already does so."""
         if job.state is State.COMPLETING and not job.writes:
             return
         if job.id in self.cluster.suspended:

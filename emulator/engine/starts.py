@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from emulator.engine.passes import Passes
 from emulator.engine.power import PowerSaving
 from emulator.engine.stints import Stints
 from emulator.scheduling.gang import Change
+from emulator.scheduling.het_jobs import components_of, is_led
 from emulator.scheduling.preempt import configured_mode, grace_time, preempt_mode
 from emulator.state.job import Job
 from emulator.state.partition import Partition
@@ -76,6 +78,8 @@ class Starts(Part):
         may_requeue = self.endings.may_requeue(job)
         job.left = self.checkpoints.begin(job, may_requeue)
         job.left += self.timing.job_overhead + self.operation.prolog_slurmctld + self.operation.prolog
+        if is_led(job, self.cluster):
+            job.left = math.inf  # It ends with the first component.
         if self.power is not None:
             self.power.begun(job, job.run)
         self.stints.go_on(job)
@@ -95,6 +99,12 @@ class Starts(Part):
             self.stints.carry_out([change])
 
     def preempt(self, job: Job, preemptor: Job) -> None:
+        """Preempt a running job, and with it all components of a heterogeneous job (recorded)."""
+        for one in components_of(job, self.cluster):
+            if one.request.het_job_id is None or one.state is State.RUNNING:
+                self._preempt(one, preemptor)
+
+    def _preempt(self, job: Job, preemptor: Job) -> None:
         """Preempt a running job as its partition or the cluster says; one in its grace time leaves if that is over."""
         if job.vacating:
             if self.cluster.whole(self.cluster.now) >= self.cluster.whole(job.end_limit):

@@ -49,6 +49,8 @@ class Stints(Part):
         if self.ideal and now + job.left > killed + HALF_A_MICROSECOND:
             self._end_at(killed, job, "limit", Rank.LIMIT)
             return
+        if job.left == math.inf:
+            return
         end = now + job.left
         self._end_at(end, job, "work done", Rank.LIMIT if abs(end - killed) <= HALF_A_MICROSECOND else Rank.OTHER)
 

@@ -393,6 +393,17 @@ class Accounting:
             self._watched[job.id] = job
         account.meter = self.usage.start(account.rows, amounts, account.factor, self._second(), limit)
 
+    def count(self, job: LimitedJob, partition: Partition, allocation: Allocation) -> None:
+        """Let limits go by a job as if it had started: others are to start with it."""
+        if job.account is not None:
+            amounts = self.tres.allocated(job.options, allocation, partition, self._cluster.machine)
+            acct_policy.started(job.account, amounts)
+
+    def uncount(self, job: LimitedJob) -> None:
+        """Undo :meth:`count`."""
+        if job.account is not None:
+            acct_policy.stopped(job.account)
+
     def halted(self, job: LimitedJob) -> None:
         """A job is suspended."""
         if job.account is not None and job.account.meter is not None:

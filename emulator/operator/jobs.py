@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from emulator.scheduling.het_jobs import led_by
 from emulator.scheduling.job_mgr import make_job
 from emulator.state.job import Job
 from emulator.state.run import State
@@ -42,6 +43,9 @@ def requeue(job: Job, controller: Controller, held: bool = False) -> None:
         if controller.cluster.accounting is not None:
             controller.cluster.accounting.submitted(job)
         controller.endings.send_back(job)
+        for other in led_by(job, controller.cluster):
+            if other.over and other.runs:
+                controller.endings.send_back(other)
         return
     if job.state is not State.RUNNING:
         raise InputError(f"job {job.id} does not run; only jobs that run or have run can be requeued")

@@ -11,11 +11,14 @@ from emulator.config.sacctmgr.commands import sacctmgr
 from emulator.config.slurm.duration import limit_seconds
 from emulator.config.slurm.hostlist import expand
 from emulator.operator import jobs
+from emulator.operator.het_jobs import alone, leaders, named, not_whole, widened, with_led
 from emulator.operator.update import OF_A_JOB, RELEASE, Fields, check_fields, fields_of, refused_words, update_of
+from emulator.scheduling.het_jobs import NOT_ONE
 from emulator.scheduling.records import sharing
 from emulator.state.job import Job
 from emulator.state.partition import Partition
 from emulator.state.reservation import Reservation
+from emulator.state.run import State
 from emulator.workload.clock_time import after_now
 from emulator.workload.request import PartlyRefusedError, RejectedError
 from emulator.workload.sbatch import parse_sbatch
@@ -24,6 +27,7 @@ from slurm_sim_plugins.nodes import Mask
 
 if TYPE_CHECKING:
     from emulator.engine.controller import Controller
+    from emulator.state.cluster import Cluster
 
 Some = TypeVar("Some")
 WHICH = ("jobid=", "jobname=", "job=")
@@ -110,10 +114,12 @@ def _jobs(words: list[str], controller: Controller) -> list[Job]:
 
 
 def _named(text: str, controller: Controller) -> list[Job]:
-    """A job by its id, all tasks of an array by its id, one of them as ``ID_INDEX``, or all jobs of a name."""
+    """A job, array or heterogeneous job by its id, parts as ``ID_INDEX`` or ``ID+OFFSET``, or all jobs of a name."""
     known = controller.cluster.jobs.values()
     array, underscore, index = text.partition("_")
-    if text.isdigit():
+    if of_het_job := named(text, controller.cluster):
+        found = list(of_het_job)
+    elif text.isdigit():
         found = [job for job in known if int(text) in (job.id, job.request.array)]
     elif underscore and array.isdigit() and index.isdigit():
         found = [job for job in known if (job.request.array, job.request.task) == (int(array), int(index))]
@@ -125,11 +131,17 @@ def _named(text: str, controller: Controller) -> list[Job]:
     return found
 
 
-def _each(do: Callable[[Job, Controller], None]) -> Action:
-    """Do something to each of the jobs that are named; that one refuses does not keep it from the others."""
+def _each(do: Callable[[Job, Controller], None], chosen: Callable[[list[Job], Cluster], list[Job]]) -> Action:
+    """Do something to each of the jobs that are named; that one refuses does not keep it from the others.
+
+    Args:
+        do: what is done.
+        chosen: of which of them it is asked, where they are components of heterogeneous jobs.
+    """
 
     def action(words: list[str], controller: Controller) -> None:
-        _to_all(_jobs(words, controller), lambda job: do(job, controller))
+        found = chosen(_jobs(words, controller), controller.cluster)
+        _to_all(found, lambda job: do(job, controller))
 
     return action
 
@@ -149,13 +161,13 @@ def _to_all(found: Sequence[Some], do: Callable[[Some], None]) -> None:
 
 def _hold(words: list[str], controller: Controller) -> None:
     """Put jobs on hold, which is an update of their priority."""
-    _modify(_jobs(words, controller), {"priority": "0"}, controller)
+    _modify(widened(_jobs(words, controller), controller.cluster), {"priority": "0"}, controller)
 
 
 def _uhold(words: list[str], controller: Controller) -> None:
     """Put jobs on hold as their users would."""
     hold = partial(jobs.hold, controller=controller, by="JobHeldUser")
-    _modify(_jobs(words, controller), {"priority": "0"}, controller, hold)
+    _modify(widened(_jobs(words, controller), controller.cluster), {"priority": "0"}, controller, hold)
 
 
 def _release(words: list[str], controller: Controller) -> None:
@@ -167,7 +179,7 @@ def _release(words: list[str], controller: Controller) -> None:
         if job.request.array is not None and not job.runs:
             arrays.setdefault(job.request.array, job)
 
-    _modify(_jobs(words, controller), {"priority": RELEASE}, controller, release)
+    _modify(widened(_jobs(words, controller), controller.cluster), {"priority": RELEASE}, controller, release)
 
 
 def _top(words: list[str], controller: Controller) -> None:
@@ -419,9 +431,16 @@ def _time(name: str, text: str, controller: Controller) -> float:
 def _scancel(words: list[str], controller: Controller) -> None:
     """Jobs by id or list of ids; ``-u``, ``-n`` and ``-p`` for all of a user, a name, a partition."""
     ids, chosen = _chosen(words)
-    for job in _jobs(ids, controller) if ids else list(controller.cluster.jobs.values()):
-        if not job.over and all(CHOICES[name](job, value) for name, value in chosen.items()):
-            jobs.cancel(job, controller)
+    found = _jobs(ids, controller) if ids else list(controller.cluster.jobs.values())
+    found = [job for job in found if not job.over and all(CHOICES[name](job, value) for name, value in chosen.items())]
+    found = with_led(widened(found, controller.cluster), controller.cluster)
+
+    def cancel(job: Job) -> None:
+        if job.state is State.PENDING and not_whole(job, found, controller.cluster):
+            raise InputError(f"job {job.id}: {NOT_ONE}")
+        jobs.cancel(job, controller)
+
+    _to_all(found, cancel)
 
 
 def _chosen(words: list[str]) -> tuple[list[str], dict[str, str]]:
@@ -458,10 +477,10 @@ VERBS: dict[str, Action] = {
     "uhold": _uhold,
     "holdu": _uhold,
     "release": _release,
-    "requeue": _each(jobs.requeue),
-    "requeuehold": _each(partial(jobs.requeue, held=True)),
-    "suspend": _each(jobs.suspend),
-    "resume": _each(jobs.resume),
+    "requeue": _each(jobs.requeue, leaders),
+    "requeuehold": _each(partial(jobs.requeue, held=True), leaders),
+    "suspend": _each(jobs.suspend, alone),
+    "resume": _each(jobs.resume, alone),
     "top": _top,
     "update": _update,
     "create reservation": _create_reservation,

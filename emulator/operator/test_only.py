@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from emulator.config.sacctmgr.database import Accounts
 from emulator.config.slurm import SlurmConf
 from emulator.config.slurm.hostlist import compress
 from emulator.engine.controller import Controller
+from emulator.state.job import RESOURCES
 from emulator.workload.job_script import sbatch_words
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
-from emulator.workload.sbatch_unused import HET, not_emulated
+from emulator.workload.sbatch_unused import not_emulated
 
 LONG = 3600.0
 """Seconds that the idle cluster is given; a job that has not started by then waits for more than room."""
@@ -54,28 +56,33 @@ def judge(script: str, conf: SlurmConf, accounts: Accounts | None = None, user: 
     Raises:
         ValueError: an option that ``sbatch`` has not, or a value that cannot be understood.
     """
-    words, more = sbatch_words(script)
-    options = parse_sbatch(words, script=True)
-    if more:
-        options = replace(options, not_emulated=(*options.not_emulated, HET))
+    options = parse_sbatch((), script=sbatch_words(script))
     request = JobRequest(1, 0.0, LONG, options, user)
-    notes = tuple(not_emulated([request]))
-    controller = Controller(conf, [replace(request, options=replace(options, **UNTIMED))], accounts=accounts)  # type: ignore[arg-type]
+    notes = tuple(not_emulated(request.components()))
+    further = tuple(replace(one, **UNTIMED) for one in options.components)  # type: ignore[arg-type]
+    untimed = replace(request, options=replace(options, components=further, **UNTIMED))  # type: ignore[arg-type]
+    controller = Controller(conf, [untimed], accounts=accounts)
     until = 0.0
     while until < LONG and not controller.rejected and (until == 0 or controller.cluster.jobs[1].run is None):
         until += STEP
         controller.run(until=until)
     if controller.rejected:
         return Verdict(reason=controller.rejected[0][1], notes=notes)
-    job = controller.cluster.jobs[1]
-    if job.run is None:
-        return Verdict(reason=job.reason, notes=notes)
-    machine, given = controller.cluster.machine, job.run.allocation
-    gres = {":".join(filter(None, kind)): sum(counts) for kind, counts in given.gres.items() if kind[0]}
+    machine, components = controller.cluster.machine, list(controller.cluster.jobs.values())
+    waits = [job.reason for job in components if job.run is None]
+    if waits:
+        # Of components that cannot start because of another one it is that one's reason that tells.
+        return Verdict(
+            reason=next((reason for reason in waits if reason not in ("None", RESOURCES)), waits[0]), notes=notes
+        )
+    runs = [job.run.allocation for job in components if job.run is not None]
+    gres = Counter[str]()
+    for given in runs:
+        gres.update({":".join(filter(None, kind)): sum(counts) for kind, counts in given.gres.items() if kind[0]})
     return Verdict(
-        nodes=compress([machine.names[node] for node in given.nodes]),
-        cpus=machine.cpus_of(given),
-        memory=sum(given.memory),
+        nodes=compress([machine.names[node] for node in sorted(node for given in runs for node in given.nodes)]),
+        cpus=sum(map(machine.cpus_of, runs)),
+        memory=sum(sum(given.memory) for given in runs),
         gres=tuple(sorted(gres.items())),
         notes=notes,
     )

@@ -147,7 +147,8 @@ class Player:
         self._cluster = cluster
         self._stops = may_suspend(scenario)
         self._ids: dict[int, int] = {}
-        self._arrays: dict[int, str] = {}
+        self._names: dict[int, str] = {}
+        """Of arrays and heterogeneous jobs."""
         self._looks = self._late = 0
         time.sleep(-time.time() % grain(scenario.slurm_conf))
         self.zero = time.time()
@@ -177,7 +178,7 @@ class Player:
                 news = self.now()
             at = self.now()
             shown = self._cluster.run(["scontrol", "-o", "-d", "show", "job"])
-            seen = jobs_of(shown.stdout, self._arrays)
+            seen = jobs_of(shown.stdout, self._names)
             if self.timeline.look(at, seen) or shown.returncode:  # A busy controller does not answer in time.
                 news = at
             if not todo and at - news > _patience(seen):
@@ -213,9 +214,10 @@ class Player:
             self.rejected.append(row | ({"user": job.user} if job.user else {}))
             return
         number = int(done.stdout.strip().partition(";")[0])
-        self._ids[job.id] = number
-        if job.options.array is not None:
-            self._arrays[number] = job.name
+        for offset in range(1 + len(job.options.components)):
+            self._ids[job.id + offset] = number + offset
+        if job.options.array is not None or job.options.components:
+            self._names[number] = job.name
         self.jobs.append(_row(job, number, at, renumbered_arguments(job, self._ids)))
 
 

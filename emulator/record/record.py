@@ -157,7 +157,7 @@ def launch_time(
     for key, rows in timeline.items():
         states = [(at, fields["JobState"]) for at, fields in rows if "JobState" in fields]
         names = [state for _, state in states]
-        work = works.get(key, works.get(key.rpartition("_")[0]))
+        work = works.get(key, works.get(key.rpartition("+" if "+" in key else "_")[0]))
         if work is not None and names in (["PENDING", "RUNNING", "COMPLETED"], [*NORMAL, "COMPLETED"]):
             found.append(states[2][0] - states[1][0] - work - prolog)
     return round(max(median(found), 0.0), 2) if found else None

@@ -23,11 +23,11 @@ def jobs_of(text: str, names: Mapping[int, str]) -> dict[str, dict[str, str]]:
 
     Args:
         text: the output of ``scontrol -o -d show job``.
-        names: of arrays, by their job ids.
+        names: of arrays and heterogeneous jobs, by their job ids.
 
     Returns:
-        By key (the job's id, or ``NAME_INDEX`` for a task of an array) the fields of :data:`FIELDS`, and
-        ``StartTime`` and ``EndTime`` as Slurm has them.
+        By key (the job's id, ``NAME_INDEX`` for a task of an array, ``NAME+OFFSET`` for a component) the fields of
+        :data:`FIELDS`, and ``StartTime`` and ``EndTime`` as Slurm has them.
     """
     seen = {}
     for line in text.splitlines():
@@ -53,9 +53,11 @@ def _shares(line: str) -> Iterator[str]:
 
 
 def _keys(fields: Mapping[str, str], names: Mapping[int, str]) -> Iterator[str]:
-    array = fields.get("ArrayJobId", "")
+    array, het_job = fields.get("ArrayJobId", ""), fields.get("HetJobId", "")
     if array.isdecimal() and int(array) in names:
         yield from (f"{names[int(array)]}_{task}" for task in tasks_of(fields.get("ArrayTaskId", "")))
+    elif het_job.isdecimal() and int(het_job) in names:
+        yield f"{names[int(het_job)]}+{fields['HetJobOffset']}"
     else:
         yield fields["JobId"]
 

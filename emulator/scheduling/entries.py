@@ -65,6 +65,8 @@ def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     if job.reason != "None":
         # Which bound it is, only a pass says.
         return PARTITION_CONFIG if job.reason in REFUSALS else job.reason
+    if job.request.het_job_id is not None:
+        return "None"  # Whether components could start is not asked.
     limited, first = "", job.partitions[0]
     if cluster.accounting is not None:
         limited = cluster.accounting.obstacle(job)

@@ -303,6 +303,8 @@ def check_count(request: JobRequest, cluster: Cluster) -> None:
         RejectedError: a submission is beyond one of them.
     """
     parameters, array = cluster.parameters, request.options.array
+    if array is not None and request.het_job_id is not None:
+        raise RejectedError("Invalid job array specification")
     if array is not None:
         most = min(parameters.max_array_size, parameters.max_array_tasks)
         if max(array.indices) >= parameters.max_array_size or len(array.indices) > most:

@@ -69,7 +69,10 @@ class _Pass:
                 return False
             left -= 1
             before = job.reason
-            if (partition.name, job.options.reservation) in self._failed:
+            if job.request.het_job_id is not None:
+                # Backfill starts all of its components together; those behind it wait (recorded).
+                self._block(job, partition)
+            elif (partition.name, job.options.reservation) in self._failed:
                 self._behind(job)
             else:
                 self._try(job, partition)
@@ -146,7 +149,7 @@ class _Pass:
         return False
 
     def _behind(self, job: Job) -> None:
-        if job.reason in NOT_YET_TRIED:
+        if job.reason in NOT_YET_TRIED and job.request.het_job_id is None:
             tried = self._arrays.get((job.request.array or 0, job.partitions[0].name, job.options.reservation))
             job.reason = "Priority" if tried is None or tried.runs or job.runs else tried.reason
 
@@ -236,10 +239,15 @@ class _Pass:
             return True
         if np.count_nonzero(partition.nodes & left) >= max(job.options.min_nodes or 1, 1):
             return False
-        job.reason, job.blocked = RESERVED_FOR_HIGHER, True
+        job.reason = RESERVED_FOR_HIGHER
+        self._block(job, partition)
+        return True
+
+    def _block(self, job: Job, partition: Partition) -> None:
+        """Leave a partition at a job, whatever reservation it has, and keep its nodes from those behind it."""
+        job.blocked = True
         self._failed.add((partition.name, ""))
         self._kept |= partition.nodes
-        return True
 
     def _reclaim(self, job: Job, partition: Partition) -> None:
         """Preempt jobs that have licences that a job wants, if that may be."""

@@ -63,7 +63,7 @@ class ClusterEntry(Entry):
         self._policies = policies
         self.id, self.partition = job.id, partition.name
         self.user, self.account = job.request.user, job.options.account
-        self.array = job.request.array
+        self.array, self.het_job_id = job.request.array, job.request.het_job_id
         self.submit = job.submitted
 
     @property
@@ -265,6 +265,7 @@ class PluginScheduler:
         self._view = ClusterView(self)
         self._counts = CountedNodes(cluster, controls)
         self._rooms: dict[int, Room] = {}
+        self._het_jobs: set[int] = set()
         self._hook = ""
         self._plan: NodePlan | None = None
         self._plans: list[NodePlan | Windows] = []
@@ -387,6 +388,7 @@ class PluginScheduler:
             self._hooks.fail(name, error, time=self.cluster.now)
         kept = [plan.slots for plan in self._plans if isinstance(plan, Windows)] if name == "backfill" else []
         self._plan, self._plans = None, []
+        self._check_het_jobs()
         for room in cleared:
             # It was cleared, and the scheduler did not use it.
             self._rooms.pop(room.job.id, None)
@@ -521,6 +523,21 @@ class PluginScheduler:
         elif limit is None:
             limit = decision.job.shortest
         self._controls.start(job, partition, where._allocation, limit, where._row, decision.reason, ahead)
+        if job.request.het_job_id is not None:
+            self._het_jobs.add(job.request.het_job_id)
+
+    def _check_het_jobs(self) -> None:
+        """Of a heterogeneous job of which a pass started a component it has to start all."""
+        begun, self._het_jobs = self._het_jobs, set()
+        for number in sorted(begun):
+            waits = [job for job in self.cluster.het_jobs[number] if job.state is State.PENDING]
+            if waits:
+                numbers = ", ".join(str(job.id) for job in waits)
+                self._refuse(
+                    f"Start: of heterogeneous job {number} it started components without {numbers}; start all in one "
+                    "pass, where plan.together(entries) says",
+                    waits[0],
+                )
 
     def _known(self, where: Any, entry: object, what: str) -> NodePlan | Windows:
         """The plan of this pass that gave a place to an entry."""

@@ -59,6 +59,9 @@ class Records:
             array=job.request.array,
             task=None if several or job.request.array is None else job.request.task,
             tasks=len(shared) if several else 0,
+            het_job_id=job.request.het_job_id,
+            het_job_offset=job.request.het_job_offset,
+            het_job_id_set=tuple(self._cluster.het_job_ids(job)),
         )
 
     def _limit(self, job: Job) -> float | None:

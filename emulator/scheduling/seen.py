@@ -145,6 +145,8 @@ class SeenJob(Job):
     site = shown("site", Job.site.__doc__ or "")
     licenses = shown("options.licenses", Job.licenses.__doc__ or "")
     array = shown("request.array", Job.array.__doc__ or "")
+    het_job_id = shown("request.het_job_id", Job.het_job_id.__doc__ or "")
+    het_job_offset = shown("request.het_job_offset", Job.het_job_offset.__doc__ or "")
     requeues = shown("restarts", "How often it was sent back to the queue.")
     priority = shown("priority", "Its priority; of one in several partitions the highest.")
 
@@ -152,6 +154,11 @@ class SeenJob(Job):
     def dependencies(self) -> Sequence[int]:
         """Ids of the jobs that it depends on."""
         return [each.job for each in self._of.options.dependencies]
+
+    @property
+    def het_job_id_set(self) -> Sequence[int]:
+        """Ids of all components of its heterogeneous job, itself among them; empty if it is none."""
+        return self._cluster.het_job_ids(self._of)
 
     @property
     def runs_in(self) -> Partition | None:

@@ -7,6 +7,7 @@ C8, B1 to B3.)
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -43,6 +44,8 @@ def _kept(kind: Kind) -> Kind:
 def kind_of(job: Job, partition: Partition) -> Kind | None:
     """The kind of an entry; None if it may not be placed together with others of its kind."""
     if len(job.partitions) > 1 or job.options.array is not None or job.options.reservation or job.barred:
+        return None
+    if job.request.het_job_id is not None:
         return None
     return _kept((job.request_class, partition.name, job.lifted))
 
@@ -170,7 +173,7 @@ class Windows(WindowPlan):
         job, limit, nodes = place._entry._pair[0], place._entry.shortest, place._allocation.nodes
         grain = self._habits.resolution
         end = math.floor((start + limit + self._rounding) / grain) * grain
-        if start <= self._cluster.now:
+        if start <= self._cluster.now and job.request.het_job_id is None:
             if job.made_way == self._cluster.now:
                 self._making_way.add(job.id)
             self.slots.add(self._cluster.now, end if self._rounding else self._cluster.now + limit, nodes)
@@ -227,11 +230,43 @@ class Windows(WindowPlan):
             return None
         return self._as_hole(entry, *found)
 
+    def not_before(self, entry: Entry, time: float) -> Hole | None:
+        """The first hole that begins then or later; its job shows from now on that it waits for resources."""
+        waits: Job = entry._pair[0]  # type: ignore[attr-defined]
+        waits.reason = RESOURCES if waits.reason == "None" else waits.reason
+        if time <= self._cluster.now:
+            return self._first(entry)
+        self._open, self._sought = None, not self._at_limit(waits)
+        return self._from(entry, time) if self._sought else None
+
+    def together(self, entries: Sequence[Entry]) -> list[Place] | None:
+        """Where entries can start now, all of them, none on a node of another, within limits that bind all."""
+        cluster, places, taken = self._cluster, list[Place](), self._cluster.no_nodes()
+        accounting, counted, licenses = cluster.accounting, list[Job](), Counter[str]()
+        for entry in entries:
+            job, partition = entry._pair  # type: ignore[attr-defined]
+            usable = cluster.settled(cluster.usable(job, partition)) & self._controls.not_reserved(job) & ~taken
+            licenses.update(dict(job.options.licenses))
+            free = all(
+                count <= cluster.licenses[name][0] - cluster.licenses[name][1] for name, count in licenses.items()
+            )
+            found = cluster.select(job, partition, usable) if free else None
+            if found is None or self._at_limit(job) or self._over_limit(job, partition, found):
+                break
+            places.append(self._place_of(entry, found))
+            taken |= found.mask(len(cluster.machine))
+            if accounting is not None:
+                accounting.count(job, partition, found)
+                counted.append(job)
+        for job in counted:
+            assert accounting is not None
+            accounting.uncount(job)
+        return places if len(places) == len(entries) else None
+
     def _after(self, hole: Hole) -> Hole | None:
         """The first hole of the same entry that begins after another one."""
         entry = hole.place._entry
         job, partition = entry._pair
-        planned = bool(job.options.licenses) and self._habits.licenses
         changes = [
             *(bound for bound in self.slots.bounds if bound > hole.start),
             *(bound for bound in self._controls.reservations.bounds() if bound > hole.start),
@@ -239,7 +274,13 @@ class Windows(WindowPlan):
         ]
         if not changes:
             return None
-        at, limit, known = min(changes), entry.shortest, self._alike
+        return self._from(entry, min(changes))
+
+    def _from(self, entry: Entry, at: float) -> Hole | None:
+        """The first hole from a time on."""
+        job, partition = entry._pair  # type: ignore[attr-defined]
+        planned = bool(job.options.licenses) and self._habits.licenses
+        limit, known = entry.shortest, self._alike
         self._alike = {}  # From when on jobs alike fit is not known from a search that begins later.
         seek = self._licensed_hole_from if planned else self._hole_from
         found = seek(job, partition, limit, at)

@@ -52,6 +52,7 @@ class Cluster:
         jobs: by id, all that were submitted.
         refused: ids of submissions that were refused; to those that wait for them they have failed.
         tasks: tasks of each array, by its id.
+        het_jobs: components of each heterogeneous job, by the id of the first.
         named: jobs of each user and name.
         waiting: waiting jobs by id.
         order: those that may be scheduled, in order.
@@ -109,6 +110,7 @@ class Cluster:
         self.jobs: dict[int, Job] = {}
         self.refused: set[int] = set()
         self.tasks: dict[int, list[Job]] = {}
+        self.het_jobs: dict[int, list[Job]] = {}
         self.named: dict[tuple[str, str], list[Job]] = {}
         self.waiting: dict[int, Job] = {}
         self.reservations: dict[str, Reservation] = {}
@@ -188,9 +190,16 @@ class Cluster:
         self.named.setdefault((job.request.user, job.name), []).append(job)
         if job.request.array is not None:
             self.tasks.setdefault(job.request.array, []).append(job)
+        if job.request.het_job_id is not None:
+            self.het_jobs.setdefault(job.request.het_job_id, []).append(job)
         if self.order.listed is not None:
             self.order.listed.submitted(job)
         self.enqueue(job)
+
+    def het_job_ids(self, job: Job) -> list[int]:
+        """Ids of all components of the heterogeneous job that a job is of; empty if it is none."""
+        number = job.request.het_job_id
+        return [] if number is None else [one.id for one in self.het_jobs.get(number, ())]
 
     def enqueue(self, job: Job) -> None:
         """A job waits, from now on."""

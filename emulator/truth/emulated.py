@@ -26,8 +26,8 @@ class Emulation:
     """What the emulator did.
 
     Attributes:
-        ids: histories by job id; a task of an array is called ``name_index``.
-        of_array: ids of the tasks of each array, by the array's id.
+        ids: histories by job id; a task of an array is called ``name_index``, a component ``name+offset``.
+        parts: ids of the tasks of each array, or components of each heterogeneous job, by its id.
         planned: by job id, (second, planned start or None) of each change.
         rejected: Slurm's words by name of the submission.
         refused: (second, words) of commands that could not be carried out.
@@ -35,7 +35,7 @@ class Emulation:
     """
 
     ids: dict[int, History]
-    of_array: dict[int, tuple[int, ...]]
+    parts: dict[int, tuple[int, ...]]
     planned: dict[int, list[tuple[float, float | None]]]
     rejected: dict[str, str]
     refused: tuple[tuple[float, str], ...]
@@ -99,15 +99,18 @@ def _first_known(stated: float | None, uptime: float | None, usual: float) -> fl
 
 def _told(inputs: Inputs, controller: Controller, observer: Observer, answers: tuple[str | None, ...]) -> Emulation:
     jobs = controller.cluster.jobs
-    of_array: dict[int, tuple[int, ...]] = {}
+    parts: dict[int, tuple[int, ...]] = {}
     for job in jobs.values():
-        if job.request.array is not None:
-            of_array[job.request.array] = (*of_array.get(job.request.array, ()), job.id)
+        whole = job.request.array if job.request.het_job_id is None else job.request.het_job_id
+        if whole is not None:
+            parts[whole] = (*parts.get(whole, ()), job.id)
     return Emulation(
         ids={job.id: _history(job, _name(job, inputs), observer.notes[job.id], controller) for job in jobs.values()},
-        of_array=of_array,
+        parts=parts,
         planned={number: notes.planned for number, notes in observer.notes.items()},
-        rejected={inputs.names[request.id]: words for request, words in controller.rejected},
+        rejected={
+            inputs.names[request.id]: words for request, words in controller.rejected if not request.het_job_offset
+        },
         refused=tuple(controller.refused),
         answers=answers,
     )
@@ -115,7 +118,9 @@ def _told(inputs: Inputs, controller: Controller, observer: Observer, answers: t
 
 def _name(job: Job, inputs: Inputs) -> str:
     """What the scenario calls a job, whatever name it has in Slurm."""
-    array = job.request.array
+    array, het_job = job.request.array, job.request.het_job_id
+    if het_job is not None:
+        return f"{inputs.names.get(het_job, job.name)}+{job.request.het_job_offset}"
     return job.name if array is None else f"{inputs.names.get(array, job.name)}_{job.request.task}"
 
 

@@ -150,7 +150,7 @@ def _names(scenario: Scenario, recording: Recording) -> dict[str, str]:
 
 
 def _is_task(number: int, emulation: Emulation) -> bool:
-    return any(number in numbers for numbers in emulation.of_array.values())
+    return any(number in numbers for numbers in emulation.parts.values())
 
 
 def _numbers(
@@ -161,8 +161,8 @@ def _numbers(
         return [tasks[name]]
     if not is_job_id(key):
         return []
-    if int(key) in emulation.of_array:
-        return list(emulation.of_array[int(key)])
+    if int(key) in emulation.parts:
+        return list(emulation.parts[int(key)])
     others = [job.id for job in scenario.submissions if job.name == name and str(job.id) not in recording.jobs]
     return [int(key), *others]
 

@@ -20,6 +20,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from emulator.kinds import EVENTS, reads
+from emulator.workload.het_job import SEPARATOR
 from emulator.workload.logfile import bytes_of, counted, text_of
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import BatchOptions, parse_sbatch
@@ -62,7 +63,7 @@ def _requests(texts: Iterable[str], name: str) -> Iterator[JobRequest]:
             request = _request(number + 1, line, f"{name}:{line_number}")
             if request.id in lines:
                 raise InputError(f"there is a job {request.id} already, in line {lines[request.id]}")
-            lines[request.id], number = line_number, max(number, request.id)
+            lines[request.id], number = line_number, max(number, request.id + len(request.options.components))
             yield request
         except (InputError, ValueError, IndexError, KeyError) as error:
             raise InputError(f"{name}:{line_number}: is no submission: {error}") from error
@@ -100,7 +101,8 @@ def _request(number: int, line: str, location: str) -> JobRequest:
 def _options(arguments: tuple[str, ...], submit: float) -> tuple[BatchOptions, str]:
     """What arguments ask for, and the job's name if it is not in that: jobs that ask for the same share it."""
     at = arguments.index("-J") + 1 if "-J" in arguments else len(arguments)
-    if at < len(arguments) and arguments[at] and not any(map(TIMED.match, arguments)):
+    shared = SEPARATOR not in arguments and not any(map(TIMED.match, arguments))
+    if at < len(arguments) and arguments[at] and shared:
         try:
             like = _asked((*arguments[:at], SOME_NAME, *arguments[at + 1 :]))
         except ValueError:

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from emulator.workload.het_job import SEPARATOR
+
 DIRECTIVE = "#SBATCH"
 COMPONENTS = ("hetjob", "packjob")
+"""A line with one of these parts components; what follows in it does not count."""
 
 
-def sbatch_words(script: str) -> tuple[list[str], bool]:
-    """Arguments of ``sbatch`` that a script has, and whether it goes on with further components.
+def sbatch_words(script: str) -> list[list[str]]:
+    """Arguments of ``sbatch`` that a script has: of each component, if it is a heterogeneous job, else of one.
 
     Raises:
-        ValueError: a quote that does not end; the message names the line.
+        ValueError: a quote that does not end, or ``:`` as on the line of ``sbatch``; the message names the line.
     """
-    words: list[str] = []
+    components: list[list[str]] = [[]]
     for number, line in enumerate(script.splitlines(), 1):
         if line.strip() and not line.lstrip().startswith("#"):
             break
@@ -28,9 +31,15 @@ def sbatch_words(script: str) -> tuple[list[str], bool]:
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from None
         if found[:1] and found[0] in COMPONENTS:
-            return words, True
-        words += found
-    return words, False
+            components.append([])
+            continue
+        if SEPARATOR in found:
+            raise ValueError(
+                f"line {number}: Unexpected `:` in [{line[len(DIRECTIVE) :]}]; in a script #SBATCH {COMPONENTS[0]} "
+                "parts components"
+            )
+        components[-1] += found
+    return components
 
 
 def _words(text: str) -> Iterator[str]:

@@ -39,6 +39,8 @@ class JobRequest:
         task_runs, task_exits: of an array whose tasks differ: ``run`` and ``exit_code`` of each, in order.
         array: id of the array that it is a task of, or None.
         task: index in that array.
+        het_job_id: id of the first component of the heterogeneous job that it is a component of, or None.
+        het_job_offset: its place among the components, from 0 on.
         realtime: whether a log says that it is a real-time job.
         called: its name, where it is not in ``options``, which jobs that ask for the same share.
         location: file and line where it stands, if it does.
@@ -59,6 +61,8 @@ class JobRequest:
     task_exits: tuple[int, ...] = ()
     array: int | None = None
     task: int = 0
+    het_job_id: int | None = None
+    het_job_offset: int = 0
     realtime: bool = False
     called: str = ""
     location: str = field(default="", compare=False)
@@ -76,6 +80,17 @@ class JobRequest:
     def named(self) -> JobRequest:
         """Itself, with its name among what it asks for."""
         return replace(self, options=replace(self.options, name=self.called), called="") if self.called else self
+
+    def components(self) -> list[JobRequest]:
+        """The components of a heterogeneous job, which have the ids that follow; or the job itself."""
+        further = self.options.components
+        if not further:
+            return [self]
+        parts = (replace(self.options, components=()), *further)
+        return [
+            replace(self, id=self.id + offset, options=options, het_job_id=self.id, het_job_offset=offset)
+            for offset, options in enumerate(parts)
+        ]
 
     def tasks(self, free_ids: Iterator[int]) -> list[JobRequest]:
         """The tasks of an array, or the job itself.

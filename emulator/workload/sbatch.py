@@ -18,6 +18,7 @@ from emulator.config.slurm.hostlist import expand
 from emulator.config.slurm.model import GresCount
 from emulator.config.slurm.nodes import gres_count
 from emulator.workload.clock_time import seconds_after
+from emulator.workload.het_job import components
 from emulator.workload.sbatch_unused import EXCLUSIVE_TOPO, NOT_EMULATED, WITHOUT_EFFECT
 from slurm_sim_plugins.errors import meant
 
@@ -117,6 +118,7 @@ class BatchOptions:
         switches: leaf switches on which its nodes may be at most; 0 for any number.
         switches_wait: for so many seconds it waits for that.
         array: its tasks, if it is an array.
+        components: what the further components ask for, if it is a heterogeneous job; these are of the first.
         not_emulated: names of other options that would decide something (:mod:`emulator.workload.sbatch_unused`).
     """
 
@@ -172,6 +174,7 @@ class BatchOptions:
     switches: int = 0
     switches_wait: float = math.inf
     array: TaskArray | None = None
+    components: tuple[BatchOptions, ...] = ()
     not_emulated: tuple[str, ...] = ()
 
     def __hash__(self) -> int:
@@ -237,22 +240,31 @@ class _Option:
     value: str = "needed"
 
 
-def parse_sbatch(arguments: Sequence[str], submitted: float = 0.0, *, script: bool = False) -> BatchOptions:
+def parse_sbatch(
+    arguments: Sequence[str], submitted: float = 0.0, script: Sequence[Sequence[str]] = ()
+) -> BatchOptions:
     """Understand arguments of ``sbatch``; of an option that comes twice the last counts.
 
     Args:
-        arguments: as a shell would give them, without a script.
+        arguments: as a shell would give them, without a script; ``:`` parts the components of a heterogeneous job.
         submitted: when, in seconds since 1970, for times of day (``--begin``, ``--deadline``).
-        script: whether they are those of a script, in which words that are no options are passed over.
+        script: arguments of each component of the script, in which words that are no options are passed over.
 
     Raises:
         ValueError: an unknown option, or a value that cannot be understood; the message names it.
     """
-    asked = _Asked()
-    # GPUs of a socket are those of a node once its sockets are known.
-    for name, value in sorted(_pairs(arguments, script), key=lambda pair: pair[0] == "gpus-per-socket"):
-        vars(asked).update(_values(asked, name, value, submitted))
-    return _no_node_without_task(BatchOptions(**vars(asked)))
+
+    def parse(asked_before: Values, of_script: Sequence[str], of_line: Sequence[str]) -> BatchOptions:
+        asked = _Asked()
+        vars(asked).update(asked_before)
+        pairs = [*_pairs(of_script, True), *_pairs(of_line, False)]
+        # GPUs of a socket are those of a node once its sockets are known.
+        for name, value in sorted(pairs, key=lambda pair: pair[0] == "gpus-per-socket"):
+            vars(asked).update(_values(asked, name, value, submitted))
+        return _no_node_without_task(BatchOptions(**vars(asked)))
+
+    asked_for: BatchOptions = components(arguments, script, parse)
+    return asked_for
 
 
 def _no_node_without_task(options: BatchOptions) -> BatchOptions:

@@ -38,8 +38,6 @@ WITHOUT_EFFECT: Mapping[str, tuple[str, str]] = {
 }
 """Short form, and whether a value comes."""
 
-HET = "het-group"
-"""What stands for the further components of a heterogeneous job."""
 SEGMENTS = "segments are placed one after the other, each where it fits best"
 EXCLUSIVE_TOPO = "exclusive=topo"
 """What stands for that value: the option itself is emulated."""
@@ -80,8 +78,6 @@ def not_emulated(requests: Iterable[JobRequest]) -> list[str]:
 
 
 def _reason(name: str) -> str:
-    if name == HET:
-        return "of a heterogeneous job the first component is emulated"
     if name == EXCLUSIVE_TOPO:
         return "no job has a block or a switch for itself"
     return NOT_EMULATED[name][2] if name in NOT_EMULATED else "it is no resource of a task that is emulated"

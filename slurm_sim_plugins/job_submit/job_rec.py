@@ -6,7 +6,7 @@ What stands in them: asked of job_submit/lua of Slurm 22.05.8.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from slurm_sim_plugins.job_submit.job_desc import INFINITE, MINUTE, NICE_OFFSET, NO_VAL, described
@@ -81,6 +81,11 @@ RESERVATION_FIELDS = frozenset(f"{_OF_RESERVATION} node_list partition start_tim
 """Fields of a reservation. Its name is the key."""
 
 
+def _ranges(numbers: Sequence[int]) -> str:
+    """Numbers that follow each other, as Slurm writes a set of them."""
+    return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}"
+
+
 def recorded(job: JobRecord, user_id: int) -> dict[str, Any]:
     """The fields of a job that are known."""
     asked = job.submission
@@ -102,6 +107,10 @@ def recorded(job: JobRecord, user_id: int) -> dict[str, Any]:
         array_job_id=job.array or 0,
         array_task_id=NO_VAL if job.task is None else job.task,
     )
+    if job.het_job_id is not None:
+        of_it = {"job_id": job.het_job_id, "job_offset": job.het_job_offset, "job_id_set": _ranges(job.het_job_id_set)}
+        # Versions before 20 called them packs.
+        shown.update({f"{kind}_{name}": value for kind in ("het", "pack") for name, value in of_it.items()})
     if job.tasks:
         shown["array_task_cnt"] = job.tasks
     if asked.reservation:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Pause, Reserve, Start
+from slurm_sim_plugins.het_jobs import YEAR, HetJobs, together
 from slurm_sim_plugins.hookspecs import hookimpl
 from slurm_sim_plugins.plan import Hole, WindowPlan
 from slurm_sim_plugins.sched.bounds import Bounds
@@ -44,6 +45,10 @@ class Backfill:
         bf_busy_nodes: whether nodes in use are planned with before idle ones.
         bf_topopt_enable: whether a plugin with the hook ``bf_topopt`` may delay a job for a better place.
         bf_topopt_iterations: later holes that it may choose from.
+        bf_hetjob_prio: whether the components of a heterogeneous job are tried one behind the other, where the one with
+            the least priority stands (``MIN``), the highest (``MAX``), or their average (``AVG``); empty: they are not.
+        bf_hetjob_immediate: whether a heterogeneous job is started as soon as its last component was tried, and not at
+            the end of the cycle; with ``MIN`` if nothing else is said.
         bf_yield_interval: microseconds; when a cycle has worked for so long, it pauses, where looks at jobs take time.
         bf_yield_sleep: microseconds for which it pauses.
         bf_continue: whether it goes on if something has happened meanwhile.
@@ -54,6 +59,7 @@ class Backfill:
 
     name: ClassVar[str] = "sched/backfill"
     by_order: ClassVar[bool] = True
+    het_jobs: ClassVar[bool] = True
     bf_interval: float = 30
     bf_window: float = 1440
     bf_resolution: float = 60
@@ -74,6 +80,8 @@ class Backfill:
     bf_busy_nodes: bool = False
     bf_topopt_enable: bool = False
     bf_topopt_iterations: int = 20
+    bf_hetjob_prio: str = ""
+    bf_hetjob_immediate: bool = False
     bf_yield_interval: float = 2_000_000
     bf_yield_sleep: float = 500_000
     bf_continue: bool = False
@@ -94,13 +102,18 @@ class Backfill:
             licenses=self.bf_licenses,
             busy_nodes=self.bf_busy_nodes,
         )
-        pace = Pace(self, view)
+        pace, self._het_jobs = Pace(self, view), HetJobs()
         queue, all_keep = list(view.queue), self._all_keep() and not pace.test_time
+        if by := self.bf_hetjob_prio or ("MIN" if self.bf_hetjob_immediate else ""):
+            queue = together(queue, by)
         # A subclass may try them in another order, or look at all of them.
         to_start = type(self) is Backfill and not pace.test_time
         alike = plan.alike(queue, to_start) if all_keep else ([entry] for entry in queue)
         for entries in self._in_turn(alike, plan, pace):
             if pace.test_time and not (yield from pace.look(entries[0], plan)):
+                continue
+            if entries[0].het_job_id is not None:
+                yield from self._plan_component(entries[0], plan, view.now)
                 continue
             while entries:
                 self._refused = True
@@ -116,7 +129,38 @@ class Backfill:
                 if not (yield from self._take(entry, hole, plan, view.now)):
                     return
                 entries = entries[len(starts) + 1 :]
+        yield from self._start_het_jobs(plan, view.now)
         yield from pace.end()
+
+    def _plan_component(self, entry: Any, plan: WindowPlan, now: float) -> Generator[Decision, bool, None]:
+        """Keep the first hole of a component in which the others can start as well, also if it is now."""
+        others = self._het_jobs.not_before(entry)
+        self._het_jobs.note(entry, now + YEAR)
+        if others > now + 60 * self.bf_window:
+            return
+        hole = plan.not_before(entry, max(now, others))
+        self._left += not plan.sought
+        if hole is None or hole.start > now + 60 * self.bf_window:
+            return
+        self._het_jobs.note(entry, hole.start)
+        yield Reserve(entry, hole.start)
+        if not plan.full:
+            plan.keep(hole)
+        if self.bf_hetjob_immediate:
+            yield from self._start_het_jobs(plan, now, entry.het_job_id)
+
+    def _start_het_jobs(
+        self, plan: WindowPlan, now: float, number: int | None = None
+    ) -> Generator[Decision, bool, None]:
+        """Start the heterogeneous jobs (one, or all) of which all components can start now."""
+        for entries in self._het_jobs.due(now, number):
+            places = plan.together(entries) if all(map(plan.takes, entries)) else None
+            if places is None:
+                continue
+            self._het_jobs.started(entries[0].het_job_id)
+            for entry, place in zip(entries, places, strict=True):
+                self._started += 1
+                yield Start(entry, where=place)
 
     def _take(self, entry: Any, hole: Hole, plan: WindowPlan, now: float) -> Generator[Decision, bool, bool]:
         """Start a job now, or keep its hole; False if the plan is full."""

@@ -27,6 +27,7 @@ class Builtin:
 
     name: ClassVar[str] = "sched/builtin"
     by_order: ClassVar[bool] = True
+    het_jobs: ClassVar[bool] = False
     bf_interval: float = 30
     bf_max_job_test: int = 50
 

@@ -85,6 +85,7 @@ class Parameters:
     one_task_per_core: bool
     whole_cores: bool
     allow_zero_lic: bool
+    whole_hetjob: bool
     ignore_constraint_validation: bool
     ignore_prefer_validation: bool
     time_min_as_soft_limit: bool
@@ -162,6 +163,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         one_task_per_core="CR_ONE_TASK_PER_CORE" in select,
         whole_cores=not any("CR_CPU" in word for word in select),
         allow_zero_lic=stated.flag(option("allow_zero_lic")),
+        whole_hetjob=stated.flag(option("whole_hetjob")),
         ignore_prefer_validation=stated.flag(option("ignore_prefer_validation")),
         ignore_constraint_validation=stated.flag(option("ignore_constraint_validation")),
         time_min_as_soft_limit=stated.flag(option("time_min_as_soft_limit")),

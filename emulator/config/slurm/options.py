@@ -17,7 +17,6 @@ _FLAG = Kind.FLAG
 _COUNT = Kind.COUNT
 _SECONDS = Kind.SECONDS
 _TAKES_TIME = "where --operation job_test_time says that it takes time"
-_NO_HET = "heterogeneous jobs are not read"
 
 _BACKFILL = (
     Word("bf_interval", HONOURED, "between two cycles", _SECONDS, "30", least=1, most=_THREE_HOURS, disabled=-1),
@@ -81,8 +80,13 @@ _BACKFILL = (
         "0",
         least=0,
     ),
-    Word("bf_hetjob_immediate", IGNORED, _NO_HET, _FLAG, "NO"),
-    Word("bf_hetjob_prio", IGNORED, _NO_HET, choices=("MIN", "AVG", "MAX")),
+    Word("bf_hetjob_immediate", HONOURED, "whether components start as soon as the last was tried", _FLAG, "NO"),
+    Word(
+        "bf_hetjob_prio",
+        HONOURED,
+        "components are tried one behind the other, by their least, average or highest priority",
+        choices=("MIN", "AVG", "MAX"),
+    ),
     Word("bf_allow_magnetic_slot", IGNORED, "no reservation draws jobs that do not ask for it", _FLAG, "NO"),
     Word("max_job_bf", HONOURED, "older name of bf_max_job_test", _COUNT, means="bf_max_job_test"),
     *ignored(
@@ -132,7 +136,8 @@ _MAIN_LOOP = (
     *ignored("there is one controller", "no_backup_scheduling"),
     *ignored("code of the site: not run", "nohold_on_prolog_fail"),
     *ignored("tasks of an array are separate from the start", "correspond_after_task_cnt"),
-    *ignored("operators name the components", "whole_hetjob whole_pack"),
+    Word("whole_hetjob", HONOURED, "whether scancel, hold and release of a component mean all of them", _FLAG, "NO"),
+    Word("whole_pack", HONOURED, "older name", _FLAG, means="whole_hetjob"),
     *ignored("sizes are written with a suffix", "default_gbytes"),
 )
 

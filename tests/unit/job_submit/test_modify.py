@@ -13,9 +13,12 @@ from emulator.config.slurm import read_slurm_conf
 from emulator.operator.commands import TimedCommand
 from emulator.operator.job_submit import Script
 from emulator.operator.update import update_of
+from emulator.scheduling.submission_of import submission_of
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins import JobUpdate, PluginError
+from slurm_sim_plugins.job_submit.job_rec import recorded
+from slurm_sim_plugins.records import JobRecord
 
 pytest.importorskip("lupa", reason="the extra lua is not installed")
 
@@ -339,3 +342,10 @@ def test_tables_are_of_the_moment_and_nothing_is_made_that_is_not_read(
 def test_records_lead_nowhere(tmp_path: Path, reach: str) -> None:
     left = updated(tmp_path, f"local got = {reach} if got then job_desc.qos = 'reached' end return 0", "TimeLimit=20")
     assert left == JobUpdate(time_limit=1200.0)
+
+
+def test_a_component_of_a_heterogeneous_job_says_so():
+    asked = submission_of(JobRequest(8, 0.0, 10.0, parse_sbatch(["-n1"]), "ann"))
+    found = recorded(JobRecord(asked, het_job_id=7, het_job_offset=1, het_job_id_set=(7, 8)), 0)
+    assert (found["het_job_id"], found["het_job_offset"], found["het_job_id_set"]) == (7, 1, "7-8")
+    assert recorded(JobRecord(asked), 0)["het_job_id"] == 0

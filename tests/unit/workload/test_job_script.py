@@ -40,7 +40,7 @@ PartitionName=p Nodes=ALL Default=YES MaxTime=1-0 DefMemPerCPU=1000
     ],
 )
 def test_directives_before_the_first_command_count(script: str, words: list[str]) -> None:
-    assert sbatch_words(script) == (words, False)
+    assert sbatch_words(script) == [words]
 
 
 def test_a_quote_that_does_not_end_names_its_line() -> None:
@@ -100,10 +100,12 @@ def test_gpus_of_tasks_and_neighbours_are_not_counted(scheduler: str) -> None:
     assert starts[1] - starts[0] == 60.0
 
 
-def test_a_heterogeneous_job_is_named() -> None:
-    verdict = judge("#SBATCH -n2\n#SBATCH hetjob\n#SBATCH -n400\n", parse_slurm_conf(CONF))
-    assert (verdict.nodes, verdict.cpus) == ("a1", 2)
-    assert "first component" in verdict.notes[0]
+def test_components_of_a_heterogeneous_job_have_nodes_of_their_own() -> None:
+    conf = parse_slurm_conf(CONF)
+    verdict = judge("#SBATCH -n2\n#SBATCH hetjob\n#SBATCH -n4 -Cfast\n", conf)
+    assert (verdict.nodes, verdict.cpus, verdict.notes) == ("a1,g1", 6, ())
+    assert judge("#SBATCH -n2\n#SBATCH hetjob\n#SBATCH -n400\n", conf).reason
+    assert judge("#SBATCH -N3 -Cfast\n#SBATCH hetjob\n#SBATCH -n1 -Cfast\n", conf).reason == "Resources"
 
 
 @pytest.mark.parametrize("minutes", [1, 5, 59, 600])
