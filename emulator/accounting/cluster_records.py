@@ -25,7 +25,10 @@ RECORDED = {
 }
 """States that a record shows by another word."""
 _WORDS = {state: RECORDED.get(state, state.value) for state in State}
-_NUMBERS = ("job_id", "processors", "requeues", "array", "task", "exit_code", "checkpoints")
+_NUMBERS = (
+    *("job_id", "processors", "requeues", "array", "task", "het_job_id", "het_job_offset"),
+    *("exit_code", "checkpoints"),
+)
 _FLAGS = ("backfilled", "blocked", "ignores_term")
 _ALWAYS = ("partition", "qos", "account", "user", "reason", "nodes")
 """Those of :data:`SLURM_JOB_COLUMNS` that are not only for views."""
@@ -42,6 +45,8 @@ SLURM_JOB_COLUMNS: dict[str, str] = {
     "name": "its name",
     "array": "the array that it is a task of; -1 for none",
     "task": "its index there; -1 for none",
+    "het_job_id": "the first component of the heterogeneous job that it is a component of; -1 for none",
+    "het_job_offset": "its place among the components, from 0 on; -1 for none",
     "requeued": "when it was requeued last; null if it was not",
     "work": "seconds of work as it was submitted, whatever its limit",
     "exit_code": "with which its work ends",
@@ -187,6 +192,8 @@ def _further(request: JobRequest, requeued: float, whole: bool) -> Row:
         "name": request.name,
         "array": -1 if request.array is None else request.array,
         "task": -1 if request.array is None else request.task,
+        "het_job_id": -1 if request.het_job_id is None else request.het_job_id,
+        "het_job_offset": -1 if request.het_job_id is None else request.het_job_offset,
         "requeued": requeued,
         "work": request.run,
         "exit_code": request.exit_code,

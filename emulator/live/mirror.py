@@ -26,6 +26,8 @@ from emulator.workload.sbatch import BatchOptions, TaskArray
 from emulator.workload.sitelog import UNTIL_ITS_LIMIT
 from slurm_sim_plugins.nodes import Allocation, Gres, neighbours
 
+COMPONENT = "components of heterogeneous jobs start together, which Slurm's own backfill sees to"
+"""Why a component that waits is left to Slurm."""
 NOT_YET = ("Dependency", "DependencyNeverSatisfied", "BeginTime", "Reservation", "ReservationDeleted")
 """Reasons of jobs that Slurm would not start on any nodes yet."""
 ENDS = {
@@ -204,6 +206,9 @@ class Mirror:
                 yield min(sight.start or now, now), 2, _call(self._start, sight, of)
 
     def _arrive(self, sight: Sight, asked: Asked) -> None:
+        if asked.component and sight.waits:
+            self._leave_out(sight, COMPONENT)
+            return
         job = self._made(sight, asked)
         if job is None:
             return

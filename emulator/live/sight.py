@@ -190,6 +190,7 @@ class Asked:
         begin: not before this; None for at once.
         start, end: of its last run, or as planned; None for unknown.
         restarts: how often it was requeued.
+        component: whether it is a component of a heterogeneous job.
         nodes: of its last run, as a host list.
         has: (node names, CPUs of each, mebibytes of each, GRES of each) of what it has, a group of nodes each.
     """
@@ -200,6 +201,7 @@ class Asked:
     start: float | None
     end: float | None
     restarts: int
+    component: bool
     nodes: str
     has: tuple[tuple[tuple[str, ...], int, int, tuple[GresCount, ...]], ...]
 
@@ -211,8 +213,9 @@ def parse_job(text: str, sight: Sight) -> Asked | None:
         InputError: it cannot be read; another version may have written it.
     """
     begin = text.find("JobId=")
-    # 26.05 has an id of its own between the name and the user.
-    named = re.compile(rf" JobName={re.escape(sight.name or '(null)')}(?: SLUID=\w+)? UserId=")
+    # Between the name and the user are the other components of a heterogeneous job, and in 26.05 an id of its own.
+    between = r"(?: (?:SLUID|HetJobIdSet)=[\w,\[\]-]+)*"
+    named = re.compile(rf" JobName={re.escape(sight.name or '(null)')}{between} UserId=")
     found = named.search(text, max(begin, 0))
     if begin < 0 or found is None:
         return None
@@ -276,6 +279,7 @@ def _asked(head: str, body: str, sight: Sight) -> Asked:
         start=_time(given, "StartTime"),
         end=_time(given, "EndTime"),
         restarts=int(given.get("Restarts") or 0),
+        component=bool(given.get("HetJobId")),
         nodes=given.get("NodeList", ""),
         has=tuple(_allocated(body)),
     )

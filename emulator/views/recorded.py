@@ -211,7 +211,14 @@ class KeptJob:
     @property
     def label(self) -> str:
         """Its id as Slurm shows it."""
+        if self.het_job_id >= 0:
+            return f"{self.het_job_id}+{self.fields['het_job_offset']}"
         return str(self.id) if self.fields["array"] < 0 else f"{self.fields['array']}_{self.fields['task']}"
+
+    @property
+    def het_job_id(self) -> int:
+        """The first component of its heterogeneous job; -1 for none, as in all folders of earlier versions."""
+        return int(self.fields.get("het_job_id", -1))
 
 
 @dataclass(frozen=True)

@@ -254,6 +254,10 @@ def _properties(row: Shown) -> dict[str, Any]:
         "array": {"job_id": max(array, 0), "task_id": int(job.job.fields["task"]) if array >= 0 else None},
         "cluster": row.cluster,
         "constraints": job.options.constraint,
+        "het": {
+            "job_id": max(job.job.het_job_id, 0),
+            "job_offset": int(job.job.fields["het_job_offset"]) if job.job.het_job_id >= 0 else None,
+        },
         "exit_code": {
             "status": "SUCCESS" if job.state == "COMPLETED" else "ERROR",
             "return_code": int(_exit(row).partition(":")[0]),

@@ -7,6 +7,7 @@ Tasks of an array that wait for the same are one line, as in Slurm. What the emu
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -100,6 +101,11 @@ def _record(name: str, none: str = "(null)") -> Callable[[Shown], str]:
     return lambda row: row.job.text(name) or none
 
 
+def _array_job_id(row: Shown) -> str:
+    array, underscore, _ = row.label.partition("_")
+    return array if underscore else str(row.job.id)
+
+
 def _task(row: Shown) -> str:
     label = row.label
     return label.partition("_")[2].strip("[]") or "N/A"
@@ -143,7 +149,7 @@ FIELDS: Fields[Shown] = Fields(
         ),
         Field("DEPENDENCY", lambda row: dependency(row.job), "E", ("Dependency",)),
         Field("FEATURES", _asked("constraint"), "f", ("Feature",)),
-        Field("ARRAY_JOB_ID", lambda row: row.label.partition("_")[0], "F", ("ArrayJobID", "JobArrayID")),
+        Field("ARRAY_JOB_ID", _array_job_id, "F", ("ArrayJobID", "JobArrayID")),
         Field("GROUP", constant("(null)"), "g", ("GroupName",)),
         Field("GROUP", constant("0"), "G", ("GroupID",)),
         Field("OVER_SUBSCRIBE", _sharing, "h", ("OverSubscribe",)),
@@ -253,7 +259,7 @@ class Wanted:
         fields = (("user", self.users), ("account", self.accounts), ("name", self.names), ("qos", self.qos))
         if any(wanted and job.text(name) not in wanted for name, wanted in fields):
             return False
-        ids = {job.job.label, str(job.id), job.job.label.partition("_")[0]}
+        ids = {job.job.label, str(job.id), re.split("[_+]", job.job.label)[0]}
         if self.jobs and not ids & set(self.jobs):
             return False
         return not self.partitions or bool(set(job.partition.split(",")) & set(self.partitions))
@@ -310,6 +316,8 @@ def _properties(row: Shown) -> dict[str, Any]:
         "excluded_nodes": compress(job.options.exclude),
         "exit_code": int(job.job.fields["exit_code"]) if job.over else 0,
         "features": job.options.constraint,
+        "het_job_id": max(job.job.het_job_id, 0),
+        "het_job_offset": int(job.job.fields["het_job_offset"]) if job.job.het_job_id >= 0 else None,
         "job_id": job.id,
         "job_state": job.state,
         "licenses": ",".join(f"{name}:{count}" for name, count in job.options.licenses),

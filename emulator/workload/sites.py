@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,9 @@ def read_site_workload(
 ) -> Workload:
     """The workload of such a log: as many processors as a job had, or asked for if it never ran.
 
+    The components of a heterogeneous job are one job, of the processors of all: they start together, and end with the
+    first.
+
     Args:
         path: the file.
         filter: name of a filter, see :mod:`emulator.workload.filters`; jobs that never ran are dropped by all.
@@ -79,11 +83,16 @@ def read_site_workload(
     file = log.file
     first = f"{file}:{log.unusable[0].first}" if log.unusable else ""
     left_out = (Dropped("lines that cannot be used", len(log.unusable), first),) if log.unusable else ()
+    rows = _rows(log)
+    led = [job for job in log.jobs if job.request.id not in rows]
+    if led:
+        what = "components of heterogeneous jobs, of which the processors count as those of their first components"
+        left_out = (*left_out, Dropped(what, len(led), f"{file}:{led[0].line}"))
     return workload_of(
         file,
         bytes_of(file),
-        _columns(log),
-        [job.line for job in log.jobs],
+        _columns(list(rows.values())),
+        [job.line for job in log.jobs if job.request.id in rows],
         left_out,
         name=log.name,
         machine=machine,
@@ -92,8 +101,27 @@ def read_site_workload(
     )
 
 
-def _columns(log: SiteLog) -> dict[str, np.ndarray[Any, Any]]:
-    rows = [_row(job, log.epoch) for job in log.jobs]
+def _rows(log: SiteLog) -> dict[int, dict[str, Any]]:
+    """A row of each job, by its id; of a heterogeneous job that of its first component that is there."""
+    rows: dict[int, dict[str, Any]] = {}
+    firsts: dict[int, dict[str, Any]] = {}
+    components = [job for job in log.jobs if job.request.het_job_id is not None]
+    for job in sorted(components, key=lambda job: job.request.het_job_offset):
+        assert job.request.het_job_id is not None
+        row = _row(job, log.epoch)
+        first = firsts.setdefault(job.request.het_job_id, row)
+        if first is not row:
+            first["processors"] += row["processors"]
+    leading = {row["id"]: row for row in firsts.values()}
+    for job in log.jobs:
+        if job.request.het_job_id is None:
+            rows[job.request.id] = _row(job, log.epoch)
+        elif job.request.id in leading:
+            rows[job.request.id] = leading[job.request.id]
+    return rows
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray[Any, Any]]:
     kinds = {"id": np.int64, "processors": np.int64, "submit": float, "wait": float, "run": float, "time_limit": float}
     return {name: np.array([row[name] for row in rows], dtype=kinds.get(name, object)) for name in rows[0]}
 

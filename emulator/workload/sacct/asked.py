@@ -18,11 +18,14 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 
 from emulator.config.slurm.model import GresCount
+from emulator.workload.het_job import SEPARATOR
 from emulator.workload.sacct.dump import Dump
 from emulator.workload.sbatch import OPTIONS, BatchOptions, parse_sbatch
 
 MARK = "slurm-sim"
 """Begins what a dump of an emulated run has in ``Extra``."""
+LONGEST_OFFSET = 10
+"""Digits; no place of a component has as many."""
 SHAPE = ("min_nodes", "max_nodes", "tasks", "cpus_per_task", "tasks_per_node", "tasks_per_core", "hint")
 FURTHER = (
     "exclusive",
@@ -104,14 +107,29 @@ def asked_of(dump: Dump) -> Iterator[Asked | str]:
     Many ask for what others asked for: that is understood once.
     """
     on_nodes = (nodes not in NO_NODES for nodes in dump.column("nodelist"))
-    return map(cache(_asked), on_nodes, *map(dump.column, READ))
+    return map(cache(_asked), on_nodes, map(_offset, dump.column("jobid")), *map(dump.column, READ))
 
 
-def _asked(on_nodes: bool, *values: str | None) -> Asked | str:
+def _offset(label: str | None) -> int:
+    """The place of a component in its heterogeneous job; 0 for all else."""
+    place = label.rpartition("+")[2].partition(".")[0] if label and "+" in label else ""
+    return int(place) if place.isdecimal() and len(place) < LONGEST_OFFSET else 0
+
+
+def _of_component(line: BatchOptions, offset: int) -> BatchOptions:
+    """What a line asks for as one component; it has that of all, unless the script parts them."""
+    if not line.components:
+        return line
+    parts = (replace(line, components=()), *line.components)
+    return parts[min(offset, len(parts) - 1)]
+
+
+def _asked(on_nodes: bool, offset: int, *values: str | None) -> Asked | str:
     """What a record says, of whose columns of :data:`READ` these are the values; None for one that is not there."""
     fields = {name: value for name, value in zip(READ, values, strict=True) if value is not None}
     try:
         line, whole = submitted(fields.get("submitline", ""))
+        line = _of_component(line, offset)
         stated = _stated(fields.get("extra", ""))
         if stated and whole:
             return Asked(line, stated)
@@ -262,6 +280,9 @@ def _options_of(words: Sequence[str]) -> tuple[list[str], bool]:
     rest = list(reversed(words))
     while rest:
         word = rest.pop()
+        if word == SEPARATOR:
+            taken.append(word)
+            continue
         if not word.startswith("-") or word == "-":
             break
         name = word[2:].partition("=")[0] if word.startswith("--") else _LETTERS.get(word[1], "")

@@ -44,7 +44,7 @@ class Record:
     def is_step(self) -> bool:
         """Whether it is one of a step."""
         found = ID.fullmatch(self.fields.get("jobid") or self.fields.get("jobidraw", ""))
-        return found is not None and found.group(3) is not None
+        return found is not None and found.group(4) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,7 @@ class Row:
         line: where it begins.
         id: the job's own number.
         array, task: the array that it is a task of, and the index there; None for no array.
+        het_job, offset: the same for the heterogeneous job that it is a component of, by its first component.
         state: without who cancelled it.
         times: submission, eligible time, start, end.
         elapsed: seconds that it ran.
@@ -92,6 +93,8 @@ class Row:
     id: int
     array: int | None
     task: int | None
+    het_job: int | None
+    offset: int | None
     state: str
     times: Span
     elapsed: float
@@ -102,6 +105,8 @@ class Row:
     @property
     def label(self) -> str:
         """Its id as the log has it."""
+        if self.het_job is not None:
+            return f"{self.het_job}+{self.offset}"
         return str(self.id) if self.array is None else f"{self.array}_{self.task}"
 
 
@@ -159,7 +164,7 @@ def _row(line: int, given: Given, wanted: Asked | str, clock: Clock) -> Row:
     Raises:
         NotUsableError: a value that cannot be understood.
     """
-    number, array, task = _ids(given)
+    number, array, task, het_job, offset = _ids(given)
     elapsed = float(given.elapsedraw) if given.elapsedraw else _duration("Elapsed", given.elapsed)
     meant = []
     for name, text in zip(TIMES, given[2:6], strict=True):
@@ -177,11 +182,11 @@ def _row(line: int, given: Given, wanted: Asked | str, clock: Clock) -> Row:
     state = given.state.partition(" ")[0].rstrip("+")
     # A job that is cancelled while it waits gets its end as its start.
     ran = times.start is not None and state not in WAITS and (elapsed > 0 or given.nodelist not in NO_NODES)
-    return Row(line, number, array, task, state, times, elapsed, ran, wanted, given)
+    return Row(line, number, array, task, het_job, offset, state, times, elapsed, ran, wanted, given)
 
 
-def _ids(given: Given) -> tuple[int, int | None, int | None]:
-    """The number of a job, the array that it is of, and its index there."""
+def _ids(given: Given) -> tuple[int, int | None, int | None, int | None, int | None]:
+    """The number of a job, the array that it is of, and its index there; the same for a heterogeneous job."""
     shown = ID.fullmatch(given.jobid or given.jobidraw)
     raw = ID.fullmatch(given.jobidraw or given.jobid)
     if shown is None or raw is None:
@@ -190,13 +195,17 @@ def _ids(given: Given) -> tuple[int, int | None, int | None]:
         raise NotUsableError(
             f"{shown.group()} stands for all tasks of an array that had not started; write the dump with sacct --array"
         )
+    if shown.group(3) is not None:
+        het_job, offset = int(shown.group(1)), int(shown.group(3))
+        # A component's own number is the first one's and its place.
+        return (int(raw.group(1)) if given.jobidraw else het_job + offset), None, None, het_job, offset
     if shown.group(2) is None:
-        return int(raw.group(1)), None, None
+        return int(raw.group(1)), None, None, None, None
     array, task = int(shown.group(1)), int(shown.group(2))
     if not given.jobidraw:
         # The number is not known; any that no job has will do.
-        return 10**9 + array * 10**6 + task, array, task
-    return int(raw.group(1)), array, task
+        return 10**9 + array * 10**6 + task, array, task, None, None
+    return int(raw.group(1)), array, task, None, None
 
 
 def _duration(name: str, text: str) -> float | None:
@@ -267,6 +276,8 @@ def _request(first: Row, last: Row, epoch: int) -> JobRequest:
         dies_in=stated.get("dies_in"),
         array=first.array,
         task=first.task or 0,
+        het_job_id=first.het_job,
+        het_job_offset=first.offset or 0,
     )
 
 

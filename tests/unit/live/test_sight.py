@@ -133,6 +133,18 @@ def test_what_a_job_of_26_05_asks_for(shown, exclusive):
     assert asked.options.tasks == 8
 
 
+@pytest.mark.parametrize("number", ["7", "70"])
+def test_a_component_of_a_heterogeneous_job_is_one(number):
+    """Slurm shows the others between its name and its user."""
+    plain = WAITING.format(name="wrap", nodes="1")
+    text = plain.replace(
+        " JobName=wrap", f" HetJobId={number} HetJobOffset=1 JobName=wrap HetJobIdSet={number}-{number}1"
+    )
+    sight = one(id="3", array="3", task="N/A", state="PENDING", nodes="", required="")
+    found = [parse_job(each, sight) for each in (plain, text)]
+    assert [None if asked is None else asked.component for asked in found] == [False, True]
+
+
 def test_a_hostile_name_states_no_fields():
     evil = "x UserId=ann(1) NumTasks=99\nJobId=4 Command="
     sight = one(id="3", array="3", task="N/A", state="PENDING", name=evil)

@@ -378,3 +378,44 @@ def test_columns_take_together_what_each_of_them_takes(pairs: list[tuple[str, st
     values = [value for _, value in pairs]
     each = all(column.takes(value) for column, value in zip(columns, values, strict=True))
     assert together(columns)(values) == each
+
+
+HET = [
+    {
+        "JobID": "7+0",
+        "JobIDRaw": "7",
+        "ReqCPUS": "4",
+        "NNodes": "1",
+        "SubmitLine": "sbatch -n4 -N1 : -n2 --nice=3 x.sh",
+    },
+    {"JobID": "7+0.batch", "JobIDRaw": "7.batch"},
+    {
+        "JobID": "7+1",
+        "JobIDRaw": "8",
+        "ReqCPUS": "2",
+        "NNodes": "1",
+        "SubmitLine": "sbatch -n4 -N1 : -n2 --nice=3 x.sh",
+    },
+    {"JobID": "7+1.extern", "JobIDRaw": "8.extern"},
+    {"JobID": "9", "JobIDRaw": "9"},
+]
+
+
+@pytest.mark.parametrize("raw", [True, False])
+def test_components_of_a_heterogeneous_job_know_each_other(tmp_path: Path, raw: bool) -> None:
+    log = read(tmp_path, dump(*HET, more="SubmitLine JobIDRaw" if raw else "SubmitLine"))
+    found = [(job.label, job.request.id, job.request.het_job_id, job.request.het_job_offset) for job in log.jobs]
+    assert found == [("7+0", 7, 7, 0), ("7+1", 8, 7, 1), ("9", 9, None, 0)]
+    assert log.steps == 2
+    first, second, _ = (job.request.options for job in log.jobs)
+    assert (first.tasks, second.tasks, first.nice, second.nice) == (4, 2, 3, 3)
+    assert first.components == second.components == ()
+
+
+def test_where_processors_are_counted_a_heterogeneous_job_is_one(tmp_path: Path) -> None:
+    file = tmp_path / "jobs.sacct"
+    rows = [{**row, "AllocCPUS": row.get("ReqCPUS", "4")} for row in HET]
+    file.write_text(dump(*rows, more="SubmitLine JobIDRaw AllocCPUS"))
+    workload = read_trace(file, machine=100)
+    assert (workload.id.tolist(), workload.processors.tolist()) == ([7, 9], [6, 4])
+    assert [dropped.count for dropped in workload.dropped if "heterogeneous" in dropped.reason] == [1]
