@@ -24,7 +24,7 @@ from emulator.truth.compare import Difference
 from emulator.workload.scenario import read_scenario
 from slurm_sim_plugins.errors import SlurmSimError
 
-from .scenarios import scenario_of
+from .scenarios import HET_JOBS, scenario_of
 
 Document = dict[str, Any]
 SCHEDULE = {"start", "nodes", "outcome", "state", "runs", "order", "rejection", "suspension", "job"}
@@ -192,6 +192,7 @@ def cut(document: Document, found: Verdict) -> Document:
 @click.option("--speed", type=float, help="As of slurm-sim record.")
 @click.option("--slurm-root", type=click.Path(path_type=Path), help="As of slurm-sim record.")
 @click.option("--any-load", is_flag=True, help="As of slurm-sim record.")
+@click.option("--het-jobs", default=HET_JOBS, show_default=True, help="The share of jobs that have components.")
 @click.option("--shrink", default=0, show_default=True, help="Recordings for the smallest scenario that differs.")
 @click.option(
     "--scenario", "given", type=click.Path(path_type=Path), multiple=True, help="Of a file instead of a seed."
@@ -204,6 +205,7 @@ def main(
     speed: float | None,
     slurm_root: Path | None,
     any_load: bool,
+    het_jobs: float,
     shrink: int,
     given: tuple[Path, ...],
 ) -> None:
@@ -212,7 +214,7 @@ def main(
     recorder = Recorder(out, Options(1, speed, slurm_root, 900.0, any_load))
     first, _, last = seeds.partition("-")
     documents = [yaml.safe_load(path.read_text()) for path in given] or [
-        scenario_of(seed) for seed in range(int(first), int(last or first) + 1)
+        scenario_of(seed, het_jobs) for seed in range(int(first), int(last or first) + 1)
     ]
     total: list[Found] = []
 

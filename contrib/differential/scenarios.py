@@ -15,16 +15,31 @@ QOS = ("normal", "high", "low")
 LICENSES = "Licenses=foo:3,bar:1"
 
 
-def scenario_of(seed: int) -> dict[str, Any]:
-    """The scenario of a seed, as it stands in a file: the same seed gives the same."""
-    return Scene(Draws(seed)).scenario(f"fuzz_{seed}")
+HET_JOBS = 0.01
+"""The share of jobs with components, as in job scripts that are to be found."""
+
+
+def scenario_of(seed: int, het_jobs: float = HET_JOBS) -> dict[str, Any]:
+    """The scenario of a seed, as it stands in a file: the same seed gives the same.
+
+    Args:
+        seed: of the scenario.
+        het_jobs: the share of jobs that are heterogeneous; all else is the same whatever it is.
+    """
+    return Scene(Draws(seed), Draws(f"components {seed}"), het_jobs).scenario(f"fuzz_{seed}")
 
 
 class Scene:
-    """Draws one scenario; what is drawn first is kept for what comes later."""
+    """Draws one scenario; what is drawn first is kept for what comes later.
 
-    def __init__(self, draws: Draws) -> None:
-        self.draws = draws
+    Args:
+        draws: for all but components.
+        components: for these.
+        het_jobs: the share of jobs that have some.
+    """
+
+    def __init__(self, draws: Draws, components: Draws, het_jobs: float) -> None:
+        self.draws, self.components, self.het_jobs = draws, components, het_jobs
         self.kinds = self._kinds()
         self.accounts = draws.often(0.25)
         self.memory = draws.often(0.5)
@@ -145,7 +160,44 @@ class Scene:
             row |= {"user": draws.one(*USERS)} if self.accounts else {}
             jobs.append(row | {"sbatch": words})
             at += draws.one(1, 4, 4, 7, 7, 13, 25)
+        self._give_components(jobs)
         return jobs
+
+    def _give_components(self, jobs: list[dict[str, Any]]) -> None:
+        """Give some jobs components; each takes a number, which those behind it and what names them go by."""
+        numbers, free = dict[int, int](), 1
+        for job in jobs:
+            words = job["sbatch"]
+            if self.components.often(self.het_jobs) and not any(word.startswith("--array") for word in words):
+                for _ in range(self.components.one(1, 1, 2)):
+                    words += [":", *self._component()]
+            numbers[job["id"]], job["id"] = free, free
+            free += 1 + words.count(":")
+            job["sbatch"] = [_renumbered(word, numbers) if word.startswith("-d") else word for word in words]
+
+    def _component(self) -> list[str]:
+        draws = self.components
+        name = draws.one(*self.partitions)
+        kind = draws.one(*self.partitions[name])
+        words = [f"-p{name}", f"-n{draws.randint(1, kind.cpus)}"]
+        words += [f"-N{draws.randint(1, len(kind.names))}"] if draws.often(0.4) else []
+        words += [f"-t{draws.randint(1, 4)}"] if draws.often(0.2) else []
+        return words + ([f"-w{draws.one(*kind.names)}"] if draws.often(0.05) else [])
+
+    def _about_components(self, jobs: list[dict[str, Any]], last: float) -> list[list[Any]]:
+        """Commands to heterogeneous jobs and their components."""
+        draws, actions = self.components, list[list[Any]]()
+        for job in jobs:
+            further = job["sbatch"].count(":")
+            if further and draws.often(0.5):
+                at = round(min(job["submit"] + draws.uniform(5, 60), last), 1)
+                which = draws.one(f"{job['id']}", f"{job['id']}+{draws.randint(0, further)}", f"{job['id'] + further}")
+                command = draws.one("scancel", "scontrol hold", "scontrol requeue", "scontrol suspend")
+                actions.append([at, f"{command} {which}"])
+                if command in ("scontrol hold", "scontrol suspend"):
+                    undo = "scontrol release" if command == "scontrol hold" else "scontrol resume"
+                    actions.append([round(at + draws.uniform(15, 40), 1), f"{undo} {which}"])
+        return actions
 
     def _request(self, number: int) -> list[str]:
         draws = self.draws
@@ -223,4 +275,10 @@ class Scene:
                     [later, f"scontrol update NodeName={node} State=RESUME"],
                 ],
             )
-        return sorted(actions)
+        return sorted([*actions, *self._about_components(jobs, last)])
+
+
+def _renumbered(word: str, numbers: dict[int, int]) -> str:
+    """A dependency on a job by its number."""
+    kind, _, number = word.rpartition(":")
+    return f"{kind}:{numbers[int(number)]}"

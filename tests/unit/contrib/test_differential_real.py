@@ -23,6 +23,19 @@ def test_what_is_drawn_can_be_played_and_emulated(tmp_path, seed):
     assert scenario_of(seed) != scenario_of(seed + 1)
 
 
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_components_change_nothing_but_numbers(tmp_path, seed):
+    without, some = scenario_of(seed, 0.0), scenario_of(seed, 0.7)
+    assert [job["id"] for job in without["jobs"]] == list(range(1, len(without["jobs"]) + 1))
+    assert [job["submit"] for job in some["jobs"]] == [job["submit"] for job in without["jobs"]]
+    assert any(":" in job["sbatch"] for job in some["jobs"])
+    path = tmp_path / "s.yaml"
+    path.write_text(dump(some))
+    scenario = read_scenario(path)
+    checked(scenario)
+    assert judge(scenario).pairs == ()
+
+
 def test_a_scenario_shrinks_to_the_jobs_and_words_that_matter():
     document = {"scenario": "s", "slurm_conf": "A=1\nB=2\nNodeName=n1\n"}
     words = {3: ["-n1", "--exclusive"], 4: ["-n1", "-dafterok:2"]}
