@@ -107,7 +107,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         on_node = FAR
     # A node that has not all is of no use to a job that may have but one.
     on_node = max(on_node, cpus) if most == 1 else on_node
-    if gres and not whole and not partition.least_loaded:
+    if gres and not partition.least_loaded:
         ranked = min(ranked, max(_most_tasks_on_node(options, nodes, most) * per_task, on_node))
     tasks_per_core = options.tasks_per_core or (1 if parameters.one_task_per_core else FAR)
     threads = 1 if options.hint == "nomultithread" else options.threads_per_core or FAR
