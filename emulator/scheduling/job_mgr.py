@@ -177,8 +177,11 @@ def bound_nodes(job: Job, most: int, cluster: Cluster) -> None:
     alike = replace(_alike(job.options, job.lifted), account=f"{most} nodes")
     job.request_class = cluster.classes.setdefault(alike, len(cluster.classes))
     wants = {}
-    for name, want in job.wants.items():
-        bound = most if want.most_nodes is None else min(most, want.most_nodes)
+    for partition in job.partitions:
+        name, want = partition.name, job.wants[partition.name]
+        # A job that says no number gets no more nodes than its partition allows, either.
+        bound = want.most_nodes if want.most_nodes is not None else max(partition.max_nodes or most, want.min_nodes)
+        bound = min(most, bound)
         bounded = replace(want, most_nodes=bound, target_nodes=min(want.target_nodes, bound))
         wants[name] = cluster.wants.setdefault((job.request_class, name), bounded)
     job.wants = wants
