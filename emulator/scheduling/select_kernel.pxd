@@ -40,7 +40,7 @@ cpdef long long gres_of(Code code, long long[:, ::1] free, long long node) noexc
 cpdef void count(Code code, Counts counts, long long[::1] capacity) noexcept
 cpdef void recount(Code code, Counts counts, long long cpus, long long sign) noexcept
 cpdef bint enough(Code code, Counts counts) noexcept
-@cython.locals(found=cython.longlong, lowest=cython.longlong, left=cython.longlong)
+@cython.locals(found=cython.longlong, lowest=cython.longlong, more=cython.longlong)
 cpdef long long pick(
     Code code, long long[:, ::1] machine, const long long[::1] weights, long long[::1] capacity,
     long long[:, ::1] sets, long long[:, ::1] taken) except -1

@@ -216,7 +216,8 @@ def enough(code: Code, counts: Counts) -> bool:
 def pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, taken: Ints) -> int:
     """Fill in the nodes that are taken, and the CPUs of each; how many they are, or 0 if they do not do.
 
-    Where only so many nodes may be taken, those with least are left out, more and more, till it fits.
+    Where only so many nodes may be taken, those with least are left out, more and more, till it fits, but no more than
+    leave as many as the job must have: of equal ones the last stay.
 
     Args:
         code: the request.
@@ -229,19 +230,19 @@ def pick(code: Code, machine: Ints, weights: Ints, capacity: Ints, sets: Ints, t
     found = _pick(code, machine, weights, capacity, sets, taken)
     if found or code.most_nodes == FAR:
         return found
-    rest = sets[LARGE]
+    rest, more = sets[LARGE], -code.min_nodes
     for node in range(len(rest)):
         rest[node] = capacity[node]
-    while not found:
-        lowest, left = FAR, 0
+        more += 1 if rest[node] > 0 else 0
+    while not found and more > 0:
+        lowest = FAR
         for node in range(len(rest)):
             if rest[node] > 0:
                 lowest = min(lowest, rest[node])
         for node in range(len(rest)):
-            rest[node] = rest[node] if rest[node] > lowest else 0
-            left += 1 if rest[node] > 0 else 0
-        if left == 0 or left < code.min_nodes:
-            return 0
+            if rest[node] == lowest and more > 0:
+                rest[node] = 0
+                more -= 1
         found = _pick(code, machine, weights, rest, sets, taken)
     return found
 

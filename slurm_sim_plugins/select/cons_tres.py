@@ -108,21 +108,24 @@ def _counted_gres(want: Want, machine: Machine, free: Free) -> Ints | None:
 def _pick(want: Want, machine: Machine, free: Free, capacity: Ints, choice: Choice) -> dict[int, int] | None:
     """CPUs by node; where only so many nodes may be taken, those with least are left out, more and more, till it fits.
 
+    But none that are named, and no more than leave as many as the job must have: of equal ones the last stay.
     Without that a set of small nodes could be preferred to the one node that is large enough. Nodes that count with
     the CPUs of others (:meth:`_Picker._by_looks`) may do without some of them, too.
     """
     gres, share = _counted_gres(want, machine, free), free.units / machine.units
     picked = _Picker(want, machine, capacity, choice, gres, share).pick()
-    if picked is not None or (want.most_nodes is None and not want.by_looks) or want.required is not None:
+    if picked is not None or (want.most_nodes is None and not want.by_looks):
         return picked
-    for level in np.unique(capacity[capacity > 0]).tolist():
-        capacity = np.where(capacity > level, capacity, 0)
-        if np.count_nonzero(capacity) < want.min_nodes:
-            return None
+    named = np.zeros(len(machine), dtype=bool) if want.required is None else want.required
+    more = np.count_nonzero(capacity) - want.min_nodes
+    for level in np.unique(capacity[(capacity > 0) & ~named]).tolist():
+        if more <= 0 or picked is not None:
+            break
+        least = np.flatnonzero((capacity == level) & ~named)[:more]
+        capacity, more = capacity.copy(), more - len(least)
+        capacity[least] = 0
         picked = _Picker(want, machine, capacity, choice, gres, share).pick()
-        if picked is not None:
-            return picked
-    return None
+    return picked
 
 
 def _places(want: Want, machine: Machine, nodes: list[int]) -> int:
