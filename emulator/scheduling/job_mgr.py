@@ -185,7 +185,8 @@ def bound_nodes(job: Job, most: int, cluster: Cluster) -> None:
         bounded = replace(want, most_nodes=bound, target_nodes=min(want.target_nodes, bound))
         wants[name] = cluster.wants.setdefault((job.request_class, name), bounded)
     job.wants = wants
-    if not job.unfit and not any(
+    unchecked = job.unfit or job.options.held or is_barred(job, cluster)
+    if not unchecked and not any(
         fits_empty(job.request_class, wants[one.name], one, cluster) for one in job.partitions
     ):
         job.unfit = NOT_AVAILABLE
