@@ -19,7 +19,7 @@ from emulator.scheduling.controls import Controls
 from emulator.scheduling.entries import still_waits
 from emulator.scheduling.job_mgr import fits_empty, move, partition_reason, stay_alone
 from emulator.scheduling.preempt import license_victims, make_way, victims
-from emulator.scheduling.reasons import NODE_NOT_AVAILABLE, reason_of_nodes, some_closed
+from emulator.scheduling.reasons import NODE_NOT_AVAILABLE, fits_alone, reason_of_nodes, some_closed
 from emulator.state.cluster import Cluster
 from emulator.state.job import NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job
 from emulator.state.order import Pair
@@ -172,7 +172,7 @@ class _Pass:
             return
         usable = cluster.settled(cluster.usable(job, partition)) & self._controls.not_reserved(job)
         allowed = usable & ~self._kept
-        if self._names_other_nodes(job, partition):
+        if self._is_not_of_reservation(job, partition):
             return
         if self._is_left_to_backfill(job, partition):
             job.reason = RESOURCES if some_closed(job, partition, cluster, allowed) else job.reason
@@ -194,17 +194,26 @@ class _Pass:
                 return
         self._fail(job, partition)
 
-    def _names_other_nodes(self, job: Job, partition: Partition) -> bool:
-        """Whether a job names nodes that its reservation does not have: it is held, or waits on for the reservation."""
+    def _is_not_of_reservation(self, job: Job, partition: Partition) -> bool:
+        """Whether a job's reservation has not the nodes that it names, or not enough: it is held, or waits on for them.
+
+        In which versions one that needs more nodes waits for them, was not recorded.
+        """
         own, required = self._controls.reservations.of(job), job.wants[partition.name].required
-        if own is None or required is None or "FLEX" in own.flags or not (required & ~own.nodes).any():
+        if own is None or "FLEX" in own.flags:
             return False
-        if self._cluster.parameters.rules.NOT_OF_RESERVATION_WAITS:
+        waits = self._cluster.parameters.rules.NOT_OF_RESERVATION_WAITS
+        named = required is not None and bool((required & ~own.nodes).any())
+        if named and waits:
             job.reason = "Reservation"
             self._kept |= required
-        else:
+        elif named or not (
+            waits or len(job.partitions) > 1 or fits_alone(job, partition, self._cluster, partition.nodes & own.nodes)
+        ):
             job.hold(BAD_CONSTRAINTS)
             job.reason = job.held_by
+        else:
+            return False
         return True
 
     def _is_left_to_backfill(self, job: Job, partition: Partition) -> bool:
