@@ -26,7 +26,9 @@ READY = 120.0
 PATIENCE = 60.0
 """Seconds in which a daemon must end after SIGTERM."""
 _PARENT_DEATH = 1
-_IN_CHARGE = re.compile(r"\[([0-9T:.-]+)\] Running as primary controller")
+_IN_CHARGE = re.compile(r"\[([0-9T:.-]+)\] (?:Running as primary controller|debug:  mcs/\w+: init: )")
+"""The last such line comes just before the controller's loop begins: with accounts the priority plugin lies between."""
+_BACKFILL = re.compile(r"\[([0-9T:.-]+)\] sched: Backfill scheduler plugin loaded")
 _PORTS = range(21000, 60000, 150)
 _MOST_OF_A_LOG = 400
 _USUAL = re.compile(r"mpi|MPI|state file|NOTE: Trying|backup state|registration")
@@ -144,7 +146,7 @@ class Cluster:
             preexec_fn=self._root.enter(self._site.folder),
         )
 
-    def start(self, accounting: Sequence[Sequence[str]], before: float) -> float:
+    def start(self, accounting: Sequence[Sequence[str]], before: float) -> tuple[float, float]:
         """Start all daemons, and wait until all nodes are idle.
 
         Args:
@@ -152,7 +154,7 @@ class Cluster:
             before: seconds before a whole minute at which the controller is started.
 
         Returns:
-            When the controller was started, in seconds since 1970.
+            When the controller's loop began, and the thread of backfill, in seconds since 1970.
 
         Raises:
             InputError: a daemon ended, or nodes are not there in time.
@@ -213,13 +215,15 @@ class Cluster:
                 raise InputError(f"{failure} within {READY:g} s: {self._said()}")
             time.sleep(0.3)
 
-    def _began(self) -> float:
-        """When the controller was there, by its own log: from then its threads count."""
+    def _began(self) -> tuple[float, float]:
+        """When the controller's loop began, and backfill's thread (else the same), by the controller's own log."""
         log = (self._folder / "log" / "slurmctld.log").read_text(errors="replace")
-        found = _IN_CHARGE.search(log)
-        if found is None:
+        found = _IN_CHARGE.findall(log)
+        if not found:
             raise InputError("the controller's log does not say when it was started")
-        return datetime.fromisoformat(found[1]).replace(tzinfo=UTC).timestamp()
+        told = found[-1], *_BACKFILL.findall(log), found[-1]
+        loop, thread = (datetime.fromisoformat(at).replace(tzinfo=UTC).timestamp() for at in told[:2])
+        return loop, thread
 
     def _all_idle(self) -> bool:
         lines = self.run(["sinfo", "-h", "-N", "-o", "%N %T"]).stdout.splitlines()

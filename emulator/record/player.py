@@ -23,7 +23,7 @@ from emulator.config.operation import SCRIPTS
 from emulator.record.checks import argv, renumbered_arguments, sbatch_arguments
 from emulator.record.conf import Site, write_conf
 from emulator.record.daemons import Cluster, Root, end_with_parent, free_ports, short
-from emulator.record.rounds import passes_in, rounds_of
+from emulator.record.rounds import CYCLE, PASS, rounds_of, told_in
 from emulator.record.sights import Timeline, jobs_of
 from emulator.workload.scenario import Action, Scenario, Submission, read_scenario
 from slurm_sim_plugins.errors import SlurmSimError
@@ -79,9 +79,11 @@ class Played:
 
     Attributes:
         version: of Slurm.
-        uptime: seconds for which the controller had run when the recording started.
+        uptime: seconds for which the controller's loop had run when the recording started.
+        backfill: the same of backfill's thread.
         second: the part of a second that had passed then.
         rounds: when the controller's loop went round first, and every how many seconds; None if its log does not say.
+        glances: the same of backfill's thread, which may look each second whether anything is new.
         end: the last second that was looked at.
         jobs: rows of the submissions that were accepted, as in a scenario.
         rejected: rows of those that were refused.
@@ -92,8 +94,10 @@ class Played:
 
     version: str
     uptime: float
+    backfill: float
     second: float
     rounds: tuple[float, float] | None
+    glances: tuple[float, float] | None
     end: float
     jobs: list[dict[str, Any]]
     rejected: list[dict[str, Any]]
@@ -136,10 +140,9 @@ class Player:
     Args:
         scenario: what is to be played.
         cluster: the daemons.
-        began: when the controller was started.
     """
 
-    def __init__(self, scenario: Scenario, cluster: Cluster, began: float) -> None:
+    def __init__(self, scenario: Scenario, cluster: Cluster) -> None:
         self.jobs: list[dict[str, Any]] = []
         self.rejected: list[dict[str, Any]] = []
         self.actions: list[tuple[float, str, str]] = []
@@ -271,14 +274,17 @@ def play(task: Task) -> Played:
     cluster = Cluster(root, site, written)
     cluster.environment["HOME"] = "/"
     try:
-        began = cluster.start([argv(command.text, {}) for command in scenario.accounting or ()], BEFORE)
-        player = Player(scenario, cluster, began)
+        loop, thread = cluster.start([argv(command.text, {}) for command in scenario.accounting or ()], BEFORE)
+        player = Player(scenario, cluster)
         end = player.play(task.until)
+        log = root.outside(folder) / "log" / "slurmctld.log"
         return Played(
             version=version,
-            uptime=round(player.zero - began, 1),
+            uptime=round(player.zero - loop, 1),
+            backfill=round(player.zero - thread, 1),
             second=round(player.zero % 1, 2),
-            rounds=_rounds(root.outside(folder) / "log" / "slurmctld.log", player.zero, task.speed),
+            rounds=_rounds(log, PASS, player.zero, task.speed),
+            glances=_rounds(log, CYCLE, player.zero, task.speed),
             end=round(end, 1),
             jobs=player.jobs,
             rejected=player.rejected,
@@ -291,9 +297,9 @@ def play(task: Task) -> Played:
         shutil.rmtree(root.outside(folder), ignore_errors=True)
 
 
-def _rounds(log: Path, zero: float, speed: float) -> tuple[float, float] | None:
+def _rounds(log: Path, line: re.Pattern[str], zero: float, speed: float) -> tuple[float, float] | None:
     with log.open(encoding="utf-8", errors="replace") as lines:
-        return rounds_of(passes_in(lines, zero), 1 + LONGER * speed)
+        return rounds_of(told_in(lines, line, zero), 1 + LONGER * speed)
 
 
 def _interrupted(*_: object) -> None:

@@ -126,8 +126,8 @@ def document(source: Mapping[str, Any], played: Mapping[str, Any], speed: float)
     kept = ("scenario", "note", "slurm_conf", *FILES_BESIDE, "operation", "sacctmgr")
     made: dict[str, Any] = {name: source[name] for name in kept if source.get(name) is not None}
     made |= {"slurm_version": played["version"], "speed": speed}
-    made |= {"uptime": played["uptime"], "second": played["second"]}
-    made |= {"rounds": list(played["rounds"])} if played["rounds"] else {}
+    made |= {name: played[name] for name in ("uptime", "backfill", "second")}
+    made |= {name: list(played[name]) for name in ("rounds", "glances") if played[name]}
     made["sweep_phase"] = round(-played["uptime"] % SWEEP, 1)
     prolog = (source.get("operation") or {}).get("prolog", 0.0)
     overhead = launch_time(played["jobs"], played["timeline"], prolog)

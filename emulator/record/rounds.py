@@ -1,6 +1,7 @@
-"""When the controller's loop goes round: the instants at which passes of the main loop come, as its log tells them.
+"""When the controller's loop goes round, and backfill's thread wakes up, as the log tells of passes and cycles.
 
-A round takes a second and a little; how little depends on the machine, its load and the version.
+A round takes a second and a little, and so does a second that a thread sleeps; how little depends on the machine, its
+load and the version.
 """
 
 from __future__ import annotations
@@ -11,18 +12,19 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-_PASS = re.compile(r"\[([0-9T:.-]+)\] (?:debug:  )?sched: Running job scheduler")
+PASS = re.compile(r"\[([0-9T:.-]+)\] (?:debug:  )?sched: Running job scheduler")
+CYCLE = re.compile(r"\[([0-9T:.-]+)\] (?:debug:  )?sched/backfill: _attempt_backfill: [0-9]+ jobs to backfill")
 FEWEST = 4
-"""Passes from which rounds are told."""
+"""Passes, or cycles, from which rounds are told."""
 STEP = 0.0001
 """Seconds between two periods that are tried."""
 SURE = 0.6
 """How well passes must agree with rounds, of 1."""
 
 
-def passes_in(log: Iterable[str], zero: float) -> list[float]:
-    """Seconds from ``zero`` (of the epoch) at which the lines of a log, in UTC, tell of passes."""
-    found = (_PASS.match(line) for line in log)
+def told_in(log: Iterable[str], line: re.Pattern[str], zero: float) -> list[float]:
+    """Seconds from ``zero`` (of the epoch) at which a log, in UTC, has such a line."""
+    found = map(line.match, log)
     return [datetime.fromisoformat(one[1]).replace(tzinfo=UTC).timestamp() - zero for one in found if one]
 
 

@@ -81,6 +81,9 @@ def timing_of(inputs: Inputs) -> Timing:
     if clock.rounds is not None:
         first, period = clock.rounds
         timing = replace(timing, submit_lag=0.0, end_lag=0.0, round=period, round_phase=first)
+    if clock.glances is not None:
+        first, period = clock.glances
+        timing = replace(timing, glance=period, glance_phase=first)
     return replace(
         timing,
         uptime=timing.uptime if clock.uptime is None else clock.uptime,
@@ -88,13 +91,13 @@ def timing_of(inputs: Inputs) -> Timing:
         job_overhead=timing.job_overhead if clock.overhead is None else clock.overhead,
         sweep_phase=phase if clock.sweep is None else clock.sweep,
         second_phase=clock.second,
-        slice_phase=_first_known(clock.time_slice, clock.uptime, timing.slice_phase),
+        slice_phase=_first_known(clock.time_slice, clock.backfill, clock.uptime, timing.slice_phase),
     )
 
 
-def _first_known(stated: float | None, uptime: float | None, usual: float) -> float:
+def _first_known(*values: float | None) -> float:
     """When time slices end: as it is stated, else they count from when the controller was started."""
-    return stated if stated is not None else uptime if uptime is not None else usual
+    return next(value for value in values if value is not None)
 
 
 def _told(inputs: Inputs, controller: Controller, observer: Observer, answers: tuple[str | None, ...]) -> Emulation:

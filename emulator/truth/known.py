@@ -104,6 +104,7 @@ class Clock:
         backfill: seconds for which backfill's thread had run when the recording began; None where that is not known.
         overhead: seconds by which runs outlasted their work; None where that is not known.
         rounds: when the controller's loop went round first, and every how many seconds; None where that is not known.
+        glances: the same of backfill's thread, which may look each second whether anything is new.
         reason: what shows it in the recording.
     """
 
@@ -115,6 +116,7 @@ class Clock:
     backfill: float | None = None
     overhead: float | None = None
     rounds: tuple[float, float] | None = None
+    glances: tuple[float, float] | None = None
     sweep: float | None = None
 
 
@@ -167,13 +169,16 @@ class Known:
         noise = (Noise(scenario.name, one.what, one.reason, one.job) for one in scenario.recorded.noise)
         clocks = self.clocks
         if scenario.uptime is not None and self.clock_of(scenario.name) is None:
-            measured = {"backfill": scenario.uptime, "overhead": scenario.overhead}
+            backfill = scenario.uptime if scenario.backfill is None else scenario.backfill
+            measured = {"backfill": backfill, "overhead": scenario.overhead}
             second, rounds = scenario.second, scenario.rounds
             if scenario.configuration().rules.ROUNDS_ON_SECONDS:
                 # The log tells seconds better than the recorder, which sees the controller's clock from outside.
                 first = -second % 1 if rounds is None else rounds[0]
                 second, rounds = -first % 1, (first, 1.0)
-            clock = Clock(scenario.name, RECORDED, scenario.uptime, second, **measured, rounds=rounds)
+            clock = Clock(
+                scenario.name, RECORDED, scenario.uptime, second, **measured, rounds=rounds, glances=scenario.glances
+            )
             clocks = (*clocks, clock)
         return replace(self, noise=(*self.noise, *noise), clocks=clocks)
 

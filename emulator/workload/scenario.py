@@ -296,9 +296,11 @@ class Scenario:
         submissions: the jobs, in the order of the file.
         actions: what an operator did meanwhile; None if the file has none.
         sweep_phase: when the sweep over time limits falls, in seconds modulo its period; None where it does not matter.
-        uptime: seconds for which the controller had run when the recording started; None where that is not known.
+        uptime: seconds for which the controller's loop had run when the recording started; None where not known.
+        backfill: the same of backfill's thread.
         second: the part of a second that had passed then.
         rounds: when the controller's loop went round first, and every how many seconds; None where that is not known.
+        glances: the same of backfill's thread, which may look each second whether anything is new.
         overhead: seconds by which runs outlasted their work on the machine; None where that is not known.
         slurm_version: of the Slurm that was recorded, such as ``24.11.5``.
         recorded: what came of it.
@@ -317,8 +319,10 @@ class Scenario:
     actions: tuple[Action, ...] | None
     sweep_phase: float | None
     uptime: float | None
+    backfill: float | None
     second: float
     rounds: tuple[float, float] | None
+    glances: tuple[float, float] | None
     overhead: float | None
     slurm_version: str
     recorded: Recorded
@@ -518,7 +522,7 @@ class Fields:
 def _scenario(tree: _Tree) -> Scenario:
     recorded = ("timeline", "expected", "rejected", "queries", "cluster_events", "noise")
     done = ("scenario", "note", "slurm_conf", "operation", "sacctmgr", "jobs", "actions", "sweep_phase")
-    how = ("slurm_version", "speed", "repeats", "uptime", "second", "rounds", "overhead")
+    how = ("slurm_version", "speed", "repeats", "uptime", "backfill", "second", "rounds", "glances", "overhead")
     fields = tree.fields("a scenario", *done, *FILES_BESIDE, *how, *recorded)
     name, note = fields.need("scenario", _Tree.text), fields.need("note", _Tree.text)
     said = _SLURM.match(note)
@@ -536,8 +540,10 @@ def _scenario(tree: _Tree) -> Scenario:
         actions=fields.get("actions", _each(_action)),
         sweep_phase=fields.get("sweep_phase", _Tree.second),
         uptime=fields.get("uptime", _Tree.second),
+        backfill=fields.get("backfill", _Tree.second),
         second=fields.get("second", _Tree.second) or 0.0,
         rounds=fields.get("rounds", _rounds),
+        glances=fields.get("glances", _rounds),
         overhead=fields.get("overhead", _Tree.second),
         slurm_version=fields.get("slurm_version", _Tree.text) or version,
         recorded=Recorded(
@@ -566,7 +572,7 @@ def _operation(tree: _Tree) -> Operation:
 def _rounds(tree: _Tree) -> tuple[float, float]:
     first, period = (one.second() for one in tree.row("rounds", 2, 2))
     if not 1 <= period < 2:
-        raise tree.error(f"a round of the controller's loop takes a second and a little, not {period:g} s")
+        raise tree.error(f"a round of a thread takes a second and a little, not {period:g} s")
     return first, period
 
 

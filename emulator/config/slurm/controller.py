@@ -35,6 +35,8 @@ class Timing:
         round: from one round of the controller's loop, which makes the passes, to the next; 0 where rounds are not
             known, and lags are means.
         round_phase: when it goes round first.
+        glance: seconds that pass while backfill's thread sleeps for one.
+        glance_phase: when it wakes up first, modulo that; None where that is not known.
 
     Source: means over the recorded runs.
     """
@@ -49,6 +51,8 @@ class Timing:
     slice_phase: float = 1.0
     round: float = 0.0
     round_phase: float = 0.0
+    glance: float = 1.0
+    glance_phase: float | None = None
 
     def round_at(self, at: float) -> float:
         """The first round at a time or later, in seconds; that time itself where rounds are not known."""
@@ -80,6 +84,7 @@ class Parameters:
     sched_max_job_start: int
     max_sched_time: float
     batch_sched_delay: float
+    defer: bool
     least_loaded: bool
     memory: bool
     one_task_per_core: bool
@@ -158,6 +163,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         sched_max_job_start=bound("sched_max_job_start"),
         max_sched_time=seconds(option("max_sched_time"), 2.0),
         batch_sched_delay=seconds(option("batch_sched_delay"), 3.0),
+        defer=stated.flag(option("defer")),
         least_loaded="CR_LLN" in select,
         memory=any("MEMORY" in word for word in select),
         one_task_per_core="CR_ONE_TASK_PER_CORE" in select,

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from emulator.record.rounds import passes_in, rounds_of
+import re
+
+import pytest
+
+from emulator.record.rounds import CYCLE, PASS, rounds_of, told_in
 
 LOG = """\
 [2026-11-23T14:00:01.222] debug:  sched: Running job scheduler for default depth.
 [2026-11-23T14:00:01.223] sched: Allocate JobId=1 NodeList=a1 #CPUs=2 Partition=batch
 [2026-11-23T14:00:01.392] debug:  sched/backfill: _attempt_backfill: beginning
+[2026-11-23T14:00:01.393] debug:  sched/backfill: _attempt_backfill: 3 jobs to backfill
 """
 
 
-def test_passes_are_seconds_from_zero() -> None:
+@pytest.mark.parametrize(("line", "at"), [(PASS, 1.222), (CYCLE, 1.393)])
+def test_passes_and_cycles_are_seconds_from_zero(line: re.Pattern[str], at: float) -> None:
     zero = 1_795_442_400.0  # 14:00:00 UTC
-    assert [round(at, 3) for at in passes_in(LOG.splitlines(), zero)] == [1.222]
+    assert [round(one, 3) for one in told_in(LOG.splitlines(), line, zero)] == [at]
 
 
 def test_the_first_round_and_the_period_are_told() -> None:
