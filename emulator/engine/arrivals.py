@@ -27,6 +27,11 @@ from slurm_sim_plugins.nodes import Mask, Want
 log = logging.getLogger(__name__)
 
 NOT_OF_RESERVATION = f"Problem using reservation\n{NOT_AVAILABLE}"
+NO_RESERVATION = "Requested reservation is invalid"
+RESERVATION_DENIED = "Access denied to requested reservation"
+CIRCULAR = "Circular job dependency"
+NEW_RECORD = (NOT_AVAILABLE, NO_RESERVATION, RESERVATION_DENIED, CIRCULAR)
+"""Words that end what Slurm says of jobs of which it made a record before it refused them."""
 
 
 class Arrivals(Part):
@@ -101,7 +106,7 @@ class Arrivals(Part):
         check_count(request, self.cluster)
         jobs = [make_job(task, self.cluster) for task in request.tasks(self._free_ids(request.id))]
         if request.options.dependencies and is_circular(jobs[0], self.cluster):
-            raise RejectedError("Circular job dependency")
+            raise RejectedError(CIRCULAR)
         self.admit(jobs)
         return jobs
 
@@ -145,6 +150,8 @@ class Arrivals(Part):
     def _refuse(self, requests: Sequence[JobRequest], why: str) -> None:
         if why in (NOT_AVAILABLE, NOT_OF_RESERVATION) and not requests[0].options.held:
             self.policies.pass_number_over()
+        if why.endswith(NEW_RECORD):
+            self._passes.record_changed()
         for request in requests:
             self.rejected.append((request, why))
             self.cluster.refused.add(request.id)
@@ -157,7 +164,7 @@ class Arrivals(Part):
             RejectedError: they are refused.
         """
         if self.reservations.lacks(jobs[0]):
-            raise RejectedError("Requested reservation is invalid")
+            raise RejectedError(NO_RESERVATION)
         self._check_nodes_of_reservation(jobs[0])
         accounting = self.cluster.accounting
         if accounting is None:
@@ -171,7 +178,7 @@ class Arrivals(Part):
             raise RejectedError(jobs[0].unfit)
         reservation = self.reservations.of(jobs[0])
         if reservation is not None and not reservation.admits(jobs[0]):
-            raise RejectedError("Access denied to requested reservation")
+            raise RejectedError(RESERVATION_DENIED)
         for job in jobs[1:]:
             accounting.join(job, jobs[0])
         for job in jobs:

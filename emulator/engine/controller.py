@@ -80,7 +80,8 @@ class Controller(Part):
         power: what powers nodes down and up; None where they are always on.
         rejected: (submission, Slurm's words) of what was refused.
         refused: (second, words) of operators' commands that could not be carried out.
-        asks: whether a pass follows the operator's command that is being carried out.
+        asks: whether Slurm queues a pass for the operator's command that is being carried out.
+        of_records: whether it changes records of jobs, nodes, partitions or reservations.
     """
 
     def __init__(
@@ -136,7 +137,7 @@ class Controller(Part):
         )
         super().__init__(**vars(shared))
         policies.save(self.checkpoints.unsaved)
-        self.asks = True
+        self.asks = self.of_records = True
         self.passes = Passes(shared, period)
         self.arrivals = Arrivals(shared, self.passes, requests, het_jobs)
         self.stints = Stints(**vars(shared), alone=alone)
@@ -196,6 +197,7 @@ class Controller(Part):
             "slice": self.stints.slice,
             "wake": self.passes.wake,
             "due": self.passes.due,
+            "reservation begins": self.passes.reservation_begins,
             "pass": self.passes.main,
             "main": self.passes.interval,
             "backfill": self.passes.backfill,
@@ -256,17 +258,19 @@ class Controller(Part):
     def _act(self, index: int) -> None:
         """An operator's command comes now."""
         self.changes.all()
-        self.passes.moved()
+        self.passes.other_rules()
         self.stints.sweep_due = 0.0
         self.cluster.look_again()
-        self.asks = True
+        self.asks = self.of_records = done = True
         try:
             self._actions[index](self)
         except InputError as error:
-            self.asks = self.asks and isinstance(error, PartlyRefusedError)
+            done = isinstance(error, PartlyRefusedError)
             self.refused.append((self.cluster.now, str(error)))
+        if done and self.of_records:
+            self.passes.record_changed()
         self.policies.reordered()
-        if self.asks:
+        if done and (self.asks or self.ideal):
             self.passes.request_in_turn(self.timing.submit_lag)
 
     # What a test of a plugin asks for

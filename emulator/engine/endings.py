@@ -254,7 +254,7 @@ class Endings(Part):
         self.stints.left(job, run.partition)
         if self.ideal or rest <= 0:
             # While EpilogSlurmctld goes on others may have the nodes, but the main loop is not told of it, nor later.
-            if cleared:
+            if cleared and not self.parameters.defer:
                 # Nodes that tell the controller that they are clear have it make a pass at once (recorded).
                 self.passes.request(now)
             else:

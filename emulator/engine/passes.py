@@ -48,13 +48,13 @@ class Passes(Part):
     def __init__(self, shared: Part, period: float) -> None:
         super().__init__(**vars(shared))
         self._period = period
-        self.bf_interval = self.policies.hooks.backfill_interval
+        self.bf_interval = self.policies.hooks.backfill_interval * self.timing.glance
         intervals = {"main": self.parameters.sched_interval, "backfill": self.bf_interval or math.inf}
         self.loops = tuple(loop for loop, interval in intervals.items() if interval < math.inf)
         self.looks = max((intervals[loop] for loop in self.loops), default=0.0)
         self.version, self.since = 0, 0.0
         self.nap, self.plans_on = self.bf_interval, False
-        self._glance = min(GLANCE, self.bf_interval)
+        self._glance = min(GLANCE * self.timing.glance, self.bf_interval)
         # Nodes have registered since backfill's thread began to sleep.
         self._cycle_at = self._changed_at = -self.timing.backfill_phase
         self.main_at: float | None = None
@@ -72,8 +72,17 @@ class Passes(Part):
 
     def moved(self) -> None:
         """Something has happened for which the loops look at the queue again."""
+        self.other_rules()
+        self.record_changed()
+
+    def other_rules(self) -> None:
+        """The loops may find what they did not find before, when they next go round."""
         self.version += 1
-        self.since = self._changed_at = self.cluster.now
+        self.since = self.cluster.now
+
+    def record_changed(self) -> None:
+        """A record of a job changes: backfill goes round for that, whether or not there is anything new to find."""
+        self._changed_at = self.cluster.now
 
     def arrived(self, jobs: list[Job]) -> None:
         """Jobs were submitted, and have yet to be looked at."""
@@ -89,7 +98,9 @@ class Passes(Part):
         self.telling.left(job, state)
         self.cluster.dequeue(job)
         job.state = state
-        self.request_in_turn(self.timing.end_lag)
+        if self.ideal:
+            # Slurm queues no pass for that.
+            self.request(self.cluster.now)
 
     # When
 
@@ -116,10 +127,26 @@ class Passes(Part):
         if self.ideal:
             self.wake_at(start, end)
             return
-        self.wake_at(start + -(start + self.timing.uptime) % NOTICED)
+        noticed = self._next_look(start)
+        if noticed >= self.cluster.now:
+            self.agenda.at(noticed, "reservation begins")
         for bound in (start, end):
             if bound >= self.cluster.now:
                 self.agenda.at(bound, "due")
+
+    def _next_look(self, start: float) -> float:
+        """When the controller's loop looks next whether reservations have begun, from a time on."""
+        if not self.timing.round:
+            return start + -(start + self.timing.uptime) % NOTICED
+        at = -self.timing.uptime
+        while at < start:
+            at = self.timing.round_after(at, NOTICED)
+        return at
+
+    def reservation_begins(self) -> None:
+        """The controller's loop has seen that a reservation has begun, and queues a pass as for a submission."""
+        self.moved()
+        self.request_in_turn(0.0)
 
     def request_in_turn(self, lag: float) -> None:
         """Submissions, commands and ends are answered by one pass in each ``batch_sched_delay`` (observation B5).
@@ -199,6 +226,8 @@ class Passes(Part):
             self.main_at, self._last_main = None, at
             return
         self.main_at, self._last_main = None, at
+        # Whatever was queued is done with this pass.
+        self._batch_at = min(self._batch_at, at)
         self.changes.waits = True
         self._ask_plugins()
         before = self._begin("main")
@@ -286,7 +315,9 @@ class Passes(Part):
 
     def first_glance(self) -> float:
         """When backfill looks first whether there is anything new, in seconds."""
-        slept, interval = self.timing.backfill_phase, self.bf_interval
+        slept, interval, phase = self.timing.backfill_phase, self.bf_interval, self.timing.glance_phase
+        if phase is not None:
+            slept += (-slept - phase + self._glance / 2) % self._glance - self._glance / 2
         if slept < interval:
             return interval - slept
         # A cycle came after the first sleep, and after the second one nothing has happened.

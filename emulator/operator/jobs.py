@@ -80,7 +80,6 @@ def resume(job: Job, controller: Controller) -> None:
         raise InputError(f"job {job.id} is not suspended")
     job.suspended_by_operator = False
     controller.stints.resume(job, "operator")
-    controller.asks = False
     controller.policies.changed(job)
     controller.policies.set_priorities([job], new=True)
 

@@ -74,7 +74,7 @@ def _parsed(command: str) -> tuple[Action, list[str]]:
     if not words:
         raise InputError(f"{command!r}: name what to do")
     if program != "scontrol":
-        return (_scancel if program == "scancel" else _change_accounts), words
+        return _quietly(_scancel if program == "scancel" else _change_accounts), words
     verb, rest = words[0].lower(), words[1:]
     about = rest[0].lower().partition("=")[0] if rest else ""
     if about in ("reservation", "reservationname") and verb in ("create", "update", "delete"):
@@ -88,6 +88,7 @@ def _change_accounts(words: list[str], controller: Controller) -> None:
     accounting = controller.cluster.accounting
     if accounting is None:
         raise InputError("there are no accounts that could be changed")
+    controller.of_records = False
     sacctmgr(["sacctmgr", *words], accounting.manager.accounts)
     accounting.changed()
 
@@ -142,6 +143,16 @@ def _each(do: Callable[[Job, Controller], None], chosen: Callable[[list[Job], Cl
     def action(words: list[str], controller: Controller) -> None:
         found = chosen(_jobs(words, controller), controller.cluster)
         _to_all(found, lambda job: do(job, controller))
+
+    return action
+
+
+def _quietly(do: Action) -> Action:
+    """Do what Slurm queues no pass for."""
+
+    def action(words: list[str], controller: Controller) -> None:
+        controller.asks = False
+        do(words, controller)
 
     return action
 
@@ -477,11 +488,11 @@ VERBS: dict[str, Action] = {
     "uhold": _uhold,
     "holdu": _uhold,
     "release": _release,
-    "requeue": _each(jobs.requeue, leaders),
-    "requeuehold": _each(partial(jobs.requeue, held=True), leaders),
+    "requeue": _quietly(_each(jobs.requeue, leaders)),
+    "requeuehold": _quietly(_each(partial(jobs.requeue, held=True), leaders)),
     "suspend": _each(jobs.suspend, alone),
-    "resume": _each(jobs.resume, alone),
-    "top": _top,
+    "resume": _quietly(_each(jobs.resume, alone)),
+    "top": _quietly(_top),
     "update": _update,
     "create reservation": _create_reservation,
     "update reservation": _update_reservation,
