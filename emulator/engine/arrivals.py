@@ -148,7 +148,7 @@ class Arrivals(Part):
         self._passes.request_in_turn(self.timing.submit_lag)
 
     def _refuse(self, requests: Sequence[JobRequest], why: str) -> None:
-        if why in (NOT_AVAILABLE, NOT_OF_RESERVATION) and not requests[0].options.held:
+        if why.endswith(NOT_AVAILABLE) and not requests[0].options.held:
             self.policies.pass_number_over()
         if why.endswith(NEW_RECORD):
             self._passes.record_changed()

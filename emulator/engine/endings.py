@@ -293,7 +293,8 @@ class Endings(Part):
         job.requeue_after = False
         job.restarts += 1
         self.changes.all()
-        job.state, job.reason = State.PENDING, "BeginTime"
+        # Why it waits, a pass finds out.
+        job.state, job.reason = State.PENDING, "BeginTime" if self.ideal else "None"
         job.submitted = self.cluster.now
         if not self.ideal:
             job.came_in(self.cluster.whole(self.cluster.now))
