@@ -148,6 +148,7 @@ class Controller(Part):
         self.starts = Starts(**vars(shared), **parts)
         del parts["arrivals"]
         self.node_states = NodeStates(**vars(shared), **parts, seed=seed, epoch=epoch)
+        self.endings.heard = self.node_states.heard
         self.power = self._saving_power(shared, parts, seed)
         self.scheduler = self.passes.scheduler = PluginScheduler(
             cluster,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -39,11 +40,13 @@ class Endings(Part):
     Attributes:
         endless: why the run gets nowhere, though it goes on; empty if it does not.
         power: what powers nodes down; None where they are always on.
+        heard: is told the nodes that say that a run is over.
     """
 
     passes: Passes
     arrivals: Arrivals
     stints: Stints
+    heard: Callable[[Sequence[int]], None] = field(init=False)
     livelock: Livelock = field(default_factory=Livelock)
     endless: str = ""
     power: RunsOnNodes | None = None
@@ -236,6 +239,7 @@ class Endings(Part):
         self.rows.release(job, run)
         if self.power is not None:
             self.power.left(job, run)
+        self.heard(run.allocation.nodes)
         del self.cluster.running[job.id]
         self.cluster.array_tasks[job.request.array or 0] -= 1
         job.run, job.vacating, job.end_limit = None, False, math.inf

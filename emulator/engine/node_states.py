@@ -45,7 +45,7 @@ class NodeStates(Part):
     epoch: int
     _failures: dict[int, int] = field(default_factory=dict)
     _before: dict[int, str] = field(default_factory=dict)
-    _asked: set[int] = field(default_factory=set)
+    _asked: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         index = self.cluster.machine.index
@@ -85,8 +85,8 @@ class NodeStates(Part):
     def set(self, nodes: Iterable[int], state: str, reason: str = "") -> None:
         """DOWN ends the jobs of nodes, DRAIN lets them end, UP brings the nodes back."""
         cluster, nodes = self.cluster, sorted(nodes)
-        self._asked.difference_update(nodes)
         for node in nodes:
+            self._asked.pop(node, None)
             cluster.admin_states[node] = state
             cluster.machine.up[node] = cluster.node_is_up(node)
         self.telling.nodes(nodes, state, reason)
@@ -109,14 +109,20 @@ class NodeStates(Part):
         if self.ideal:
             self.set(away, "UP", reason)
             return
-        self._asked.update(away)
+        self._asked.update(dict.fromkeys(away, reason))
         answer = self.timing.round_at(self.cluster.now + self.timing.submit_lag) + ANSWERS
         for node in away:
-            self.agenda.at(answer, "node answers", node, reason)
+            self.agenda.at(answer, "node answers", node)
 
-    def answers(self, node: int, reason: str) -> None:
+    def heard(self, nodes: Iterable[int]) -> None:
+        """Nodes say something else, such as that a run is over: those that were asked have answered by that."""
+        for node in sorted(self._asked.keys() & set(nodes)) if self._asked else ():
+            self.answers(node)
+
+    def answers(self, node: int) -> None:
         """A node answers that was asked, and is back, unless it was drained or taken down once more meanwhile."""
-        if node not in self._asked:
+        reason = self._asked.get(node)
+        if reason is None:
             return
         self.changes.all()
         self.passes.moved()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,10 @@ from emulator.cli import slurm_sim
 from emulator.config.node_events import read_node_events
 from emulator.config.operation import NodeEvent, Operation
 from emulator.config.slurm import parse_slurm_conf
+from emulator.config.slurm.controller import Timing
+from emulator.engine.controller import Controller
 from emulator.explain.story import tell
+from emulator.operator.scontrol import scontrol
 from emulator.result import Result
 from emulator.views.recorded import RecordedCluster
 from emulator.workload.request import JobRequest
@@ -85,6 +89,20 @@ def test_suspended_and_ending_jobs_end_with_their_node() -> None:
     operation = Operation(node_events=(event(500, "n1", "DOWN"), event(500.1, "n1", "DOWN"), event(600, "n1", "UP")))
     found = run(["-wn1 -n2 --no-requeue", "-phi -wn1 -n2"], operation, conf=conf)
     assert found.records.jobs["state"].tolist() == ["NODE_FAIL", "COMPLETED"]
+
+
+@pytest.mark.parametrize(("resumed", "start"), [(33.0, 33.5), (33.3, 60.0)])
+def test_a_node_that_says_that_its_job_is_over_is_back(resumed: float, start: float) -> None:
+    conf = parse_slurm_conf("SchedulerParameters=bf_interval=300\nNodeName=n1\nPartitionName=p Nodes=n1 Default=YES")
+    commands = [(10.0, "update NodeName=n1 State=DRAIN Reason=x"), (resumed, "update NodeName=n1 State=RESUME")]
+    jobs = [JobRequest(number, at, 29.35, parse_sbatch(["-n1"])) for number, at in ((1, 1.0), (2, 12.0))]
+    timing = Timing(submit_lag=0.0, end_lag=0.0, round=1.0, round_phase=0.5, uptime=0.0)
+    actions = [(at, partial(scontrol, command)) for at, command in commands]
+    controller = Controller(conf, jobs, actions, timing, slurm_version="22.05")
+    controller.run(100.0)
+    first, second = (job.runs[0] for job in controller.cluster.jobs.values())
+    assert first.end == pytest.approx(33.2)
+    assert second.start == pytest.approx(start, abs=0.6)
 
 
 def failures(seed: int, tmp_path: Path, **options: object) -> tuple[list[str], Result]:
