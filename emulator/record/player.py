@@ -32,6 +32,8 @@ LOOK = 0.25
 """Seconds between two looks."""
 LONGER = 0.006
 """Seconds of the machine's clock by which a round of the controller's loop outlasts its second, at most."""
+OVERSLEPT = 0.002
+"""The same of a second that backfill's thread sleeps, cycles of backfill among them."""
 LATE = 1.0
 """A look that comes later than this says that the machine is busy with something else."""
 MINUTE = 60.0
@@ -283,8 +285,8 @@ def play(task: Task) -> Played:
             uptime=round(player.zero - loop, 1),
             backfill=round(player.zero - thread, 1),
             second=round(player.zero % 1, 2),
-            rounds=_rounds(log, PASS, player.zero, task.speed),
-            glances=_rounds(log, CYCLE, player.zero, task.speed),
+            rounds=_rounds(log, PASS, player.zero, 1 + LONGER * task.speed),
+            glances=_rounds(log, CYCLE, player.zero, 1 + OVERSLEPT * task.speed),
             end=round(end, 1),
             jobs=player.jobs,
             rejected=player.rejected,
@@ -297,9 +299,9 @@ def play(task: Task) -> Played:
         shutil.rmtree(root.outside(folder), ignore_errors=True)
 
 
-def _rounds(log: Path, line: re.Pattern[str], zero: float, speed: float) -> tuple[float, float] | None:
+def _rounds(log: Path, line: re.Pattern[str], zero: float, longest: float) -> tuple[float, float] | None:
     with log.open(encoding="utf-8", errors="replace") as lines:
-        return rounds_of(told_in(lines, line, zero), 1 + LONGER * speed)
+        return rounds_of(told_in(lines, line, zero), longest)
 
 
 def _interrupted(*_: object) -> None:
