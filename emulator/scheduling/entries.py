@@ -82,9 +82,15 @@ def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     everywhere = not cluster.parameters.rules.PRIORITY_WHERE_NODES_OVERLAP
     for other in cluster.waiting.values():
         ahead = other.priority > job.priority and other.eligible is not None
+        ahead = ahead and not other.reason.startswith(NOT_AHEAD)
         if ahead and (everywhere or _share_nodes(other.partitions[0], job.partitions[0])):
             return "Priority"
     return "None"
+
+
+NOT_AHEAD = ("Assoc", "QOS", "ReqNodeNotAvail", "JobArrayTaskLimit", "PartitionDown", "PartitionInactive")
+NOT_AHEAD += ("PartitionNodeLimit", "PartitionTimeLimit")
+"""Reasons of jobs behind which a new one does not stand, by their beginnings."""
 
 
 def _share_nodes(one: Partition, other: Partition) -> bool:
