@@ -331,7 +331,9 @@ def submission(draws: Draws, cluster: Cluster, number: int, reserved: bool) -> t
         tasks, each = 1, 1
     elif kind.features and draws.often(0.15):
         words.append("-C " + draws.one(kind.features[0], "|".join(kind.features), "&".join(kind.features)))
-    words += draws.some(0.05, "--exclusive", "--oversubscribe", "--ntasks-per-node=1", "--no-requeue")
+    words += draws.some(
+        0.05, draws.one("--exclusive", "--exclusive=user"), "--oversubscribe", "--ntasks-per-node=1", "--no-requeue"
+    )
     words += [f"-L {draws.one('foo:1', 'foo:2', 'bar:1', 'foo:3,bar:1')}"] if draws.often(0.12) else []
     words += [f"-w {draws.one(*kind.names)}"] if draws.often(0.03) and nodes == 1 else []
     words += [f"-x {draws.one(*kind.names)}"] if draws.often(0.04) else []

@@ -8,9 +8,9 @@ from emulator.state.job cimport Job
 @cython.locals(job=Job, index=cython.Py_ssize_t, pair=tuple, entries=tuple, found=list)
 cpdef list entries_of(list pairs, make)
 @cython.locals(job=Job, other=Job, until=cython.Py_ssize_t, many=cython.Py_ssize_t, stated=bint)
-cpdef Py_ssize_t alike_until(list entries, Py_ssize_t first, joins) except -1
+cpdef Py_ssize_t alike_until(list entries, Py_ssize_t first, joins, bint by_user=*) except -1
 @cython.locals(job=Job, other=Job, place=cython.Py_ssize_t)
-cpdef Py_ssize_t alike_from(list entries, Py_ssize_t last) except -1
+cpdef Py_ssize_t alike_from(list entries, Py_ssize_t last, bint by_user=*) except -1
 
 cdef class Question:
     cdef public Code code
@@ -19,6 +19,7 @@ cdef class Question:
 
 cdef class Hopes:
     cdef object _ask, _decides
+    cdef public bint by_user
     cdef dict _questions
     cdef set _cannot
     cdef long long[::1] _capacity

@@ -22,8 +22,8 @@ from slurm_sim_plugins.nodes import Ints
 from slurm_sim_plugins.plan import Entry
 
 PENDING = State.PENDING
-Alike = tuple[Any, Any, float]
-"""What jobs have in common of which one can start if another can: the kind, for how long, CPUs when planned."""
+Alike = tuple[Any, Any, float, Any]
+"""What jobs have in common of which one can start if another can: the kind, for how long, CPUs when planned, user."""
 
 
 def entries_of(pairs: list[Pair], make: Callable[[Job], tuple[Entry, ...]]) -> list[Entry]:
@@ -40,13 +40,14 @@ def entries_of(pairs: list[Pair], make: Callable[[Job], tuple[Entry, ...]]) -> l
     return found
 
 
-def alike_until(entries: list[Any], first: int, joins: Callable[[Any], bool] | None) -> int:
+def alike_until(entries: list[Any], first: int, joins: Callable[[Any], bool] | None, by_user: bool = False) -> int:
     """The place behind those that ask for the same as an entry, for as long, and follow it.
 
     Args:
         entries: of the queue.
         first: the place of the entry.
         joins: says of each that follows whether it may be taken together with it; None: all may.
+        by_user: whether they are to be of one user.
     """
     job, kind, until, many = entries[first]._pair[0], entries[first]._kind, first + 1, len(entries)
     limit, length = job.limit, length_of(job)
@@ -56,6 +57,8 @@ def alike_until(entries: list[Any], first: int, joins: Callable[[Any], bool] | N
         other = entry._pair[0]
         if entry._kind is not kind or other.limit != limit:
             break
+        if by_user and other.request.user != job.request.user:
+            break
         if not (stated if other.plan is None and other.time_min is None else length_of(other) == length):
             break
         if joins is not None and not joins(entry):
@@ -64,10 +67,10 @@ def alike_until(entries: list[Any], first: int, joins: Callable[[Any], bool] | N
     return until
 
 
-def alike_from(entries: list[Any], last: int) -> int:
+def alike_from(entries: list[Any], last: int, by_user: bool = False) -> int:
     """The place of the first of those that ask for the same as the one at ``last``, and lie before it without a gap.
 
-    They are to have been planned with as many CPUs, too.
+    They are to have been planned with as many CPUs, too, and with ``by_user`` to be of one user.
     """
     job, kind, first = entries[last]._pair[0], entries[last]._kind, last
     length, cpus = length_of(job), job.planned_cpus
@@ -75,6 +78,8 @@ def alike_from(entries: list[Any], last: int) -> int:
         entry = entries[first - 1]
         other = entry._pair[0]
         if entry._kind is not kind or length_of(other) != length or other.planned_cpus != cpus:
+            break
+        if by_user and other.request.user != job.request.user:
             break
         first -= 1
     return first
@@ -105,9 +110,12 @@ class Hopes:
         capacity: room for a number of each node.
         sets: room for sets of neighbours.
         taken: room for nodes, and the units of each.
+
+    Attributes:
+        by_user: whether some nodes are for jobs of one user alone, so that it matters whose jobs are.
     """
 
-    __slots__ = ("_ask", "_cannot", "_capacity", "_decides", "_questions", "_sets", "_taken")
+    __slots__ = ("_ask", "_cannot", "_capacity", "_decides", "_questions", "_sets", "_taken", "by_user")
 
     def __init__(
         self,
@@ -121,6 +129,7 @@ class Hopes:
         self._capacity, self._sets, self._taken = capacity, sets, taken
         self._questions: dict[Alike, Question | None] = {}
         self._cannot: set[Alike] = set()
+        self.by_user = False
 
     def other_runs(self) -> None:
         """A run has started: less is free."""
@@ -134,7 +143,7 @@ class Hopes:
     def last(self, entries: list[Any], last: int, slots: Columns) -> int:
         """How many of the first of so many entries there are up to the last that could start."""
         while last and not self._could_start(entries[last - 1], slots):
-            last = last - 1 if self._decides is not None else alike_from(entries, last - 1)
+            last = last - 1 if self._decides is not None else alike_from(entries, last - 1, self.by_user)
         return last
 
     def _could_start(self, entry: Any, slots: Columns) -> bool:
@@ -143,7 +152,7 @@ class Hopes:
             return True
         job: Job = entry._pair[0]
         length = length_of(job)
-        alike = entry._kind, length, job.planned_cpus
+        alike = entry._kind, length, job.planned_cpus, job.request.user if self.by_user else ""
         if alike in self._cannot:
             return False
         if alike not in self._questions:

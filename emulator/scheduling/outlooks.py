@@ -47,7 +47,7 @@ class Outlooks(Scratch):
         self._machine = Machine(selector.rows, selector.weights, cluster.free.table)
         self._kinds: dict[tuple[object, ...], int] = {}
         self._kind_of: dict[tuple[int, str], int] = {}
-        self._known: dict[int, Known] = {}
+        self._known: dict[tuple[int, str, bool], Known] = {}
         self._spare: list[Known] = []
         self._runs: Runs
         self._many = 0
@@ -66,9 +66,12 @@ class Outlooks(Scratch):
         if kind is None:
             asked = _kind(code), partition.nodes.tobytes(), job.wants[partition.name].choices[0].mask.tobytes()
             kind = self._kind_of[key] = self._kinds.setdefault(asked, len(self._kinds))
-        known = self._known.get(kind)
+        whose, alone = "", False
+        if self._cluster.parts_users(job):
+            whose, alone = job.request.user, partition.exclusive_user or job.options.exclusive_to == "user"
+        known = self._known.get((kind, whose, alone))
         if known is None:
-            known = self._known[kind] = self._look(job, partition, code)
+            known = self._known[kind, whose, alone] = self._look(job, partition, code)
         return known.outlook
 
     def free_after(self, many: int) -> Free:
@@ -84,8 +87,8 @@ class Outlooks(Scratch):
         known, entries = self._spare.pop() if self._spare else None, self._table.entries.shape[1]
         if known is None or known.entries < entries or known.runs < self._many:
             known = self._with_room(code, entries, 2 * self._many)
-        np.logical_and(partition.nodes, self._cluster.machine.up, out=known.usable)
-        np.logical_and(known.usable, job.wants[partition.name].choices[0].mask, out=known.usable)
+        usable = self._cluster.usable(job, partition)
+        np.logical_and(usable, job.wants[partition.name].choices[0].mask, out=known.usable)
         look(known.outlook, code, self._runs)
         return known
 

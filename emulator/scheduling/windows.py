@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -31,8 +31,13 @@ MINUTE = 60.0
 """Seconds; limits are whole minutes."""
 
 
-Kind = tuple[int, str, frozenset[str]]
-"""What a job asks of a partition but for how long: the class of the job, the partition, bounds that are lifted."""
+Kind = tuple[int, str, frozenset[str], str]
+"""What a job asks of a partition but for how long: the class of the job, the partition, bounds that are lifted.
+
+And the user of one that wants nodes for its user alone.
+"""
+Sought = tuple[int, str, float, str]
+"""What is sought: the class of the jobs, the partition, for how long, and the user where users have nodes alone."""
 
 
 @lru_cache(maxsize=65_536)
@@ -47,7 +52,8 @@ def kind_of(job: Job, partition: Partition) -> Kind | None:
         return None
     if job.request.het_job_id is not None:
         return None
-    return _kept((job.request_class, partition.name, job.lifted))
+    whose = job.request.user if job.options.exclusive_to == "user" else ""
+    return _kept((job.request_class, partition.name, job.lifted, whose))
 
 
 def is_news(kept: Slots, cluster: Cluster) -> bool:
@@ -105,7 +111,7 @@ class Windows(WindowPlan):
         self._open: Mask | None = None
         self._making_way: set[int] = set()
         self._sought = True
-        self._alike: dict[Hashable, float] = {}
+        self._alike: dict[Sought, float] = {}
         self._futures: dict[int, Future] = {}
         self._in_use: Mask = cluster.free.jobs > 0
 
@@ -388,7 +394,7 @@ class Windows(WindowPlan):
         the next of them has come is tried from there again: there may be more nodes then.
         """
         bounds = [*self.slots.bounds, *self._controls.reservations.bounds()]
-        alike = (job.request_class, partition.name, limit)
+        alike = self._sought_by(job, partition, limit)
         at = max(at, self._alike.get(alike, at))
         times = [at, *sorted({bound for bound in bounds if bound > at}), math.inf]
         future = self._future(job, partition)
@@ -401,14 +407,18 @@ class Windows(WindowPlan):
         self._note(alike, math.inf, job, partition)
         return None
 
-    def _note(self, alike: Hashable, begin: float, job: Job, partition: Partition) -> None:
+    def _sought_by(self, job: Job, partition: Partition, limit: float) -> Sought:
+        whose = job.request.user if self._cluster.parts_users(job) else ""
+        return job.request_class, partition.name, limit, whose
+
+    def _note(self, alike: Sought, begin: float, job: Job, partition: Partition) -> None:
         """Jobs that ask for the same need not be tried before this: what is free only shrinks in a cycle.
 
         That is, but for ends of runs that counted as one with later ones, and might
         be looked at by themselves now that other slots begin and end; this is passed over. And
-        unless a run can be preempted, or is suspended, or has a node to itself.
+        unless a run can be preempted, or is suspended.
         """
-        if not self._candidates(partition, job) and not self._cluster.suspended and not self._cluster.parts_users(job):
+        if not self._candidates(partition, job) and not self._cluster.suspended:
             self._alike[alike] = begin
 
     def _will_run(

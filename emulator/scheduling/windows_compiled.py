@@ -21,7 +21,7 @@ from emulator.scheduling.run_rows import Reals
 from emulator.scheduling.select_kernel import Counts
 from emulator.scheduling.select_rows import SETS
 from emulator.scheduling.window_rows import BEGIN, COUNT, END, FULL, GROW, MARKS, NEVER, STARTS, USED
-from emulator.scheduling.windows import Habits, Kind, Windows, is_news
+from emulator.scheduling.windows import Habits, Kind, Sought, Windows, is_news
 from emulator.scheduling.windows_kernel import Columns, Request, Work, add_slot, keep, place
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
@@ -31,9 +31,6 @@ from emulator.state.reservation import Reservation
 from emulator.state.scratch import Scratch
 from slurm_sim_plugins.nodes import Allocation, Ints, Mask
 from slurm_sim_plugins.plan import Entry, Hole
-
-Sought = tuple[int, str, float]
-"""What is sought: the class of the jobs, the partition, and for how long."""
 
 
 class CompiledSlots(Slots):
@@ -262,6 +259,7 @@ class CompiledWindows(Windows):
         for group in self._together_in(queue):
             self._look_again()
             last = len(queue) if self._last is None else self._last
+            self._hopes.by_user = self._cluster.users_part
             self._last = self._hopes.last(queue, last, self.slots.columns)
             if given >= self._last and self._is_news_known():
                 return
@@ -287,7 +285,8 @@ class CompiledWindows(Windows):
         first, joins = 0, None if self._by_class else self._may_be_grouped
         while first < len(entries):
             together = self._may_be_grouped(entries[first])
-            until = alike_until(entries, first, joins) if together else first + 1
+            by_user = together and self._cluster.users_part
+            until = alike_until(entries, first, joins, by_user) if together else first + 1
             self._together = together
             yield entries[first:until]
             first = until
@@ -323,7 +322,7 @@ class CompiledWindows(Windows):
         if not keep or not self._together:
             return super().place(entries, keep)
         self._sought = True
-        sought: Sought = (job.request_class, partition.name, length_of(job))
+        sought = self._sought_by(job, partition, length_of(job))
         starts: list[float] = []
         while True:
             most = min(len(entries) - len(starts), MOST_TOGETHER)
@@ -352,7 +351,7 @@ class CompiledWindows(Windows):
     def _hole(self, job: Job, partition: Partition, limit: float) -> tuple[float, Allocation] | None:
         if self._compiled.code(job, partition) is None or not self._plain(job, partition):
             return super()._hole(job, partition, limit)
-        work, _, outcome, taken = self._place(job, partition, (job.request_class, partition.name, limit), 0)
+        work, _, outcome, taken = self._place(job, partition, self._sought_by(job, partition, limit), 0)
         if work is None or outcome == NEVER:
             return None
         self._note_delay(np.array([work.start]))
@@ -374,18 +373,12 @@ class CompiledWindows(Windows):
         return found
 
     def _plain(self, job: Job, partition: Partition) -> bool:
-        """Whether no job is suspended, can be preempted, or has exclusive nodes, nor has the job a reservation.
+        """Whether no job is suspended or can be preempted, nor has the job a reservation.
 
         And any nodes are as good as those in use.
         """
         cluster = self._cluster
-        if (
-            self._habits.busy_nodes
-            or cluster.suspended
-            or cluster.parts_users(job)
-            or self._moving
-            or job.options.reservation
-        ):
+        if self._habits.busy_nodes or cluster.suspended or self._moving or job.options.reservation:
             return False
         return not (self._preempts and self._may_preempt(job, partition))
 

@@ -225,14 +225,18 @@ class Cluster:
             watcher.changed()
         self.unsettled |= self.waiting
 
-    def parts_users(self, job: Job) -> bool:
-        """Whether a job may find nodes that it does not get because of its user, now."""
+    @property
+    def users_part(self) -> bool:
+        """Whether some nodes are for jobs of one user alone, now."""
         return (
             self.exclusive_user
-            or job.options.exclusive_to == "user"
             or bool(self._one_users)
             or (bool(self.suspended) and any(other.options.exclusive_to == "user" for other in self.suspended.values()))
         )
+
+    def parts_users(self, job: Job) -> bool:
+        """Whether a job may find nodes that it does not get because of its user, now."""
+        return job.options.exclusive_to == "user" or self.users_part
 
     def usable(self, job: Job, partition: Partition) -> Mask:
         """Nodes on which a job may start at all: up, and not another job's."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from emulator.scheduling.job_mgr import make_job
 from emulator.scheduling.select_compiled import Selector, encode
 from emulator.state.cluster import Cluster
 from emulator.state.order import Order
-from emulator.workload.request import RejectedError
+from emulator.workload.request import JobRequest, RejectedError
 from slurm_sim_plugins.nodes import Choice, Machine, Want
 from slurm_sim_plugins.select.cons_tres import best_fit
 from tests.builders.random_clusters import COMMANDS, SWITCHES, configuration, submission
@@ -32,10 +33,21 @@ def random_conf(draws: np.random.Generator) -> SlurmConf:
     return parse_slurm_conf(f"TopologyPlugin=topology/tree\n{text}", topology=str(switches))
 
 
-def prepared(seed: int, compiled: bool, jobs: int = 30, **more: Any) -> Controller:
+def of_users(requests: list[JobRequest], seed: int) -> list[JobRequest]:
+    """The same of three users, of which some want nodes for themselves alone."""
+    draws, made = np.random.default_rng(seed), []
+    for request in requests:
+        alone = {"exclusive_to": "user"} if draws.random() < 0.2 and not request.options.exclusive else {}
+        options = replace(request.options, **alone)
+        made.append(replace(request, user=str(draws.choice(["me", "you", "she"])), options=options))
+    return made
+
+
+def prepared(seed: int, compiled: bool, jobs: int = 30, users: bool = False, **more: Any) -> Controller:
     draws = np.random.default_rng(seed)
     conf = random_conf(draws)
     requests = [submission(number, draws) for number in range(1, jobs + 1)]
+    requests = of_users(requests, seed) if users else requests
     actions = [
         (float(draws.integers(50, 900)), lambda controller, command=str(command): scontrol(command, controller))
         for command in draws.choice(COMMANDS, size=int(draws.choice([0, 0, 3, 6])))
@@ -44,9 +56,9 @@ def prepared(seed: int, compiled: bool, jobs: int = 30, **more: Any) -> Controll
     return Controller(conf, requests, actions, compiled=compiled, operation=operation, seed=seed, **more)
 
 
-def outcome(seed: int, compiled: bool) -> list[tuple[object, ...]]:
+def outcome(seed: int, compiled: bool, users: bool = False) -> list[tuple[object, ...]]:
     """All that was decided in a run, and all that jobs showed on the way."""
-    controller = prepared(seed, compiled)
+    controller = prepared(seed, compiled, users=users)
     seen: dict[tuple[object, ...], None] = {}
 
     def look() -> None:
@@ -61,19 +73,21 @@ def outcome(seed: int, compiled: bool) -> list[tuple[object, ...]]:
 
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None)
-@given(st.integers(0, 2**32))
-def test_compiled_code_starts_the_same_jobs_on_the_same_nodes_at_the_same_time(seed: int) -> None:
-    assert outcome(seed, compiled=True) == outcome(seed, compiled=False)
+@given(st.integers(0, 2**32), st.booleans())
+def test_compiled_code_starts_the_same_jobs_on_the_same_nodes_at_the_same_time(seed: int, users: bool) -> None:
+    assert outcome(seed, True, users) == outcome(seed, False, users)
 
 
 @pytest.mark.slow
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**32), st.sampled_from(["slurm", "ideal"]), st.sampled_from(["22.05", "24.11"]))
+@given(st.integers(0, 2**32), st.sampled_from(["slurm", "ideal"]), st.sampled_from(["22.05", "24.11"]), st.booleans())
 def test_cycles_that_end_behind_the_last_job_which_could_start_start_the_same_jobs(
-    seed: int, clock: Any, version: str
+    seed: int, clock: Any, version: str, users: bool
 ) -> None:
+    how = {"clock": clock, "slurm_version": version, "users": users}
+
     def became(plans_are_seen: bool) -> list[tuple[object, ...]]:
-        controller = prepared(seed, compiled=True, clock=clock, slurm_version=version, plans_are_seen=plans_are_seen)
+        controller = prepared(seed, compiled=True, plans_are_seen=plans_are_seen, **how)
         controller.run(until=40_000)
         ended = controller.cluster.jobs.values()
         runs = [(job.id, run.start, run.end, run.allocation, run.backfilled) for job in ended for run in job.runs]
