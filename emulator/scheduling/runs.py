@@ -27,6 +27,8 @@ class RunTable:
         ends: when each is planned to end, in seconds.
         index: a row for each; see :mod:`emulator.scheduling.run_rows`.
         entries: a column for each node of each.
+        changes: how often it was another table.
+        late: whether runs end later than they were to end when it was last asked for.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -39,6 +41,7 @@ class RunTable:
         self._raw: dict[int, float] = {}
         self._odd: set[int] = set()
         self._stale = True
+        self.changes, self.late = 0, False
         cluster.run_watchers.append(self)
 
     def changed(self) -> None:
@@ -55,12 +58,14 @@ class RunTable:
         assert job.run is not None
         if job.plan is not None or job.run.suspensions:
             self.odd(job)
+        self.changes += 1
         if not self._stale:
             self._insert(job, job.run.start + min(job.run.limit, YEAR))
 
     def remove(self, job: Job) -> None:
         """A run ends."""
         self._odd.discard(job.id)
+        self.changes += 1
         if self._stale:
             return
         self._wasted += take_out(self.ends, self.index, self.count, self._raw.pop(job.id), job.id)
@@ -78,6 +83,7 @@ class RunTable:
             self._make()
         ends, index = self.ends[: self.count], self.index[: self.count]
         late = int(ends.searchsorted(now, side="right"))
+        self.late = late > 0
         if late:
             ends = ends.copy()
             ends[:late] = [self._cluster.planned_end(self._cluster.running[job]) for job in index[:late, ID].tolist()]
@@ -85,7 +91,17 @@ class RunTable:
             ends, index = ends[order], index[order]
         return ends, index
 
+    def row_of(self, job: Job) -> int:
+        """The row of a run; -1 if the table is not as it was, but for this run, when it was last asked for."""
+        if self._stale or self._odd or self.late or job.id not in self._raw:
+            return -1
+        row = int(self.ends[: self.count].searchsorted(self._raw[job.id], side="left"))
+        while self.index[row, ID] != job.id:
+            row += 1
+        return row
+
     def _make(self) -> None:
+        self.changes += 1
         self.count = self._used = self._wasted = 0
         self._raw.clear()
         self._stale = bool(self._odd)

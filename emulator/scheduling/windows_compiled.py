@@ -209,6 +209,7 @@ class CompiledWindows(Windows):
         self._compiled = cluster.compiled
         self._searches, self._outlooks = cluster.compiled.searches, cluster.compiled.outlooks
         self._stale, self._together = True, False
+        self._came: Job | None = None
         self._simple: dict[Kind, bool] = {}
         self._decided: dict[Kind, bool] = {}
         self._last: int | None = None
@@ -234,9 +235,15 @@ class CompiledWindows(Windows):
         self._moving = any("REPLACE" in one.flags for one in standing)
         return CompiledSlots(len(self._cluster.machine), standing)
 
+    def started(self, job: Job) -> None:
+        """A run has begun; all searches start over."""
+        self._came = None if self._stale else job
+        super().started(job)
+
     def preempted(self, kept: Mapping[int, Mask] | None = None) -> None:
         """Runs end at other times: all searches start over, and more may start."""
         super().preempted()
+        self._came = None
         self._hopes.more_may_start()
         self._last = None
 
@@ -414,8 +421,8 @@ class CompiledWindows(Windows):
     def _look_again(self) -> None:
         """All searches start over if runs have come, or end at other times."""
         if self._stale:
-            self._stale = False
-            self._outlooks.begin()
+            self._outlooks.begin(self._came)
+            self._stale, self._came = False, None
             self._searches.forget()
 
     def _begin(self, sought: Sought, at: float, job: Job, partition: Partition) -> Search:

@@ -267,3 +267,49 @@ def test_jobs_are_found_at_their_places() -> None:
     for form in forms(PRICE):
         assert form.are_at(known[1:], known, np.array([1, 2]))
         assert not form.are_at(known[1:], known, np.array([1, 0]))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32))
+def test_what_is_known_when_a_run_begins_is_what_a_fresh_look_finds(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    nodes, rows = table_of(small(draws, 1, 3, 9), draws)
+    size, kinds, running = len(nodes), small(draws, 0, 0, 2), int(draws.integers(1, 9))
+    numbers = {**numbers_of(draws), **MODEST, "rows": 3 + kinds, "gres": small(draws, 0, 1) * (kinds > 0)}
+    widths = draws.integers(1, min(size, 3) + 1, running)
+    parts = np.zeros((running, 3), dtype=np.int64)
+    parts[:, 0], parts[:, 1] = np.cumsum(widths) - widths, widths
+    parts = draws.permutation(parts)
+    entries = draws.integers(0, 3, (4 + kinds, int(widths.sum())))
+    for first, many, _ in parts:
+        entries[0, first : first + many] = draws.permutation(size)[:many]
+    ends, new = np.arange(running, dtype=float), int(draws.integers(0, running))
+    before, seen = free_of(nodes, kinds, draws), int(draws.integers(0, running))
+    usable = draws.integers(0, 2, size, dtype=np.uint8)
+    free = before.copy()
+    for entry in range(parts[new, 0], parts[new, 0] + parts[new, 1]):
+        free[:, entries[0, entry]] -= entries[1:, entry]
+    left = []
+    for kernel, select in zip(forms(OUTLOOK), forms(SELECT), strict=True):
+        code, room = select.Code(**numbers), before.copy()
+        machine = kernel.Machine(rows, nodes.weights, room)
+        more = kernel.Runs(ends, parts, entries)
+        fewer = kernel.Runs(np.delete(ends, new), np.delete(parts, new, axis=0), entries)
+        made = []
+        for runs in (fewer, more):
+            known = {name: np.full(size, -9) for name in ("first", "last")}
+            known |= {name: np.full(entries.shape[1], -9) for name in ("before", "after")}
+            known |= {name: np.full(running + 1, -9) for name in ("cpus", "nodes")}
+            outlook = kernel.Outlook(code, usable, machine, runs, np.zeros_like(room), *known.values())
+            kernel.look(outlook, code, runs)
+            if runs is fewer:
+                for _ in range(seen):
+                    kernel.look_on(outlook)
+                room[:] = free
+                kernel.come(outlook, more, new)
+            while outlook.seen < running:
+                kernel.look_on(outlook)
+            made.append({name: array.tolist() for name, array in known.items()})
+        assert made[0] == made[1]
+        left.append(made[0])
+    assert left[0] == left[1]
