@@ -52,13 +52,13 @@ class Outlooks(Scratch):
         self._runs: Runs
         self._many = self._seen = 0
 
-    def begin(self, came: Job | None = None) -> None:
+    def begin(self, another: bool = False) -> None:
         """Other runs are there, or end at other times: look again.
 
         Args:
-            came: the job that has started since, if nothing else has happened.
+            another: whether nothing has happened since but that a job has started.
         """
-        row = self._table.row_of(came) if came is not None and self._table.changes == self._seen + 1 else -1
+        row = self._table.newest(self._seen) if another else -1
         (ends, index), entries = self._table.planned(), self._table.entries
         self._runs, self._many, self._seen = Runs(ends, index, entries), len(ends), self._table.changes
         goes_on = row >= 0 and not self._table.late

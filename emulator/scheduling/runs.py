@@ -41,7 +41,7 @@ class RunTable:
         self._raw: dict[int, float] = {}
         self._odd: set[int] = set()
         self._stale = True
-        self.changes, self.late = 0, False
+        self.changes, self.late, self._newest = 0, False, -1
         cluster.run_watchers.append(self)
 
     def changed(self) -> None:
@@ -65,7 +65,7 @@ class RunTable:
     def remove(self, job: Job) -> None:
         """A run ends."""
         self._odd.discard(job.id)
-        self.changes += 1
+        self.changes, self._newest = self.changes + 1, -1
         if self._stale:
             return
         self._wasted += take_out(self.ends, self.index, self.count, self._raw.pop(job.id), job.id)
@@ -91,14 +91,9 @@ class RunTable:
             ends, index = ends[order], index[order]
         return ends, index
 
-    def row_of(self, job: Job) -> int:
-        """The row of a run; -1 if the table is not as it was, but for this run, when it was last asked for."""
-        if self._stale or self._odd or self.late or job.id not in self._raw:
-            return -1
-        row = int(self.ends[: self.count].searchsorted(self._raw[job.id], side="left"))
-        while self.index[row, ID] != job.id:
-            row += 1
-        return row
+    def newest(self, changes: int) -> int:
+        """The row of the run that came last; -1 if anything else is not as it was after so many changes."""
+        return self._newest if self.changes == changes + 1 and not (self._stale or self._odd or self.late) else -1
 
     def _make(self) -> None:
         self.changes += 1
@@ -120,7 +115,7 @@ class RunTable:
         if self.count == len(self.ends):
             self.ends = np.resize(self.ends, 2 * self.count)
             self.index = np.concatenate([self.index, np.zeros_like(self.index)])
-        put_in(self.ends, self.index, self.count, end, job.id, self._used, len(job.run.allocation.nodes))
+        self._newest = put_in(self.ends, self.index, self.count, end, job.id, self._used, len(job.run.allocation.nodes))
         self.count += 1
         self._raw[job.id] = end
         self._write(job.run.at_base)

@@ -57,9 +57,9 @@ class CompiledSlots(Slots):
         self._reservations = len(reservations)
         self.sizes: Ints = np.zeros(3, dtype=np.int64)
         self.times: Reals = np.empty((2, 512))
-        self.order: Ints = np.zeros((2, 512), dtype=np.int64)
-        self.parts: Ints = np.zeros((2, 512), dtype=np.int64)
-        self.members: Ints = np.zeros(8192, dtype=np.int64)
+        self.order: Ints = np.empty((2, 512), dtype=np.int64)
+        self.parts: Ints = np.empty((2, 512), dtype=np.int64)
+        self.members: Ints = np.empty(8192, dtype=np.int64)
         self.marks: Reals = np.empty(1024)
         bounds = {bound for one in reservations for bound in (one.start, one.end) if bound < np.inf}
         self.others: Reals = np.array(sorted(bounds))
@@ -209,7 +209,7 @@ class CompiledWindows(Windows):
         self._compiled = cluster.compiled
         self._searches, self._outlooks = cluster.compiled.searches, cluster.compiled.outlooks
         self._stale, self._together = True, False
-        self._came: Job | None = None
+        self._another = False
         self._simple: dict[Kind, bool] = {}
         self._decided: dict[Kind, bool] = {}
         self._last: int | None = None
@@ -237,13 +237,13 @@ class CompiledWindows(Windows):
 
     def started(self, job: Job) -> None:
         """A run has begun; all searches start over."""
-        self._came = None if self._stale else job
+        self._another = not self._stale
         super().started(job)
 
     def preempted(self, kept: Mapping[int, Mask] | None = None) -> None:
         """Runs end at other times: all searches start over, and more may start."""
         super().preempted()
-        self._came = None
+        self._another = False
         self._hopes.more_may_start()
         self._last = None
 
@@ -421,8 +421,8 @@ class CompiledWindows(Windows):
     def _look_again(self) -> None:
         """All searches start over if runs have come, or end at other times."""
         if self._stale:
-            self._outlooks.begin(self._came)
-            self._stale, self._came = False, None
+            self._outlooks.begin(self._another)
+            self._stale = self._another = False
             self._searches.forget()
 
     def _begin(self, sought: Sought, at: float, job: Job, partition: Partition) -> Search:
