@@ -284,7 +284,8 @@ class Endings(Part):
 
     def _why(self, job: Job, outcome: State) -> str:
         """The reason that a job shows in the end."""
-        if outcome is State.FAILED and is_led(job, self.cluster):
+        shows_code = self.parameters.rules.COMPONENTS_SHOW_THE_CODE
+        if outcome is State.FAILED and not shows_code and is_led(job, self.cluster):
             first = components_of(job, self.cluster)[0]
             if first.runs[-1].outcome is State.TIMEOUT or first.reason == WHY_IT_ENDED[State.TIMEOUT]:
                 return LAUNCH_FAILURE

@@ -162,6 +162,10 @@ def _tasks_on_nodes(conf: SlurmConf) -> str:
     return "jobs with both -n and --ntasks-per-node"
 
 
+def _components(conf: SlurmConf) -> str:
+    return "reasons of heterogeneous jobs at their limits"
+
+
 def _min_cpus(conf: SlurmConf) -> str:
     return "jobs with --mincpus"
 
@@ -301,5 +305,6 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "LARGE_JOBS_WAIT": _too_large,
     "GROUPS_ARE_WAITED_FOR": _closed,
     "SEGMENTS_OF_BLOCKS": _segments,
+    "COMPONENTS_SHOW_THE_CODE": _components,
 }
 """Of each rule what of a configuration it concerns."""

@@ -143,10 +143,13 @@ def states(controller: Controller) -> list[tuple[str, str]]:
     return [(job.state.value, job.reason) for job in controller.cluster.jobs.values()]
 
 
-def test_at_the_limit_of_the_first_all_end() -> None:
-    assert states(cluster((0, 500, "-n1 -t1 : -n1 -t5"), version="22.05")) == [
+@pytest.mark.parametrize(
+    ("version", "reason"), [("22.05", "JobLaunchFailure"), ("24.11", "NonZeroExitCode"), ("26.05", "NonZeroExitCode")]
+)
+def test_at_the_limit_of_the_first_all_end(version: str, reason: str) -> None:
+    assert states(cluster((0, 500, "-n1 -t1 : -n1 -t5"), version=version)) == [
         ("TIMEOUT", "TimeLimit"),
-        ("FAILED", "JobLaunchFailure"),
+        ("FAILED", reason),
     ]
 
 

@@ -311,6 +311,25 @@ def test_processors_under_slurms_clock_go_on_too(tmp_path: Path, monkeypatch: py
     assert files(Path("out")) == files(Path("whole"))
 
 
+@pytest.mark.parametrize("clock", ["ideal", "slurm"])
+def test_heterogeneous_jobs_go_on_together(clock: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    nodes = (
+        "SelectType=select/cons_tres\nNodeName=n[1-3] CPUs=4\nPartitionName=p Nodes=ALL Default=YES MaxTime=1:00:00\n"
+    )
+    Path("slurm.conf").write_text(nodes)
+    lines = [
+        f"-dt {20 * number} -e submit_batch_job | -sim-walltime {60 + 7 * number} -n4 -t9{further} job.sh\n"
+        for number, further in enumerate(["", " : -n2", " : -n2 : -n2"] * 8)
+    ]
+    Path("jobs.events").write_text("".join(lines))
+    words = ["run", "jobs.events", "--slurm-conf", "slurm.conf", "--clock", clock]
+    command(*words, "--out", "whole")
+    interrupted_command(monkeypatch, *words, "--snapshot-every", "5")
+    command("resume", "out")
+    assert files(Path("out")) == files(Path("whole"))
+
+
 @pytest.mark.parametrize("name", ["slurm.conf", "accounts"])
 def test_a_cluster_that_is_not_what_it_was_is_told(
     on_cluster: list[str], name: str, monkeypatch: pytest.MonkeyPatch
