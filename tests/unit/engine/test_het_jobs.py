@@ -348,3 +348,18 @@ def test_a_plugin_that_plans_components_starts_all_or_is_refused(clock: str) -> 
             plugins=[Alone],
             clock=clock,
         )
+
+
+def test_whole_hetjob_widens_releases_and_no_updates() -> None:
+    """As 22.05 and 26.05 answered."""
+    held, release = ((0, 100.0, "-n1 -t5 -H : -n1"),), (30, "scontrol release 2")
+    whole = cluster(*held, commands=((20, "scontrol update JobId=1+1 TimeLimit=9"), release), options="whole_hetjob")
+    assert [(job.limit, job.state) for job in whole.cluster.jobs.values()] == [
+        (300, State.COMPLETED),
+        (540, State.COMPLETED),
+    ]
+    assert starts(cluster(*held, commands=(release,))) == [None, None]
+    refused = cluster(
+        (0, 100, "-n1 -t5 : -n1"), commands=((30, "scontrol suspend 1+1"),), options="whole_hetjob"
+    ).refused
+    assert "Operation not permitted on individual component" in refused[0][1]
