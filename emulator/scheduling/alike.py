@@ -11,19 +11,13 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
-from emulator.scheduling.outlook_kernel import Outlook
-from emulator.scheduling.select_kernel import Code
-from emulator.scheduling.windows_kernel import Columns, may_start
 from emulator.state.job import Job
 from emulator.state.order import Pair
 from emulator.state.partition import Partition
 from emulator.state.run import YEAR, State
-from slurm_sim_plugins.nodes import Ints
 from slurm_sim_plugins.plan import Entry
 
 PENDING = State.PENDING
-Alike = tuple[Any, Any, float, Any]
-"""What jobs have in common of which one can start if another can: the kind, for how long, CPUs when planned, user."""
 
 
 def entries_of(pairs: list[Pair], make: Callable[[Job], tuple[Entry, ...]]) -> list[Entry]:
@@ -83,88 +77,6 @@ def alike_from(entries: list[Any], last: int, by_user: bool = False) -> int:
             break
         first -= 1
     return first
-
-
-class Question:
-    """What is asked of jobs alike: whether one could start now.
-
-    Args:
-        code: what one asks for.
-        outlook: what it finds on the nodes.
-        end: when it would end, in seconds.
-    """
-
-    __slots__ = ("code", "end", "outlook")
-
-    def __init__(self, code: Code, outlook: Outlook, end: float) -> None:
-        self.code, self.outlook, self.end = code, outlook, end
-
-
-class Hopes:
-    """Up to which place of a queue jobs could start now beside what is kept, until another run starts.
-
-    Args:
-        ask: from an entry and for how long it runs to what is asked of those alike; None: it is not for the kernel to
-            say, and so they could.
-        decides: whether nothing but nodes and time decides on an entry; None: of those alike on all or none.
-        capacity: room for a number of each node.
-        sets: room for sets of neighbours.
-        taken: room for nodes, and the units of each.
-
-    Attributes:
-        by_user: whether some nodes are for jobs of one user alone, so that it matters whose jobs are.
-    """
-
-    __slots__ = ("_ask", "_cannot", "_capacity", "_decides", "_questions", "_sets", "_taken", "by_user")
-
-    def __init__(
-        self,
-        ask: Callable[[Any, float], Question | None],
-        decides: Callable[[Any], bool] | None,
-        capacity: Ints,
-        sets: Ints,
-        taken: Ints,
-    ) -> None:
-        self._ask, self._decides = ask, decides
-        self._capacity, self._sets, self._taken = capacity, sets, taken
-        self._questions: dict[Alike, Question | None] = {}
-        self._cannot: set[Alike] = set()
-        self.by_user = False
-
-    def other_runs(self) -> None:
-        """A run has started: less is free."""
-        self._questions.clear()
-
-    def more_may_start(self) -> None:
-        """Runs end at other times: those may start that could not."""
-        self._questions.clear()
-        self._cannot.clear()
-
-    def last(self, entries: list[Any], last: int, slots: Columns) -> int:
-        """How many of the first of so many entries there are up to the last that could start."""
-        while last and not self._could_start(entries[last - 1], slots):
-            last = last - 1 if self._decides is not None else alike_from(entries, last - 1, self.by_user)
-        return last
-
-    def _could_start(self, entry: Any, slots: Columns) -> bool:
-        """Whether a job could start; or its reason or number may change."""
-        if self._decides is not None and not self._decides(entry):
-            return True
-        job: Job = entry._pair[0]
-        length = length_of(job)
-        alike = entry._kind, length, job.planned_cpus, job.request.user if self.by_user else ""
-        if alike in self._cannot:
-            return False
-        if alike not in self._questions:
-            self._questions[alike] = self._ask(entry, length)
-        question = self._questions[alike]
-        if question is None:
-            return True
-        code, outlook = question.code, question.outlook
-        if may_start(code, outlook, question.end, slots, self._capacity, self._sets, self._taken):
-            return True
-        self._cannot.add(alike)
-        return False
 
 
 def plan_alike(

@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from emulator.scheduling.alike import Hopes, Question, alike_until, length_of
+from emulator.scheduling.alike import alike_until, length_of
 from emulator.scheduling.compiled import Compiled
 from emulator.scheduling.controls import Controls
+from emulator.scheduling.hopes import Hopes, Question
 from emulator.scheduling.run_rows import Reals
 from emulator.scheduling.select_kernel import Counts
 from emulator.scheduling.select_rows import SETS
@@ -218,9 +219,7 @@ class CompiledWindows(Windows):
         self._by_partition = cluster.policies.by_partition and not by_priority
         self._preempting: dict[str, bool] = {}
         self._by_class = cluster.accounting is None and (not self._preempts or self._by_partition)
-        decides = None if self._by_class else self._may_be_grouped
-        room = self._searches
-        self._hopes = Hopes(self._question, decides, room.capacity, room.sets, room.taken)
+        self._hopes = Hopes(self._searches.capacity, self._searches.sets, self._searches.taken)
         self._asked = (
             cluster.now,
             cluster.now + habits.window,
@@ -259,7 +258,7 @@ class CompiledWindows(Windows):
 
         Where plans are not seen, they end behind the last that could start, once it is known whether they are news.
         """
-        queue, given = list(entries), 0
+        queue, given, decides = list(entries), 0, None if self._by_class else self._may_be_grouped
         if not to_start or self._cluster.plans_are_seen:
             yield from self._together_in(queue)
             return
@@ -267,7 +266,7 @@ class CompiledWindows(Windows):
             self._look_again()
             last = len(queue) if self._last is None else self._last
             self._hopes.by_user = self._cluster.users_part
-            self._last = self._hopes.last(queue, last, self.slots.columns)
+            self._last = self._hopes.last(queue, last, self.slots.columns, self._question, decides)
             if given >= self._last and self._is_news_known():
                 return
             given += len(group)

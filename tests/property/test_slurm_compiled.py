@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from emulator.engine.controller import Controller
 from emulator.operator.scontrol import scontrol
 from emulator.scheduling.job_mgr import make_job
 from emulator.scheduling.select_compiled import Selector, encode
+from emulator.scheduling.windows_compiled import CompiledWindows
 from emulator.state.cluster import Cluster
 from emulator.state.order import Order
 from emulator.workload.request import JobRequest, RejectedError
@@ -165,6 +167,18 @@ def take_some(cluster: Cluster, draws: np.random.Generator) -> None:
     free.jobs[:] = (free.units < machine.units) | (draws.random(len(machine)) < 0.2)
     for counts in free.gres.values():
         counts[:] -= draws.integers(0, counts + 1)
+
+
+def test_the_plan_of_a_cycle_is_gone_when_the_cycle_is_over() -> None:
+    controller = prepared(1, compiled=True)
+    gc.collect()
+    gc.disable()
+    try:
+        controller.run(until=40_000)
+        left = [each for each in gc.get_objects() if isinstance(each, CompiledWindows)]
+    finally:
+        gc.enable()
+    assert not left
 
 
 @settings(max_examples=10, deadline=None)
