@@ -88,23 +88,29 @@ class Starts(Part):
         self.reservations.refresh()
 
     def _share(self, job: Job, changes: Sequence[Change]) -> None:
-        """A job shares resources: those of lower tiers stand still, or leave, and it may wait for its turn itself."""
+        """A job shares resources: those of lower tiers stand still, or leave at once, and it may wait for its turn."""
         for change in changes:
             if change.shadowed and not change.runs and change.job.state is State.RUNNING:
                 mode = preempt_mode(change.job, self.cluster)
                 if mode not in ("SUSPEND", "OFF"):
-                    self.preempt(change.job, job)
+                    self.preempt(change.job, job, graced=False)
                     continue
                 self.telling.preempted(change.job, job, "SUSPEND")
             self.stints.carry_out([change])
 
-    def preempt(self, job: Job, preemptor: Job) -> None:
-        """Preempt a running job, and with it all components of a heterogeneous job (recorded)."""
+    def preempt(self, job: Job, preemptor: Job, graced: bool = True) -> None:
+        """Preempt a running job, and with it all components of a heterogeneous job (recorded).
+
+        Args:
+            job: the running job.
+            preemptor: what it makes way for.
+            graced: whether it has its grace time; gang scheduling gives none.
+        """
         for one in components_of(job, self.cluster):
             if one.request.het_job_id is None or one.state is State.RUNNING:
-                self._preempt(one, preemptor)
+                self._preempt(one, preemptor, graced)
 
-    def _preempt(self, job: Job, preemptor: Job) -> None:
+    def _preempt(self, job: Job, preemptor: Job, graced: bool) -> None:
         """Preempt a running job as its partition or the cluster says; one in its grace time leaves if that is over."""
         if job.vacating:
             if self.cluster.whole(self.cluster.now) >= self.cluster.whole(job.end_limit):
@@ -114,7 +120,7 @@ class Starts(Part):
         if mode == "OFF":
             # A scheduler may preempt what no job outranks.
             mode = configured_mode(job, self.cluster)
-        grace = grace_time(job, self.cluster)
+        grace = grace_time(job, self.cluster) if graced else 0.0
         job.vacating = True
         self.stints.sweep_due = 0.0
         self.stints.ends_otherwise(job)

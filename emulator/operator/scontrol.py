@@ -364,6 +364,9 @@ def _create_reservation(words: list[str], controller: Controller) -> None:
     fields = _fields(words)
     start = _time("StartTime", fields.get("starttime", "now"), controller)
     end = _end(fields, start, controller, float("inf"))
+    flags = frozenset(word.upper() for word in _words(fields.get("flags", "")))
+    if "SPEC_NODES" in flags:
+        raise InputError("Error parsing flags: Slurm shows SPEC_NODES, and does not take it")
     controller.reservations.create(
         fields.get("reservationname", ""),
         start,
@@ -373,7 +376,7 @@ def _create_reservation(words: list[str], controller: Controller) -> None:
         partition=_partition_of(fields, controller),
         users=_words(fields.get("users", "")),
         accounts=_words(fields.get("accounts", "")),
-        flags=frozenset(word.upper() for word in _words(fields.get("flags", ""))),
+        flags=flags,
         licenses=parse_sbatch(["--licenses=" + fields["licenses"]]).licenses if "licenses" in fields else (),
     )
     controller.passes.reserved(start, end)
@@ -415,6 +418,9 @@ def _reservation(fields: Fields, controller: Controller) -> Reservation:
 
 def _nodes(fields: Fields, controller: Controller) -> Mask | None:
     names, machine = fields.get("nodes", ""), controller.cluster.machine
+    if names.upper() == "ALL" and "PART_NODES" in fields.get("flags", "").upper() and "partitionname" in fields:
+        partition = _partition_of(fields, controller)
+        return None if partition is None else partition.nodes.copy()
     if names.upper() == "ALL":
         return machine.mask_of(machine.names)
     listed = expand(names) if names else []

@@ -94,6 +94,30 @@ def test_times_of_reservations_are_written_as_for_sbatch(text: str, seconds: flo
     assert found.reservations.by_name["rack"].start == 7.0 + seconds
 
 
+@pytest.mark.parametrize(
+    ("words", "nodes"),
+    [
+        ("PartitionName=new", [0, 1, 2, 3]),
+        ("PartitionName=new Flags=PART_NODES", [2, 3]),
+        ("Flags=PART_NODES", [0, 1, 2, 3]),
+    ],
+)
+def test_all_nodes_are_those_of_the_partition_with_part_nodes(words: str, nodes: list[int]) -> None:
+    controller = Controller(parse_slurm_conf(CONF + "PartitionName=new Nodes=n[3-4]\n"), [])
+    create = "scontrol create reservation Nodes=ALL StartTime=now Duration=1 Users=root ReservationName="
+    scontrol(f"{create}r {words}", controller)
+    assert controller.reservations.by_name["r"].nodes.nonzero()[0].tolist() == nodes
+    with pytest.raises(InputError, match="does not take it"):
+        scontrol(f"{create}s Flags=SPEC_NODES", controller)
+
+
+@pytest.mark.parametrize(("command", "start"), [("scancel 2", None), ("scontrol hold 2", 8)])
+def test_a_pass_is_queued_for_a_hold_and_not_for_a_cancellation(command: str, start: int | None) -> None:
+    # Job 2 waits for all nodes, and job 3 behind it; backfill goes round at 8.5.
+    jobs = ["-N2 -n4 -t 5", "-N4 -t 5 --exclusive", "-N2 -n4 -t 9"]
+    assert starts(run(jobs, [(6.0, command)], until=8.4))[3] == start
+
+
 def test_the_waste_of_preempted_jobs_leaves_cancelled_ones_out() -> None:
     conf = parse_slurm_conf(CONF, "slurm.conf")
     requests = [JobRequest(number, 1.0, 1_000.0, parse_sbatch(["-t60"]), "ada") for number in (1, 2)]
