@@ -37,8 +37,8 @@ def release(job: Job, controller: Controller, like: Job | None = None) -> None:
 
 
 def requeue(job: Job, controller: Controller, held: bool = False) -> None:
-    """Requeue a job that runs or has run; ``held``: and put it on hold."""
-    if job.over and job.runs:
+    """Requeue a job that runs or is over, also one that was cancelled while it waited; ``held``: and put it on hold."""
+    if job.over:
         job.hold_after = held
         if controller.cluster.accounting is not None:
             controller.cluster.accounting.submitted(job)
@@ -48,7 +48,7 @@ def requeue(job: Job, controller: Controller, held: bool = False) -> None:
                 controller.endings.send_back(other)
         return
     if job.state is not State.RUNNING:
-        raise InputError(f"job {job.id} does not run; only jobs that run or have run can be requeued")
+        raise InputError(f"job {job.id} does not run; only jobs that run or are over can be requeued")
     if job.options.requeue is False:
         raise InputError(f"job {job.id} was submitted with --no-requeue: Requested operation is presently disabled")
     job.requeue_after = True

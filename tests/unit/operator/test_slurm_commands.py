@@ -111,6 +111,14 @@ def test_all_nodes_are_those_of_the_partition_with_part_nodes(words: str, nodes:
         scontrol(f"{create}s Flags=SPEC_NODES", controller)
 
 
+def test_a_job_that_was_cancelled_while_it_waited_can_be_requeued() -> None:
+    found = run(["-N4 -t 5 --exclusive", "-N4 -t 5 --exclusive"], [(6.0, "scancel 2"), (10.0, "scontrol requeue 2")])
+    job = found.cluster.jobs[2]
+    assert not found.refused
+    assert (job.state, len(job.runs)) == (State.COMPLETED, 1)
+    assert job.runs[0].start >= 10 + 120
+
+
 @pytest.mark.parametrize(("command", "start"), [("scancel 2", None), ("scontrol hold 2", 8)])
 def test_a_pass_is_queued_for_a_hold_and_not_for_a_cancellation(command: str, start: int | None) -> None:
     # Job 2 waits for all nodes, and job 3 behind it; backfill goes round at 8.5.
