@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import NamedTuple
 
+from emulator.scheduling.preempt import candidates, overlaps, preempt_mode
 from emulator.scheduling.shared_rows import Cores, SharedRows
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
@@ -51,8 +52,11 @@ class Rows:
             return None
         many = self.depth(job, partition) - (self.gang is not None)
         if self.gang is not None:
-            many += self._more and self._preempts(job, partition)
-            return self._shared.over_others(job, partition, usable, many, self._more)
+            others = self._suspended_for(job, partition) if self._more else []
+            if self._cluster.parameters.rules.QOS_SUSPENDS_IN_TURN:
+                found = self._shared.over_others(job, partition, usable, many, self._more)
+                return found or self._shared.instead_of(job, partition, usable, many, others)
+            return self._shared.over_others(job, partition, usable, many + bool(others), self._more)
         if many < 2:
             return None
         return self._shared.over_others(job, partition, usable & ~self._not_shared(), many, False)
@@ -66,18 +70,14 @@ class Rows:
             return None
         return self._shared.later(job, partition, usable & ~self._not_shared(gone), many, free, gone)
 
-    def _preempts(self, job: Job, partition: Partition) -> bool:
-        """Whether a job could preempt others on the nodes of a partition by its QOS: then there is one more row."""
-        own = job.account.quality if job.account is not None else None
-        if own is None or not own.preempts:
-            return False
-        for other in self._cluster.running.values():
-            its = other.account.quality if other.account is not None else None
-            if its is not None and its.name in own.preempts and other.run is not None:
-                there = other.run.allocation.where
-                if bool(partition.nodes[there].any()):
-                    return True
-        return False
+    def _suspended_for(self, job: Job, partition: Partition) -> list[Job]:
+        """Jobs that a job may have suspended by its QOS, first to go first; none if the first is to leave its nodes."""
+        there = partition.nodes
+        found = [other for other in candidates(job, partition, self._cluster, again=True) if overlaps(other, there)]
+        modes = [preempt_mode(other, self._cluster) for other in found]
+        if modes[:1] != ["SUSPEND"]:
+            return []
+        return [other for other, mode in zip(found, modes, strict=True) if mode == "SUSPEND"]
 
     def take(self, job: Job, run: Run) -> None:
         """A job comes to the row of its run."""

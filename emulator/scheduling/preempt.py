@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
-from emulator.scheduling.controls import Controls
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.partition import Partition
 from emulator.state.run import State
 from slurm_sim_plugins.cluster import mode_of
 from slurm_sim_plugins.nodes import Allocation, Mask
+
+if TYPE_CHECKING:
+    from emulator.scheduling.controls import Controls
 
 
 def grace_time(job: Job, cluster: Cluster) -> float:
@@ -70,12 +73,12 @@ def candidates(job: Job, partition: Partition, cluster: Cluster, again: bool = F
 
 def _can_go(job: Job, cluster: Cluster, again: bool) -> bool:
     """Whether the configuration lets a run go that a plugin names."""
-    if job.state is not State.RUNNING or job.run is None or (job.vacating and not again):
+    if job.state not in (State.RUNNING, State.SUSPENDED) or job.run is None or (job.vacating and not again):
         return False
     exempt, quality = cluster.parameters.preempt_exempt_time, job.account.quality if job.account is not None else None
     if quality is not None and quality.exempt_time is not None:
         exempt = quality.exempt_time
-    if cluster.now - job.run.start < exempt or job.priority >= cluster.parameters.preempt_min_exempt_priority:
+    if cluster.now - job.run.start < exempt or job.priority > cluster.parameters.preempt_min_exempt_priority:
         return False
     return preempt_mode(job, cluster) != "OFF"
 
@@ -112,12 +115,16 @@ def victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> l
 def movable(job: Job, partition: Partition, cluster: Cluster) -> list[Job]:
     """Those of the candidates that would leave their nodes.
 
-    With GANG what would be suspended is found as rows of cores are compared (SharedRows.over_others).
+    With GANG what would be suspended is found as rows of cores are compared (SharedRows.over_others). Where jobs take
+    turns that could preempt, none leaves if the first would be suspended.
     """
     found = candidates(job, partition, cluster, again=True)
     if "GANG" not in cluster.parameters.preempt_mode:
         return found
-    return [other for other in found if preempt_mode(other, cluster) != "SUSPEND"]
+    modes = [preempt_mode(other, cluster) for other in found]
+    if getattr(cluster.policies.preempt, "takes_turns", False) and modes[:1] == ["SUSPEND"]:
+        return []
+    return [other for other, mode in zip(found, modes, strict=True) if mode != "SUSPEND"]
 
 
 def left_by(job: Job, cluster: Cluster) -> Allocation:

@@ -122,6 +122,33 @@ class SharedRows:
         self._avoided.append(found[0])
         return -len(self._avoided), found[1]
 
+    def instead_of(
+        self, job: Job, partition: Partition, usable: Mask, many: int, others: Sequence[Job]
+    ) -> tuple[int, Allocation] | None:
+        """Where a job finds cores in the additional row, of which as few others as suffice are left out in turn.
+
+        Returns:
+            as :meth:`over_others` does.
+        """
+        free, rows = self._cluster.free, self._rows
+        for last in range(1, len(others) + 1):
+            gone = [other.id for other in others[:last]]
+            self._rows = {name: _without(own, gone) for name, own in rows.items()}
+            fits = self._over_others(job, partition, usable, many, True, free)
+            self._rows = rows
+            if fits is not None:
+                avoided = self._barred(partition)
+                for row in rows[partition.name]:
+                    avoided |= row.cores
+                for each in gone:
+                    avoided &= ~self._cores[each]
+                found = self._choose(job, partition, usable, avoided, free)
+                if found is None:
+                    return None
+                self._avoided.append(avoided)
+                return -len(self._avoided), found
+        return None
+
     def later(
         self, job: Job, partition: Partition, usable: Mask, many: int, free: Free, gone: Collection[int]
     ) -> Allocation | None:
@@ -137,11 +164,7 @@ class SharedRows:
     def _over_others(
         self, job: Job, partition: Partition, usable: Mask, many: int, by_qos: bool, free: Free
     ) -> tuple[Cores, Allocation] | None:
-        tiers = self._cluster.partitions.values()
-        barred: Cores = 0
-        for other in tiers if getattr(self._cluster.policies.preempt, "by_partition", False) else ():
-            if other.tier > partition.tier or _may_not_be_preempted(other):
-                barred |= self._cores_in(other)
+        tiers, barred = self._cluster.partitions.values(), self._barred(partition)
         if self._choose(job, partition, usable, barred, free) is None:
             return None
         avoided = barred
@@ -159,6 +182,15 @@ class SharedRows:
                     break
                 avoided, found = more, spared
         return avoided, found
+
+    def _barred(self, partition: Partition) -> Cores:
+        """Cores that a job of a partition never gets, where preemption goes by partition."""
+        barred: Cores = 0
+        if getattr(self._cluster.policies.preempt, "by_partition", False):
+            for other in self._cluster.partitions.values():
+                if other.tier > partition.tier or _may_not_be_preempted(other):
+                    barred |= self._cores_in(other)
+        return barred
 
     def _in_rows(
         self, job: Job, partition: Partition, usable: Mask, many: int, barred: Cores, by_qos: bool, free: Free

@@ -476,7 +476,7 @@ class Windows(WindowPlan):
             partitions = self._cluster.partitions
             for other in self._cluster.running.values():
                 lower = other.run is not None and partitions[other.run.partition].tier < partition.tier
-                if other.state is State.SUSPENDED and lower:
+                if other.state is State.SUSPENDED and lower and other not in found:
                     found.append(other)
         return found
 

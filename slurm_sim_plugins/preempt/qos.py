@@ -16,8 +16,8 @@ class QosPreemption:
 
     With WITHIN in PreemptMode also those of its own QOS and of lower priority. The lowest QOS
     priority goes first; then the run with the fewest nodes, then the lowest id. What becomes of
-    a victim, and after which grace time, its QOS says. With GANG there are no victims: jobs of
-    QOS that could preempt take turns with those that they could preempt instead.
+    a victim, and after which grace time, its QOS says. With GANG there are no victims if the first
+    would be suspended: the job takes turns with those that it could preempt instead.
 
     Args:
         youngest_first: the run that began last goes first, whatever its QOS.
@@ -39,13 +39,12 @@ class QosPreemption:
     def __init__(self, youngest_first: bool = False, mode: str = "") -> None:
         self._youngest_first = youngest_first
         modes = mode.upper().split(",")
-        self._gang = "GANG" in modes
         self._within = "WITHIN" in modes
 
     @hookimpl
     def preempt_candidates(self, view: PreemptView) -> Sequence[Run] | None:
         own = view.preemptor.qos
-        if own is None or self._gang or not (own.preempts or self._is_within(own)):
+        if own is None or not (own.preempts or self._is_within(own)):
             return None
         found = [run for run in view.running if self._gives_way(run.job, view.preemptor, own)]
         if self._youngest_first:

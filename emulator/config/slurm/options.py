@@ -146,7 +146,7 @@ _PREEMPT = (
     Word("strict_order", HONOURED, "whether attempts to find fewer victims keep their order", _FLAG, "NO"),
     Word("youngest_first", HONOURED, "whether the latest start is the first victim", _FLAG, "NO"),
     Word("reclaim_licenses", HONOURED, "whether jobs are preempted for licences", _FLAG, "NO"),
-    Word("min_exempt_priority", HONOURED, "from this priority on, no job is preempted", _COUNT, least=0),
+    Word("min_exempt_priority", HONOURED, "above this priority no job is preempted", _COUNT, least=0),
     *ignored("no process is started", "send_user_signal suspend_grace_time"),
 )
 

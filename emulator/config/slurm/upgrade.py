@@ -237,6 +237,12 @@ def _apart(conf: SlurmConf) -> str:
     return f"{_partitions(apart)}: reasons of new jobs, no start" if apart else ""
 
 
+def _suspending_qos(conf: SlurmConf) -> str:
+    by_qos = conf.parameters.text("PreemptType").lower() == "preempt/qos"
+    gang = "GANG" in {word.upper() for word in conf.parameters.words("PreemptMode")}
+    return "jobs that could suspend others by their QOS" if by_qos and gang else ""
+
+
 def _switches(conf: SlurmConf) -> str:
     tree = conf.topology_conf.plugin == TREE
     return "jobs on several nodes, and which leaf switch the others get" if tree and conf.topology_conf.switches else ""
@@ -285,6 +291,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "SOCKETS_HAVE_TASKS": _sockets,
     "MAX_CPUS_OF_OTHERS": _max_cpus,
     "MAX_CPUS_OF_OWN": _max_cpus,
+    "QOS_SUSPENDS_IN_TURN": _suspending_qos,
     "LEAST_LOADED_BY_LOOKS": _by_looks,
     "TIME_MIN_GROWS": _time_min,
     "HEALTHY_NODES_ARE_AVAILABLE": _reasons,

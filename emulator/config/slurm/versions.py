@@ -196,6 +196,14 @@ class Rules:
         "not named in the release notes; nine questions to each of three versions show it",
         *("max_cpus_of_others_24", "max_cpus_of_others_26"),
     )
+    QOS_SUSPENDS_IN_TURN: bool = _rule(
+        "24.11",
+        "with preempt/qos, SUSPEND and GANG a job gets cores of the jobs that it may suspend, as few of them as suffice in "
+        "the order in which they would be preempted",
+        "it gets cores of any jobs, on the first nodes, if there is one that it may suspend",
+        "not named in the release notes; Slurm's sources of 24.11 have it",
+        *("qos_suspends_24", "qos_suspends_26"),
+    )
     LEAST_LOADED_BY_LOOKS: bool = _rule(
         "26.05",
         "as the least loaded nodes (CR_LLN, LLN) are sought, the one that is found counts with the CPUs of the one "

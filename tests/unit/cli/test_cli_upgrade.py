@@ -79,6 +79,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "SOCKETS_HAVE_TASKS": "jobs with --ntasks-per-socket",
         "MAX_CPUS_OF_OTHERS": "",
         "MAX_CPUS_OF_OWN": "",
+        "QOS_SUSPENDS_IN_TURN": "",
         "LEAST_LOADED_BY_LOOKS": "partition q",
         "TIME_MIN_GROWS": "jobs with --time-min that backfill starts",
         "HEALTHY_NODES_ARE_AVAILABLE": "reasons of waiting jobs as squeue shows them, no start",
@@ -116,6 +117,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "OVERCOMMITTED_ARE_PLACED",
         "SOCKETS_HAVE_TASKS",
         "MAX_CPUS_OF_OTHERS",
+        "QOS_SUSPENDS_IN_TURN",
         "HEALTHY_NODES_ARE_AVAILABLE",
         "SWITCHES_BY_CPUS",
         "SLOTS_END_ON_NEXT_STEP",
@@ -167,6 +169,9 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
     concerns = {one.rule.name: one.concerns for one in changes(parse_slurm_conf(more), "22.05", "26.05").rules}
     assert concerns["REQUEUED_GO_LAST"] == "jobs that are preempted or requeued"
     assert concerns["SHARED_BY_JOBS"] == "partition p"
+    gang = parse_slurm_conf(f"PreemptType=preempt/qos\nPreemptMode=SUSPEND,GANG\n{plain}")
+    concerns = {one.rule.name: one.concerns for one in changes(gang, "22.05", "24.11").rules}
+    assert concerns["QOS_SUSPENDS_IN_TURN"] == "jobs that could suspend others by their QOS"
     wired = parse_slurm_conf(f"TopologyPlugin=topology/tree\n{plain}", topology="SwitchName=s Nodes=n\n")
     concerns = {one.rule.name: one.concerns for one in changes(wired, "22.05", "24.11").rules}
     assert concerns["SWITCHES_BY_CPUS"] == "jobs on several nodes, and which leaf switch the others get"

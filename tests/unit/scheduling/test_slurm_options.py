@@ -159,9 +159,9 @@ def test_exit_codes_that_are_none_are_refused_with_their_line(codes):
         simulated(lines=f"RequeueExit={codes}")
 
 
-def test_jobs_from_some_priority_on_are_not_preempted():
+def test_jobs_above_some_priority_are_not_preempted():
     preempts = "PreemptType=preempt/partition_prio\nPreemptMode=CANCEL\n"
-    jobs = ((0, 400, "-N1 -n2 -t10 --priority=100"), (0, 400, "-N1 -n2 -t10 --priority=99"), (9, 9, "-N1 -n2 -t1 -pq"))
+    jobs = ((0, 400, "-N1 -n2 -t10 --priority=101"), (0, 400, "-N1 -n2 -t10 --priority=100"), (9, 9, "-N1 -n2 -t1 -pq"))
     first, second, _ = after(*jobs, lines=preempts)
     assert (first.state, second.state) == ("PREEMPTED", "COMPLETED")
     first, second, _ = after(*jobs, lines=preempts + "PreemptParameters=min_exempt_priority=100")
