@@ -180,9 +180,10 @@ class PreemptSpec:
     stays. Slurm's selection may try the runs in another order (``reorder_count``) only if the
     class says ``reorders = True``. With PreemptMode=GANG and a class that says ``takes_turns =
     True`` no run has to leave if the first that it names would be suspended: with Slurm's time
-    slices, the job shares nodes instead. One that says ``by_order = True`` promises not to look at the numbers of priorities. One that says
-    ``by_partition = True``, in the class that has the hook, promises to look at no more of the preemptor than
-    ``view.partition``: of jobs that ask for the same, one in a partition is asked about then.
+    slices, the job shares nodes instead. One that says ``by_order = True`` promises not to look
+    at the numbers of priorities. One that says ``by_partition = True``, in the class that has
+    the hook, promises to look at no more of the preemptor than ``view.partition``: of jobs that
+    ask for the same, one in a partition is asked about then.
     """
 
     @hookspec(firstresult=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 from emulator.scheduling.preempt import left_by
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
-from slurm_sim_plugins.nodes import Allocation, Free, Gres, Ints
+from slurm_sim_plugins.nodes import Allocation, Free, Gres, Ints, Mask
 
 FIRST_WINDOW = 30.0
 """Seconds: runs that end in a window count as ended together while a start is sought.
@@ -96,10 +97,38 @@ class Future:
             base = self._spare.added(base, self._spare.count)
             yield begin, self._released.added(base, index)
         while index < count:
-            until = self._window_end(self._ends[index])
+            until = self._window_end(self._ends[index], self._ends[0])
             while index < count and self._ends[index] <= until:
                 index += 1
             yield max(self._ends[index - 1], begin), self._released.added(base, index)
+
+    def of_nodes(self, begin: float, later: float, nodes: Mask) -> Iterator[tuple[float, Free]]:
+        """The same for some nodes: runs that have none of them are passed over, and none counts that ends later.
+
+        A window is over when the run behind one that counts ends beyond it; so the one that counts next behind some
+        that were passed over is in it, too. In 24.11 a run that ends at ``begin`` is there still.
+        """
+        ends, many = self._ends, len(self._ends)
+        ended = bisect_right if self._cluster.parameters.rules.ENDS_OF_OWN_NODES else bisect_left
+        index = ended(ends, begin) if begin > self._cluster.now else 0
+        base = self._cluster.free
+        yield begin, self._released.added(base, index)
+        if self._spare.count:
+            base = self._spare.added(base, self._spare.count)
+            yield begin, self._released.added(base, index)
+        first: float | None = None
+        while index < many:
+            last, until = None, self._window_end(ends[index], ends[index] if first is None else first)
+            while index < many and ends[index] <= later and (last != index - 1 or ends[index] <= until):
+                if nodes[list(self._on[index])].any():
+                    last = index
+                    if first is None:
+                        first = ends[index]
+                        until = self._window_end(first, first)
+                index += 1
+            if last is None:
+                return
+            yield max(ends[last], begin), self._released.added(base, last + 1)
 
     def last_end(self, allocation: Allocation, until: float) -> float:
         """When the last run ends, up to a time, that has any of some nodes; 0 for none."""
@@ -107,9 +136,9 @@ class Future:
         ends = zip(reversed(self._ends), reversed(self._on), strict=True)
         return next((end for end, nodes in ends if end <= until and not own.isdisjoint(nodes)), 0.0)
 
-    def _window_end(self, end: float) -> float:
-        """When the window ends in which a run ends."""
-        aligned, window = (self._ends[0] // FIRST_WINDOW + 1) * FIRST_WINDOW, FIRST_WINDOW
+    def _window_end(self, end: float, first: float) -> float:
+        """When the window ends in which a run ends; the first of all at ``first``."""
+        aligned, window = (first // FIRST_WINDOW + 1) * FIRST_WINDOW, FIRST_WINDOW
         while end > aligned + window:
             window += self._linear or window
         return aligned + window

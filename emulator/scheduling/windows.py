@@ -19,7 +19,7 @@ from emulator.scheduling.future import Future
 from emulator.scheduling.job_mgr import partition_reason
 from emulator.scheduling.licenses import LicensePlan
 from emulator.scheduling.preempt import candidates, movable
-from emulator.state.cluster import Cluster
+from emulator.state.cluster import Cluster, of_one_user
 from emulator.state.job import RESOURCES, Job
 from emulator.state.kept import Slots
 from emulator.state.partition import Partition
@@ -104,6 +104,7 @@ class Windows(WindowPlan):
         rules = cluster.parameters.rules
         self._rounding = max(habits.resolution - 1, 0.0) if rules.SLOTS_END_ON_NEXT_STEP else 0.0
         self._own_ends = int(rules.ENDS_OF_OWN_NODES)
+        self._by_users = rules.USERS_PART_BY_PLANS
         self.slots: Slots = self._no_slots()
         self.last_place: Place | None = None
         self._licensed: list[tuple[Job, float, float]] = []
@@ -398,14 +399,40 @@ class Windows(WindowPlan):
         at = max(at, self._alike.get(alike, at))
         times = [at, *sorted({bound for bound in bounds if bound > at}), math.inf]
         future = self._future(job, partition)
+        if self._by_users and of_one_user(job, partition):
+            return self._earliest_of_user(job, partition, times, limit, future)
         for begin, later in pairwise(times):
-            free = self._controls.not_reserved(job, begin, limit) & ~self._kept(begin, limit)
-            found = self._will_run(job, partition, begin, later, free, future)
+            usable = self._cluster.usable(job, partition) & self._unkept(job, begin, limit)
+            found = self._will_run(job, partition, later, usable, future.from_(begin))
             if found is not None:
                 self._note(alike, begin, job, partition)
                 return found
         self._note(alike, math.inf, job, partition)
         return None
+
+    def _earliest_of_user(
+        self, job: Job, partition: Partition, times: Sequence[float], limit: float, future: Future
+    ) -> tuple[float, Allocation] | None:
+        """The same for a job whose user has nodes alone: it may use them once the last run of others there has ended.
+
+        That is tried once no slot is to begin or end, or if there are too few nodes before.
+        """
+        begin, fewest = times[0], self._cluster.want(job, partition).min_nodes
+        while begin < math.inf:
+            usable, left = self._cluster.usable_from(job, partition, begin)
+            usable &= self._unkept(job, begin, limit)
+            later = next((time for time in times if time > begin), math.inf)
+            if later == math.inf or usable.sum() < fewest:
+                later = min(later, left)
+            found = self._will_run(job, partition, later, usable, future.of_nodes(begin, later, usable))
+            if found is not None:
+                return found
+            begin = later
+        return None
+
+    def _unkept(self, job: Job, begin: float, limit: float) -> Mask:
+        """Nodes that neither slots nor reservations keep from a run."""
+        return self._controls.not_reserved(job, begin, limit) & ~self._kept(begin, limit)
 
     def _sought_by(self, job: Job, partition: Partition, limit: float) -> Sought:
         whose = job.request.user if self._cluster.parts_users(job) else ""
@@ -422,18 +449,19 @@ class Windows(WindowPlan):
             self._alike[alike] = begin
 
     def _will_run(
-        self, job: Job, partition: Partition, begin: float, later: float, unkept: Mask, future: Future
+        self, job: Job, partition: Partition, later: float, usable: Mask, ends: Iterator[tuple[float, Free]]
     ) -> tuple[float, Allocation] | None:
-        """When the job fits on these nodes as running jobs end, from ``begin`` on and before ``later``.
+        """When the job fits on these nodes as running jobs end, at one of some times before ``later``.
 
         Suspended jobs keep their nodes now, but are left out of plans (observation P11).
         """
         cluster, want = self._cluster, self._cluster.want(job, partition)
         if cluster.parameters.rules.PLANS_FORGET_SHARING and want.unmarked and partition.oversubscribe != "FORCE":
             want = replace(want, unmarked=())
-        usable = cluster.usable(job, partition) & unkept
-        preempting = begin <= cluster.now and bool(self._candidates(partition, job))
-        for index, (time, free) in enumerate(future.from_(begin)):
+        begin, preempting = math.inf, False
+        for index, (time, free) in enumerate(ends):
+            if not index:
+                begin, preempting = time, time <= cluster.now and bool(self._candidates(partition, job))
             if time >= later:
                 return None
             if index == 1 and preempting:
@@ -450,7 +478,9 @@ class Windows(WindowPlan):
             found = cluster.choose(want, left, usable) or self._shared_later(job, partition, usable, time, free)
             if found is not None:
                 self.slots.delay = self.slots.delay or (not index and begin > cluster.now)
-                return (max(begin, future.last_end(found, time)) if self._own_ends and time > begin else time), found
+                if self._own_ends and time > begin:
+                    time = max(begin, self._future(job, partition).last_end(found, time))
+                return time, found
         return None
 
     def _shared_later(self, job: Job, partition: Partition, usable: Mask, time: float, free: Free) -> Allocation | None:

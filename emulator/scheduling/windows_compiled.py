@@ -24,7 +24,7 @@ from emulator.scheduling.select_rows import SETS
 from emulator.scheduling.window_rows import BEGIN, COUNT, END, FULL, GROW, MARKS, NEVER, STARTS, USED
 from emulator.scheduling.windows import Habits, Kind, Sought, Windows, is_news
 from emulator.scheduling.windows_kernel import Columns, Request, Work, add_slot, keep, place
-from emulator.state.cluster import Cluster
+from emulator.state.cluster import Cluster, of_one_user
 from emulator.state.job import Job
 from emulator.state.kept import Slots
 from emulator.state.partition import Partition
@@ -379,12 +379,14 @@ class CompiledWindows(Windows):
         return found
 
     def _plain(self, job: Job, partition: Partition) -> bool:
-        """Whether no job is suspended or can be preempted, nor has the job a reservation.
+        """Whether no job is suspended or can be preempted, nor has the job a reservation, or nodes for its user alone.
 
-        And any nodes are as good as those in use.
+        And any nodes are as good as those in use. In 22.05 a user's nodes are no obstacle.
         """
         cluster = self._cluster
         if self._habits.busy_nodes or cluster.suspended or self._moving or job.options.reservation:
+            return False
+        if self._by_users and of_one_user(job, partition):
             return False
         return not (self._preempts and self._may_preempt(job, partition))
 

@@ -243,13 +243,29 @@ class Cluster:
         usable = partition.nodes & self.machine.up
         if not self.parts_users(job):
             return usable
-        alone = _of_one_user(job, partition)
+        alone = of_one_user(job, partition)
         for other in (*self.running.values(), *self.suspended.values()):
             if other.run is None or other.request.user == job.request.user:
                 continue
-            if alone or _of_one_user(other, self.partitions[other.run.partition]):
+            if alone or of_one_user(other, self.partitions[other.run.partition]):
                 usable = usable & ~other.run.allocation.mask(len(self.machine))
         return usable
+
+    def usable_from(self, job: Job, partition: Partition, at: float) -> tuple[Mask, float]:
+        """Nodes on which a job may start at a time, if runs end as planned, and when the next one of others is left.
+
+        A node is kept from it until the last run there has ended, whosever that is.
+        """
+        usable, alone = partition.nodes & self.machine.up, of_one_user(job, partition)
+        ends, kept = np.zeros(len(self.machine)), self.no_nodes()
+        for other in (*self.running.values(), *self.suspended.values()):
+            if other.run is not None:
+                nodes = other.run.allocation.where
+                ends[nodes] = np.maximum(ends[nodes], self.planned_end(other))
+                if other.request.user != job.request.user:
+                    kept[nodes] |= alone or of_one_user(other, self.partitions[other.run.partition])
+        kept &= usable & (ends > at)
+        return usable & ~kept, float(ends[kept].min()) if kept.any() else float("inf")
 
     def beside_suspended(self, free: Free, partition: Partition) -> Free:
         """What a job of a partition may have of what is free now: suspended jobs of its tier or above keep theirs."""
@@ -410,7 +426,7 @@ class Cluster:
         return np.zeros(len(self.machine), dtype=bool)
 
 
-def _of_one_user(job: Job, partition: Partition) -> bool:
+def of_one_user(job: Job, partition: Partition) -> bool:
     """Whether nodes of a job are for jobs of its user alone."""
     return partition.exclusive_user or job.options.exclusive_to == "user"
 

@@ -237,6 +237,10 @@ def _apart(conf: SlurmConf) -> str:
     return f"{_partitions(apart)}: reasons of new jobs, no start" if apart else ""
 
 
+def _exclusive_user(conf: SlurmConf) -> str:
+    return _partitions([partition.name for partition in conf.partitions if partition.exclusive_user])
+
+
 def _suspending_qos(conf: SlurmConf) -> str:
     by_qos = conf.parameters.text("PreemptType").lower() == "preempt/qos"
     gang = "GANG" in {word.upper() for word in conf.parameters.words("PreemptMode")}
@@ -298,6 +302,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "SWITCHES_BY_CPUS": _switches,
     "SLOTS_END_ON_NEXT_STEP": _slots,
     "ENDS_OF_OWN_NODES": _slots,
+    "USERS_PART_BY_PLANS": _exclusive_user,
     "PLANS_FORGET_SHARING": _sharing,
     "PLANS_ARE_NEWS": _cycles,
     "PRIORITY_WHERE_NODES_OVERLAP": _apart,

@@ -198,8 +198,8 @@ class Rules:
     )
     QOS_SUSPENDS_IN_TURN: bool = _rule(
         "24.11",
-        "with preempt/qos, SUSPEND and GANG a job gets cores of the jobs that it may suspend, as few of them as suffice in "
-        "the order in which they would be preempted",
+        "with preempt/qos, SUSPEND and GANG a job gets cores of the jobs that it may suspend, as few of them as suffice "
+        "in the order in which they would be preempted",
         "it gets cores of any jobs, on the first nodes, if there is one that it may suspend",
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("qos_suspends_24", "qos_suspends_26"),
@@ -248,6 +248,14 @@ class Rules:
         "for the end of the last run of the window in which its nodes become free",
         "not named in the release notes; the controller's log shows the plans",
         *("ends_of_own_nodes_24", "ends_of_own_nodes_26"),
+    )
+    USERS_PART_BY_PLANS: bool = _rule(
+        "24.11",
+        "backfill plans a job whose user has nodes alone (ExclusiveUser, --exclusive=user) for nodes that others leave "
+        "until then",
+        "it plans the job on nodes that no other user has now",
+        "not named in the release notes; the controller's log shows the plans",
+        *("exclusive_user_24", "exclusive_user_26"),
     )
     PLANS_FORGET_SHARING: bool = _rule(
         "24.11",

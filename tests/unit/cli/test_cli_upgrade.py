@@ -86,6 +86,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "SWITCHES_BY_CPUS": "",
         "SLOTS_END_ON_NEXT_STEP": "jobs that wait for nodes",
         "ENDS_OF_OWN_NODES": "jobs that wait for nodes",
+        "USERS_PART_BY_PLANS": "",
         "PLANS_FORGET_SHARING": "",
         "PLANS_ARE_NEWS": "when backfill goes round while all nodes are in use",
         "PRIORITY_WHERE_NODES_OVERLAP": "partitions q, r: reasons of new jobs, no start",
@@ -121,6 +122,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "HEALTHY_NODES_ARE_AVAILABLE",
         "SWITCHES_BY_CPUS",
         "SLOTS_END_ON_NEXT_STEP",
+        "USERS_PART_BY_PLANS",
         "PLANS_FORGET_SHARING",
         "PLANS_ARE_NEWS",
         "PRIORITY_WHERE_NODES_OVERLAP",
@@ -171,6 +173,9 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
     assert concerns["SHARED_BY_JOBS"] == "partition p"
     gang = parse_slurm_conf(f"PreemptType=preempt/qos\nPreemptMode=SUSPEND,GANG\n{plain}")
     concerns = {one.rule.name: one.concerns for one in changes(gang, "22.05", "24.11").rules}
+    alone = parse_slurm_conf(plain.replace("ALL", "ALL ExclusiveUser=YES"))
+    users = next(one for one in changes(alone, "22.05", "24.11").rules if one.rule.name == "USERS_PART_BY_PLANS")
+    assert users.concerns == "partition p"
     assert concerns["QOS_SUSPENDS_IN_TURN"] == "jobs that could suspend others by their QOS"
     wired = parse_slurm_conf(f"TopologyPlugin=topology/tree\n{plain}", topology="SwitchName=s Nodes=n\n")
     concerns = {one.rule.name: one.concerns for one in changes(wired, "22.05", "24.11").rules}
