@@ -14,6 +14,7 @@ from emulator.engine.standstill import ends
 from emulator.engine.stints import Stints
 from emulator.livelock import Livelock, standstill
 from emulator.scheduling.het_jobs import LAUNCH_FAILURE, components_of, is_led, led_by
+from emulator.scheduling.preempt import preempt_mode
 from emulator.state.job import Job
 from emulator.state.run import Run, State
 
@@ -58,6 +59,11 @@ class Endings(Part):
         """A job's work is done."""
         job = self.cluster.jobs[number]
         if job.sequence != sequence or job.state is not State.RUNNING:
+            return
+        if job.graced:
+            job.requeue_after = preempt_mode(job, self.cluster) == "REQUEUE" and self.may_requeue(job)
+            job.graced = not job.requeue_after
+            self.over(job.id, State.PREEMPTED)
             return
         late = not job.request.exit_code and self.cluster.now > self._deadline_of(job)
         job.requeue_after = False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from emulator.engine.agenda import Rank
 from emulator.engine.part import Part
 from emulator.scheduling.entries import refresh_eligibility
-from emulator.scheduling.windows import is_news
+from emulator.scheduling.windows import is_news, marks
 from emulator.state.job import Job
 from emulator.state.run import State
 
@@ -54,6 +54,7 @@ class Passes(Part):
         self.looks = max((intervals[loop] for loop in self.loops), default=0.0)
         self.version, self.since = 0, 0.0
         self.nap, self.plans_on = self.bf_interval, False
+        self._plans = self._marked = False
         self._glance = min(GLANCE * self.timing.glance, self.bf_interval)
         # Nodes have registered since backfill's thread began to sleep.
         self._cycle_at = self._changed_at = -self.timing.backfill_phase
@@ -212,8 +213,12 @@ class Passes(Part):
         if self.policies.period and self.policies.renew():
             self.version += 1
             self._idle_renewals += not self.policies.renewal_matters
-            if self.cluster.order:
-                self._changed_at = self.cluster.now
+        if self.policies.period and self.has_numbers():
+            self._changed_at = self.cluster.now
+
+    def has_numbers(self) -> bool:
+        """Whether any job that waits has a priority: Slurm notes that it was worked out, also where it is as before."""
+        return any(job.priority for job in self.cluster.waiting.values())
 
     # What
 
@@ -275,6 +280,8 @@ class Passes(Part):
             if self._has_paused():
                 return
             self._cycle_over()
+        else:
+            self.plans_on = self._plans or self._marked
         self._note_cycle()
 
     def _go_on(self) -> None:
@@ -309,7 +316,9 @@ class Passes(Part):
             self._seen["backfill"] = self._cycle_begun
             self.next_end = self._first_end()
             kept = self.cluster.planned
-            self.plans_on = kept is not None and is_news(kept, self.cluster)
+            self._plans = kept is not None and is_news(kept, self.cluster)
+            self.plans_on = self._plans or self._marked
+            self._marked = kept is not None and marks(kept, self.cluster)
             if not self.ideal:
                 self.telling.passed()
 
@@ -372,7 +381,7 @@ class Passes(Part):
         if self.scheduler.pause is not None:
             return 0.0
         if self.plans_on:
-            return self.bf_interval
+            return self.bf_interval if self._plans else 0.0
         return 0.0 if self._changed() else self._glance
 
     def _changed(self) -> bool:

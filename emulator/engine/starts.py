@@ -132,6 +132,7 @@ class Starts(Part):
             self.endings.sent_back(job, job.left)
         elif grace:
             job.end_limit = self.cluster.now + grace
+            job.graced = self.parameters.rules.GRACE_IS_REMEMBERED and not self.ideal
             if self.ideal:
                 self.agenda.at(job.end_limit, "graces")
         else:

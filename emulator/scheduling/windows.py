@@ -68,6 +68,16 @@ def is_news(kept: Slots, cluster: Cluster) -> bool:
     return cluster.parameters.rules.PLANS_ARE_NEWS or bool((cluster.free.jobs[kept.nodes()] == 0).any())
 
 
+def marks(kept: Slots, cluster: Cluster) -> bool:
+    """Whether nodes are marked as planned that a cycle kept: the next one takes that back, and Slurm notes it.
+
+    Those are marked of which no job has anything, from 24.11 on also those of which jobs have a part.
+    """
+    nodes, free = kept.nodes(), cluster.free
+    partly = cluster.parameters.rules.PLANS_ARE_NEWS and bool((free.units[nodes] > 0).any())
+    return partly or bool((free.jobs[nodes] == 0).any())
+
+
 @dataclass(frozen=True)
 class Habits:
     """What a scheduler asks of a plan that keeps nodes.

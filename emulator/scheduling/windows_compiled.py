@@ -22,7 +22,7 @@ from emulator.scheduling.run_rows import Reals
 from emulator.scheduling.select_kernel import Counts
 from emulator.scheduling.select_rows import SETS
 from emulator.scheduling.window_rows import BEGIN, COUNT, END, FULL, GROW, MARKS, NEVER, STARTS, USED
-from emulator.scheduling.windows import Habits, Kind, Sought, Windows, is_news
+from emulator.scheduling.windows import Habits, Kind, Sought, Windows, is_news, marks
 from emulator.scheduling.windows_kernel import Columns, Request, Work, add_slot, keep, place
 from emulator.state.cluster import Cluster, of_one_user
 from emulator.state.job import Job
@@ -283,9 +283,9 @@ class CompiledWindows(Windows):
 
     def _is_news_known(self) -> bool:
         """Whether more that is kept makes no difference to whether another cycle follows."""
-        if self._cluster.parameters.rules.PLANS_ARE_NEWS:
-            return len(self.slots) > 0
-        return is_news(self.slots, self._cluster)
+        cluster, slots = self._cluster, self.slots
+        news = len(slots) > 0 if cluster.parameters.rules.PLANS_ARE_NEWS else is_news(slots, cluster)
+        return news and (marks(slots, cluster) or not (cluster.free.units > 0).any())
 
     def _together_in(self, entries: list[Entry]) -> Iterator[list[Entry]]:
         first, joins = 0, None if self._by_class else self._may_be_grouped

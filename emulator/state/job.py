@@ -73,6 +73,7 @@ class Job:
         limit_of_operator: whether an operator gave it its limit, which partitions and accounts do not bound then.
         counted_cpus: with how many CPUs its priority counts it; 0 for as many as it asks for.
         planned_cpus: with how many its next number will, for it was planned or has run.
+        graced: whether it was given a grace time, and has not ended by itself since: Slurm takes that for preemption.
         counted: how a plan of counted nodes was last asked about it, or None.
     """
 
@@ -81,7 +82,7 @@ class Job:
         *("deadline", "eligible", "end_limit", "entries", "failures", "fixed_priority", "held_by", "hold_after", "id"),
         *("left", "lift", "lifted", "limit", "not_yet_tried", "partitions", "place", "plan", "planned_start"),
         *("priorities", "priority", "request", "request_class", "requeue_after", "restarts", "row", "run", "runs"),
-        *("counted_cpus", "limit_of_operator", "made_way", "planned_cpus", "saved", "seen"),
+        *("counted_cpus", "graced", "limit_of_operator", "made_way", "planned_cpus", "saved", "seen"),
         *("sequence", "state", "submitted", "suspended_by_operator", "tie_break", "time_min", "unfit", "vacating"),
         *("wants", "work_since", "worked"),
     )
@@ -126,7 +127,7 @@ class Job:
         self.planned_start: float | None = None
         self.left = self.work_since = self.worked = 0.0
         self.saved = self.sequence = 0
-        self.requeue_after = self.hold_after = self.suspended_by_operator = self.vacating = False
+        self.requeue_after = self.hold_after = self.suspended_by_operator = self.vacating = self.graced = False
         self.end_limit = UNLIMITED
         self.account: Account | None = None
         self.entries: tuple[Entry, ...] = ()

@@ -16,8 +16,9 @@ class QosPreemption:
 
     With WITHIN in PreemptMode also those of its own QOS and of lower priority. The lowest QOS
     priority goes first; then the run with the fewest nodes, then the lowest id. What becomes of
-    a victim, and after which grace time, its QOS says. With GANG there are no victims if the first
-    would be suspended: the job takes turns with those that it could preempt instead.
+    a victim, and after which grace time, its QOS says, or else the cluster, not the partition.
+    With GANG there are no victims if the first would be suspended: the job takes turns with
+    those that it could preempt instead.
 
     Args:
         youngest_first: the run that began last goes first, whatever its QOS.
@@ -38,7 +39,8 @@ class QosPreemption:
 
     def __init__(self, youngest_first: bool = False, mode: str = "") -> None:
         self._youngest_first = youngest_first
-        modes = mode.upper().split(",")
+        modes = frozenset(mode.upper().split(",")) - {""}
+        self._mode = mode_of(modes)
         self._within = "WITHIN" in modes
 
     @hookimpl
@@ -65,7 +67,7 @@ class QosPreemption:
         own = view.victim.qos
         if own is None or not (own.preempted or self._is_within(own)):
             return "OFF"
-        return mode_of(own.preempt_mode - {"CLUSTER"})
+        return mode_of(own.preempt_mode - {"CLUSTER"}) or self._mode
 
     @hookimpl
     def preempt_grace(self, view: VictimView) -> float | None:

@@ -241,6 +241,13 @@ def _exclusive_user(conf: SlurmConf) -> str:
     return _partitions([partition.name for partition in conf.partitions if partition.exclusive_user])
 
 
+def _grace(conf: SlurmConf) -> str:
+    """Partitions that give a grace time; those of QOS are not in the file."""
+    if conf.parameters.text("PreemptType").lower() == "preempt/qos":
+        return "jobs of a QOS with GraceTime"
+    return _partitions([partition.name for partition in conf.partitions if partition.grace_time])
+
+
 def _suspending_qos(conf: SlurmConf) -> str:
     by_qos = conf.parameters.text("PreemptType").lower() == "preempt/qos"
     gang = "GANG" in {word.upper() for word in conf.parameters.words("PreemptMode")}
@@ -296,6 +303,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "MAX_CPUS_OF_OTHERS": _max_cpus,
     "MAX_CPUS_OF_OWN": _max_cpus,
     "QOS_SUSPENDS_IN_TURN": _suspending_qos,
+    "GRACE_IS_REMEMBERED": _grace,
     "LEAST_LOADED_BY_LOOKS": _by_looks,
     "TIME_MIN_GROWS": _time_min,
     "HEALTHY_NODES_ARE_AVAILABLE": _reasons,

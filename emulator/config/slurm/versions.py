@@ -198,11 +198,19 @@ class Rules:
     )
     QOS_SUSPENDS_IN_TURN: bool = _rule(
         "24.11",
-        "with preempt/qos, SUSPEND and GANG a job gets cores of the jobs that it may suspend, as few of them as suffice "
+        "with preempt/qos, SUSPEND and GANG a job gets cores of the jobs that it may suspend, as few as suffice "
         "in the order in which they would be preempted",
         "it gets cores of any jobs, on the first nodes, if there is one that it may suspend",
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("qos_suspends_24", "qos_suspends_26"),
+    )
+    GRACE_IS_REMEMBERED: bool = _rule(
+        "24.11",
+        "a job that ends by itself after a GraceTime was given to it, if only to its run before, counts as preempted: it "
+        "is requeued if its mode is REQUEUE",
+        "it is over, as any other",
+        "not named in the release notes; Slurm's sources of 24.11 have it",
+        "qos_grace_24",
     )
     LEAST_LOADED_BY_LOOKS: bool = _rule(
         "26.05",

@@ -80,6 +80,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "MAX_CPUS_OF_OTHERS": "",
         "MAX_CPUS_OF_OWN": "",
         "QOS_SUSPENDS_IN_TURN": "",
+        "GRACE_IS_REMEMBERED": "",
         "LEAST_LOADED_BY_LOOKS": "partition q",
         "TIME_MIN_GROWS": "jobs with --time-min that backfill starts",
         "HEALTHY_NODES_ARE_AVAILABLE": "reasons of waiting jobs as squeue shows them, no start",
@@ -119,6 +120,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "SOCKETS_HAVE_TASKS",
         "MAX_CPUS_OF_OTHERS",
         "QOS_SUSPENDS_IN_TURN",
+        "GRACE_IS_REMEMBERED",
         "HEALTHY_NODES_ARE_AVAILABLE",
         "SWITCHES_BY_CPUS",
         "SLOTS_END_ON_NEXT_STEP",
@@ -173,6 +175,10 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
     assert concerns["SHARED_BY_JOBS"] == "partition p"
     gang = parse_slurm_conf(f"PreemptType=preempt/qos\nPreemptMode=SUSPEND,GANG\n{plain}")
     concerns = {one.rule.name: one.concerns for one in changes(gang, "22.05", "24.11").rules}
+    assert concerns["GRACE_IS_REMEMBERED"] == "jobs of a QOS with GraceTime"
+    graced = parse_slurm_conf(plain.replace("ALL", "ALL GraceTime=20"))
+    grace = next(one for one in changes(graced, "22.05", "24.11").rules if one.rule.name == "GRACE_IS_REMEMBERED")
+    assert grace.concerns == "partition p"
     alone = parse_slurm_conf(plain.replace("ALL", "ALL ExclusiveUser=YES"))
     users = next(one for one in changes(alone, "22.05", "24.11").rules if one.rule.name == "USERS_PART_BY_PLANS")
     assert users.concerns == "partition p"
