@@ -159,9 +159,9 @@ def ask_for(job: Job, options: BatchOptions, cluster: Cluster) -> None:
 def stay_alone(job: Job, tried: Iterable[Partition], cluster: Cluster) -> None:
     """A job that is tried in one of several partitions which gives whole nodes gets whole ones in the others, too.
 
-    One that is tried where jobs have to share shares in the others, where it may.
+    One that is tried where jobs have to share shares in the others, where it may. From 24.11 on neither is so.
     """
-    if len(job.partitions) < 2:
+    if len(job.partitions) < 2 or cluster.parameters.rules.PARTITIONS_ARE_TRIED_APART:
         return
     for partition in tried:
         if partition.oversubscribe == "EXCLUSIVE" and not job.options.exclusive:

@@ -237,6 +237,13 @@ def _apart(conf: SlurmConf) -> str:
     return f"{_partitions(apart)}: reasons of new jobs, no start" if apart else ""
 
 
+def _several(conf: SlurmConf) -> str:
+    """Whether some partitions share otherwise than others."""
+    ways = {(partition.oversubscribe, partition.oversubscribe_jobs) for partition in conf.partitions}
+    some = any(way == "EXCLUSIVE" or (way == "FORCE" and many > 1) for way, many in ways)
+    return "jobs that name several partitions" if some and len(ways) > 1 else ""
+
+
 def _exclusive_user(conf: SlurmConf) -> str:
     return _partitions([partition.name for partition in conf.partitions if partition.exclusive_user])
 
@@ -289,6 +296,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "EXCLUSIVE_IS_NOT_SHARED": _both_ways,
     "ROUNDS_ON_SECONDS": _rounds,
     "SHARED_BY_JOBS": _sharing,
+    "PARTITIONS_ARE_TRIED_APART": _several,
     "RANKED_BY_TASKS": _by_tasks,
     "WHOLE_TASKS_COUNT": _whole_tasks,
     "SOME_OF_NAMED": _some_of_named,

@@ -95,6 +95,14 @@ class Rules:
         "not named in the release notes",
         *("shared_beside_alone_22", "shared_beside_alone_24", "shared_beside_alone_26"),
     )
+    PARTITIONS_ARE_TRIED_APART: bool = _rule(
+        "24.11",
+        "what a partition makes of a job in several, which it does not start, does not hold in the others",
+        "once it was tried where whole nodes are given (EXCLUSIVE), or where jobs have to share (FORCE), it gets whole "
+        "nodes or shares in the others, too",
+        "not named in the release notes; Slurm's sources of 24.11 have it",
+        *("alone_in_several_22", "share_in_several_22", "tried_apart_24"),
+    )
     RANKED_BY_TASKS: bool = _rule(
         "24.11",
         "as nodes are compared, one counts with the CPUs of as many tasks as --ntasks-per-node allows there; so of "
@@ -206,8 +214,8 @@ class Rules:
     )
     GRACE_IS_REMEMBERED: bool = _rule(
         "24.11",
-        "a job that ends by itself after a GraceTime was given to it, if only to its run before, counts as preempted: it "
-        "is requeued if its mode is REQUEUE",
+        "a job that ends by itself after a GraceTime was given to it, if only to its run before, counts as preempted: "
+        "it is requeued if its mode is REQUEUE",
         "it is over, as any other",
         "not named in the release notes; Slurm's sources of 24.11 have it",
         "qos_grace_24",

@@ -66,6 +66,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "EXCLUSIVE_IS_NOT_SHARED": "submissions with --exclusive and --oversubscribe",
         "ROUNDS_ON_SECONDS": "starts, by less than a second",
         "SHARED_BY_JOBS": "",
+        "PARTITIONS_ARE_TRIED_APART": "",
         "RANKED_BY_TASKS": "partitions p, r: jobs with --ntasks-per-node",
         "WHOLE_TASKS_COUNT": "jobs of several tasks with --cpus-per-task, where that does not divide a node's CPUs",
         "SOME_OF_NAMED": "jobs that name more nodes than they can have",
@@ -109,6 +110,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "EXCLUSIVE_IS_NOT_SHARED",
         "ROUNDS_ON_SECONDS",
         "SHARED_BY_JOBS",
+        "PARTITIONS_ARE_TRIED_APART",
         "RANKED_BY_TASKS",
         "WHOLE_TASKS_COUNT",
         "SOME_OF_NAMED",
@@ -173,6 +175,10 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
     concerns = {one.rule.name: one.concerns for one in changes(parse_slurm_conf(more), "22.05", "26.05").rules}
     assert concerns["REQUEUED_GO_LAST"] == "jobs that are preempted or requeued"
     assert concerns["SHARED_BY_JOBS"] == "partition p"
+    assert not concerns["PARTITIONS_ARE_TRIED_APART"]
+    more += "PartitionName=q Nodes=ALL\n"
+    concerns = {one.rule.name: one.concerns for one in changes(parse_slurm_conf(more), "22.05", "26.05").rules}
+    assert concerns["PARTITIONS_ARE_TRIED_APART"] == "jobs that name several partitions"
     gang = parse_slurm_conf(f"PreemptType=preempt/qos\nPreemptMode=SUSPEND,GANG\n{plain}")
     concerns = {one.rule.name: one.concerns for one in changes(gang, "22.05", "24.11").rules}
     assert concerns["GRACE_IS_REMEMBERED"] == "jobs of a QOS with GraceTime"
