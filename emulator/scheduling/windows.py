@@ -286,7 +286,7 @@ class Windows(WindowPlan):
         job, partition = entry._pair
         changes = [
             *(bound for bound in self.slots.bounds if bound > hole.start),
-            *(bound for bound in self._controls.reservations.bounds() if bound > hole.start),
+            *(bound for bound in self._controls.reservations.tries(self._habits.resolution) if bound > hole.start),
             *(end for end in self._future(job, partition).ends if end > hole.start),
         ]
         if not changes:
@@ -404,7 +404,7 @@ class Windows(WindowPlan):
         Tried are ``at`` and each time at which a slot begins or ends. What would start when
         the next of them has come is tried from there again: there may be more nodes then.
         """
-        bounds = [*self.slots.bounds, *self._controls.reservations.bounds()]
+        bounds = self.slots.bounds | self._controls.reservations.tries(self._habits.resolution)
         alike = self._sought_by(job, partition, limit)
         at = max(at, self._alike.get(alike, at))
         times = [at, *sorted({bound for bound in bounds if bound > at}), math.inf]

@@ -9,7 +9,7 @@ next job that asks for the same goes on from there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +40,7 @@ class CompiledSlots(Slots):
     Args:
         nodes: how many there are.
         reservations: those that keep nodes from jobs that do not ask for them.
+        tries: when nodes are looked for because of them.
 
     Attributes:
         sizes: how many slots, nodes and marks.
@@ -48,12 +49,12 @@ class CompiledSlots(Slots):
         parts: where the nodes of each begin among ``members``, and how many they are.
         members: nodes of the slots, one slot after the other.
         marks: bounds of slots, ascending.
-        others: bounds of reservations, ascending.
+        others: when nodes are looked for because of reservations, ascending.
         until: when the first slot begins that keeps each node; infinite for none.
         columns: all of these, as kernels take them.
     """
 
-    def __init__(self, nodes: int, reservations: Sequence[Reservation] = ()) -> None:
+    def __init__(self, nodes: int, reservations: Sequence[Reservation] = (), tries: Collection[float] = ()) -> None:
         self._nodes = nodes
         self._reservations = len(reservations)
         self.sizes: Ints = np.zeros(3, dtype=np.int64)
@@ -62,8 +63,7 @@ class CompiledSlots(Slots):
         self.parts: Ints = np.empty((2, 512), dtype=np.int64)
         self.members: Ints = np.empty(8192, dtype=np.int64)
         self.marks: Reals = np.empty(1024)
-        bounds = {bound for one in reservations for bound in (one.start, one.end) if bound < np.inf}
-        self.others: Reals = np.array(sorted(bounds))
+        self.others: Reals = np.array(sorted(tries))
         self.until: Reals = np.full(nodes, np.inf)
         self._gather()
         for one in reservations:
@@ -232,7 +232,8 @@ class CompiledWindows(Windows):
     def _no_slots(self) -> CompiledSlots:
         standing = self._controls.reservations.standing(self._cluster.now)
         self._moving = any("REPLACE" in one.flags for one in standing)
-        return CompiledSlots(len(self._cluster.machine), standing)
+        tries = self._controls.reservations.tries(self._habits.resolution)
+        return CompiledSlots(len(self._cluster.machine), standing, tries)
 
     def started(self, job: Job) -> None:
         """A run has begun; all searches start over."""

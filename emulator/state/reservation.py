@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -138,6 +139,14 @@ class Reservations:
     def bounds(self) -> list[float]:
         """When reservations begin and end."""
         return [bound for one in self.by_name.values() for bound in (one.start, one.end)]
+
+    def tries(self, step: float) -> set[float]:
+        """When backfill looks for nodes because of them: as one begins, and a second after the whole step behind an end.
+
+        Slurm means to spare itself looks where several end close together.
+        """
+        ends = [self._cluster.whole(one.end) for one in self.by_name.values() if one.end < math.inf]
+        return {one.start for one in self.by_name.values()} | {math.ceil(end / step) * step + 1 for end in ends}
 
     def refresh(self) -> None:
         """Give reservations with REPLACE other nodes for those that jobs have taken."""
