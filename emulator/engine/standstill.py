@@ -163,7 +163,7 @@ def _fits(job: Job, cluster: Cluster, controls: Controls) -> bool:
         if partition_reason(job, partition) is None and (
             cluster.select(job, partition, usable) is not None
             or controls.rows.select(job, partition, usable) is not None
-            or victims(job, partition, usable, cluster)
+            or victims(job, partition, usable, controls, cluster)
         ):
             return True
     return False

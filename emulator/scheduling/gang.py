@@ -79,6 +79,11 @@ class Rows:
             return []
         return [other for other, mode in zip(found, modes, strict=True) if mode == "SUSPEND"]
 
+    def count(self, free: Free, gone: Collection[Job]) -> None:
+        """Count the cores again that are free without some jobs, where several may have the same."""
+        if self._shared is not None:
+            free.units[:] = self._shared.units_without({job.id for job in gone})
+
     def take(self, job: Job, run: Run) -> None:
         """A job comes to the row of its run."""
         self._cluster.partitions[run.partition].running += 1

@@ -187,7 +187,7 @@ class _Pass:
         if shared is not None:
             self._controls.start(job, partition, shared[1], row=shared[0])
             return
-        chosen = victims(job, partition, allowed, cluster)
+        chosen = victims(job, partition, allowed, self._controls, cluster)
         if make_way(job, chosen, self._controls, cluster):
             self._making_way.add(job.id)
             if self._start_at_once(job, partition, allowed):

@@ -585,7 +585,9 @@ class PluginScheduler:
             usable = self.cluster.settled(where._open)
             if self.cluster.select(job, partition, usable) is not None:
                 return True
-            if not make_way(job, victims(job, partition, usable, self.cluster), self._controls, self.cluster):
+            if not make_way(
+                job, victims(job, partition, usable, self._controls, self.cluster), self._controls, self.cluster
+            ):
                 return False
             self._gave_way()
             return self.cluster.select(job, partition, usable) is not None

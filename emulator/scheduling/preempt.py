@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from emulator.state.cluster import Cluster
@@ -10,7 +11,7 @@ from emulator.state.job import Job
 from emulator.state.partition import Partition
 from emulator.state.run import State
 from slurm_sim_plugins.cluster import mode_of
-from slurm_sim_plugins.nodes import Allocation, Mask
+from slurm_sim_plugins.nodes import Allocation, Mask, Want
 
 if TYPE_CHECKING:
     from emulator.scheduling.controls import Controls
@@ -83,12 +84,20 @@ def _can_go(job: Job, cluster: Cluster, again: bool) -> bool:
     return preempt_mode(job, cluster) != "OFF"
 
 
-def victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> list[Job]:
+def planned_want(job: Job, partition: Partition, cluster: Cluster) -> Want:
+    """What a job asks for where runs are thought away: from 24.11 on Slurm does not know then which jobs share."""
+    want = cluster.want(job, partition)
+    if cluster.parameters.rules.PLANS_FORGET_SHARING and want.unmarked and partition.oversubscribe != "FORCE":
+        return replace(want, unmarked=())
+    return want
+
+
+def victims(job: Job, partition: Partition, usable: Mask, controls: Controls, cluster: Cluster) -> list[Job]:
     """Which jobs to preempt so that a job fits, also those in their grace time; none if it would not fit (P4, P5)."""
     order = [other for other in movable(job, partition, cluster) if overlaps(other, usable)]
     if not order:
         return []
-    want, machine = cluster.want(job, partition), cluster.machine
+    want, machine = planned_want(job, partition, cluster), cluster.machine
     for other in cluster.running.values():
         if other.state is State.COMPLETING and other.run is not None:
             usable = usable & ~other.run.allocation.mask(len(machine))
@@ -99,6 +108,7 @@ def victims(job: Job, partition: Partition, usable: Mask, cluster: Cluster) -> l
             assert candidate.run is not None
             free.release(left_by(candidate, cluster))
             removed.append(candidate)
+            controls.rows.count(free, removed)
             found = cluster.choose(want, free, usable)
             if found is not None:
                 break
@@ -138,7 +148,7 @@ def license_victims(job: Job, partition: Partition, usable: Mask, cluster: Clust
 
     Tried are those that have such licences, in their order; then the others too, for their nodes.
     """
-    machine, want = cluster.machine, cluster.want(job, partition)
+    machine, want = cluster.machine, planned_want(job, partition, cluster)
     gone = [other for other in cluster.running.values() if other.vacating]
     lacking = Counter({name: count + cluster.licenses[name][1] for name, count in job.options.licenses})
     lacking.subtract({name: cluster.licenses[name][0] for name in lacking})

@@ -122,6 +122,15 @@ class SharedRows:
         self._avoided.append(found[0])
         return -len(self._avoided), found[1]
 
+    def units_without(self, gone: Collection[int]) -> list[int]:
+        """How many cores of each node would be free if some jobs were gone."""
+        taken: Cores = 0
+        for job, cores in self._cores.items():
+            if job not in gone:
+                taken |= cores
+        units: list[int] = self._cluster.machine.units.tolist()
+        return [many - self._on(node, taken) for node, many in enumerate(units)]
+
     def instead_of(
         self, job: Job, partition: Partition, usable: Mask, many: int, others: Sequence[Job]
     ) -> tuple[int, Allocation] | None:

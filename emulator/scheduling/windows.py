@@ -18,7 +18,7 @@ from emulator.scheduling.entries import array_full
 from emulator.scheduling.future import Future
 from emulator.scheduling.job_mgr import partition_reason
 from emulator.scheduling.licenses import LicensePlan
-from emulator.scheduling.preempt import candidates, movable
+from emulator.scheduling.preempt import candidates, movable, planned_want
 from emulator.state.cluster import Cluster, of_one_user
 from emulator.state.job import RESOURCES, Job
 from emulator.state.kept import Slots
@@ -465,9 +465,7 @@ class Windows(WindowPlan):
 
         Suspended jobs keep their nodes now, but are left out of plans (observation P11).
         """
-        cluster, want = self._cluster, self._cluster.want(job, partition)
-        if cluster.parameters.rules.PLANS_FORGET_SHARING and want.unmarked and partition.oversubscribe != "FORCE":
-            want = replace(want, unmarked=())
+        cluster, want = self._cluster, planned_want(job, partition, self._cluster)
         begin, preempting = math.inf, False
         for index, (time, free) in enumerate(ends):
             if not index:
@@ -477,7 +475,9 @@ class Windows(WindowPlan):
             if index == 1 and preempting:
                 # It is planned on nodes that all of them left; which of them leave is another question.
                 leaving = movable(job, partition, cluster)
-                now = cluster.choose(want, cluster.free_without(leaving), usable) if leaving else None
+                left = cluster.free_without(leaving)
+                self._controls.rows.count(left, leaving)
+                now = cluster.choose(want, left, usable) if leaving else None
                 if now is not None:
                     self._open = usable
                     return begin, now
