@@ -141,7 +141,7 @@ class Reservations:
         return [bound for one in self.by_name.values() for bound in (one.start, one.end)]
 
     def tries(self, step: float) -> set[float]:
-        """When backfill looks for nodes because of them: as one begins, and a second after the whole step behind an end.
+        """When backfill looks for nodes because of them: as one begins, a second behind the step after an end.
 
         Slurm means to spare itself looks where several end close together.
         """
