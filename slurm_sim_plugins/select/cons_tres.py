@@ -327,16 +327,12 @@ class _Picker:
         return self._taken if enough and self._counts_met() else None
 
     def _take_some(self, mask: Mask, count: int, left: Ints) -> None:
-        """Take ``count`` nodes of a feature, out of the tightest sets that suffice."""
-        while count > 0:
-            sets = _consecutive(np.flatnonzero((left > 0) & mask))
-            if not sets:
-                return
-            best = min(sets, key=lambda members: (len(members) < count, abs(len(members) - count), int(members[0])))
-            for node in best[:count].tolist():
-                self._take(node)
-                left[node] = 0
-                count -= 1
+        """Take ``count`` nodes of a feature: those that a job of as many CPUs on as many nodes would get."""
+        want = replace(self._want, min_nodes=count, target_nodes=count, cpus=count, required=None)
+        some = _Picker(want, self._machine, np.where(mask, left, 0), Choice(mask), None, self._share)
+        for node in some.pick() or ():
+            self._take(node)
+            left[node] = 0
 
     def _counts_met(self) -> bool:
         return all(sum(mask[node] for node in self._taken) >= count for mask, count in self._counts)
