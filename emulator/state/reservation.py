@@ -11,6 +11,9 @@ import numpy as np
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.partition import Partition
+from emulator.state.wants import want_of
+from emulator.workload.request import JobRequest
+from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import Mask
 
@@ -91,7 +94,7 @@ class Reservations:
                 raise InputError("Invalid license specification")
         busy = self._busy(start, end)
         if nodes is None:
-            nodes = self._first_free(count or 0, ~busy & self._whole_nodes(partition))
+            nodes = self._chosen(count or 0, ~busy & self._whole_nodes(partition), partition)
         elif "IGNORE_JOBS" not in flags and bool((nodes & busy).any()):
             raise InputError("Requested nodes are busy")
         made = Reservation(name, start, end, nodes, users, accounts, flags, licenses)
@@ -187,10 +190,16 @@ class Reservations:
             return whole
         return whole & (pool >= machine.units)
 
-    def _first_free(self, count: int, usable: Mask) -> Mask:
-        free = np.flatnonzero(usable)
+    def _chosen(self, count: int, usable: Mask, partition: Partition | None) -> Mask:
+        """So many of some nodes: the first, or from 24.11 on those that a job would get which asks for as many."""
+        cluster, free = self._cluster, np.flatnonzero(usable)
         if len(free) < count:
             raise InputError("Requested nodes are busy")
-        chosen = self._cluster.no_nodes()
+        if partition is not None and cluster.parameters.rules.RESERVATIONS_TAKE_WHOLE_NODES:
+            asked = JobRequest(0, cluster.now, 0.0, parse_sbatch([f"-N{count}"]), "root")
+            found = cluster.choose(want_of(asked, partition, cluster, 1), cluster.machine.free(), usable)
+            if found is not None:
+                return found.mask(len(usable))
+        chosen = cluster.no_nodes()
         chosen[free[:count]] = True
         return chosen

@@ -146,7 +146,12 @@ def _slots(conf: SlurmConf) -> str:
 
 def _pools(conf: SlurmConf) -> str:
     bounded = [one.name for one in conf.partitions if one.max_cpus_per_node is not None]
-    return f"{_partitions(bounded)}: reservations by NodeCnt" if bounded else ""
+    if bounded:
+        return f"{_partitions(bounded)}: reservations by NodeCnt"
+    ordered = len({node.weight for node in conf.nodes}) > 1 or "pack_serial_at_end" in conf.parameters.words(
+        "SchedulerParameters"
+    )
+    return "reservations by NodeCnt" if ordered else ""
 
 
 def _max_cpus(conf: SlurmConf) -> str:

@@ -315,8 +315,9 @@ class Rules:
     )
     RESERVATIONS_TAKE_WHOLE_NODES: bool = _rule(
         "24.11",
-        "a reservation of so many nodes (NodeCnt) gets none with more CPUs than MaxCPUsPerNode of its partition",
-        "it gets any nodes of the partition",
+        "a reservation of so many nodes (NodeCnt) gets those that a job of as many would: none with more CPUs than "
+        "MaxCPUsPerNode of its partition, those of low weight first, one alone from the end with pack_serial_at_end",
+        "it gets the first nodes of the partition",
         "not named in the release notes",
         *("reservation_pool_22", "reservation_pool_24", "reservation_pool_26"),
     )

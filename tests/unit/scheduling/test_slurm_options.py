@@ -372,3 +372,11 @@ def test_basic_priorities_are_lower_by_the_nice_value():
     first, *others = (controller.cluster.jobs[number] for number in range(1, 5))
     assert [job.priority - first.priority for job in others] == [-1, -102, -1]
     assert [job.id for job in sorted(others, key=lambda job: job.runs[0].start)] == [2, 4, 3]
+
+
+@pytest.mark.parametrize(("version", "expected"), [("22.05", [0]), ("24.11", [1]), ("26.05", [1])])
+@pytest.mark.parametrize("way", [{"options": ",pack_serial_at_end"}, {"nodes": "a CPUs=2 Weight=9\nNodeName=b CPUs=2"}])
+def test_a_reservation_of_so_many_nodes_gets_those_of_a_job(way, version, expected):
+    create = "scontrol create reservation ReservationName=r StartTime=now Duration=10 NodeCnt=1 Users=me"
+    made = simulated((0, 60, "-n1 -t1"), actions=((90, create),), until=99, version=version, **way)
+    assert made.reservations.by_name["r"].nodes.nonzero()[0].tolist() == expected
