@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from emulator.config.sacctmgr.commands import sacctmgr
@@ -153,6 +154,19 @@ def _quietly(do: Action) -> Action:
     def action(words: list[str], controller: Controller) -> None:
         controller.asks = False
         do(words, controller)
+
+    return action
+
+
+def _requeue(held: bool) -> Action:
+    """Requeue the jobs that are named; of a whole array the last task first, which has the number of the array."""
+
+    def action(words: list[str], controller: Controller) -> None:
+        named_jobs = leaders(_jobs(words, controller), controller.cluster)
+        jobs_of = groupby(named_jobs, lambda job: job.request.array)
+        last_first = -1 if not any("_" in word for word in words) else 1
+        found = [job for array, tasks in jobs_of for job in list(tasks)[:: last_first if array is not None else 1]]
+        _to_all(found, lambda job: jobs.requeue(job, controller, held))
 
     return action
 
@@ -494,8 +508,8 @@ VERBS: dict[str, Action] = {
     "uhold": _uhold,
     "holdu": _uhold,
     "release": _release,
-    "requeue": _quietly(_each(jobs.requeue, leaders)),
-    "requeuehold": _quietly(_each(partial(jobs.requeue, held=True), leaders)),
+    "requeue": _quietly(_requeue(held=False)),
+    "requeuehold": _quietly(_requeue(held=True)),
     "suspend": _each(jobs.suspend, alone),
     "resume": _quietly(_each(jobs.resume, alone)),
     "top": _quietly(_top),
