@@ -302,6 +302,7 @@ class Endings(Part):
     def send_back(self, job: Job) -> None:
         """A job that has run waits again, and is held for a while."""
         job.requeue_after = False
+        job.graced = job.graced and not self.parameters.rules.GRACE_IS_FORGOTTEN
         job.restarts += 1
         self.changes.all()
         # Why it waits, a pass finds out.

@@ -317,6 +317,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "MAX_CPUS_OF_OWN": _max_cpus,
     "QOS_SUSPENDS_IN_TURN": _suspending_qos,
     "GRACE_IS_REMEMBERED": _grace,
+    "GRACE_IS_FORGOTTEN": _grace,
     "LEAST_LOADED_BY_LOOKS": _by_looks,
     "TIME_MIN_GROWS": _time_min,
     "HEALTHY_NODES_ARE_AVAILABLE": _reasons,

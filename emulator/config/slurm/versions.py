@@ -220,6 +220,13 @@ class Rules:
         "not named in the release notes; Slurm's sources of 24.11 have it",
         "qos_grace_24",
     )
+    GRACE_IS_FORGOTTEN: bool = _rule(
+        "26.05",
+        "a GraceTime that was given to an earlier run of a job counts no more",
+        "the job counts as preempted once more as it ends by itself",
+        "not named in the release notes",
+        *("qos_grace_24", "qos_grace_26"),
+    )
     LEAST_LOADED_BY_LOOKS: bool = _rule(
         "26.05",
         "as the least loaded nodes (CR_LLN, LLN) are sought, the one that is found counts with the CPUs of the one "

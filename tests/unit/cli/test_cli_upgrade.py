@@ -82,6 +82,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "MAX_CPUS_OF_OWN": "",
         "QOS_SUSPENDS_IN_TURN": "",
         "GRACE_IS_REMEMBERED": "",
+        "GRACE_IS_FORGOTTEN": "",
         "LEAST_LOADED_BY_LOOKS": "partition q",
         "TIME_MIN_GROWS": "jobs with --time-min that backfill starts",
         "HEALTHY_NODES_ARE_AVAILABLE": "reasons of waiting jobs as squeue shows them, no start",
