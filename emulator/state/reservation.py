@@ -191,11 +191,16 @@ class Reservations:
         return whole & (pool >= machine.units)
 
     def _chosen(self, count: int, usable: Mask, partition: Partition | None) -> Mask:
-        """So many of some nodes: the first, or from 24.11 on those that a job would get which asks for as many."""
+        """So many of some nodes: the first, or from 24.11 on those that a job would get which asks for as many.
+
+        Before the first job came, Slurm has not gathered nodes by their weights.
+        """
         cluster, free = self._cluster, np.flatnonzero(usable)
         if len(free) < count:
             raise InputError("Requested nodes are busy")
         if partition is not None and cluster.parameters.rules.RESERVATIONS_TAKE_WHOLE_NODES:
+            if not cluster.jobs:
+                usable = usable & (cluster.machine.weight == cluster.machine.weight[free[0]])
             asked = JobRequest(0, cluster.now, 0.0, parse_sbatch([f"-N{count}"]), "root")
             found = cluster.choose(want_of(asked, partition, cluster, 1), cluster.machine.free(), usable)
             if found is not None:
