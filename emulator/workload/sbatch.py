@@ -442,10 +442,12 @@ def _conditions(text: str) -> Iterator[Dependency]:
         raise ValueError(f"{text!r} is neither singleton nor a condition such as afterok:JOB[:JOB...]")
     for job in jobs:
         found = _OTHER_JOB.fullmatch(job)
-        if found is None or (found.group(3) and kind != "after"):
-            raise ValueError(f"{job!r} in {text!r} is no job id; only after takes one with minutes, as JOB+MINUTES")
+        if found is None:
+            raise ValueError(f"{job!r} in {text!r} is no job id, such as 7, 7_2 or 7+MINUTES")
+        # Only after goes by minutes; to the other conditions they are taken in silence (asked).
+        delay = int(found.group(3) or 0) * 60.0 if kind == "after" else 0.0
         task = None if found.group(2) is None else int(found.group(2))
-        yield Dependency(kind, int(found.group(1)), int(found.group(3) or 0) * 60.0, task)
+        yield Dependency(kind, int(found.group(1)), delay, task)
 
 
 def _time_limit(text: str) -> float:
