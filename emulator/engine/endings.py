@@ -70,10 +70,9 @@ class Endings(Part):
         if job.request.exit_code:
             self._requeue_by_exit_code(job)
         own = State.FAILED if job.request.exit_code else State.COMPLETED
-        outcome = State.TIMEOUT if late else own
-        self.over(job.id, outcome)
-        for other in self._still_led(job):
-            self.over(other.id, outcome)
+        outcome, led = State.TIMEOUT if late else own, self._still_led(job)
+        for one in (job, *led):
+            self.over(one.id, outcome)
 
     def _deadline_of(self, job: Job) -> float:
         """After when a run that ends by itself shows that its time was up: OverTimeLimit is allowed it."""
@@ -186,6 +185,8 @@ class Endings(Part):
         delay = self.parameters.kill_wait if job.request.ignores_term else self.timing.job_overhead / 2
         if job.request.dies_in is not None:
             delay = job.request.dies_in
+        if is_led(job, self.cluster):
+            delay = 0.0  # Its script runs in the first component.
         if at_once and not delay:
             self.over(job.id, outcome)
         else:
@@ -194,10 +195,13 @@ class Endings(Part):
             self.terminate(other, State.FAILED if outcome is State.TIMEOUT else outcome, at_once)
 
     def _still_led(self, job: Job) -> list[Job]:
-        """Components that end because the first one does, and are requeued if that is."""
+        """Components that end because the first one does, and are requeued if that is; at once those that are over."""
         led = [other for other in led_by(job, self.cluster) if other.run is not None and other.run.end is None]
         for other in led:
             other.requeue_after, other.hold_after = job.requeue_after, job.hold_after
+        for other in led_by(job, self.cluster) if job.requeue_after else ():
+            if other.over:
+                self.send_back(other)
         return led
 
     def over(self, number: int, outcome: State) -> None:
@@ -282,9 +286,6 @@ class Endings(Part):
             assert run.end is not None
             self.send_back(job)
             self.sent_back(job, job.left - (run.end - job.work_since))
-            for other in led_by(job, self.cluster):
-                if other.over:
-                    self.send_back(other)
         else:
             job.state, job.reason = outcome, self._why(job, outcome)
 

@@ -363,3 +363,12 @@ def test_whole_hetjob_widens_releases_and_no_updates() -> None:
         (0, 100, "-n1 -t5 : -n1"), commands=((30, "scontrol suspend 1+1"),), options="whole_hetjob"
     ).refused
     assert "Operation not permitted on individual component" in refused[0][1]
+
+
+def test_what_a_script_ends_with_can_requeue_all() -> None:
+    conf = parse_slurm_conf(CONF.format(options="", scheduler="sched/backfill") + "RequeueExit=3\nMaxBatchRequeue=1\n")
+    request = JobRequest(1, 0.0, 30.0, parse_sbatch(["-n1", "-t5", ":", "-n2"]), "ann", exit_code=3)
+    controller = Controller(conf, [request])
+    controller.run(400.0)
+    assert [len(job.runs) for job in controller.cluster.jobs.values()] == [2, 2]
+    assert len({job.runs[1].start for job in controller.cluster.jobs.values()}) == 1
