@@ -44,7 +44,7 @@ def requeue(job: Job, controller: Controller, held: bool = False) -> None:
             controller.cluster.accounting.submitted(job)
         controller.endings.send_back(job)
         for other in led_by(job, controller.cluster):
-            if other.over and other.runs:
+            if other.over:
                 controller.endings.send_back(other)
         return
     if job.state is not State.RUNNING:
