@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from emulator.scheduling.outlook_kernel import Machine, Outlook, Runs, come, free_after, look
+from emulator.scheduling.run_rows import MANY
 from emulator.scheduling.runs import RunTable
 from emulator.scheduling.select_compiled import Selector
 from emulator.scheduling.select_kernel import Code
@@ -15,6 +16,10 @@ from emulator.state.job import Job
 from emulator.state.partition import Partition
 from emulator.state.scratch import Scratch
 from slurm_sim_plugins.nodes import Free, Mask
+
+
+FEW = 2
+"""A run on more nodes has all of them looked at from nothing: each node costs a look through all runs."""
 
 
 class Known(NamedTuple):
@@ -61,7 +66,7 @@ class Outlooks(Scratch):
         row = self._table.newest(self._seen) if another else -1
         (ends, index), entries = self._table.planned(), self._table.entries
         self._runs, self._many, self._seen = Runs(ends, index, entries), len(ends), self._table.changes
-        goes_on = row >= 0 and not self._table.late
+        goes_on = row >= 0 and not self._table.late and index[row, MANY] <= FEW
         for key, known in list(self._known.items()):
             # Where users have nodes alone, others may use other nodes now.
             if goes_on and not key[1] and self._keeps(known, entries.shape[1], self._many):
