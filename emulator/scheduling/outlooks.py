@@ -17,7 +17,6 @@ from emulator.state.partition import Partition
 from emulator.state.scratch import Scratch
 from slurm_sim_plugins.nodes import Free, Mask
 
-
 FEW = 2
 """A run on more nodes has all of them looked at from nothing: each node costs a look through all runs."""
 
