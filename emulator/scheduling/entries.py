@@ -88,8 +88,10 @@ def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     return "None"
 
 
-NOT_AHEAD = ("Assoc", "QOS", "ReqNodeNotAvail", "JobArrayTaskLimit", "PartitionDown", "PartitionInactive")
-NOT_AHEAD += ("PartitionNodeLimit", "PartitionTimeLimit")
+NOT_AHEAD = (
+    *("Assoc", "QOS", "ReqNodeNotAvail", "JobArrayTaskLimit"),
+    *("PartitionDown", "PartitionInactive", "PartitionNodeLimit", "PartitionTimeLimit"),
+)
 """Reasons of jobs behind which a new one does not stand, by their beginnings."""
 
 

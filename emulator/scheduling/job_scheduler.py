@@ -204,7 +204,7 @@ class _Pass:
             return False
         waits = self._cluster.parameters.rules.NOT_OF_RESERVATION_WAITS
         named = required is not None and bool((required & ~own.nodes).any())
-        if named and waits:
+        if required is not None and named and waits:
             job.reason = "Reservation"
             self._kept |= required
         elif named or not (
