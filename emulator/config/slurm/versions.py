@@ -389,7 +389,7 @@ class Rules:
     COMPONENTS_SHOW_THE_CODE: bool = _rule(
         "24.11",
         "components that end because the first one was killed at its limit show what its script ended with: "
-        "NonZeroExitCode, and in 26.05 RaisedSignal:15 if the signal ended it, which is shown as NonZeroExitCode here",
+        "NonZeroExitCode, or RaisedSignal:15 if the signal ended it, which is shown as NonZeroExitCode here",
         "they show JobLaunchFailure",
         "not named in the release notes; asked of each of three versions",
         *("het_ends_22", "het_ends_24", "het_ends_26"),
