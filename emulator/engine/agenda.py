@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from heapq import heappop, heappush
+from itertools import chain
 from typing import Any, Literal
 
 Kind = Literal[
@@ -88,9 +89,9 @@ class Agenda:
             return listed[-1]
         return events[0] if events else None
 
-    def has_but(self, kind: Kind) -> bool:
-        """Whether there is any event that is not of this kind."""
-        return any(event[3] != kind for event in (*self._events, *self._listed))
+    def __iter__(self) -> Iterator[Event]:
+        """All events that are to come, in any order."""
+        return chain(self._events, self._listed)
 
     @property
     def next(self) -> float:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from emulator.engine.agenda import Event
 from emulator.engine.part import Part
 from emulator.engine.passes import Passes
 from emulator.limits.limit_reasons import FADING, REASONS
@@ -31,6 +32,7 @@ from emulator.state.wants import BAD_CONSTRAINTS
 
 NEVER = (*REFUSALS, "PartitionDown", BAD_CONSTRAINTS)
 """Reasons of jobs that no end of another helps."""
+FAILURE = "node failure"
 SETTLED = 3
 """Periods until priorities that are settled are known everywhere: a classic share knows its parent's usage late."""
 
@@ -75,17 +77,19 @@ class Standstill(Part):
         Nor are failures of nodes, which are without end.
         """
         while (event := self.agenda.first) is not None:
-            kind, jobs = event[3], self.cluster.jobs
-            if kind == "node failure":
-                return self.agenda.has_but(kind)
-            if kind == "deadline":
-                late = jobs[event[4]].state is not State.PENDING
-            else:
-                late = kind in ("work done", "limit", "written") and jobs[event[4]].sequence != event[5]
-            if not late:
+            if event[3] == FAILURE:
+                return any(other[3] != FAILURE and not self._is_late(other) for other in self.agenda)
+            if not self._is_late(event):
                 return True
             self.agenda.take()
         return False
+
+    def _is_late(self, event: Event) -> bool:
+        """Whether an event changes nothing, for what it is about is over."""
+        kind, jobs = event[3], self.cluster.jobs
+        if kind == "deadline":
+            return jobs[event[4]].state is not State.PENDING
+        return kind in ("work done", "limit", "written") and jobs[event[4]].sequence != event[5]
 
 
 def may_start(job: Job, cluster: Cluster) -> bool:

@@ -93,6 +93,7 @@ def check(seed: int, config: Config, snapshots: int, folder: Path) -> bool:
 @settings(max_examples=8, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(CONFIGS), st.integers(1, 6))
 @example(3280387012, CONFIGS[2], 2)  # priorities of many jobs with accounts, worked out as columns
+@example(4294967296, CONFIGS[6], 1)  # a job that never starts, failures of nodes, and work without end that was ended
 def test_a_run_that_is_killed_goes_on_to_the_same_bytes(seed: int, config: Config, snapshots: int) -> None:
     with TemporaryDirectory() as folder:
         check(seed, config, snapshots, Path(folder))

@@ -146,6 +146,14 @@ def test_jobs_that_wait_for_ever_do_not_keep_failures_coming() -> None:
     assert "PENDING" in next(iter(run(["-n8"], down).about["unfinished"]))
 
 
+def test_nor_does_work_without_end_that_was_ended() -> None:
+    """The end of such work lies far in the future, of a run that is over."""
+    down = Operation(mtbf=4000.0, node_events=(event(0, "n1", "DOWN"),))
+    jobs = run(["-n1 -t 5", "-n8"], down, work=1e9).records.jobs
+    assert jobs["state"].tolist() == ["TIMEOUT", "PENDING"]
+    assert jobs["end"][0] < 1000
+
+
 def test_the_ideal_clock_knows_them() -> None:
     operation = Operation(node_events=(event(500, "n1", "DOWN"), event(3000, "n1", "UP")))
     found = run(["-n2 --no-requeue", "-n8"], operation, clock="ideal")
