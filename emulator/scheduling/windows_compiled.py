@@ -70,6 +70,7 @@ class CompiledSlots(Slots):
             members = np.flatnonzero(one.nodes)
             self.grow(len(members))
             keep(one.start, one.end, members, len(members), self.columns)
+        self._own = int(self.sizes[USED])
 
     def ends(self) -> Reals:
         """When they end, and reservations."""
@@ -86,7 +87,7 @@ class CompiledSlots(Slots):
 
     def nodes(self) -> Ints:
         """Nodes that are kept at any time, ascending."""
-        return np.flatnonzero(self.until < np.inf)
+        return np.unique(self.members[self._own : self.sizes[USED]])
 
     def __len__(self) -> int:
         return int(self.sizes[MARKS])
