@@ -179,7 +179,5 @@ class Ticks(Part):
         """Before when no end of a period changes what is decided, but by what it leaves to the last of them."""
         if self.cluster.order or getattr(self.policies.priority, "never_falls", False):
             return 0.0
-        if self.policies.period and not self.ideal and self._passes.has_numbers():
-            return 0.0
         seen = math.nextafter(until, math.inf)
         return seen if self.cluster.accounting is None else min(seen, self.cluster.accounting.steady_until())

@@ -199,6 +199,10 @@ class KeptJob:
         until = begun[0] if begun else math.inf
         waits = (wait for wait in self.waits if submitted <= wait.time < until)
         first = next(waits, None)
+        if first is not None and first.reason == "None":
+            # Of a requeued job a pass has to find out that it waits for its begin.
+            then = next(waits, first)
+            first = then if then.reason == "BeginTime" else first
         if first is None or first.reason not in NOT_ELIGIBLE:
             return submitted
         return next((wait.time for wait in waits if wait.reason not in NOT_ELIGIBLE), until)

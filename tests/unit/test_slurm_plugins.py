@@ -457,13 +457,13 @@ def test_every_parameter_of_the_controller_is_read() -> None:
     assert not unread
 
 
-def test_conf_check_says_that_defer_changes_nothing(tmp_path: Path) -> None:
+def test_conf_check_says_that_defer_is_honoured(tmp_path: Path) -> None:
     (tmp_path / "slurm.conf").write_text(
         "SchedulerParameters=defer,defer_batch\nNodeName=n1 CPUs=2\nPartitionName=p Nodes=ALL\n"
     )
     done = CliRunner().invoke(slurm_sim, ["conf", "check", str(tmp_path / "slurm.conf"), "--json"])
     status = {key["key"]: key["status"] for key in json.loads(done.stdout)["keys"]}
-    assert status["SchedulerParameters.defer"] == status["SchedulerParameters.defer_batch"] == "ignored"
+    assert status["SchedulerParameters.defer"] == status["SchedulerParameters.defer_batch"] == "honoured"
 
 
 @pytest.mark.parametrize(("first", "second", "requeues"), [(9, 5, [0, 0]), (5, 9, [1, 0]), (5, 5, [0, 0])])
