@@ -28,19 +28,9 @@ cdef class Outlook:
     first=cython.longlong[::1], last=cython.longlong[::1], cpus=cython.longlong, nodes=cython.longlong)
 cpdef void look(Outlook outlook, Code code, Runs runs) except *
 @cython.locals(
-    state=cython.longlong[:, ::1], last=cython.longlong[::1], run=cython.longlong,
+    rows=cython.longlong[:, ::1], state=cython.longlong[:, ::1], last=cython.longlong[::1], run=cython.longlong,
     cpus=cython.longlong, nodes=cython.longlong, before=cython.longlong, after=cython.longlong, first=cython.longlong)
 cpdef void look_on(Outlook outlook) except *
-@cython.locals(state=cython.longlong[:, ::1], units=cython.longlong, memory=cython.longlong, jobs=cython.longlong,
-    there=cython.longlong)
-cdef long long _room_then(Outlook outlook, long long node) except -1
-@cython.locals(cpus=cython.longlong[::1], nodes=cython.longlong[::1], run=cython.longlong, first=cython.longlong)
-cpdef void come(Outlook outlook, Runs runs, long long row) except *
-@cython.locals(
-    state=cython.longlong[:, ::1], free=cython.longlong[:, ::1], entries="const long long[:, ::1]",
-    row=cython.longlong, run=cython.longlong, first=cython.longlong, entry=cython.longlong, then=cython.longlong,
-    now=cython.longlong)
-cdef void _look_again(Outlook outlook, long long node, long long new) except *
 @cython.locals(low=cython.longlong, high=cython.longlong)
 cpdef long long ended(Outlook outlook, double time) noexcept
 @cython.locals(run=cython.longlong)

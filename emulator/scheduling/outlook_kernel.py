@@ -80,67 +80,24 @@ def look(outlook: Outlook, code: Code, runs: Runs) -> None:
 
 def look_on(outlook: Outlook) -> None:
     """Look at the nodes after one more run."""
-    code, state, last = outlook.code, outlook.state, outlook.last
-    run, entries = outlook.seen, outlook.runs.entries
+    code, rows, state, last = outlook.code, outlook.machine.rows, outlook.state, outlook.last
+    run, entries, usable = outlook.seen, outlook.runs.entries, outlook.usable
     cpus, nodes = outlook.cpus[run], outlook.nodes[run]
     first = outlook.runs.parts[run, FIRST]
     for entry in range(first, first + outlook.runs.parts[run, MANY]):
         node = entries[NODE, entry]
         for row in range(code.rows):
             state[row, node] += entries[NODE + 1 + row, entry]
-        before, after = last[node], _room_then(outlook, node)
+        before, after = last[node], 0
+        if usable[node]:
+            after = room_on(code, rows, node, state[FREE_UNITS, node], state[FREE_MEMORY, node], state[FREE_JOBS, node])
+            if after > 0 and code.gres > 0 and gres_of(code, state, node) < code.gres:
+                after = 0
         outlook.before[entry], outlook.after[entry], last[node] = before, after, after
         cpus += after - before
         nodes += (1 if after > 0 else 0) - (1 if before > 0 else 0)
     outlook.seen = run + 1
     outlook.cpus[run + 1], outlook.nodes[run + 1] = cpus, nodes
-
-
-def _room_then(outlook: Outlook, node: int) -> int:
-    """CPUs that a job could have on a node in the state that is looked at."""
-    if not outlook.usable[node]:
-        return 0
-    code, state = outlook.code, outlook.state
-    units, memory, jobs = state[FREE_UNITS, node], state[FREE_MEMORY, node], state[FREE_JOBS, node]
-    there = room_on(code, outlook.machine.rows, node, units, memory, jobs)
-    return 0 if there > 0 and code.gres > 0 and gres_of(code, state, node) < code.gres else there
-
-
-def come(outlook: Outlook, runs: Runs, row: int) -> None:
-    """Another run has begun, which now stands in a row: look again at its nodes, as far as was looked."""
-    outlook.runs = runs
-    cpus, nodes = outlook.cpus, outlook.nodes
-    if row < outlook.seen:
-        for run in range(outlook.seen, row - 1, -1):
-            cpus[run + 1], nodes[run + 1] = cpus[run], nodes[run]
-        outlook.seen += 1
-    first = runs.parts[row, FIRST]
-    for entry in range(first, first + runs.parts[row, MANY]):
-        _look_again(outlook, runs.entries[NODE, entry], row)
-
-
-def _look_again(outlook: Outlook, node: int, new: int) -> None:
-    """Look at one node, on which another run has begun that stands in row ``new``."""
-    code, state, free, entries = outlook.code, outlook.state, outlook.machine.free, outlook.runs.entries
-    for row in range(code.rows):
-        state[row, node] = free[row, node]
-    then, now = outlook.first[node], _room_then(outlook, node)
-    outlook.first[node] = now
-    outlook.cpus[0] += now - then
-    outlook.nodes[0] += (1 if now > 0 else 0) - (1 if then > 0 else 0)
-    for run in range(outlook.seen):
-        first = outlook.runs.parts[run, FIRST]
-        for entry in range(first, first + outlook.runs.parts[run, MANY]):
-            if entries[NODE, entry] == node:
-                for row in range(code.rows):
-                    state[row, node] += entries[NODE + 1 + row, entry]
-                outlook.before[entry] = now
-                now = _room_then(outlook, node)
-                then = then if run == new else outlook.after[entry]
-                outlook.after[entry] = now
-        outlook.cpus[run + 1] += now - then
-        outlook.nodes[run + 1] += (1 if now > 0 else 0) - (1 if then > 0 else 0)
-    outlook.last[node] = now
 
 
 def ended(outlook: Outlook, time: float) -> int:

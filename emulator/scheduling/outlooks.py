@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from emulator.scheduling.outlook_kernel import Machine, Outlook, Runs, come, free_after, look
-from emulator.scheduling.run_rows import MANY
+from emulator.scheduling.outlook_kernel import Machine, Outlook, Runs, free_after, look
 from emulator.scheduling.runs import RunTable
 from emulator.scheduling.select_compiled import Selector
 from emulator.scheduling.select_kernel import Code
@@ -16,9 +15,6 @@ from emulator.state.job import Job
 from emulator.state.partition import Partition
 from emulator.state.scratch import Scratch
 from slurm_sim_plugins.nodes import Free, Mask
-
-FEW = 2
-"""A run on more nodes has all of them looked at from nothing: each node costs a look through all runs."""
 
 
 class Known(NamedTuple):
@@ -54,28 +50,14 @@ class Outlooks(Scratch):
         self._known: dict[tuple[int, str, bool], Known] = {}
         self._spare: list[Known] = []
         self._runs: Runs
-        self._many = self._seen = 0
+        self._many = 0
 
-    def begin(self, another: bool = False) -> None:
-        """Other runs are there, or end at other times: look again.
-
-        Args:
-            another: whether nothing has happened since but that a job has started.
-        """
-        row = self._table.newest(self._seen) if another else -1
-        (ends, index), entries = self._table.planned(), self._table.entries
-        self._runs, self._many, self._seen = Runs(ends, index, entries), len(ends), self._table.changes
-        goes_on = row >= 0 and not self._table.late and index[row, MANY] <= FEW
-        for key, known in list(self._known.items()):
-            # Where users have nodes alone, others may use other nodes now.
-            if goes_on and not key[1] and self._keeps(known, entries.shape[1], self._many):
-                come(known.outlook, self._runs, row)
-            else:
-                self._spare.append(self._known.pop(key))
-
-    def _keeps(self, known: Known, entries: int, runs: int) -> bool:
-        """Whether there is room for so many."""
-        return known.entries >= entries and known.runs >= runs
+    def begin(self) -> None:
+        """Other runs are there, or end at other times: look again."""
+        ends, index = self._table.planned()
+        self._runs, self._many = Runs(ends, index, self._table.entries), len(ends)
+        self._spare += self._known.values()
+        self._known.clear()
 
     def of(self, job: Job, partition: Partition, code: Code) -> Outlook:
         """What a plain job finds in a partition."""
@@ -103,7 +85,7 @@ class Outlooks(Scratch):
 
     def _look(self, job: Job, partition: Partition, code: Code) -> Known:
         known, entries = self._spare.pop() if self._spare else None, self._table.entries.shape[1]
-        if known is None or not self._keeps(known, entries, self._many):
+        if known is None or known.entries < entries or known.runs < self._many:
             known = self._with_room(code, entries, 2 * self._many)
         usable = self._cluster.usable(job, partition)
         np.logical_and(usable, job.wants[partition.name].choices[0].mask, out=known.usable)

@@ -4,9 +4,9 @@ cimport cython
 cdef long long FIRST, ID, MANY, NODE
 
 @cython.locals(row=cython.longlong)
-cpdef long long put_in(
+cpdef void put_in(
     double[::1] ends, long long[:, ::1] index, long long count, double end, long long job, long long first,
-    long long many) except -1
+    long long many) except *
 @cython.locals(low=cython.longlong, high=cython.longlong, middle=cython.longlong, many=cython.longlong, row=cython.longlong)
 cpdef long long take_out(double[::1] ends, long long[:, ::1] index, long long count, double end, long long job) except -1
 cdef void _copy(long long[:, ::1] index, long long row, long long to) noexcept

@@ -11,8 +11,8 @@ from emulator.scheduling.run_rows import FIRST, ID, MANY, NODE, Reals
 from slurm_sim_plugins.nodes import Ints
 
 
-def put_in(ends: Reals, index: Ints, count: int, end: float, job: int, first: int, many: int) -> int:
-    """Put a run where it stands by its planned end, then by the id of its job; the row.
+def put_in(ends: Reals, index: Ints, count: int, end: float, job: int, first: int, many: int) -> None:
+    """Put a run where it stands by its planned end, then by the id of its job.
 
     Args:
         ends: of so many runs; there is room for one more.
@@ -30,7 +30,6 @@ def put_in(ends: Reals, index: Ints, count: int, end: float, job: int, first: in
         row -= 1
     ends[row] = end
     index[row, FIRST], index[row, MANY], index[row, ID] = first, many, job
-    return row
 
 
 def take_out(ends: Reals, index: Ints, count: int, end: float, job: int) -> int:

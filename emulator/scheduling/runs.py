@@ -27,8 +27,6 @@ class RunTable:
         ends: when each is planned to end, in seconds.
         index: a row for each; see :mod:`emulator.scheduling.run_rows`.
         entries: a column for each node of each.
-        changes: how often it was another table.
-        late: whether runs end later than they were to end when it was last asked for.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -41,7 +39,6 @@ class RunTable:
         self._raw: dict[int, float] = {}
         self._odd: set[int] = set()
         self._stale = True
-        self.changes, self.late, self._newest = 0, False, -1
         cluster.run_watchers.append(self)
 
     def changed(self) -> None:
@@ -58,14 +55,12 @@ class RunTable:
         assert job.run is not None
         if job.plan is not None or job.run.suspensions:
             self.odd(job)
-        self.changes += 1
         if not self._stale:
             self._insert(job, job.run.start + min(job.run.limit, YEAR))
 
     def remove(self, job: Job) -> None:
         """A run ends."""
         self._odd.discard(job.id)
-        self.changes, self._newest = self.changes + 1, -1
         if self._stale:
             return
         self._wasted += take_out(self.ends, self.index, self.count, self._raw.pop(job.id), job.id)
@@ -83,7 +78,6 @@ class RunTable:
             self._make()
         ends, index = self.ends[: self.count], self.index[: self.count]
         late = int(ends.searchsorted(now, side="right"))
-        self.late = late > 0
         if late:
             ends = ends.copy()
             ends[:late] = [self._cluster.planned_end(self._cluster.running[job]) for job in index[:late, ID].tolist()]
@@ -91,12 +85,7 @@ class RunTable:
             ends, index = ends[order], index[order]
         return ends, index
 
-    def newest(self, changes: int) -> int:
-        """The row of the run that came last; -1 if anything else is not as it was after so many changes."""
-        return self._newest if self.changes == changes + 1 and not (self._stale or self._odd or self.late) else -1
-
     def _make(self) -> None:
-        self.changes += 1
         self.count = self._used = self._wasted = 0
         self._raw.clear()
         self._stale = bool(self._odd)
@@ -115,7 +104,7 @@ class RunTable:
         if self.count == len(self.ends):
             self.ends = np.resize(self.ends, 2 * self.count)
             self.index = np.concatenate([self.index, np.zeros_like(self.index)])
-        self._newest = put_in(self.ends, self.index, self.count, end, job.id, self._used, len(job.run.allocation.nodes))
+        put_in(self.ends, self.index, self.count, end, job.id, self._used, len(job.run.allocation.nodes))
         self.count += 1
         self._raw[job.id] = end
         self._write(job.run.at_base)

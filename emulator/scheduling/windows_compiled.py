@@ -59,9 +59,9 @@ class CompiledSlots(Slots):
         self._reservations = len(reservations)
         self.sizes: Ints = np.zeros(3, dtype=np.int64)
         self.times: Reals = np.empty((2, 512))
-        self.order: Ints = np.empty((2, 512), dtype=np.int64)
-        self.parts: Ints = np.empty((2, 512), dtype=np.int64)
-        self.members: Ints = np.empty(8192, dtype=np.int64)
+        self.order: Ints = np.zeros((2, 512), dtype=np.int64)
+        self.parts: Ints = np.zeros((2, 512), dtype=np.int64)
+        self.members: Ints = np.zeros(8192, dtype=np.int64)
         self.marks: Reals = np.empty(1024)
         self.others: Reals = np.array(sorted(tries))
         self.until: Reals = np.full(nodes, np.inf)
@@ -211,7 +211,6 @@ class CompiledWindows(Windows):
         self._compiled = cluster.compiled
         self._searches, self._outlooks = cluster.compiled.searches, cluster.compiled.outlooks
         self._stale, self._together = True, False
-        self._another = False
         self._simple: dict[Kind, bool] = {}
         self._decided: dict[Kind, bool] = {}
         self._last: int | None = None
@@ -236,15 +235,9 @@ class CompiledWindows(Windows):
         tries = self._controls.reservations.tries(self._habits.resolution)
         return CompiledSlots(len(self._cluster.machine), standing, tries)
 
-    def started(self, job: Job) -> None:
-        """A run has begun; all searches start over."""
-        self._another = not self._stale
-        super().started(job)
-
     def preempted(self, kept: Mapping[int, Mask] | None = None) -> None:
         """Runs end at other times: all searches start over, and more may start."""
         super().preempted()
-        self._another = False
         self._hopes.more_may_start()
         self._last = None
 
@@ -424,8 +417,8 @@ class CompiledWindows(Windows):
     def _look_again(self) -> None:
         """All searches start over if runs have come, or end at other times."""
         if self._stale:
-            self._outlooks.begin(self._another)
-            self._stale = self._another = False
+            self._stale = False
+            self._outlooks.begin()
             self._searches.forget()
 
     def _begin(self, sought: Sought, at: float, job: Job, partition: Partition) -> Search:

@@ -183,14 +183,12 @@ def test_the_plan_of_a_cycle_is_gone_when_the_cycle_is_over() -> None:
 
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**32))
-@example(368)  # tiers go before reservations
 def test_the_queue_stays_in_the_order_of_a_fresh_sort(seed: int) -> None:
     controller = prepared(seed, compiled=True)
     compared = []
 
     def look() -> None:
         fresh = Order(controller.cluster.waiting, controller.cluster.reservations)
-        fresh.tiers_first = controller.cluster.order.tiers_first
         fresh.changed()
         assert controller.cluster.order.pairs() == fresh.pairs()
         assert controller.cluster.order.kinds() == fresh.kinds()
