@@ -87,7 +87,11 @@ class CompiledSlots(Slots):
 
     def nodes(self) -> Ints:
         """Nodes that are kept at any time, ascending."""
-        return np.unique(self.members[self._own : self.sizes[USED]])
+        if not self._reservations:
+            return np.flatnonzero(self.until < np.inf)
+        mask = np.zeros(self._nodes, dtype=bool)
+        mask[self.members[self._own : self.sizes[USED]]] = True
+        return np.flatnonzero(mask)
 
     def __len__(self) -> int:
         return int(self.sizes[MARKS])
