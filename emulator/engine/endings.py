@@ -41,7 +41,7 @@ class Endings(Part):
     Attributes:
         endless: why the run gets nowhere, though it goes on; empty if it does not.
         power: what powers nodes down; None where they are always on.
-        heard: is told the nodes that say that a run is over.
+        heard: called with the nodes of a run that is over: those that were asked have answered.
     """
 
     passes: Passes
@@ -60,19 +60,21 @@ class Endings(Part):
         job = self.cluster.jobs[number]
         if job.sequence != sequence or job.state is not State.RUNNING:
             return
+        outcome = self._ended_by_itself(job)
+        for one in (job, *self._take_along(job)):
+            self.over(one.id, outcome)
+
+    def _ended_by_itself(self, job: Job) -> State:
+        """How a run ends that has done its work; its job notes whether it comes back."""
         if job.graced:
             job.requeue_after = preempt_mode(job, self.cluster) == "REQUEUE" and self.may_requeue(job)
             job.graced = not job.requeue_after
-            self.over(job.id, State.PREEMPTED)
-            return
-        late = not job.request.exit_code and self.cluster.now > self._deadline_of(job)
+            return State.PREEMPTED
         job.requeue_after = False
         if job.request.exit_code:
             self._requeue_by_exit_code(job)
-        own = State.FAILED if job.request.exit_code else State.COMPLETED
-        outcome, led = State.TIMEOUT if late else own, self._still_led(job)
-        for one in (job, *led):
-            self.over(one.id, outcome)
+            return State.FAILED
+        return State.TIMEOUT if self.cluster.now > self._deadline_of(job) else State.COMPLETED
 
     def _deadline_of(self, job: Job) -> float:
         """After when a run that ends by itself shows that its time was up: OverTimeLimit is allowed it."""
@@ -101,7 +103,7 @@ class Endings(Part):
         if job.sequence == sequence and job.state is State.RUNNING:
             job.requeue_after = False
             self.over(number, State.TIMEOUT)
-            for other in self._still_led(job):
+            for other in self._take_along(job):
                 self.over(other.id, State.FAILED)
 
     def ended_at_limit(self, number: int, index: int) -> None:
@@ -191,11 +193,11 @@ class Endings(Part):
             self.over(job.id, outcome)
         else:
             self.agenda.at(self.cluster.now + delay, "over", job.id, outcome)
-        for other in self._still_led(job):
+        for other in self._take_along(job):
             self.terminate(other, State.FAILED if outcome is State.TIMEOUT else outcome, at_once)
 
-    def _still_led(self, job: Job) -> list[Job]:
-        """Components that end because the first one does, and are requeued if that is; at once those that are over."""
+    def _take_along(self, job: Job) -> list[Job]:
+        """The further components that still run; they come back if the first one does, and at once if they are over."""
         led = [other for other in led_by(job, self.cluster) if other.run is not None and other.run.end is None]
         for other in led:
             other.requeue_after, other.hold_after = job.requeue_after, job.hold_after

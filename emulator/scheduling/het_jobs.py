@@ -1,4 +1,4 @@
-"""Heterogeneous jobs on a cluster: which jobs are components of one, and who may start them."""
+"""Heterogeneous jobs on a cluster: which jobs are components of one, and which schedulers may start them."""
 
 from __future__ import annotations
 

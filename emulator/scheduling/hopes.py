@@ -41,7 +41,7 @@ class Hopes:
         taken: room for nodes, and the units of each.
 
     Attributes:
-        by_user: whether some nodes are for jobs of one user alone, so that it matters whose jobs are.
+        by_user: whether some nodes are for jobs of one user alone, so that jobs alike are of one user.
     """
 
     __slots__ = ("_cannot", "_capacity", "_questions", "_sets", "_taken", "by_user")

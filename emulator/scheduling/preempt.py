@@ -85,7 +85,7 @@ def _can_go(job: Job, cluster: Cluster, again: bool) -> bool:
 
 
 def planned_want(job: Job, partition: Partition, cluster: Cluster) -> Want:
-    """What a job asks for where runs are thought away: from 24.11 on Slurm does not know then which jobs share."""
+    """What a job asks for on nodes that runs have left: from 24.11 on Slurm forgets there which jobs share."""
     want = cluster.want(job, partition)
     if cluster.parameters.rules.PLANS_FORGET_SHARING and want.unmarked and partition.oversubscribe != "FORCE":
         return replace(want, unmarked=())

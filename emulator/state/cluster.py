@@ -254,7 +254,7 @@ class Cluster:
     def usable_from(self, job: Job, partition: Partition, at: float) -> tuple[Mask, float]:
         """Nodes on which a job may start at a time, if runs end as planned, and when the next one of others is left.
 
-        A node is kept from it until the last run there has ended, whosever that is.
+        A node is kept from it until the last run there has ended, of any user.
         """
         usable, alone = partition.nodes & self.machine.up, of_one_user(job, partition)
         ends, kept = np.zeros(len(self.machine)), self.no_nodes()

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Any
 
 Options = Any
-""":class:`~emulator.workload.sbatch.BatchOptions`, whose module reads components by this one."""
+""":class:`~emulator.workload.sbatch.BatchOptions`, which reads components by this module."""
 SEPARATOR = ":"
 """Parts components on the line of ``sbatch``."""
 HANDED_ON = (

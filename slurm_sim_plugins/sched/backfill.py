@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from slurm_sim_plugins.decisions import Decision, MakeRoom, Pause, Reserve, Start
 from slurm_sim_plugins.het_jobs import YEAR, HetJobs, together
@@ -46,7 +46,7 @@ class Backfill:
         bf_topopt_enable: whether a plugin with the hook ``bf_topopt`` may delay a job for a better place.
         bf_topopt_iterations: later holes that it may choose from.
         bf_hetjob_prio: whether the components of a heterogeneous job are tried one behind the other, where the one with
-            the least priority stands (``MIN``), the highest (``MAX``), or their average (``AVG``); empty: they are not.
+            the least priority stands (``MIN``), the highest (``MAX``), or their average (``AVG``); ``NONE``: no.
         bf_hetjob_immediate: whether a heterogeneous job is started as soon as its last component was tried, and not at
             the end of the cycle; with ``MIN`` if nothing else is said.
         bf_yield_interval: microseconds; when a cycle has worked for so long, it pauses, where looks at jobs take time.
@@ -80,7 +80,7 @@ class Backfill:
     bf_busy_nodes: bool = False
     bf_topopt_enable: bool = False
     bf_topopt_iterations: int = 20
-    bf_hetjob_prio: str = ""
+    bf_hetjob_prio: Literal["NONE", "MIN", "AVG", "MAX"] = "NONE"
     bf_hetjob_immediate: bool = False
     bf_yield_interval: float = 2_000_000
     bf_yield_sleep: float = 500_000
@@ -104,7 +104,8 @@ class Backfill:
         )
         pace, self._het_jobs = Pace(self, view), HetJobs()
         queue, all_keep = list(view.queue), self._all_keep() and not pace.test_time
-        if by := self.bf_hetjob_prio or ("MIN" if self.bf_hetjob_immediate else ""):
+        by = "MIN" if self.bf_hetjob_immediate and self.bf_hetjob_prio == "NONE" else self.bf_hetjob_prio
+        if by != "NONE":
             queue = together(queue, by)
         # A subclass may try them in another order, or look at all of them.
         to_start = type(self) is Backfill and not pace.test_time

@@ -9,7 +9,8 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+WHOLE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = WHOLE["project"]
 RECIPE = yaml.safe_load((ROOT / "contrib" / "conda" / "meta.yaml").read_text(encoding="utf-8"))
 IN_CONDA = {"matplotlib": "matplotlib-base"}
 """Names that differ there; this one comes without windows."""
@@ -49,3 +50,14 @@ def test_what_the_source_distribution_is_to_hold_is_there() -> None:
     named = [name for line in lines if line.startswith(("include ", "graft ")) for name in line.split()[1:]]
     assert {"tests", "docs", "CHANGELOG.md"} <= set(named)
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_c_types_of_every_kernel_are_installed() -> None:
+    """A kernel that was compiled is held against its source and its C types before it is used."""
+    data = WHOLE["tool"]["setuptools"]["package-data"]
+    installed = {
+        file for package, patterns in data.items() for pattern in patterns for file in (ROOT / package).glob(pattern)
+    }
+    kernels = [ROOT.joinpath(*name.split(".")).with_suffix(".pxd") for name in WHOLE["tool"]["slurm-sim"]["kernels"]]
+    assert len(kernels) > 20
+    assert [file for file in kernels if file not in installed] == []

@@ -10,9 +10,12 @@ import os
 import numpy as np
 import pytest
 
+from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
 from emulator.engine.passes import Passes
 from emulator.limits.usage import Usage
+from emulator.workload.request import JobRequest
+from emulator.workload.sbatch import parse_sbatch
 from tests.builders.rough_clusters import prepared
 
 MANY = int(os.environ.get("LEFT_OUT_TICKS", "15"))
@@ -132,3 +135,27 @@ def test_periods_at_once_come_to_the_same_as_one_after_the_other(half_life: floa
         expected = expected * left + 300 * left * 1.2
     assert at_once.tres[0, 0] == pytest.approx(expected)
     assert at_once.tres[1, 0] == pytest.approx((300 * 5000 - 130) * 1.2)
+
+
+def test_periods_are_left_out_where_no_job_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work without end keeps a job waiting that depends on it."""
+    periods: list[float] = []
+    calculate = Passes.calculate
+
+    def counted(passes: Passes) -> None:
+        periods.append(passes.cluster.now)
+        calculate(passes)
+
+    monkeypatch.setattr(Passes, "calculate", counted)
+    conf = parse_slurm_conf(
+        "PriorityType=priority/multifactor\nPriorityWeightAge=100\nSelectType=select/linear\nNodeName=n1 CPUs=1\n"
+        "PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE\n"
+    )
+    requests = [
+        JobRequest(1, 0.0, 1e9, parse_sbatch([])),
+        JobRequest(2, 10.0, 10.0, parse_sbatch(["-d", "afterok:1"])),
+    ]
+    made = Controller(conf, requests)
+    made.run()
+    assert [job.state.value for job in made.cluster.jobs.values()] == ["COMPLETED", "COMPLETED"]
+    assert len(periods) < 50

@@ -11,6 +11,7 @@ from emulator.config.sacctmgr import parse_accounts
 from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
 from emulator.operator.scontrol import scontrol
+from emulator.scheduling.policies import plugins_of
 from emulator.state.job import Job
 from emulator.state.run import State
 from emulator.workload.request import JobRequest
@@ -253,6 +254,20 @@ def test_who_preempts_one_preempts_all(words: str) -> None:
     assert of(controller, 1).runs[1].start == of(controller, 2).runs[1].start
 
 
+def test_a_first_component_that_ends_in_its_grace_time_takes_the_others_along() -> None:
+    requests = [
+        JobRequest(1, 0.0, 60.0, parse_sbatch(["-wn1", "-N1", "-t5", ":", "-wn3", "-N1"])),
+        JobRequest(3, 30.0, 20.0, parse_sbatch(["-phi", "-wn1", "-N1", "-n4", "-t5"])),
+    ]
+    text = TIERS.replace("REQUEUE", "CANCEL").replace("PriorityTier=1", "PriorityTier=1 GraceTime=100")
+    controller = Controller(parse_slurm_conf(text), requests)
+    controller.run()
+    first, other = (of(controller, number).runs[0] for number in (1, 2))
+    assert first.outcome is other.outcome is State.PREEMPTED
+    assert first.end == pytest.approx(other.end, abs=1.0)
+    assert first.end < 100, "it has done its work within its grace time"
+
+
 @pytest.mark.parametrize("node", ["n1", "n2"])
 def test_where_a_node_fails_all_are_requeued(node: str) -> None:
     down = f"scontrol update NodeName={node} State=DOWN"
@@ -372,3 +387,8 @@ def test_what_a_script_ends_with_can_requeue_all() -> None:
     controller.run(400.0)
     assert [len(job.runs) for job in controller.cluster.jobs.values()] == [2, 2]
     assert len({job.runs[1].start for job in controller.cluster.jobs.values()}) == 1
+
+
+def test_another_word_for_the_order_of_components_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="bf_hetjob_prio is one of NONE, MIN, AVG, MAX, not 'foo'"):
+        plugins_of(parse_slurm_conf(TIERS), {}, options={"sched/backfill": {"bf_hetjob_prio": "foo"}})

@@ -5,14 +5,17 @@ from __future__ import annotations
 from functools import partial
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
 from emulator.operator.scontrol import scontrol
 from emulator.scheduling.preempt import candidates
+from emulator.scheduling.windows_compiled import CompiledSlots
 from emulator.state.job import Job
 from emulator.state.kept import Slots
+from emulator.state.reservation import Reservation
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.errors import ConfigurationError
@@ -275,6 +278,18 @@ def test_slots_keep_nodes_from_runs_between_their_bounds_only():
     kept = [slots.kept(*times).tolist() for times in ((0, 100), (0, 101), (199, 300), (200, 300))]
     assert kept == [[False, False], [False, True], [False, True], [False, False]]
     assert [slots.first_end(*times, [0, 1]) for times in ((0, 100), (199, 300))] == [None, 200]
+
+
+@pytest.mark.parametrize("reserved", [[], [0, 2]])
+def test_nodes_of_reservations_are_none_that_a_cycle_keeps(reserved):
+    nodes = np.isin(np.arange(4), reserved)
+    standing = [Reservation("r", 0.0, 50.0, nodes)] if reserved else []
+    plain, compiled = Slots(4), CompiledSlots(4, standing)
+    assert plain.nodes().tolist() == compiled.nodes().tolist() == []
+    for slots in (plain, compiled):
+        slots.add(100, 200, [2, 3])
+        slots.add(150, 300, [3])
+    assert plain.nodes().tolist() == compiled.nodes().tolist() == [2, 3]
 
 
 @pytest.mark.parametrize("submitted", [5, 0])
