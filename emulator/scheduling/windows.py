@@ -121,6 +121,7 @@ class Windows(WindowPlan):
         self._licenses: LicensePlan | None = None
         self._open: Mask | None = None
         self._making_way: set[int] = set()
+        self._tasks: Counter[int | None] = Counter()
         self._sought = True
         self._alike: dict[Sought, float] = {}
         self._futures: dict[int, Future] = {}
@@ -141,7 +142,7 @@ class Windows(WindowPlan):
         job, partition = entry._pair  # type: ignore[attr-defined]
         if job.state is not State.PENDING or job.id in self._making_way or partition_reason(job, partition) is not None:
             return False
-        return job.request.options.array is None or not array_full(job, self._cluster)
+        return job.request.options.array is None or not array_full(job, self._cluster, self._tasks[job.request.array])
 
     def alike(self, entries: Sequence[Entry], to_start: bool = False) -> Iterator[list[Entry]]:
         """Each by itself, and all of them: compiled code takes them together."""
@@ -197,6 +198,7 @@ class Windows(WindowPlan):
             return
         begin = math.floor(start / grain) * grain
         self.slots.add(begin, max(end, begin + grain), nodes)
+        self._tasks[job.request.array] += self._cluster.parameters.rules.TASKS_ARE_PLANNED_IN_TURN
         if self._habits.licenses and job.options.licenses:
             self._licenses_planned().keep(job, start, start + limit)
             self._licensed.append((job, start, start + limit))

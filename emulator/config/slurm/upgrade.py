@@ -249,6 +249,11 @@ def _several(conf: SlurmConf) -> str:
     return "jobs that name several partitions" if some and len(ways) > 1 else ""
 
 
+def _limited_arrays(conf: SlurmConf) -> str:
+    backfill = conf.parameters.text("SchedulerType").lower() in ("", "sched/backfill")
+    return "jobs behind arrays of which only so many tasks may run at once (%)" if backfill else ""
+
+
 def _exclusive_user(conf: SlurmConf) -> str:
     return _partitions([partition.name for partition in conf.partitions if partition.exclusive_user])
 
@@ -327,6 +332,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "USERS_PART_BY_PLANS": _exclusive_user,
     "PLANS_FORGET_SHARING": _sharing,
     "PLANS_ARE_NEWS": _cycles,
+    "TASKS_ARE_PLANNED_IN_TURN": _limited_arrays,
     "PRIORITY_WHERE_NODES_OVERLAP": _apart,
     "FLEX_IS_WAITED_FOR": _flex,
     "NOT_OF_RESERVATION_WAITS": _named_nodes,

@@ -296,6 +296,13 @@ class Rules:
         "not named in the release notes; the controller's log shows the cycles",
         *("idle_backfill_full", "idle_backfill_full-24.11", "idle_backfill_full-26.05"),
     )
+    TASKS_ARE_PLANNED_IN_TURN: bool = _rule(
+        "24.11",
+        "backfill keeps nodes for no more tasks of an array than may run beside those that do (--array=0-9%2)",
+        "it keeps nodes for all of them, up to bf_max_job_array_resv",
+        "not named in the release notes; Slurm's sources of 24.11 have it",
+        *("tasks_in_turn_22", "tasks_in_turn_24"),
+    )
     PRIORITY_WHERE_NODES_OVERLAP: bool = _rule(
         "24.11",
         "a new job shows the reason Priority only if a job before it waits for some of the nodes of its partition",

@@ -395,3 +395,10 @@ def test_a_reservation_of_so_many_nodes_gets_those_of_a_job(way, version, expect
     create = "scontrol create reservation ReservationName=r StartTime=now Duration=10 NodeCnt=1 Users=me"
     made = simulated((0, 60, "-n1 -t1"), actions=((90, create),), until=99, version=version, **way)
     assert made.reservations.by_name["r"].nodes.nonzero()[0].tolist() == expected
+
+
+@pytest.mark.parametrize(("version", "start"), [("22.05", 602), ("24.11", 20), ("26.05", 20)])
+def test_nodes_are_kept_for_no_more_tasks_of_an_array_than_may_run(version, start):
+    jobs = ((0, 600, "-N3 -t10"), (1, 50, "-N2 -t10 --array=0-1%1"), (9, 60, "-N1 -t30"))
+    *_, last = after(*jobs, nodes="n[1-4] CPUs=1", version=version)
+    assert last.runs[0].start == pytest.approx(start, abs=15)
