@@ -10,7 +10,7 @@ from itertools import count
 
 from emulator.engine.part import Part
 from emulator.engine.passes import Passes
-from emulator.scheduling.dependency import is_circular
+from emulator.scheduling.dependency import CIRCULAR, OF_ITSELF, refusal
 from emulator.scheduling.entries import first_reason, forget_settled
 from emulator.scheduling.het_jobs import NOT_SUPPORTED, check_numbers, gathered
 from emulator.scheduling.job_mgr import NOT_AVAILABLE, ask_for, bound_nodes, check_count, is_barred, make_job
@@ -29,8 +29,7 @@ log = logging.getLogger(__name__)
 NOT_OF_RESERVATION = f"Problem using reservation\n{NOT_AVAILABLE}"
 NO_RESERVATION = "Requested reservation is invalid"
 RESERVATION_DENIED = "Access denied to requested reservation"
-CIRCULAR = "Circular job dependency"
-NEW_RECORD = (NOT_AVAILABLE, NO_RESERVATION, RESERVATION_DENIED, CIRCULAR)
+NEW_RECORD = (NOT_AVAILABLE, NO_RESERVATION, RESERVATION_DENIED, CIRCULAR, OF_ITSELF)
 """Words that end what Slurm says of jobs of which it made a record before it refused them."""
 
 
@@ -105,8 +104,9 @@ class Arrivals(Part):
         request = self.chain.request(request)
         check_count(request, self.cluster)
         jobs = [make_job(task, self.cluster) for task in request.tasks(self._free_ids(request.id))]
-        if request.options.dependencies and is_circular(jobs[0], self.cluster):
-            raise RejectedError(CIRCULAR)
+        why = refusal(jobs[0], self.cluster)
+        if why:
+            raise RejectedError(why)
         self.admit(jobs)
         return jobs
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import Enum, auto
 
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.run import State
 from emulator.workload.sbatch import Dependency
+
+OF_ITSELF, CIRCULAR = "Job dependency problem", "Circular job dependency"
 
 
 class Met(Enum):
@@ -32,20 +35,30 @@ def dependencies_met(job: Job, cluster: Cluster) -> Met:
     return Met.NOT_YET if Met.NOT_YET in found else Met.YES
 
 
-def is_circular(job: Job, cluster: Cluster) -> bool:
-    """Whether a new job would wait for itself by way of others; so many of these are looked at as may be."""
+def refusal(job: Job, cluster: Cluster) -> str:
+    """Why a new job is refused for its dependencies, in Slurm's words: it waits for itself, or does by way of others.
+
+    So many of the others are looked at as may be.
+    """
     own = {job.id, job.request.array}
     waits_for, tested = list(job.options.dependencies), set[int]()
+    if any(_names(dependency, job, own) for dependency in waits_for):
+        return OF_ITSELF
     while waits_for and len(tested) < cluster.parameters.max_depend_depth:
         dependency = waits_for.pop(0)
         if dependency.kind == "singleton" or dependency.job in tested:
             continue
-        if dependency.job in own and dependency.task in (None, job.request.task):
-            return True
+        if _names(dependency, job, own):
+            return CIRCULAR
         tested.add(dependency.job)
         others = [other for other in _jobs_of(dependency, cluster) if other.state is State.PENDING]
         waits_for += [further for other in others[:1] for further in other.options.dependencies]
-    return False
+    return ""
+
+
+def _names(dependency: Dependency, job: Job, own: Collection[int | None]) -> bool:
+    """Whether a dependency names a job, whose numbers are given."""
+    return dependency.kind != "singleton" and dependency.job in own and dependency.task in (None, job.request.task)
 
 
 def _met(dependency: Dependency, job: Job, cluster: Cluster) -> Met:

@@ -132,7 +132,7 @@ def _obstacle(job: Job, cluster: Cluster, reservations: Reservations) -> str:
 
 
 def array_full(job: Job, cluster: Cluster, planned: int = 0) -> bool:
-    """Whether as many tasks of its array are on the machine as may be (observation Q11), with so many that are planned."""
+    """Whether as many tasks of its array are on the machine, or planned, as may be (observation Q11)."""
     array = job.request.options.array
     return array is not None and 0 < array.limit <= cluster.array_tasks[job.request.array or 0] + planned
 

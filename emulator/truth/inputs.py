@@ -13,10 +13,11 @@ from itertools import count
 from emulator.config.operation import Operation
 from emulator.config.sacctmgr import Accounts, parse_accounts
 from emulator.config.slurm.model import SlurmConf
+from emulator.engine.arrivals import NEW_RECORD
 from emulator.truth.known import Clock, Known, Work
 from emulator.truth.numbers import NAMED
 from emulator.workload.request import JobRequest
-from emulator.workload.scenario import Action, Scenario, Submission
+from emulator.workload.scenario import Action, Rejection, Scenario, Submission
 from slurm_sim_plugins.errors import InputError
 
 NOT_GIVEN = "No valid entity in update command"
@@ -127,18 +128,22 @@ def _request(job: Submission, work: Work | None) -> JobRequest:
 
 
 def _passed_over(scenario: Scenario) -> dict[str, int]:
-    """Numbers of refused submissions, where just as many are missing between those of the jobs around them."""
+    """Numbers of refused submissions, where just as many are missing between those of the jobs around them.
+
+    Those count of which Slurm makes a record before it refuses them, by its words; all of them if that does not fit.
+    """
     accepted = [(job.submit, job.id) for job in scenario.submissions]
-    between: dict[tuple[int, int], list[str]] = {}
+    between: dict[tuple[int, int], list[Rejection]] = {}
     for rejection in sorted(scenario.recorded.rejected or (), key=lambda each: each.at):
         before = max((number for at, number in accepted if at <= rejection.at), default=0)
         behind = min((number for at, number in accepted if at > rejection.at), default=0)
-        between.setdefault((before, behind), []).append(rejection.name)
+        between.setdefault((before, behind), []).append(rejection)
     return {
-        name: number
-        for (before, behind), names in between.items()
-        if behind - before - 1 == len(names)
-        for number, name in enumerate(names, before + 1)
+        rejection.name: number
+        for (before, behind), all_ in between.items()
+        for some in ([one for one in all_ if one.error.endswith(NEW_RECORD)], all_)
+        if behind - before - 1 == len(some)
+        for number, rejection in enumerate(some, before + 1)
     }
 
 

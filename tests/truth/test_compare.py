@@ -203,6 +203,20 @@ def test_nothing_of_what_was_recorded_is_done(tmp_path):
         assert (one.requests, one.actions, one.sweep_phase) == (other.requests, other.actions, other.sweep_phase)
 
 
+def test_refused_submissions_have_the_numbers_of_records_that_slurm_made(tmp_path):
+    refusals = {
+        "X": ("-N1 -n99", "More processors requested than permitted"),
+        "Y": ("-N1 -dafter:1", "Job dependency problem"),
+    }
+    rows = "".join(
+        f"- {{name: {name}, at: 1.0, sbatch: [{', '.join(line.split())}], error: 'sbatch: error: {words}'}}\n"
+        for name, (line, words) in refusals.items()
+    )
+    text = f"{CONF}jobs:\n- {{name: A, id: 2, submit: 2.0, run: 20, sbatch: [-N1, -t1]}}\nrejected:\n{rows}"
+    names = inputs_of(scenario(tmp_path, text), Known()).names
+    assert (names[1], names[2]) == ("Y", "A")
+
+
 KNOWN = """\
 [[noise]]
 scenario = "small"

@@ -82,7 +82,8 @@ def test_a_job_that_would_wait_for_itself_is_refused():
     jobs = ((0, 5, "-t1 -H -dafterok:3"), (1, 5, "-t1 -H -dafterany:1"), (2, 5, "-t1 -dafterok:2"))
     (refused,) = simulated(*jobs).rejected
     assert (refused[0].id, refused[1]) == (3, "Circular job dependency")
-    assert simulated((0, 5, "-t1 -dafterok:1")).rejected
+    ((_, why),) = simulated((0, 5, "-t1 -dafterok:1")).rejected
+    assert why == "Job dependency problem"
     assert not simulated(*jobs, lines="DependencyParameters=max_depend_depth=1").rejected
     assert not simulated(*jobs, options=",max_depend_depth=1").rejected
 
