@@ -185,7 +185,8 @@ class _Pass:
             return
         shared = self._controls.rows.select(job, partition, allowed)
         if shared is not None:
-            self._controls.start(job, partition, shared[1], row=shared[0])
+            if not self._over_limit(job, partition, shared[1]):
+                self._controls.start(job, partition, shared[1], row=shared[0])
             return
         chosen = victims(job, partition, allowed, self._controls, cluster)
         if make_way(job, chosen, self._controls, cluster):

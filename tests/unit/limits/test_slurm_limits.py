@@ -180,3 +180,12 @@ def test_a_node_counts_once_however_many_jobs_are_on_it(limit, least):
     requests = [job(number, number, 100, f"-N1 -n{tasks} {words}") for number, tasks in enumerate((1, 1, 4), 1)]
     begun = starts(controller(requests, books))
     assert begun[2] < 10 and begun[3] > 100
+
+
+def test_what_a_job_shares_with_others_counts_against_limits_by_whole_cores():
+    """A real Slurm 22.05.8 kept a job of one CPU waiting, which would have had a core of two threads beside others."""
+    conf = CONF.replace("CR_CPU", "CR_Core").replace("Default=YES", "Default=YES OverSubscribe=FORCE:2")
+    conf = conf.replace("n[1-4] CPUs=4", "n1 CPUs=2 Sockets=1 CoresPerSocket=1 ThreadsPerCore=2")
+    requests = [job(1, 0, 60, "-n1 -t2"), job(2, 5, 60, "-n1 -t2")]
+    assert starts(controller(requests, BOOKS + "modify account a set GrpTRES=cpu=4\n", conf))[2] < 10
+    assert starts(controller(requests, BOOKS + "modify account a set GrpTRES=cpu=3\n", conf))[2] >= 60
