@@ -327,11 +327,12 @@ def _partitions(request: JobRequest, cluster: Cluster) -> list[Partition]:
     unknown = [name for name in request.options.partitions if name not in cluster.partitions]
     if unknown:
         raise RejectedError("Invalid partition name specified")
-    names = [_open(cluster.partitions[name], cluster).name for name in request.options.partitions]
-    found = _reserved([cluster.partitions[name] for name in dict.fromkeys(names)], request)
-    if not any(partition.takes_jobs for partition in found):
+    named = dict.fromkeys(_open(cluster.partitions[name], cluster).name for name in request.options.partitions)
+    # A job is not of those that take none as it is submitted, also once they are up again.
+    taken = [cluster.partitions[name] for name in named if cluster.partitions[name].takes_jobs]
+    if not taken:
         raise RejectedError("Required partition not available (inactive or drain)")
-    return found
+    return _reserved(taken, request)
 
 
 def _open(partition: Partition, cluster: Cluster) -> Partition:

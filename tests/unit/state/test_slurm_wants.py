@@ -217,6 +217,8 @@ def test_jobs_go_to_the_alternate_of_a_partition_that_takes_none():
         assert [partition.name for partition in job.partitions] == ["q"]
     for more in ("", " Alternate=p"):
         assert "inactive or drain" in refusal("-n1 -t1 -pp", partition=f"State=DRAIN{more}")
+    (job,) = jobs("-n1 -t1 -pp,q", partition="State=DRAIN")
+    assert [partition.name for partition in job.partitions] == ["q"]
     (stays,) = jobs("-n1 -t1 -pp", partition="State=UP Alternate=q")
     assert stays.runs[0].partition == "p"
 
