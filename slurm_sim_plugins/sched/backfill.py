@@ -141,12 +141,13 @@ class Backfill:
             return
         hole = plan.not_before(entry, max(now, others))
         self._left += not plan.sought
-        if hole is None or hole.start > now + 60 * self.bf_window:
+        keeps = self._keeps(entry, now)
+        if hole is None or hole.start > now + (60 * self.bf_window if keeps else 0):
             return
         self._het_jobs.note(entry, hole.start)
         yield Reserve(entry, hole.start)
-        if not plan.full:
-            plan.keep(hole)
+        if keeps and not plan.full:
+            self._keep(entry, hole, plan)
         if self.bf_hetjob_immediate:
             yield from self._start_het_jobs(plan, now, entry.het_job_id)
 
@@ -215,23 +216,29 @@ class Backfill:
 
     def _reserve(self, entry: Any, hole: Hole, plan: WindowPlan, now: float) -> Generator[Decision, bool, bool]:
         """Note when a job is to start, and keep its hole unless it may keep none; False if the plan is full."""
-        of_array, in_partition, of_job = (entry.array, entry.partition), entry.partition, entry.id
-        if entry.array is not None and self._kept[of_array] >= self.bf_max_job_array_resv:
+        if entry.array is not None and self._kept[entry.array, entry.partition] >= self.bf_max_job_array_resv:
             return True
         yield Reserve(entry, hole.start)
-        if self.bf_job_part_count_reserve and self._kept[in_partition] >= self.bf_job_part_count_reserve:
-            return True
-        if (self.bf_min_prio_reserve and entry.priority < self.bf_min_prio_reserve) or not entry.reserves:
-            return True
-        if now - entry.submit < self.bf_min_age_reserve or (self.bf_one_resv_per_job and self._kept[of_job]):
+        if not self._keeps(entry, now):
             return True
         if plan.full:
             return False
         self._refused = False
-        for which in (of_array, in_partition, of_job):
+        self._keep(entry, hole, plan)
+        return True
+
+    def _keeps(self, entry: Any, now: float) -> bool:
+        """Whether a hole may be kept for a job."""
+        if self.bf_job_part_count_reserve and self._kept[entry.partition] >= self.bf_job_part_count_reserve:
+            return False
+        if (self.bf_min_prio_reserve and entry.priority < self.bf_min_prio_reserve) or not entry.reserves:
+            return False
+        return now - entry.submit >= self.bf_min_age_reserve and not (self.bf_one_resv_per_job and self._kept[entry.id])
+
+    def _keep(self, entry: Any, hole: Hole, plan: WindowPlan) -> None:
+        for which in ((entry.array, entry.partition), entry.partition, entry.id):
             self._kept[which] += 1
         plan.keep(hole)
-        return True
 
     def _all_keep(self) -> bool:
         """Whether each job with a hole keeps it, and any number may start: then jobs alike can be tried together."""

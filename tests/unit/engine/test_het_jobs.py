@@ -392,3 +392,12 @@ def test_what_a_script_ends_with_can_requeue_all() -> None:
 def test_another_word_for_the_order_of_components_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="bf_hetjob_prio is one of NONE, MIN, AVG, MAX, not 'foo'"):
         plugins_of(parse_slurm_conf(TIERS), {}, options={"sched/backfill": {"bf_hetjob_prio": "foo"}})
+
+
+@pytest.mark.parametrize(("options", "begins"), [("", False), ("bf_job_part_count_reserve=1", True)])
+def test_components_keep_no_more_nodes_than_other_jobs_may(options: str, begins: bool) -> None:
+    """Slurm 22.05.8 started a short job where a component could have, once another job had the partition's one slot."""
+    found = cluster(
+        *[(0, 500, "-n12 -t10"), (5, 60, "-n16 -t1"), (10, 60, "-n4 -t5 : -n8"), (15, 60, "-n4 -t5")], options=options
+    )
+    assert (starts(found)[-1] < 60) is begins
