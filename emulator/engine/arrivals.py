@@ -165,29 +165,39 @@ class Arrivals(Part):
         """
         if self.reservations.lacks(jobs[0]):
             raise RejectedError(NO_RESERVATION)
-        self._check_nodes_of_reservation(jobs[0])
         accounting = self.cluster.accounting
         if accounting is None:
+            self._check_nodes_of_reservation(jobs[0])
             return
         accounting.admit(jobs[0], len(jobs))
         most = accounting.most_nodes(jobs[0])
         for job in jobs if most < math.inf else ():
             bound_nodes(job, int(most), self.cluster)
-        if jobs[0].unfit and not accounting.obstacle(jobs[0]):
-            # Of a job that waits for its limits Slurm does not ask whether there are nodes for it.
+        # Of a job that waits for its limits Slurm does not ask whether there are nodes for it.
+        limited = bool(accounting.obstacle(jobs[0]))
+        if jobs[0].unfit and not limited:
             raise RejectedError(jobs[0].unfit)
         reservation = self.reservations.of(jobs[0])
         if reservation is not None and not reservation.admits(jobs[0]):
             raise RejectedError(RESERVATION_DENIED)
+        if not limited:
+            self._check_nodes_of_reservation(jobs[0])
         for job in jobs[1:]:
             accounting.join(job, jobs[0])
         for job in jobs:
             accounting.submitted(job)
 
     def _check_nodes_of_reservation(self, job: Job) -> None:
-        """Refuse a job for which the reservation that it names, and that has begun, has not the nodes."""
+        """Refuse a job for which the reservation that it names, and that has begun, has not the nodes, or is over.
+
+        One that is over for more than a second is still there until the next sweep.
+        """
         own = self.reservations.of(job)
-        if own is None or "FLEX" in own.flags or not own.active(self.cluster.now) or job.request.options.held:
+        if own is None or "FLEX" in own.flags or job.request.options.held:
+            return
+        if self.cluster.now >= own.end + 1:
+            raise RejectedError(NOT_OF_RESERVATION)
+        if not own.active(self.cluster.now):
             return
         if all(_names_others(job.wants[partition.name], own.nodes) for partition in job.partitions):
             raise RejectedError(NOT_OF_RESERVATION)

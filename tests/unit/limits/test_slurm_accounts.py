@@ -355,3 +355,14 @@ def test_second_0_is_that_of_1970_where_nothing_else_is_said() -> None:
     made = Controller(parse_slurm_conf(text), [], accounts=parse_accounts("add account a\nadd user me account=a\n"))
     assert made.cluster.accounting is not None
     assert made.cluster.accounting.cleared(-5.0) == 0.0
+
+
+def test_a_job_that_waits_for_its_limits_is_not_refused_for_a_reservation_that_is_too_small():
+    """As daemons of 24.11 did."""
+    create = "create reservation ReservationName=r StartTime=now Duration=60 Nodes=n1 Users=ann,bob"
+    requests = [
+        job(1, 5, 60, "-n1 -t2"),
+        *(job(number, 10, 5, "-N2 --reservation=r -t2", user) for number, user in ((2, "ann"), (3, "bob"))),
+    ]
+    made = controller(requests, BOOKS + "modify account a set MaxJobs=1\n", actions=[(1.0, partial(scontrol, create))])
+    assert [request.id for request, _ in made.rejected] == [3]

@@ -86,6 +86,21 @@ def test_a_job_whose_reservation_is_over_is_held_and_one_of_an_unknown_one_is_re
     assert starts(run(["--reservation=rack -t 1"], [])) == {1: 2}
 
 
+def test_a_job_for_a_reservation_that_is_over_is_refused_until_that_is_gone() -> None:
+    """As daemons of 24.11 did; a FLEX reservation binds no job to its time."""
+    create = "scontrol create reservation ReservationName=rack Nodes=n1 StartTime=now Duration=1 Users=ada,bob"
+    words = ["-t 1"] * 60 + ["--reservation=rack -t 1"] * 40
+
+    def refused(more: str) -> set[tuple[int, str]]:
+        found = run(words, [(0.0, f"{create} {more}")])
+        return {(request.id, words) for request, words in found.rejected}
+
+    gone = {(number, "Requested reservation is invalid") for number in range(90, 101)}
+    problem = "Problem using reservation\nRequested node configuration is not available"
+    assert refused("") == gone | {(number, problem) for number in range(61, 90)}
+    assert refused("Flags=FLEX") == gone
+
+
 @pytest.mark.parametrize(("text", "seconds"), [("now+60", 60), ("now+1hour", 3600), ("now+2minutes", 120)])
 def test_times_of_reservations_are_written_as_for_sbatch(text: str, seconds: float) -> None:
     create = f"scontrol create reservation ReservationName=rack Nodes=n1 StartTime={text} Duration=10:00 Users=ada"
