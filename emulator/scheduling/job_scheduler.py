@@ -164,11 +164,7 @@ class _Pass:
         stay_alone(job, [partition], cluster)
         if self._at_limit(job, partition) or self._lacks_nodes(job, partition):
             return
-        if job.options.licenses and not cluster.licenses_free(job):
-            job.reason = "Licenses"
-            # What is behind it is left to backfill, which plans licences (observation L1).
-            self._stopped = cluster.parameters.bf_licenses
-            self._reclaim(job, partition)
+        if self._lacks_licenses(job, partition):
             return
         usable = cluster.settled(cluster.usable(job, partition)) & self._controls.not_reserved(job)
         allowed = usable & ~self._kept
@@ -237,6 +233,20 @@ class _Pass:
         if not reason:
             accounting.forget(job)
         return self._limited(job, partition, reason)
+
+    def _lacks_licenses(self, job: Job, partition: Partition) -> bool:
+        """Whether the licences for a job are in use; note what it waits for."""
+        cluster = self._cluster
+        if not job.options.licenses or cluster.licenses_free(job):
+            return False
+        if cluster.parameters.rules.NODES_BEFORE_LICENSES and _named_lack_memory(job, partition, cluster):
+            self._fail(job, partition)
+            return True
+        job.reason = "Licenses"
+        # What is behind it is left to backfill, which plans licences (observation L1).
+        self._stopped = cluster.parameters.bf_licenses
+        self._reclaim(job, partition)
+        return True
 
     def _lacks_nodes(self, job: Job, partition: Partition) -> bool:
         """Whether fewer nodes of a partition than a job needs are up and not kept for those before it.
@@ -311,6 +321,15 @@ class _Pass:
         """Whether a job that waits in a reservation may use nodes outside of it."""
         own = self._controls.reservations.of(job)
         return own is not None and "FLEX" in own.flags and self._cluster.parameters.rules.FLEX_IS_WAITED_FOR
+
+
+def _named_lack_memory(job: Job, partition: Partition, cluster: Cluster) -> bool:
+    """Whether a node that a job names has not the memory of one of its tasks, or of as many as each node is to have."""
+    want, options = job.wants[partition.name], job.options
+    least = want.memory_per_cpu * max(want.cpus_per_task, options.tasks_per_node or 1, options.min_cpus or 1)
+    if want.required is None:
+        return False
+    return bool((cluster.free.memory[want.required] < max(want.memory_per_node, least)).any())
 
 
 def _completing(cluster: Cluster) -> set[tuple[str, str]]:

@@ -254,6 +254,12 @@ def _limited_arrays(conf: SlurmConf) -> str:
     return "jobs behind arrays of which only so many tasks may run at once (%)" if backfill else ""
 
 
+def _licensed(conf: SlurmConf) -> str:
+    memory = any("MEMORY" in word.upper() for word in conf.parameters.words("SelectTypeParameters"))
+    stated = conf.parameters.text("Licenses") and memory
+    return "jobs that lack licences, and memory on nodes that they name" if stated else ""
+
+
 def _exclusive_user(conf: SlurmConf) -> str:
     return _partitions([partition.name for partition in conf.partitions if partition.exclusive_user])
 
@@ -333,6 +339,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "PLANS_FORGET_SHARING": _sharing,
     "PLANS_ARE_NEWS": _cycles,
     "TASKS_ARE_PLANNED_IN_TURN": _limited_arrays,
+    "NODES_BEFORE_LICENSES": _licensed,
     "PRIORITY_WHERE_NODES_OVERLAP": _apart,
     "FLEX_IS_WAITED_FOR": _flex,
     "NOT_OF_RESERVATION_WAITS": _named_nodes,

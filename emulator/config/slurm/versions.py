@@ -303,6 +303,14 @@ class Rules:
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("tasks_in_turn_22", "tasks_in_turn_24"),
     )
+    NODES_BEFORE_LICENSES: bool = _rule(
+        "24.11",
+        "the main loop asks whether nodes that a job names have the memory for it, and only then for licences; so a "
+        "job that lacks both waits for Resources, and holds up its partition if it wants other nodes, too",
+        "it waits for Licenses, and holds up none",
+        "not named in the release notes; Slurm's sources of 24.11 have it",
+        *("named_lacks_licence_22", "named_lacks_licence_24"),
+    )
     PRIORITY_WHERE_NODES_OVERLAP: bool = _rule(
         "24.11",
         "a new job shows the reason Priority only if a job before it waits for some of the nodes of its partition",
