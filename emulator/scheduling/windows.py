@@ -308,7 +308,9 @@ class Windows(WindowPlan):
 
     def _as_hole(self, entry: Entry, start: float, allocation: Allocation) -> Hole:
         place = self._place_of(entry, allocation, self._open)
-        now = self.again(entry, place).place if start <= self._cluster.now and self._open is None else None
+        now = None
+        if start <= self._cluster.now and self._open is None:
+            now = self.again(entry, place).place or self.beside(entry)
         return Hole(start, now or place, now is not None)
 
     def _place_of(self, entry: Entry, allocation: Allocation, nodes: Mask | None = None, row: int = 0) -> Place:
@@ -483,6 +485,10 @@ class Windows(WindowPlan):
                 if now is not None:
                     self._open = usable
                     return begin, now
+                rows = self._controls.rows
+                over = rows.select(job, partition, usable) if rows.gang is not None else None
+                if over is not None:
+                    return begin, over[1]
                 continue  # A job that could be preempted is no obstacle later on, but none is preempted in vain.
             if self._habits.busy_nodes and free is not cluster.free:
                 want = replace(want, in_use=self._in_use, by_looks=False)

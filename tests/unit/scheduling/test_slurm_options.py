@@ -403,3 +403,13 @@ def test_nodes_are_kept_for_no_more_tasks_of_an_array_than_may_run(version, star
     jobs = ((0, 600, "-N3 -t10"), (1, 50, "-N2 -t10 --array=0-1%1"), (9, 60, "-N1 -t30"))
     *_, last = after(*jobs, nodes="n[1-4] CPUs=1", version=version)
     assert last.runs[0].start == pytest.approx(start, abs=15)
+
+
+@pytest.mark.parametrize("mode", ["SUSPEND,GANG", "OFF"])
+def test_backfill_starts_a_job_over_those_of_lower_tiers_that_it_suspends(mode):
+    """As daemons of 26.05 did: the main loop leaves alone what is too long, of which --time-min would do."""
+    lines = f"PreemptType=preempt/{'none' if mode == 'OFF' else 'partition_prio'}\nPreemptMode={mode}"
+    lines += "\nPartitionName=hi Nodes=ALL PriorityTier=9 MaxTime=5"
+    low, high = after((0, 200, "-n3 -t9"), (50, 30, "-n4 -phi -t9 --time-min=2"), lines=lines)
+    assert high.runs[0].start == pytest.approx(240 if mode == "OFF" else 65, abs=45)
+    assert bool(low.runs[0].suspensions) == (mode != "OFF")
