@@ -89,7 +89,10 @@ class Stints(Part):
         assert job.run is not None
         self.halt(job, cause)
         self.cluster.suspended[job.id] = self.cluster.running.pop(job.id)
-        self.rows.release(job, job.run)
+        if cause == "operator":
+            self.rows.set_aside(job, job.run)
+        else:
+            self.rows.release(job, job.run)
         self.cluster.hold(job, job.run)
         self._leave_gang(job, job.run.partition)
 
@@ -98,7 +101,10 @@ class Stints(Part):
         assert job.run is not None
         self.cluster.running[job.id] = self.cluster.suspended.pop(job.id)
         self.cluster.yield_up(job, job.run)
-        self.rows.take(job, job.run)
+        if cause == "operator":
+            self.rows.take_back(job, job.run)
+        else:
+            self.rows.take(job, job.run)
         self.go_on(job, cause)
         if self.rows.gang is not None:
             self.rows.gang.resumed(job)

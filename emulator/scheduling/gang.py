@@ -100,6 +100,20 @@ class Rows:
         else:
             self._cluster.release(job, run.at_base)
 
+    def set_aside(self, job: Job, run: Run) -> None:
+        """An operator suspends a job."""
+        if self._shared is not None:
+            self._shared.set_aside(job, run)
+        self.release(job, run)
+        run.rowless = False
+
+    def take_back(self, job: Job, run: Run) -> None:
+        """It goes on; where others have its cores, it has no row from then on, so that others get them next, too."""
+        if self._shared is None and not self._cluster.nodes_for.whole_nodes:
+            left = self._cluster.free.units[run.allocation.where]
+            run.rowless = bool((left < list(run.allocation.units)).any())
+        self.take(job, run)
+
     def _not_shared(self, gone: Collection[int] = ()) -> Mask:
         """Nodes on which there is a job that does not share, but for some that are gone."""
         nodes = self._cluster.no_nodes()

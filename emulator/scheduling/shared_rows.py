@@ -71,22 +71,24 @@ class SharedRows:
         self._counted: dict[int, Cores] = {}
         self._taken: Cores = 0
         self._avoided: list[Cores] = []
+        self._aside: dict[int, Cores] = {}
 
     def cores_of(self, job: Job) -> Cores:
         """The cores of a job on the machine."""
         return self._cores[job.id]
 
     def take(self, job: Job, run: Run) -> None:
-        """A job comes: it gets cores of its row, of which it counts those that no other has."""
+        """A job comes: it gets cores of its row, of which it counts those that no other has, or none without a row."""
         rows = self._rows[run.partition]
         used = self._avoided[-run.row - 1] if run.row else self._taken
         self._avoided.clear()
-        cores = self._cores[job.id] = self._given(run, used)
+        cores = self._cores[job.id] = self._aside.pop(job.id, 0) or self._given(run, used)
         run.row = 0
         row = next((row for row in rows if not row.cores & cores), None)
+        run.rowless = row is None
         if row is not None:
             row.add(job.id, cores)
-        self._count(job, run, cores & ~self._taken)
+        self._count(job, run, 0 if row is None else cores & ~self._taken)
         self._cluster.take(job, run.at_base)
 
     def release(self, job: Job, run: Run) -> None:
@@ -104,6 +106,10 @@ class SharedRows:
             self._count(other, of, self._counted[other.id] | more)
             self._cluster.take(other, of.at_base)
         self._leave_row(job.id, run.partition)
+
+    def set_aside(self, job: Job, run: Run) -> None:
+        """A job that is about to leave gets the same cores when it comes back."""
+        self._aside[job.id] = self._cores[job.id]
 
     def over_others(
         self, job: Job, partition: Partition, usable: Mask, many: int, by_qos: bool
@@ -126,7 +132,7 @@ class SharedRows:
         """How many cores of each node would be free if some jobs were gone."""
         taken: Cores = 0
         for job, cores in self._cores.items():
-            if job not in gone:
+            if job not in gone and not self._is_rowless(job):
                 taken |= cores
         units: list[int] = self._cluster.machine.units.tolist()
         return [many - self._on(node, taken) for node, many in enumerate(units)]
@@ -259,8 +265,14 @@ class SharedRows:
         return (cores >> begin & ((1 << (end - begin)) - 1)).bit_count()
 
     def _sharing(self, cores: Cores) -> Iterator[Job]:
-        """Jobs that have any of some cores."""
-        return (self._cluster.jobs[job] for job, own in self._cores.items() if own & cores)
+        """Jobs that have any of some cores in their rows."""
+        return (
+            self._cluster.jobs[job] for job, own in self._cores.items() if own & cores and not self._is_rowless(job)
+        )
+
+    def _is_rowless(self, job: int) -> bool:
+        run = self._cluster.jobs[job].run
+        return run is not None and run.rowless
 
     def _leave_row(self, job: int, partition: str) -> None:
         rows = self._rows[partition]

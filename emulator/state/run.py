@@ -39,6 +39,7 @@ class Run:
         limit: its limit.
         row: 0, or one above where it shares resources with others.
         counted: units of each node that it takes from what is free, where others count for the rest; None if all.
+        rowless: whether it has no row: others have CPUs of it, and it counts for none until it ends.
         backfilled: whether backfill started it.
         end: when it ended, or None.
         outcome: the state that it ended with.
@@ -66,6 +67,7 @@ class Run:
     configuring: float = 0.0
     allocated: float | None = None
     counted: tuple[int, ...] | None = None
+    rowless: bool = False
 
     @property
     def expires(self) -> float:
@@ -81,6 +83,8 @@ class Run:
     def at_base(self) -> Allocation:
         """What it takes from others in the first row: above it no CPUs, for only these are shared."""
         has = self.allocation
+        if self.rowless:
+            return self.held
         if self.counted is not None:
             pools = {kind: self.counted for kind in has.gres if not kind[0] and not kind[1].startswith(MARK)}
             return replace(has, units=self.counted, gres={**has.gres, **pools})

@@ -413,3 +413,16 @@ def test_backfill_starts_a_job_over_those_of_lower_tiers_that_it_suspends(mode):
     low, high = after((0, 200, "-n3 -t9"), (50, 30, "-n4 -phi -t9 --time-min=2"), lines=lines)
     assert high.runs[0].start == pytest.approx(240 if mode == "OFF" else 65, abs=45)
     assert bool(low.runs[0].suspensions) == (mode != "OFF")
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_job_that_goes_on_where_others_have_its_cores_keeps_them_from_none(rows):
+    """As daemons of 22.05, 24.11 and 26.05 did, whose controllers note no row for it ("job overflow")."""
+    partition = f"Nodes=n1 OverSubscribe={'FORCE:2' if rows == 2 else 'NO'}"
+    others = ((8, 30, "-n2 -t5"),) * rows
+    actions = ((5, "scontrol suspend 1"), (20, "scontrol resume 1"))
+    first, *_, last = after(
+        (0, 90, "-n2 -t5"), *others, (25, 10, "-n2 -t5 -pq -wn1"), partition=partition, actions=actions
+    )
+    assert first.runs[0].end > 95
+    assert last.runs[0].start == pytest.approx(40, abs=3)
