@@ -162,9 +162,7 @@ class _Pass:
     def _try(self, job: Job, partition: Partition) -> None:
         cluster = self._cluster
         stay_alone(job, [partition], cluster)
-        if self._at_limit(job, partition) or self._lacks_nodes(job, partition):
-            return
-        if self._lacks_licenses(job, partition):
+        if self._at_limit(job, partition) or self._lacks_nodes(job, partition) or self._lacks_licenses(job, partition):
             return
         usable = cluster.settled(cluster.usable(job, partition)) & self._controls.not_reserved(job)
         allowed = usable & ~self._kept
