@@ -49,7 +49,8 @@ class _Pass:
         self._cluster = cluster
         self._controls = controls
         self._failed = _completing(cluster) if cluster.parameters.reduce_completing_frag else set[tuple[str, str]]()
-        self._kept = cluster.no_nodes()
+        self._kept: Mask | None = None
+        self._left_of: dict[str, tuple[Mask, int]] = {}
         self._tried: defaultdict[str, int] = defaultdict(int)
         self._arrays: dict[tuple[int, str, str], Job] = {}
         self._started = 0
@@ -114,8 +115,8 @@ class _Pass:
             return False
         if job.id in self._making_way:
             return False
-        refused = self._arrays.get((job.request.array or 0, partition.name, job.options.reservation))
-        if refused is not None:
+        refused = self._arrays and self._arrays.get((job.request.array or 0, partition.name, job.options.reservation))
+        if refused:
             job.reason = refused.reason
             return False
         reason = partition_reason(job, partition, least=False)
@@ -135,6 +136,8 @@ class _Pass:
 
     def _tell_those_behind(self, tried: Pair, last: Pair) -> None:
         order = self._cluster.order
+        if not self._cluster.not_yet_tried:
+            return
         first, until = order.rank(tried), order.rank(last)
         for job in list(self._cluster.not_yet_tried.values()):
             behind = any(first < rank <= until for rank in order.ranks(job))
@@ -164,8 +167,7 @@ class _Pass:
         stay_alone(job, [partition], cluster)
         if self._at_limit(job, partition) or self._lacks_nodes(job, partition) or self._lacks_licenses(job, partition):
             return
-        usable = cluster.settled(cluster.usable(job, partition)) & self._controls.not_reserved(job)
-        allowed = usable & ~self._kept
+        allowed = self._allowed(job, partition)
         if self._is_not_of_reservation(job, partition):
             return
         if self._is_left_to_backfill(job, partition):
@@ -175,12 +177,12 @@ class _Pass:
         if self._over_limit(job, partition, found):
             return
         if found is not None:
-            self._controls.start(job, partition, found)
+            self._start(job, partition, found)
             return
         shared = self._controls.rows.select(job, partition, allowed)
         if shared is not None:
             if not self._over_limit(job, partition, shared[1]):
-                self._controls.start(job, partition, shared[1], row=shared[0])
+                self._start(job, partition, shared[1], shared[0])
             return
         chosen = victims(job, partition, allowed, self._controls, cluster)
         if make_way(job, chosen, self._controls, cluster):
@@ -188,6 +190,36 @@ class _Pass:
             if self._start_at_once(job, partition, allowed):
                 return
         self._fail(job, partition)
+
+    def _start(self, job: Job, partition: Partition, allocation: Allocation, row: int = 0) -> None:
+        self._controls.start(job, partition, allocation, row=row)
+        self._left_of.clear()
+
+    def _keep(self, nodes: Mask) -> None:
+        """Keep nodes from the jobs behind the one that is tried."""
+        self._kept = nodes if self._kept is None else self._kept | nodes
+        self._left_of.clear()
+
+    def _not_kept(self, nodes: Mask) -> Mask:
+        """Those of some nodes that are not kept for the jobs before."""
+        return nodes if self._kept is None else nodes & ~self._kept
+
+    def _left(self, partition: Partition) -> tuple[Mask, int]:
+        """Nodes of a partition that are up and not kept for the jobs before, and how many."""
+        known = self._left_of.get(partition.name)
+        if known is None:
+            left = self._not_kept(self._cluster.up_in(partition))
+            known = self._left_of[partition.name] = left, np.count_nonzero(left)
+        return known
+
+    def _allowed(self, job: Job, partition: Partition) -> Mask:
+        """Nodes on which a job may start now."""
+        cluster, allowed = self._cluster, self._left(partition)[0]
+        if cluster.parts_users(job):
+            allowed = self._not_kept(cluster.usable(job, partition))
+        if self._controls.reservations.by_name:
+            allowed = allowed & self._controls.not_reserved(job)
+        return cluster.settled(allowed)
 
     def _is_not_of_reservation(self, job: Job, partition: Partition) -> bool:
         """Whether a job's reservation has not the nodes that it names, or not enough: it is held, or waits on for them.
@@ -201,7 +233,7 @@ class _Pass:
         named = required is not None and bool((required & ~own.nodes).any())
         if required is not None and named and waits:
             job.reason = "Reservation"
-            self._kept |= required
+            self._keep(required)
         elif named or not (
             waits or len(job.partitions) > 1 or fits_alone(job, partition, self._cluster, partition.nodes & own.nodes)
         ):
@@ -252,10 +284,12 @@ class _Pass:
         Then its partition is left at it, whatever reservation it has; one that names such nodes, and shows that
         already, is passed over.
         """
-        required, left = job.wants[partition.name].required, self._cluster.machine.up & ~self._kept
-        if required is not None and job.reason.startswith(NODE_NOT_AVAILABLE) and (required & ~left).any():
-            return True
-        if np.count_nonzero(partition.nodes & left) >= max(job.options.min_nodes or 1, 1):
+        required = job.wants[partition.name].required
+        if required is not None and job.reason.startswith(NODE_NOT_AVAILABLE):
+            left = self._not_kept(self._cluster.machine.up)
+            if (required & ~left).any():
+                return True
+        if self._left(partition)[1] >= max(job.options.min_nodes or 1, 1):
             return False
         job.reason = RESERVED_FOR_HIGHER
         self._block(job, partition)
@@ -265,14 +299,14 @@ class _Pass:
         """Leave a partition at a job, whatever reservation it has, and keep its nodes from those behind it."""
         job.blocked = True
         self._failed.add((partition.name, ""))
-        self._kept |= partition.nodes
+        self._keep(partition.nodes)
 
     def _reclaim(self, job: Job, partition: Partition) -> None:
         """Preempt jobs that have licences that a job wants, if that may be."""
         cluster = self._cluster
         if not cluster.parameters.preempt_reclaim_licenses or cluster.nodes_for.whole_nodes:
             return
-        usable = cluster.usable(job, partition) & self._controls.not_reserved(job) & ~self._kept
+        usable = self._not_kept(cluster.usable(job, partition) & self._controls.not_reserved(job))
         make_way(job, license_victims(job, partition, usable, cluster), self._controls, cluster)
 
     def _over_limit(self, job: Job, partition: Partition, found: Allocation | None) -> bool:
@@ -294,7 +328,7 @@ class _Pass:
         found = self._cluster.select(job, partition, allowed)
         if found is None:
             return False
-        self._controls.start(job, partition, found)
+        self._start(job, partition, found)
         return True
 
     def _fail(self, job: Job, partition: Partition) -> None:
@@ -303,17 +337,25 @@ class _Pass:
         required = want.required if want.required is not None and want.required.sum() >= want.min_nodes else None
         if len(job.partitions) > 1 and not fits_empty(job.request_class, want, partition, cluster):
             if required is not None:
-                self._kept |= required
+                self._keep(required)
             return
-        job.reason = reason_of_nodes(job, partition, cluster, self._controls.not_reserved(job), self._kept)
+        job.reason = self._reason(job, partition)
         if required is not None:
-            self._kept |= required
+            self._keep(required)
         elif job.reason in (RESOURCES, RESERVED_FOR_HIGHER) and reserves(job, cluster):
             job.blocked = True
             self._failed.add((partition.name, job.options.reservation))
             if not job.options.reservation or self._holds_up_others(job):
                 self._failed.add((partition.name, ""))
-                self._kept |= partition.nodes
+                self._keep(partition.nodes)
+
+    def _reason(self, job: Job, partition: Partition) -> str:
+        """Why the nodes of a partition do not do for a job now."""
+        cluster = self._cluster
+        if not self._controls.reservations.by_name and fits_alone(job, partition, cluster, self._left(partition)[0]):
+            return RESOURCES  # as most do
+        kept = cluster.no_nodes() if self._kept is None else self._kept
+        return reason_of_nodes(job, partition, cluster, self._controls.not_reserved(job), kept)
 
     def _holds_up_others(self, job: Job) -> bool:
         """Whether a job that waits in a reservation may use nodes outside of it."""

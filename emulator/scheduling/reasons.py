@@ -81,7 +81,8 @@ def fits_alone(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) ->
     key = (job.request_class, partition.name, nodes.tobytes())
     known = cluster.fits_alone.get(key)
     if known is None:
-        machine, want = cluster.machine, replace(job.wants[partition.name], placed=0, by_looks=False)
-        known = cluster.choose(want, machine.free(), nodes) is not None
+        want = replace(job.wants[partition.name], placed=0, by_looks=False)
+        choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
+        known = choose(want, cluster.machine.free(), nodes) is not None
         cluster.fits_alone[key] = known
     return known

@@ -148,13 +148,15 @@ class Cluster:
         def own(stated: float | None, of_cluster: float) -> float:
             return of_cluster if stated is None else stated
 
+        nodes = self.machine.mask_of(given.nodes)
+        nodes.flags.writeable = False  # It is handed out as it is.
         return Partition(
             name=given.name,
             index=index,
             default=given.default,
             tier=given.priority_tier,
             job_factor=given.priority_job_factor,
-            nodes=self.machine.mask_of(given.nodes),
+            nodes=nodes,
             max_time=given.max_time,
             default_time=given.default_time,
             min_nodes=given.min_nodes,
@@ -238,9 +240,13 @@ class Cluster:
         """Whether a job may find nodes that it does not get because of its user, now."""
         return job.options.exclusive_to == "user" or self.users_part
 
+    def up_in(self, partition: Partition) -> Mask:
+        """Nodes of a partition that are up; not to be changed."""
+        return partition.nodes if self.machine.all_up else partition.nodes & self.machine.up
+
     def usable(self, job: Job, partition: Partition) -> Mask:
-        """Nodes on which a job may start at all: up, and not another job's."""
-        usable = partition.nodes & self.machine.up
+        """Nodes on which a job may start at all: up, and not another job's; not to be changed."""
+        usable = self.up_in(partition)
         if not self.parts_users(job):
             return usable
         alone = of_one_user(job, partition)
@@ -269,6 +275,8 @@ class Cluster:
 
     def beside_suspended(self, free: Free, partition: Partition) -> Free:
         """What a job of a partition may have of what is free now: suspended jobs of its tier or above keep theirs."""
+        if not self.suspended:
+            return free
         kept = [
             job.run.allocation
             for job in self.suspended.values()

@@ -6,24 +6,29 @@ cdef class Order:
     cdef public object _reservations, _waiting, _kinds, _classes, listed, preempts, tiers_first
     cdef public list _pairs
     cdef public dict _many
-    cdef public bint _stale
+    cdef public bint _lent, _stale
 
     cpdef changed(self)
     @cython.locals(pairs=list, pair=tuple)
     cpdef settle(self, Job job)
     @cython.locals(pair=tuple)
     cpdef discard(self, Job job)
+    cdef _keep_lent(self)
     @cython.locals(pairs=list)
     cdef bint _stands(self, tuple pair) except -1
     @cython.locals(pairs=list, job=Job, other=Job, there=tuple)
     cdef _place(self, tuple pair)
+    @cython.locals(low=cython.Py_ssize_t, high=cython.Py_ssize_t, middle=cython.Py_ssize_t)
+    cdef Py_ssize_t _first_from(self, tuple pair) except -1
+    @cython.locals(low=cython.Py_ssize_t, high=cython.Py_ssize_t, middle=cython.Py_ssize_t)
+    cdef Py_ssize_t _first_behind(self, tuple pair) except -1
     @cython.locals(job=Job, above=bint, index=cython.Py_ssize_t)
     cpdef tuple rank(self, tuple pair)
     @cython.locals(stays=list, moved=list, pair=tuple)
     cpdef bint renumbered(self) except -1
     @cython.locals(merged=list, place=cython.Py_ssize_t, many=cython.Py_ssize_t, pair=tuple)
     cdef list _merged(self, list one, list other)
-    @cython.locals(job=Job, behind=Job)
+    @cython.locals(job=Job, behind=Job, number=double, other_number=double)
     cdef bint _goes_before(self, tuple one, tuple other) except -1
     cdef list _as_they_are(self)
     @cython.locals(job=Job, of_job=list, pairs=list, many=dict)

@@ -6,7 +6,6 @@ A :mod:`kernel <slurm_sim_plugins.kernels>`.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, KeysView, Mapping
 from typing import Generic, TypeVar
@@ -68,7 +67,7 @@ class Order:
     """
 
     __slots__ = (
-        *("_classes", "_kinds", "_many", "_pairs", "_reservations", "_stale", "_waiting"),
+        *("_classes", "_kinds", "_lent", "_many", "_pairs", "_reservations", "_stale", "_waiting"),
         *("listed", "preempts", "tiers_first"),
     )
 
@@ -81,7 +80,7 @@ class Order:
         self._waiting = waiting
         self._pairs: list[Pair] = []
         self._many: dict[int, int] = {}
-        self._stale = False
+        self._stale = self._lent = False
 
     def __bool__(self) -> bool:
         """Whether there is any."""
@@ -101,11 +100,9 @@ class Order:
         self.discard(job)
         if pairs:
             self._many[job.id] = len(pairs)
+            self._keep_lent()
         for pair in pairs:
-            if self._pairs and self.rank(self._pairs[-1]) < self.rank(pair):
-                self._pairs.append(pair)
-            else:
-                insort(self._pairs, pair, key=self.rank)
+            self._pairs.insert(self._first_behind(pair), pair)
             self._kinds.add(pair)
             self._classes.add(pair)
 
@@ -119,31 +116,61 @@ class Order:
         if len(places) != many or len(found) != many:
             # It was put there with other numbers, or in other partitions.
             places = [place for place, (_, other, _) in enumerate(self._pairs) if other is job]
+        self._keep_lent()
         for place in sorted(places, reverse=True):
             pair = self._pairs.pop(place)
             self._kinds.remove(pair)
             self._classes.remove(pair)
+
+    def _keep_lent(self) -> None:
+        """A pair comes or goes: the list that was given away stays as it is."""
+        if self._lent:
+            self._pairs = self._pairs.copy()
+            self._lent = False
 
     def _stands(self, pair: Pair) -> bool:
         """Whether a pair, whose rank may have changed, is between one before and one behind it."""
         place = self._place(pair)
         if place is None:
             return False
-        pairs, rank = self._pairs, self.rank(pair)
+        pairs = self._pairs
         # The search may have met the pair itself, so that it has not compared those beside it.
-        above = place == 0 or self.rank(pairs[place - 1]) < rank
-        return above and (place + 1 == len(pairs) or rank < self.rank(pairs[place + 1]))
+        above = place == 0 or self._goes_before(pairs[place - 1], pair)
+        return above and (place + 1 == len(pairs) or self._goes_before(pair, pairs[place + 1]))
 
     def _place(self, pair: Pair) -> int | None:
         """Where a pair is, if a search by its rank meets it."""
         pairs, (index, job, partition) = self._pairs, pair
         # The first is the one that starts most often.
-        first = not pairs or pairs[0][1] is job
-        place = 0 if first else bisect_left(pairs, self.rank(pair), key=self.rank)
+        place = 0 if not pairs or pairs[0][1] is job else self._first_from(pair)
         if place == len(pairs):
             return None
         there = pairs[place]
         return place if there[1] is job and there[2] is partition and there[0] == index else None
+
+    def _first_from(self, pair: Pair) -> int:
+        """The place of the first of the pairs that does not go before this one."""
+        low, high = 0, len(self._pairs)
+        while low < high:
+            middle = (low + high) // 2
+            if self._goes_before(self._pairs[middle], pair):
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def _first_behind(self, pair: Pair) -> int:
+        """The place of the first of the pairs that this one goes before."""
+        low, high = 0, len(self._pairs)
+        # Most come to the end.
+        middle = high - 1
+        while low < high:
+            if self._goes_before(pair, self._pairs[middle]):
+                high = middle
+            else:
+                low = middle + 1
+            middle = (low + high) // 2
+        return low
 
     def started(self, job: Job) -> None:
         """A job starts."""
@@ -151,9 +178,12 @@ class Order:
             self.changed()
 
     def pairs(self) -> list[Pair]:
-        """All of them, in order, as they are now."""
+        """All of them, in order, as they are now; a list that stays so, and is not to be changed."""
         pairs = self._as_they_are()
-        return pairs.copy() if self.preempts is None else self._preempting_first(pairs, self.preempts)
+        if self.preempts is not None:
+            return self._preempting_first(pairs, self.preempts)
+        self._lent = True
+        return pairs
 
     def __iter__(self) -> Iterator[Pair]:
         """All of them, in order, while none comes or goes."""
@@ -234,7 +264,7 @@ class Order:
             return False
         # Few stand otherwise than before.
         moved.sort(key=self.rank)
-        self._pairs = self._merged(stays, moved)
+        self._pairs, self._lent = self._merged(stays, moved), False
         return True
 
     def _merged(self, one: list[Pair], other: list[Pair]) -> list[Pair]:
@@ -249,12 +279,17 @@ class Order:
         return merged + one[place:]
 
     def _goes_before(self, one: Pair, other: Pair) -> bool:
+        """Whether the rank of one pair is below that of another."""
         job, behind = one[1], other[1]
         # A job in one partition has no other numbers but its priority.
         plain = one[2] is other[2] and job.priorities is EMPTY and behind.priorities is EMPTY
         if not plain or self.listed is not None or self._reservations:
             return self.rank(one) < self.rank(other)
+        number, other_number = float(job.priority), float(behind.priority)
+        if number != other_number:
+            return number > other_number
         if job.priority != behind.priority:
+            # Whole numbers that are no floats.
             return job.priority > behind.priority
         return job.tie_break < behind.tie_break
 
@@ -266,7 +301,7 @@ class Order:
         return self._pairs
 
     def _order_anew(self) -> None:
-        self._stale = False
+        self._stale = self._lent = False
         self._pairs = pairs = []
         self._many = many = {}
         for job in self._waiting.values():
