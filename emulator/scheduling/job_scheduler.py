@@ -41,7 +41,7 @@ def schedule(cluster: Cluster, controls: Controls, full: bool = False, test_time
     Returns:
         Whether no job was left out for that bound.
     """
-    return _Pass(cluster, controls).run(full, test_time)
+    return not cluster.order or _Pass(cluster, controls).run(full, test_time)
 
 
 class _Pass:
@@ -209,7 +209,7 @@ class _Pass:
         known = self._left_of.get(partition.name)
         if known is None:
             left = self._not_kept(self._cluster.up_in(partition))
-            known = self._left_of[partition.name] = left, np.count_nonzero(left)
+            known = self._left_of[partition.name] = left, int(np.count_nonzero(left))
         return known
 
     def _allowed(self, job: Job, partition: Partition) -> Mask:
