@@ -18,7 +18,9 @@ SIZE = r"-?[\d.]*[KMGTPE]?[nc]?|Unknown"
 TIME = r"[\dT :.+-]*Z?|Unknown|None"
 DURATION = r"(?:\d+-)?[\d:]+(?:\.\d+)?|UNLIMITED|Partition_Limit|INVALID|"
 JOB = r"\d+(?:_(?:\d+|\[[^\]|]*\]))?(?:\+\d+)?(?:\.\w+)?"
-ID = re.compile(r"(\d{1,18})(?:_(\d{1,9})|_\[[^\]]*\])?(?:\+(\d{1,9}))?(\.\w+)?")
+LONGEST_ID = 18
+"""Digits of the number of a job."""
+ID = re.compile(rf"(\d{{1,{LONGEST_ID}}})(?:_(\d{{1,9}})|_\[[^\]]*\])?(?:\+(\d{{1,9}}))?(\.\w+)?")
 """The id of a job, taken apart: its number, its index in an array, its place in a heterogeneous job, the step."""
 STATE = r"[A-Z_]+\+?(?: by \S+)?|"
 CODE = r"\d+:\d+|"

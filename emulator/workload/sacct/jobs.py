@@ -10,9 +10,10 @@ from itertools import repeat
 from typing import NamedTuple
 
 from emulator.workload.logfile import counted
+from emulator.workload.quickly import quickly
 from emulator.workload.request import JobRequest
 from emulator.workload.sacct.asked import NO_NODES, READ, Asked, asked_of
-from emulator.workload.sacct.columns import ID
+from emulator.workload.sacct.columns import ID, LONGEST_ID
 from emulator.workload.sacct.dump import Dump
 from emulator.workload.sacct.times import SLACK, Clock, NoTimeError, Span, span
 from emulator.workload.sbatch import BatchOptions, TaskArray
@@ -166,12 +167,10 @@ def _row(line: int, given: Given, wanted: Asked | str, clock: Clock) -> Row:
     """
     number, array, task, het_job, offset = _ids(given)
     elapsed = float(given.elapsedraw) if given.elapsedraw else _duration("Elapsed", given.elapsed)
-    meant = []
-    for name, text in zip(TIMES, given[2:6], strict=True):
-        try:
-            meant.append(clock[text])
-        except NoTimeError as error:
-            raise NotUsableError(f"{name.capitalize()} is {error}") from None
+    try:
+        meant = [clock[text] for text in given[2:6]]
+    except NoTimeError as error:
+        raise NotUsableError(f"{_first_without(clock, given)} is {error}") from None
     if not meant[0]:
         raise NotUsableError("there is no time of submission")
     times = span(meant, elapsed, _duration("Suspended", given.suspended) or 0.0)
@@ -185,10 +184,22 @@ def _row(line: int, given: Given, wanted: Asked | str, clock: Clock) -> Row:
     return Row(line, number, array, task, het_job, offset, state, times, elapsed, ran, wanted, given)
 
 
+def _first_without(clock: Clock, given: Given) -> str:
+    """The first column of times in which there is none."""
+    for name, text in zip(TIMES, given[2:6], strict=True):
+        try:
+            clock[text]
+        except NoTimeError:
+            return name.capitalize()
+    raise AssertionError("all are times")
+
+
 def _ids(given: Given) -> tuple[int, int | None, int | None, int | None, int | None]:
     """The number of a job, the array that it is of, and its index there; the same for a heterogeneous job."""
-    shown = ID.fullmatch(given.jobid or given.jobidraw)
-    raw = ID.fullmatch(given.jobidraw or given.jobid)
+    label = given.jobid or given.jobidraw
+    if given.jobidraw in (label, "") and label.isdecimal() and len(label) <= LONGEST_ID:
+        return int(label), None, None, None, None  # as most are
+    shown, raw = ID.fullmatch(label), ID.fullmatch(given.jobidraw or label)
     if shown is None or raw is None:
         raise NotUsableError(f"JobID is {given.jobid[:40]!r}, which is no job id")
     if "[" in shown.group():
@@ -248,24 +259,25 @@ def job_of(rows: Sequence[Row], epoch: int, remarks: Remarks) -> LoggedJob:
     """The job of its rows."""
     first, last = rows[0], rows[-1]
     for row in rows:
-        remarks.times(row.times, row.line)
+        if row.times.backwards or row.times.off:
+            remarks.times(row.times, row.line)
     request = _request(first, last, epoch)
     if last.state in NOT_OVER:
         remarks.add("jobs had not ended when the dump was made: each is taken to run into its limit", last.line)
     cancelled = last.state == "CANCELLED" and not last.ran and not last.asked.emulated
     end = last.times.end
-    happened = Happened(
+    happened = quickly(Happened)(
         state=last.state,
         eligible=_after(first.times.eligible, epoch),
-        runs=tuple(_run(row, epoch) for row in rows if row.ran),
+        runs=tuple([_run(row, epoch) for row in rows if row.ran]),
         reason=last.given.reason,
     )
-    return LoggedJob(last.label, request, _after(end, epoch) if cancelled else None, happened, last.line)
+    return quickly(LoggedJob)(last.label, request, _after(end, epoch) if cancelled else None, happened, last.line)
 
 
 def _request(first: Row, last: Row, epoch: int) -> JobRequest:
     stated = last.asked.stated
-    return JobRequest(
+    return quickly(JobRequest)(
         id=last.id,
         submit=stated.get("submit", first.times.submit - epoch),
         run=_work(last),
@@ -320,10 +332,11 @@ def _exit_code(row: Row) -> int:
 
 
 def _run(row: Row, epoch: int) -> LoggedRun:
-    start, end = _after(row.times.start, epoch), _after(row.times.end, epoch)
+    start, end = row.times.start, row.times.end
     assert start is not None
     cpus = row.given.alloccpus or row.given.ncpus or "0"
-    return LoggedRun(start, end, row.elapsed, row.state, row.given.nodelist, int(cpus), row.given.partition)
+    start, end = start - epoch, None if end is None else end - epoch
+    return quickly(LoggedRun)(start, end, row.elapsed, row.state, row.given.nodelist, int(cpus), row.given.partition)
 
 
 def _after(instant: float | None, epoch: int) -> float | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
@@ -23,7 +23,8 @@ from slurm_sim_plugins.errors import ConfigurationError
 
 NO_TIME = ("", "unknown", "none", "n/a")
 _SECONDS = re.compile(r"\d{1,13}(?:\.\d{1,6})?")
-_AS_SLURM = re.compile(r"[12]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII)
+_FIRST, _LAST = (np.frombuffer(text, np.uint8) for text in (b"1000-00-00T00:00:00", b"2999-99-99T99:99:99"))
+"""Between which characters those of a time lie that is written as Slurm does."""
 _ZONE = re.compile(r"([+-]\d\d)(\d\d)$")
 SLACK = 2.0
 """Seconds by which the end may miss start and elapsed time: they are rounded, each in its own way."""
@@ -72,7 +73,7 @@ class Clock(dict[str, tuple[float, ...]]):
     """
 
     def __init__(self, zone: tzinfo, texts: Iterable[str]) -> None:
-        super().__init__(_together({text for text in texts if _AS_SLURM.fullmatch(text)}, zone))
+        super().__init__(_together([text for text in set(texts) if len(text) == len(_FIRST)], zone))
         self._zone = zone
 
     def __missing__(self, text: str) -> tuple[float, ...]:
@@ -80,10 +81,13 @@ class Clock(dict[str, tuple[float, ...]]):
         return found
 
 
-def _together(texts: Collection[str], zone: tzinfo) -> dict[str, tuple[float, ...]]:
-    """What times without a zone mean; those that may mean two instants are left out."""
+def _together(texts: Sequence[str], zone: tzinfo) -> dict[str, tuple[float, ...]]:
+    """What those of some texts mean that are times without a zone, but for such as may mean two instants."""
+    signs = np.frombuffer("".join(texts).encode("ascii", "replace"), np.uint8).reshape(-1, len(_FIRST))
+    as_slurm = np.flatnonzero(((signs >= _FIRST) & (signs <= _LAST)).all(axis=1))
+    texts = [texts[place] for place in as_slurm.tolist()]
     try:
-        seconds = np.array(list(texts), dtype="datetime64[s]").astype(np.int64)
+        seconds = signs[as_slurm].view(f"S{len(_FIRST)}")[:, 0].astype("datetime64[s]").astype(np.int64)
     except ValueError:  # One is in no calendar; each is to be looked at.
         return {}
     hours, place = np.unique(seconds // 3600, return_inverse=True)
@@ -146,10 +150,9 @@ def span(times: Sequence[tuple[float, ...]], elapsed: float | None, suspended: f
         elapsed: seconds that it ran; None for unknown.
         suspended: seconds that it was suspended, which do not count as elapsed.
     """
-    choices = [meant or (None,) for meant in times]
-    if max(map(len, choices)) == 1:
-        return _span([choice[0] for choice in choices], elapsed, suspended)
-    found = (_span(choice, elapsed, suspended) for choice in itertools.product(*choices))
+    if max(map(len, times)) == 1:
+        return _span([meant[0] if meant else None for meant in times], elapsed, suspended)
+    found = (_span(choice, elapsed, suspended) for choice in itertools.product(*(meant or (None,) for meant in times)))
     return min(found, key=lambda one: bool(one.backwards) + bool(one.off))
 
 
