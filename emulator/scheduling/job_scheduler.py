@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
@@ -244,15 +243,16 @@ class _Pass:
         return True
 
     def _is_left_to_backfill(self, job: Job, partition: Partition) -> bool:
-        """Whether a job needs more nodes than its FLEX reservation has, which only backfill may give it."""
+        """Whether a job would have more nodes than its FLEX reservation has there, which only backfill may give it.
+
+        Slurm guesses as the job is submitted how many it would have, as if all nodes were free.
+        """
         own = self._controls.reservations.of(job)
         if own is None or "FLEX" not in own.flags or self._cluster.parameters.rules.FLEX_IS_WAITED_FOR:
             return False
-        cluster, want, most = self._cluster, self._cluster.want(job, partition), int(own.nodes.sum())
-        if want.most_nodes is not None:
-            most = min(most, want.most_nodes)
-        few = replace(want, most_nodes=most)
-        return most < want.min_nodes or cluster.choose(few, cluster.machine.free(), partition.nodes) is None
+        cluster = self._cluster
+        found = cluster.choose(cluster.want(job, partition), cluster.machine.free(), partition.nodes)
+        return found is None or len(found.nodes) > np.count_nonzero(own.nodes & partition.nodes)
 
     def _at_limit(self, job: Job, partition: Partition) -> bool:
         """Whether a limit keeps a job from starting whatever nodes there are."""

@@ -119,8 +119,8 @@ class Reservations:
         if not self.by_name:
             return kept
         own = self.of(job)
-        if own is not None and own.end <= self._cluster.now:
-            # The next sweep removes it.
+        if own is not None and own.end <= self._cluster.now and "FLEX" not in own.flags:
+            # The next sweep removes it; until then jobs of one that is no bound still start.
             return ~kept
         for reservation in self.by_name.values():
             if reservation is not own and reservation.start < at + length and reservation.end > at:
