@@ -31,8 +31,8 @@ LONGEST_FOLDER = 50
 HOUR = 3600.0
 NORMAL = ("PENDING", "RUNNING", "COMPLETING")
 ACCOUNTS_TAKE = 120.0
-CLOCKS = "/dev/shm/faketime_shm_{}", "/dev/shm/sem.faketime_sem_{}"  # noqa: S108 - faketime's own
-"""What ``faketime`` leaves behind, by the id of its process: another process of that id would not get a clock."""
+CLOCKS = Path("/dev/shm")  # noqa: S108 - faketime's own
+"""Where ``faketime`` leaves something behind for each process that used it, by the id of that process."""
 TAKEN = "libfaketime without using this wrapper"
 """``faketime`` ends so where another process of its id has left something behind: the next one has another id."""
 IMPORTS_TAKE = 1.5
@@ -213,9 +213,23 @@ def _may_run(scenario: Scenario, root: Root) -> None:
             ) from None
 
 
+def sweep_clocks(folder: Path = CLOCKS) -> None:
+    """Remove what ``faketime`` left behind of processes that are no more.
+
+    A later process of the same id gets no clock, and a job of another user ends at once with exit code 1.
+
+    Args:
+        folder: where that lies.
+    """
+    for left in [*folder.glob("faketime_shm_*"), *folder.glob("sem.faketime_sem_*")]:
+        if not Path("/proc", left.name.rpartition("_")[2]).exists():
+            left.unlink(missing_ok=True)
+
+
 def _played(task: Task, folder: Path, root: Root, *, accounts: bool, attempts: int = 5) -> dict[str, Any]:
     """Play once, in a process of its own that has the daemons' clock; whatever happens, nothing is left."""
     folder.mkdir(exist_ok=True)
+    sweep_clocks()
     inside = PurePosixPath(folder) if root.folder is None else "/" / PurePosixPath(folder).relative_to(root.folder)
     path, speed, task = task.scenario, task.speed, replace(task, folder=str(inside))
     # The clock is set so that the daemons are there shortly before a whole hour.
@@ -243,8 +257,7 @@ def _played(task: Task, folder: Path, root: Root, *, accounts: bool, attempts: i
                 os.killpg(player.pid, signal.SIGKILL)
                 player.wait()
         sweep(inside)
-        for name in CLOCKS:
-            Path(name.format(player.pid)).unlink(missing_ok=True)
+        sweep_clocks()
     if TAKEN in error and attempts > 1:
         return _played(task, folder, root, accounts=accounts, attempts=attempts - 1)
     if player.returncode or not answer:
