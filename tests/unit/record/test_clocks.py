@@ -6,7 +6,7 @@ from emulator.record.record import sweep_clocks
 
 
 def test_clocks_of_processes_that_are_no_more_are_removed(tmp_path):
-    """Else a process that gets the id of one of them ends at once: one in ten jobs of other users did, on a long day."""
+    """Else a process that gets the id of one of them ends at once: a tenth of other users' jobs did."""
     mine, gone = os.getpid(), 2**22 + 1
     for number in (mine, gone):
         (tmp_path / f"faketime_shm_{number}").touch()
