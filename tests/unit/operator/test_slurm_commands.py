@@ -101,6 +101,29 @@ def test_a_job_for_a_reservation_that_is_over_is_refused_until_that_is_gone() ->
     assert refused("Flags=FLEX") == gone
 
 
+@pytest.mark.parametrize(("version", "at_once"), [("22.05", False), ("24.11", True)])
+def test_more_nodes_than_a_flex_reservation_has_come_by_backfill(version: str, at_once: bool) -> None:
+    """In 22.05, also where one node outside would do: a real one waited so, for those of the reservation go first."""
+    conf = parse_slurm_conf(CONF.replace("n[1-2] CPUs=2", "n[1-2] CPUs=8"))
+    create = "scontrol create reservation ReservationName=rack Nodes=n4 StartTime=now Duration=5 Users=ada Flags=FLEX"
+    request = JobRequest(1, 11.0, 100.0, parse_sbatch("-n3 -t3 --reservation=rack".split()), "ada")
+    found = Controller(conf, [request], [(1.0, lambda controller: scontrol(create, controller))], slurm_version=version)
+    found.run(60.0)
+    run = found.cluster.jobs[1].runs[0]
+    assert (run.start < 15) is at_once
+    assert 3 in run.allocation.nodes and len(run.allocation.nodes) == 2
+
+
+def test_a_job_of_a_flex_reservation_starts_until_that_is_swept() -> None:
+    create = "scontrol create reservation ReservationName=rack Nodes=n1 StartTime=now Duration=1 Users=ada"
+    request = JobRequest(1, 50.0, 10.0, parse_sbatch("--reservation=rack -t1 --begin=now+10".split()), "ada")
+    for more, starts_at_all in (("", False), (" Flags=FLEX", True)):
+        command = (0.0, lambda controller, text=create + more: scontrol(text, controller))
+        found = Controller(parse_slurm_conf(CONF), [request], [command])
+        found.run(200.0)
+        assert bool(found.cluster.jobs[1].runs) is starts_at_all
+
+
 @pytest.mark.parametrize(("text", "seconds"), [("now+60", 60), ("now+1hour", 3600), ("now+2minutes", 120)])
 def test_times_of_reservations_are_written_as_for_sbatch(text: str, seconds: float) -> None:
     create = f"scontrol create reservation ReservationName=rack Nodes=n1 StartTime={text} Duration=10:00 Users=ada"
