@@ -175,13 +175,20 @@ class Endings(Part):
             self.terminate(job, State.PREEMPTED)
 
     def terminate(self, job: Job, outcome: State, at_once: bool = False) -> None:
-        """SIGTERM, and SIGKILL after KillWait if it is ignored; ``at_once``: in this event, if that takes no time."""
+        """SIGTERM, and SIGKILL after KillWait if it is ignored; ``at_once``: in this event, if that takes no time.
+
+        Of a suspended job that does not come back Slurm says that it ended when it was suspended.
+        """
         assert job.run is not None
+        suspended = job.state is State.SUSPENDED and not job.requeue_after
+        end = job.run.suspensions[-1][0] if suspended else self.cluster.now
+        if job.id in self.cluster.suspended:
+            self.stints.take_back(job, by_operator=job.suspended_by_operator)
         job.sequence += 1
         job.state = State.COMPLETING
         if outcome is State.TIMEOUT:
             job.reason = WHY_IT_ENDED[outcome]
-        job.run.end = self.cluster.now
+        job.run.end = end
         if self.cluster.accounting is not None:
             self.cluster.accounting.ended(job)
         delay = self.parameters.kill_wait if job.request.ignores_term else self.timing.job_overhead / 2
@@ -313,8 +320,11 @@ class Endings(Part):
         job.submitted = self.cluster.now
         if not self.ideal:
             job.came_in(self.cluster.whole(self.cluster.now))
-        if self.parameters.rules.REQUEUED_GO_LAST and not self.ideal and not job.fixed_priority:
+        if job.suspended_by_operator and not job.priority:
+            job.hold("JobHeldAdmin")
+        elif self.parameters.rules.REQUEUED_GO_LAST and not self.ideal and not job.fixed_priority:
             self.policies.set_priorities([job], new=True)
+        job.suspended_by_operator = False
         self.cluster.enqueue(job)
         self.telling.arrived(job)
         job.begin = self.cluster.now + self._hold(job)

@@ -98,16 +98,20 @@ class Stints(Part):
 
     def resume(self, job: Job, cause: str) -> None:
         """A suspended job goes on, on its nodes."""
-        assert job.run is not None
-        self.cluster.running[job.id] = self.cluster.suspended.pop(job.id)
-        self.cluster.yield_up(job, job.run)
-        if cause == "operator":
-            self.rows.take_back(job, job.run)
-        else:
-            self.rows.take(job, job.run)
+        self.take_back(job, by_operator=cause == "operator")
         self.go_on(job, cause)
         if self.rows.gang is not None:
             self.rows.gang.resumed(job)
+
+    def take_back(self, job: Job, by_operator: bool) -> None:
+        """A suspended job has its CPUs again; others may have them, too, if it was an operator who suspended it."""
+        assert job.run is not None
+        self.cluster.running[job.id] = self.cluster.suspended.pop(job.id)
+        self.cluster.yield_up(job, job.run)
+        if by_operator:
+            self.rows.take_back(job, job.run)
+        else:
+            self.rows.take(job, job.run)
 
     def resume_preempted(self) -> None:
         """Suspended jobs go on when all that they have is free again."""

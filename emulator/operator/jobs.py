@@ -37,7 +37,10 @@ def release(job: Job, controller: Controller, like: Job | None = None) -> None:
 
 
 def requeue(job: Job, controller: Controller, held: bool = False) -> None:
-    """Requeue a job that runs or is over, also one that was cancelled while it waited; ``held``: and put it on hold."""
+    """Requeue a job that runs or is over, also one that was cancelled while it waited; ``held``: and put it on hold.
+
+    One that an operator has suspended has the priority 0, and so is on hold.
+    """
     if job.over:
         job.hold_after = held
         if controller.cluster.accounting is not None:
@@ -47,7 +50,7 @@ def requeue(job: Job, controller: Controller, held: bool = False) -> None:
             if other.over:
                 controller.endings.send_back(other)
         return
-    if job.state is not State.RUNNING:
+    if job.state not in (State.RUNNING, State.SUSPENDED):
         raise InputError(f"job {job.id} does not run; only jobs that run or are over can be requeued")
     if job.options.requeue is False:
         raise InputError(f"job {job.id} was submitted with --no-requeue: Requested operation is presently disabled")
@@ -60,7 +63,7 @@ def cancel(job: Job, controller: Controller) -> None:
     """Cancel a job: one that waits leaves at once, one that runs gets SIGTERM."""
     if job.state is State.PENDING:
         controller.passes.leave_queue(job, State.CANCELLED)
-    elif job.state is State.RUNNING or job.writes:
+    elif job.state in (State.RUNNING, State.SUSPENDED) or job.writes:
         job.requeue_after = False
         controller.endings.terminate(job, State.CANCELLED)
 
@@ -75,13 +78,14 @@ def suspend(job: Job, controller: Controller) -> None:
 
 
 def resume(job: Job, controller: Controller) -> None:
-    """Resume a suspended job, even onto nodes that are in use; it gets a new priority; no pass follows."""
+    """Resume a suspended job, even onto nodes that are in use; a priority of 0 becomes a new one; no pass follows."""
     if job.id not in controller.cluster.suspended or job.run is None:
         raise InputError(f"job {job.id} is not suspended")
     job.suspended_by_operator = False
     controller.stints.resume(job, "operator")
-    controller.policies.changed(job)
-    controller.policies.set_priorities([job], new=True)
+    if not job.priority:
+        controller.policies.changed(job)
+        controller.policies.set_priorities([job], new=True)
 
 
 def change(job: Job, options: BatchOptions, controller: Controller) -> None:

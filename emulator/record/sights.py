@@ -122,7 +122,8 @@ class Timeline:
         stated = None
         if state in BEGUN and was not in RUNNING:
             stated = instant(row.get("StartTime", ""), self._zero)
-        elif was in BEGUN and state not in BEGUN and state != "PENDING":
+        elif was in BEGUN and was != "SUSPENDED" and state not in BEGUN and state != "PENDING":
+            # The end of a suspended job is said to be when it was suspended.
             stated = instant(row.get("EndTime", ""), self._zero)
         # A requeued job has the end of its next run already.
         return at if stated is None or stated > at else min(at, stated + 1.0)

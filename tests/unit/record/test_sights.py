@@ -42,6 +42,13 @@ def test_an_end_that_is_to_come_is_not_taken():
     assert [at for at, _ in timeline.rows["7"]] == [2.0, 9.0]
 
 
+def test_the_end_of_a_suspended_job_is_not_when_it_was_suspended():
+    timeline = Timeline(zero=100.0)
+    for at, state in ((2.0, "RUNNING"), (3.0, "SUSPENDED"), (9.0, "COMPLETING")):
+        timeline.look(at, jobs_of(LINE.replace("RUNNING", state).replace("00:02:41", "00:01:43"), {}))
+    assert [at for at, _ in timeline.rows["7"]] == [2.0, 3.0, 9.0]
+
+
 def test_a_second_run_notes_its_nodes_again():
     timeline = Timeline(zero=0.0)
     for at, state in ((1.0, "RUNNING"), (2.0, "PENDING"), (3.0, "RUNNING")):

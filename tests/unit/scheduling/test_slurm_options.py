@@ -426,3 +426,31 @@ def test_a_job_that_goes_on_where_others_have_its_cores_keeps_them_from_none(row
     )
     assert first.runs[0].end > 95
     assert last.runs[0].start == pytest.approx(40, abs=3)
+
+
+GANG = "PreemptType=preempt/partition_prio\nPreemptMode=SUSPEND,GANG"
+
+
+@pytest.mark.parametrize("by", ["operator", "tier"])
+def test_a_suspended_job_is_cancelled_or_requeued(by):
+    """As daemons of 24.11 did: it ended when it was suspended, or is on hold if an operator did that."""
+    suspends = ((30, "scontrol suspend 1"),) if by == "operator" else ()
+    others = () if suspends else ((29, 60, "-n2 -t5 -pq -wn1"),)
+    jobs = ((0, 200, "-n2 -t9 -wn1"), *others)
+    gone, *_ = after(*jobs, actions=(*suspends, (50, "scancel 1")), lines=GANG)
+    assert gone.state == "CANCELLED"
+    assert gone.runs[0].end == gone.runs[0].suspensions[0][0] == pytest.approx(30, abs=2)
+    made = simulated(*jobs, actions=(*suspends, (50, "scontrol requeue 1")), lines=GANG)
+    again, *_ = made.cluster.jobs.values()
+    assert (again.restarts, again.reason) == ((1, "JobHeldAdmin") if suspends else (1, "None"))
+    assert len(again.runs) == 1 + (not suspends)
+    assert made.cluster.free.units.tolist() == [2, 2]
+
+
+def test_a_suspended_job_that_is_released_keeps_its_priority_as_it_goes_on():
+    """As daemons of 24.11 did; resumed without that it gets a new one."""
+    actions = ((30, "scontrol suspend 1"), (60, "scontrol resume 1"))
+    jobs = ((0, 200, "-n2 -t9 -wn1"), (5, 200, "-n2 -t9 -wn2"))
+    plain, other = after(*jobs, actions=actions)
+    released, _ = after(*jobs, actions=(*actions, (40, "scontrol release 1")))
+    assert plain.priority == other.priority - 1 == released.priority
