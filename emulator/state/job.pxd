@@ -1,11 +1,15 @@
 # C types of job.py.
 
 cdef class Job:
-    cdef public object _accrue, _nice, _reason, _site, account, answer, barred, begin, blocked, counted, deadline
-    cdef public object counted_cpus, limit_of_operator, made_way, planned_cpus
-    cdef public object eligible, end_limit, entries, failures, fixed_priority, held_by, hold_after, id, left, lift, lifted
-    cdef public object limit, not_yet_tried, partitions, plan, planned_start, priorities, priority, request, request_class
-    cdef public object requeue_after, restarts, run, runs, saved, seen, sequence, state, submitted, suspended_by_operator
-    cdef public object graced, time_min, unfit, vacating, wants, work_since, worked
+    # What all that wait are asked for at the end of each period lies together: of thousands it stays in the cache.
+    cdef public object priority, priorities, held_by, fixed_priority, answer, seen, lift, planned_cpus, counted_cpus
     cdef public tuple tie_break
     cdef public Py_ssize_t place, row
+    # What is asked of each entry of the queue.
+    cdef public object state, request, partitions, entries, eligible, limit, time_min, plan, request_class, run, account
+    cdef public object _accrue, _nice, _reason, _site, barred, begin, blocked, counted, deadline
+    cdef public object limit_of_operator, made_way
+    cdef public object end_limit, failures, hold_after, id, left, lifted
+    cdef public object not_yet_tried, planned_start
+    cdef public object requeue_after, restarts, runs, saved, sequence, submitted, suspended_by_operator
+    cdef public object graced, unfit, vacating, wants, work_since, worked

@@ -28,11 +28,13 @@ cdef class Order:
     cpdef bint renumbered(self) except -1
     @cython.locals(merged=list, place=cython.Py_ssize_t, many=cython.Py_ssize_t, pair=tuple)
     cdef list _merged(self, list one, list other)
-    @cython.locals(job=Job, behind=Job, number=double, other_number=double)
+    @cython.locals(job=Job, behind=Job)
     cdef bint _goes_before(self, tuple one, tuple other) except -1
     cdef list _as_they_are(self)
     @cython.locals(job=Job, of_job=list, pairs=list, many=dict)
     cdef _order_anew(self)
     cdef list _pairs_of(self, Job job)
 
+@cython.locals(number=cython.longlong, other_number=cython.longlong)
+cdef bint _breaks_tie(tuple one, tuple other) except -1
 cdef bint _may_be_tried(Job job) except -1

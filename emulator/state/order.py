@@ -285,13 +285,9 @@ class Order:
         plain = one[2] is other[2] and job.priorities is EMPTY and behind.priorities is EMPTY
         if not plain or self.listed is not None or self._reservations:
             return self.rank(one) < self.rank(other)
-        number, other_number = float(job.priority), float(behind.priority)
-        if number != other_number:
-            return number > other_number
-        if job.priority != behind.priority:
-            # Whole numbers that are no floats.
-            return job.priority > behind.priority
-        return job.tie_break < behind.tie_break
+        if job.priority > behind.priority:
+            return True
+        return bool(job.priority == behind.priority) and _breaks_tie(job.tie_break, behind.tie_break)
 
     def _as_they_are(self) -> list[Pair]:
         if self._stale:
@@ -313,6 +309,14 @@ class Order:
 
     def _pairs_of(self, job: Job) -> list[Pair]:
         return [(index, job, partition) for index, partition in enumerate(job.partitions)]
+
+
+def _breaks_tie(one: tuple[float, int, int], other: tuple[float, int, int]) -> bool:
+    """Whether one is below the other; most jobs of a queue have the number of their neighbours."""
+    if one[0] != other[0]:
+        return one[0] < other[0]
+    number, other_number = one[1], other[1]
+    return number < other_number if number != other_number else one[2] < other[2]
 
 
 def _may_be_tried(job: Job) -> bool:

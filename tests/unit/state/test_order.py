@@ -14,7 +14,7 @@ from emulator.state.order import Listed, Order
 PARTITIONS = [SimpleNamespace(name=name, tier=tier) for name, tier in (("a", 1), ("b", 1), ("c", 2))]
 
 
-def job_of(number: int, priority: int, partitions: list[int]) -> Any:
+def job_of(number: int, priority: float, partitions: list[int]) -> Any:
     """A job that waits."""
     there: Any = [PARTITIONS[index] for index in partitions]
     options = SimpleNamespace(reservation="", nice=0)
@@ -29,12 +29,20 @@ def job_of(number: int, priority: int, partitions: list[int]) -> Any:
 def test_whatever_happens_to_jobs_the_queue_is_that_of_a_fresh_sort(data: Any) -> None:
     waiting: dict[int, Job] = {}
     order, some = Order(waiting), st.lists(st.integers(0, 2), min_size=1, max_size=3, unique=True)
+    number = st.one_of(st.integers(1, 4), st.floats(1, 4), st.integers(2**53, 2**53 + 2))
     for step in range(data.draw(st.integers(1, 25))):
         what = data.draw(st.sampled_from(["comes", "changes", "leaves", "changes and leaves", "all change"]))
         if what == "comes" or not waiting:
-            job = waiting[step] = job_of(step, data.draw(st.integers(1, 4)), data.draw(some))
+            job = waiting[step] = job_of(step, data.draw(number), data.draw(some))
+            job.tie_break = (
+                data.draw(st.one_of(st.integers(0, 2), st.floats(0, 2))),
+                data.draw(st.integers(0, 1)),
+                step,
+            )
             order.settle(job)
             continue
+        given_away = order.pairs()
+        copied = given_away.copy()
         job = waiting[data.draw(st.sampled_from(sorted(waiting)))]
         if what == "all change":
             by, shuffled = data.draw(st.sampled_from([1, -1])), data.draw(st.booleans())
@@ -44,12 +52,13 @@ def test_whatever_happens_to_jobs_the_queue_is_that_of_a_fresh_sort(data: Any) -
             assert order.renumbered() == (order.pairs() != before)
             continue
         if what.startswith("changes"):
-            job.priority = data.draw(st.integers(1, 4))
+            job.priority = data.draw(number)
         if what.endswith("leaves"):
             del waiting[job.id]
             order.discard(job)
         else:
             order.settle(job)
+        assert given_away == copied
         fresh = Order(waiting)
         fresh.changed()
         assert order.pairs() == fresh.pairs()
