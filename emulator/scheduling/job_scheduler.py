@@ -252,7 +252,7 @@ class _Pass:
             return False
         cluster = self._cluster
         found = cluster.choose(cluster.want(job, partition), cluster.machine.free(), partition.nodes)
-        return found is None or len(found.nodes) > np.count_nonzero(own.nodes & partition.nodes)
+        return found is None or len(found.nodes) > int(np.count_nonzero(own.nodes & partition.nodes))
 
     def _at_limit(self, job: Job, partition: Partition) -> bool:
         """Whether a limit keeps a job from starting whatever nodes there are."""
