@@ -106,7 +106,7 @@ def test_more_nodes_than_a_flex_reservation_has_come_by_backfill(version: str, a
     """In 22.05, also where one node outside would do: a real one waited so, for those of the reservation go first."""
     conf = parse_slurm_conf(CONF.replace("n[1-2] CPUs=2", "n[1-2] CPUs=8"))
     create = "scontrol create reservation ReservationName=rack Nodes=n4 StartTime=now Duration=5 Users=ada Flags=FLEX"
-    request = JobRequest(1, 11.0, 100.0, parse_sbatch("-n3 -t3 --reservation=rack".split()), "ada")
+    request = JobRequest(1, 11.0, 100.0, parse_sbatch(["-n3", "-t3", "--reservation=rack"]), "ada")
     found = Controller(conf, [request], [(1.0, lambda controller: scontrol(create, controller))], slurm_version=version)
     found.run(60.0)
     run = found.cluster.jobs[1].runs[0]
@@ -116,7 +116,7 @@ def test_more_nodes_than_a_flex_reservation_has_come_by_backfill(version: str, a
 
 def test_a_job_of_a_flex_reservation_starts_until_that_is_swept() -> None:
     create = "scontrol create reservation ReservationName=rack Nodes=n1 StartTime=now Duration=1 Users=ada"
-    request = JobRequest(1, 50.0, 10.0, parse_sbatch("--reservation=rack -t1 --begin=now+10".split()), "ada")
+    request = JobRequest(1, 50.0, 10.0, parse_sbatch(["--reservation=rack", "-t1", "--begin=now+10"]), "ada")
     for more, starts_at_all in (("", False), (" Flags=FLEX", True)):
         command = (0.0, lambda controller, text=create + more: scontrol(text, controller))
         found = Controller(parse_slurm_conf(CONF), [request], [command])
