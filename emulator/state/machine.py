@@ -73,7 +73,7 @@ def machine_of(conf: SlurmConf) -> Machine:
         features=[frozenset(node.features) for node in nodes],
         gres=gres,
         pools=[partition.name for partition in bounded],
-        shared="CR_MEMORY" in counted,
+        shared="CR_MEMORY" in counted and conf.parameters.text("SelectType").lower() != "select/linear",
         sockets=_column([node.sockets for node in nodes]),
         tree=_wiring(conf.topology, conf, index),
         named={one.name: _wiring(one, conf, index) for one in conf.named_topologies},
