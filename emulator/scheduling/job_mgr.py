@@ -105,8 +105,7 @@ def _checked(request: JobRequest, cluster: Cluster) -> Job:
     stay_alone(job, partitions if cluster.parameters.enforce_part_limits == "ALL" else partitions[:1], cluster)
     _check_times(job, partitions)
     _check_limits(job, named, cluster)
-    # Whether there are nodes for a job that is held, or that its only partition bars, Slurm does not ask.
-    unchecked = unchecked or request.options.held or is_barred(job, cluster)
+    unchecked = unchecked or _is_not_asked(job, cluster)
     fits = _fits_as_preferred(request.options, wants, partitions, cluster)
     if fits is None:
         fits = any(fits_empty(request_class, wants[one.name], one, cluster) for one in partitions)
@@ -116,6 +115,16 @@ def _checked(request: JobRequest, cluster: Cluster) -> Job:
         if cluster.accounting is None:
             raise RejectedError(job.unfit)
     return job
+
+
+def _is_not_asked(job: Job, cluster: Cluster) -> bool:
+    """Whether Slurm does not ask if there are nodes for a job: it is held, or its only partition bars it.
+
+    Or its reservation, which binds it, has yet to begin.
+    """
+    own = cluster.reservations.get(job.options.reservation)
+    to_come = own is not None and "FLEX" not in own.flags and own.start > cluster.now
+    return job.options.held or is_barred(job, cluster) or to_come
 
 
 def is_barred(job: Job, cluster: Cluster) -> bool:
@@ -185,7 +194,7 @@ def bound_nodes(job: Job, most: int, cluster: Cluster) -> None:
         bounded = replace(want, most_nodes=bound, target_nodes=min(want.target_nodes, bound))
         wants[name] = cluster.wants.setdefault((job.request_class, name), bounded)
     job.wants = wants
-    unchecked = job.unfit or job.options.held or is_barred(job, cluster)
+    unchecked = job.unfit or _is_not_asked(job, cluster)
     if not unchecked and not any(
         fits_empty(job.request_class, wants[one.name], one, cluster) for one in job.partitions
     ):

@@ -114,6 +114,17 @@ def test_more_nodes_than_a_flex_reservation_has_come_by_backfill(version: str, a
     assert 3 in run.allocation.nodes and len(run.allocation.nodes) == 2
 
 
+def test_whether_there_are_nodes_is_asked_once_a_reservation_has_begun() -> None:
+    """Slurm 22.05.8 takes such a job before, and holds it then; those of FLEX reservations are bound to no time."""
+    create = "scontrol create reservation ReservationName=rack Nodes=n1 StartTime=now+30 Duration=5 Users=ada,bob"
+    words = ["-t 1", "-t 1", "-N 1 -n 5 --reservation=rack -t 1"]
+    found = run(words, [(0.0, create)], until=120.0)
+    assert not found.rejected
+    assert found.cluster.jobs[3].reason == "BadConstraints"
+    flexible = run(words, [(0.0, create + " Flags=FLEX")], until=120.0)
+    assert [request.id for request, _ in flexible.rejected] == [3]
+
+
 def test_a_job_of_a_flex_reservation_starts_until_that_is_swept() -> None:
     create = "scontrol create reservation ReservationName=rack Nodes=n1 StartTime=now Duration=1 Users=ada"
     request = JobRequest(1, 50.0, 10.0, parse_sbatch(["--reservation=rack", "-t1", "--begin=now+10"]), "ada")
