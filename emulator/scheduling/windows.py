@@ -363,7 +363,9 @@ class Windows(WindowPlan):
             if planned is None:
                 return None
             start, allocation = planned
-            clash = self._clash(job, start, start + limit, allocation.nodes)
+            grain = self._habits.resolution
+            end = math.floor((start + limit + self._rounding) / grain) * grain
+            clash = self._clash(job, start, end, allocation.nodes)
             if clash is None:
                 return planned
             at = clash

@@ -47,6 +47,8 @@ cdef long long _later(double[::1] bounds, long long many, double time) noexcept
 @cython.locals(begin=double, end=double)
 cpdef (long long, long long, long long) place(
     Request request, Columns slots, Work work, bint goes_on, long long most) except *
+@cython.locals(whole=double)
+cdef double _whole(Request request, double end) noexcept
 @cython.locals(slot=cython.longlong)
 cdef void _set_up(Request request, Columns slots, Work work, double begin) except *
 @cython.locals(run=cython.longlong)

@@ -209,12 +209,18 @@ def place(request: Request, slots: Columns, work: Work, goes_on: bool, most: int
         if slots.sizes[COUNT] == slots.times.shape[1] or slots.sizes[USED] + found > len(slots.members):
             return placed, GROW, found
         begin = np.floor(time / request.grain) * request.grain
-        end = np.floor((time + request.length + request.rounding) / request.grain) * request.grain
+        end = _whole(request, time + request.length)
         add_slot(begin, max(end, begin + request.grain), work.taken[0], found, slots)
         placed += 1
         if placed == most:
             return placed, KEPT, 0
         _catch_up(request, slots, work)
+
+
+def _whole(request: Request, end: float) -> float:
+    """The whole step at which a slot ends that is kept for a run up to a time."""
+    whole: float = np.floor((end + request.rounding) / request.grain) * request.grain
+    return whole
 
 
 def _set_up(request: Request, slots: Columns, work: Work, begin: float) -> None:
@@ -308,7 +314,7 @@ def _seek(request: Request, slots: Columns, work: Work) -> int:
         found = _within(request, work, later)
         if found > 0:
             work.start = _own_end(request, work, found) if request.own_ends else work.time
-            later = _first_end(slots, work.start, work.start + request.length, work, found)
+            later = _first_end(slots, work.start, _whole(request, work.start + request.length), work, found)
             if later == inf:
                 return found
         if later == inf:
