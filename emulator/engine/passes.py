@@ -190,12 +190,12 @@ class Passes(Part):
     def interval(self) -> None:
         """The interval of the main loop is over: the pass that follows goes over the whole queue."""
         self._interval_at = self.cluster.now
-        if self.intervals_matter():
-            self._changed_at = self.cluster.now
         self._ask_plugins()
         if self._news("main"):
             self._full = True
             self.request(self.cluster.now)
+        elif self.intervals_matter():
+            self._changed_at = self.cluster.now
 
     def calculate(self) -> None:
         """A period ends: usage decays, and waiting jobs get new priorities."""
@@ -252,6 +252,8 @@ class Passes(Part):
                 self.scheduler.backfill()
         if self.bf_interval and self.ideal and "backfill" in self.loops:
             self.backfill()
+        if self._full and self.intervals_matter():
+            self._changed_at = self.cluster.now
         self._seen["main"], self._full = before, False
         self._looked, self._submitted = self.version, []
         self.telling.passed()
