@@ -40,6 +40,7 @@ class CompiledSlots(Slots):
     Args:
         nodes: how many there are.
         reservations: those that keep nodes from jobs that do not ask for them.
+        begins: from when on each of these does.
         tries: when nodes are looked for because of them.
 
     Attributes:
@@ -54,7 +55,13 @@ class CompiledSlots(Slots):
         columns: all of these, as kernels take them.
     """
 
-    def __init__(self, nodes: int, reservations: Sequence[Reservation] = (), tries: Collection[float] = ()) -> None:
+    def __init__(
+        self,
+        nodes: int,
+        reservations: Sequence[Reservation] = (),
+        begins: Sequence[float] = (),
+        tries: Collection[float] = (),
+    ) -> None:
         self._nodes = nodes
         self._reservations = len(reservations)
         self.sizes: Ints = np.zeros(3, dtype=np.int64)
@@ -66,10 +73,10 @@ class CompiledSlots(Slots):
         self.others: Reals = np.array(sorted(tries))
         self.until: Reals = np.full(nodes, np.inf)
         self._gather()
-        for one in reservations:
+        for one, begin in zip(reservations, begins, strict=True):
             members = np.flatnonzero(one.nodes)
             self.grow(len(members))
-            keep(one.start, one.end, members, len(members), self.columns)
+            keep(begin, one.end, members, len(members), self.columns)
         self._own = int(self.sizes[USED])
 
     def ends(self) -> Reals:
@@ -237,7 +244,8 @@ class CompiledWindows(Windows):
         standing = self._controls.reservations.standing(self._cluster.now)
         self._moving = any("REPLACE" in one.flags for one in standing)
         tries = self._controls.reservations.tries(self._habits.resolution)
-        return CompiledSlots(len(self._cluster.machine), standing, tries)
+        begins = [self._controls.reservations.begin_of(one) for one in standing]
+        return CompiledSlots(len(self._cluster.machine), standing, begins, tries)
 
     def preempted(self, kept: Mapping[int, Mask] | None = None) -> None:
         """Runs end at other times: all searches start over, and more may start."""

@@ -150,6 +150,8 @@ class Cluster:
 
         nodes = self.machine.mask_of(given.nodes)
         nodes.flags.writeable = False  # It is handed out as it is.
+        # What a partition says, of each CPU or each node, stands for either of the cluster's.
+        by_memory = given if given.def_mem_per_cpu or given.def_mem_per_node else self.parameters
         return Partition(
             name=given.name,
             index=index,
@@ -169,8 +171,8 @@ class Cluster:
             grace_time=given.grace_time,
             over_time_limit=own(given.over_time_limit, self.parameters.over_time_limit),
             least_loaded=given.lln or self.parameters.least_loaded,
-            default_memory_per_cpu=given.def_mem_per_cpu or self.parameters.def_mem_per_cpu,
-            default_memory_per_node=given.def_mem_per_node or self.parameters.def_mem_per_node,
+            default_memory_per_cpu=by_memory.def_mem_per_cpu,
+            default_memory_per_node=by_memory.def_mem_per_node,
             default_memory_per_gpu=given.def_mem_per_gpu or self.parameters.def_mem_per_gpu,
             default_cpus_per_gpu=given.def_cpu_per_gpu or self.parameters.def_cpu_per_gpu,
             max_memory_per_cpu=_bound(given.max_mem_per_cpu, self.parameters.max_mem_per_cpu),

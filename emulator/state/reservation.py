@@ -113,6 +113,14 @@ class Reservations:
         """Those that hold now or will hold."""
         return [one for one in self.by_name.values() if one.end > now]
 
+    def begin_of(self, reservation: Reservation) -> float:
+        """From when on it keeps its nodes from a run that ends a number of whole seconds from now.
+
+        Slurm counts in whole seconds: a run from 30.4 s on that may take two minutes ends as one begins at 150.1 s.
+        """
+        now, whole = self._cluster.now, self._cluster.second_of
+        return whole(reservation.start) + now - whole(now)
+
     def kept_from(self, job: Job, at: float, length: float) -> Mask:
         """Nodes that reservations keep from a job that runs from ``at`` on, for ``length`` seconds."""
         kept = self._cluster.no_nodes()
@@ -123,7 +131,7 @@ class Reservations:
             # The next sweep removes it; until then jobs of one that is no bound still start.
             return ~kept
         for reservation in self.by_name.values():
-            if reservation is not own and reservation.start < at + length and reservation.end > at:
+            if reservation is not own and self.begin_of(reservation) < at + length and reservation.end > at:
                 kept |= reservation.nodes
         if own is not None and "FLEX" not in own.flags:
             kept |= ~own.nodes | (own.end <= at)
@@ -135,7 +143,7 @@ class Reservations:
         ends = [
             one.end
             for one in self.by_name.values()
-            if one is not own and one.start < end and one.end > begin and bool(one.nodes[listed].any())
+            if one is not own and self.begin_of(one) < end and one.end > begin and bool(one.nodes[listed].any())
         ]
         return min(ends, default=None)
 

@@ -285,7 +285,7 @@ def test_slots_keep_nodes_from_runs_between_their_bounds_only():
 def test_nodes_of_reservations_are_none_that_a_cycle_keeps(reserved):
     nodes = np.isin(np.arange(4), reserved)
     standing = [Reservation("r", 0.0, 50.0, nodes)] if reserved else []
-    plain, compiled = Slots(4), CompiledSlots(4, standing)
+    plain, compiled = Slots(4), CompiledSlots(4, standing, [one.start for one in standing])
     assert plain.nodes().tolist() == compiled.nodes().tolist() == []
     for slots in (plain, compiled):
         slots.add(100, 200, [2, 3])
