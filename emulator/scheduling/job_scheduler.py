@@ -81,7 +81,7 @@ class _Pass:
                 self._share(job, before)
             if self._stopped or (parameters.sched_max_job_start and self._started_enough(job)):
                 break
-            if self._no_job_left():
+            if self._cluster.order.listed is None and self._no_job_left():
                 self._tell_those_behind(pairs[index], pairs[min(index + left, len(pairs) - 1)])
                 break
         return True
@@ -90,7 +90,7 @@ class _Pass:
         """Each pair, and its place among them.
 
         In the order of arrival, a job behind one that has started in one of several partitions is tried in the rest
-        of these, too, and stays in the last of them (BUILTIN_BY_NUMBERS).
+        of these, too, and stays in the last of them (BUILTIN_BY_NUMBERS), whether or not it may be scheduled yet.
         """
         left: list[Partition] = []
         for index, (_, job, partition) in enumerate(pairs):
@@ -100,11 +100,33 @@ class _Pass:
             if len(job.partitions) > 1:
                 if job.run is not None and job.run.partition == partition.name:
                     left = list(job.partitions[job.partitions.index(partition) + 1 :])
+                    self._try_unready(job, left, pairs)
                 continue
             while left and job.state is State.PENDING:
                 other = left.pop(0)
                 move(job, other, self._cluster)
                 yield index, job, other
+
+    def _try_unready(self, started: Job, left: list[Partition], pairs: list[Pair]) -> None:
+        """Try jobs right behind one that has started that may not be scheduled yet, unless they are held.
+
+        So a job starts before its time, or what it depends on is over. (Recorded on 22.05.)
+        """
+        ready, waiting = {job.id for _, job, _ in pairs}, self._cluster.waiting
+        listed = self._cluster.order.listed
+        assert listed is not None
+        last = listed.place(started)
+        while left:
+            behind = [job for job in waiting.values() if listed.place(job) > last]
+            job = min(behind, key=listed.place, default=None)
+            if job is None or job.id in ready:
+                return
+            last = listed.place(job)
+            while left and job.state is State.PENDING:
+                partition = left.pop(0)
+                move(job, partition, self._cluster)
+                if job.priority > 0 and (partition.name, job.options.reservation) not in self._failed:
+                    self._try(job, partition)
 
     def _takes(self, job: Job, partition: Partition) -> bool:
         """Whether a job counts: not one that its partition bars, nor one of an array of which another did not start."""

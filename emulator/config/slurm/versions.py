@@ -70,9 +70,10 @@ class Rules:
         "sched/builtin takes jobs by their numbers under priority/basic, too",
         "where partitions are of one tier, it takes jobs as they lie in the controller's list: a release, a requeue or "
         "a new number moves none, and what is left of an array when a task starts goes to the end; what is left of the "
-        "partitions of a job that has started in one of several is tried with the job behind it, which moves there",
+        "partitions of a job that has started in one of several is tried with the job behind it, which moves there, "
+        "also if it may not start yet",
         "not named in the release notes",
-        *("builtin_fifo_22", "builtin_fifo_26"),
+        *("builtin_fifo_22", "fifo_not_ready_22", "builtin_fifo_26"),
     )
     EXCLUSIVE_IS_NOT_SHARED: bool = _rule(
         "24.11",
