@@ -125,6 +125,19 @@ def test_whether_there_are_nodes_is_asked_once_a_reservation_has_begun() -> None
     assert [request.id for request, _ in flexible.rejected] == [3]
 
 
+@pytest.mark.parametrize(("start", "begins"), [("now+61", True), ("now+60", False)])
+@pytest.mark.parametrize("compiled", [None, False])
+def test_a_run_ends_in_the_second_in_which_a_reservation_begins(
+    start: str, begins: bool, compiled: bool | None
+) -> None:
+    """Slurm counts in whole seconds: what starts at 1.5 s for a minute is over at 61 s."""
+    create = f"scontrol create reservation ReservationName=rack Nodes=n[1-4] StartTime={start} Duration=5 Users=bob"
+    conf, request = parse_slurm_conf(CONF), JobRequest(1, 1.0, 10.0, parse_sbatch(["-n1", "-t1"]), "ada")
+    found = Controller(conf, [request], [(0.2, lambda controller: scontrol(create, controller))], compiled=compiled)
+    found.run(60.0)
+    assert bool(found.cluster.jobs[1].runs) is begins
+
+
 def test_a_job_of_a_flex_reservation_starts_until_that_is_swept() -> None:
     create = "scontrol create reservation ReservationName=rack Nodes=n1 StartTime=now Duration=1 Users=ada"
     request = JobRequest(1, 50.0, 10.0, parse_sbatch(["--reservation=rack", "-t1", "--begin=now+10"]), "ada")

@@ -267,3 +267,9 @@ def test_priorities_go_by_the_cpus_that_memory_takes():
     (job,) = made.cluster.jobs.values()
     wanted = tres_amounts(job, job.partitions[0])
     assert (wanted["CPU"], wanted["MEM"]) == (6, 5000)
+
+
+def test_memory_of_a_partition_by_default_stands_for_either_of_the_clusters():
+    """As a real Slurm 22.05.8 gave it: DefMemPerNode of the partition, though DefMemPerCPU of the cluster is there."""
+    (own, other) = jobs("-n2 -t1 -pp", "-n2 -t1 -pq", lines="DefMemPerCPU=300", partition="DefMemPerNode=1000")
+    assert [sum(job.runs[0].allocation.memory) for job in (own, other)] == [1000, 600]
