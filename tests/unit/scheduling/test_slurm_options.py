@@ -196,6 +196,21 @@ def test_a_second_attempt_keeps_the_order_of_victims_only_if_it_is_to(order):
     assert gone == ([True, True, True] if order else [False, True, True])
 
 
+@pytest.mark.parametrize("compiled", [None, False])
+@pytest.mark.parametrize(("version", "start"), [("22.05", 61.65), ("26.05", 240.0)])
+def test_a_hole_clashes_by_the_whole_steps_that_would_be_kept(version, start, compiled):
+    """As the controller's log says: up to 121.65 s 22.05 keeps nodes to 120 s, newer ones to 180 s."""
+    conf = "SelectTypeParameters=CR_CPU\nPriorityType=priority/basic\nSchedulerParameters=bf_interval=10\n"
+    conf += "SelectType=select/cons_tres\nNodeName=n[1-3] CPUs=1\nPartitionName=p Nodes=ALL Default=YES\n"
+    words = ("-wn1 -t1", "-wn2 -t2", "-wn3 -t9", "-wn1,n2 -t1", "-n1 -xn2,n3 -t1")
+    requests = [
+        JobRequest(at, 1 + at / 10, 300.0, parse_sbatch(word.split()), "me") for at, word in enumerate(words, 1)
+    ]
+    made = Controller(parse_slurm_conf(conf), requests, slurm_version=version, compiled=compiled)
+    made.run(15.0)
+    assert [made.cluster.jobs[number].planned_start for number in (4, 5)] == [121.65, start]
+
+
 def test_windows_of_ends_grow_as_they_are_to():
     """They begin at a multiple of 30 s after the first end, at 61.5: the third one goes from 210 to 330."""
     jobs = (*((0.0, 900.0, f"-n1 -t{minutes}") for minutes in (1, 4, 5, 9)), (2.0, 9.0, "-n2 -t1"))
