@@ -10,6 +10,7 @@ import pytest
 
 from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
+from emulator.engine.passes import Passes
 from emulator.operator.scontrol import scontrol
 from emulator.scheduling.preempt import candidates
 from emulator.scheduling.windows_compiled import CompiledSlots
@@ -209,6 +210,19 @@ def test_a_hole_clashes_by_the_whole_steps_that_would_be_kept(version, start, co
     made = Controller(parse_slurm_conf(conf), requests, slurm_version=version, compiled=compiled)
     made.run(15.0)
     assert [made.cluster.jobs[number].planned_start for number in (4, 5)] == [121.65, start]
+
+
+def test_jobs_that_no_longer_wait_behind_others_wake_no_backfill(monkeypatch):
+    """In 22.05 a pass over the whole queue wakes it for those behind others, not for one that was tried itself."""
+    cycles = []
+    note = Passes._note_cycle
+    monkeypatch.setattr(Passes, "_note_cycle", lambda self: (cycles.append(self.cluster.now), note(self)))
+    jobs = [(at / 10, 900.0, words) for at, words in enumerate(("-n4 -t30", "-n4 -t5", "-n4 -t2"), 11)]
+    behind = after(*jobs, until=100, version="22.05")[2]
+    assert behind.reason == "Priority" and len(cycles) > 5
+    cycles.clear()
+    tried = after(*jobs, actions=((5.0, "scancel 2"),), until=100, version="22.05")[2]
+    assert tried.reason == "Resources" and len(cycles) == 1
 
 
 def test_windows_of_ends_grow_as_they_are_to():
