@@ -104,7 +104,7 @@ class Arrivals(Part):
         request = self.chain.request(request)
         check_count(request, self.cluster)
         jobs = [make_job(task, self.cluster) for task in request.tasks(self._free_ids(request.id))]
-        why = refusal(jobs[0], self.cluster)
+        why = refusal(jobs[0], self.cluster) if request.options.dependencies else ""
         if why:
             raise RejectedError(why)
         self.admit(jobs)
