@@ -88,7 +88,7 @@ def _one(dependency: Dependency, other: Job, now: float) -> Met:
     if not other.over:
         return Met.NOT_YET
     done = other.state is State.COMPLETED
-    if dependency.kind == "afterany":
+    if dependency.kind in ("afterany", "afterburstbuffer"):
         return Met.YES
     wanted = done if dependency.kind in ("afterok", "aftercorr") else not done
     return Met.YES if wanted else Met.NEVER

@@ -483,3 +483,10 @@ def test_a_suspended_job_that_is_released_keeps_its_priority_as_it_goes_on():
     plain, other = after(*jobs, actions=actions)
     released, _ = after(*jobs, actions=(*actions, (40, "scontrol release 1")))
     assert plain.priority == other.priority - 1 == released.priority
+
+
+@pytest.mark.parametrize("fails", [{}, FAILS])
+def test_a_burst_buffer_is_done_with_when_its_job_is_over(fails):
+    """As daemons of 26.05 did, without burst buffers."""
+    first, second = after((0, 50, "-t2", fails), (1, 5, "-t1 -dafterburstbuffer:1"))
+    assert first.runs[0].end < second.runs[0].start < 60
