@@ -98,6 +98,7 @@ class Machine:
         up: whether a node takes new jobs.
         features: of each node.
         gres: count of each kind on each node.
+        no_consume: kinds of which any number of jobs may have as many as there are.
         pools: partitions whose jobs may have only so many units of a node together.
         shared: whether any number of jobs may have the same units, for only memory is counted.
         tree: the switches above the nodes, or their blocks; None where all are as near to each other.
@@ -119,6 +120,7 @@ class Machine:
     up: Mask
     features: Sequence[frozenset[str]]
     gres: dict[Gres, Ints] = field(default_factory=dict)
+    no_consume: frozenset[Gres] = frozenset()
     pools: Sequence[str] = ()
     shared: bool = False
     sockets: Ints | int = 1

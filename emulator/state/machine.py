@@ -72,6 +72,7 @@ def machine_of(conf: SlurmConf) -> Machine:
         up=np.array([takes_jobs(node.state) for node in nodes], dtype=bool),
         features=[frozenset(node.features) for node in nodes],
         gres=gres,
+        no_consume=frozenset((one.name, one.type) for node in nodes for one in node.gres if not one.consumed),
         pools=[partition.name for partition in bounded],
         shared="CR_MEMORY" in counted and conf.parameters.text("SelectType").lower() != "select/linear",
         sockets=_column([node.sockets for node in nodes]),

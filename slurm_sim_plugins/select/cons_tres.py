@@ -581,11 +581,6 @@ def _sets(nodes: list[int], groups: Ints, required: Mask, contiguous: bool) -> l
     return sets
 
 
-def _consecutive(nodes: Ints) -> list[Ints]:
-    """Nodes in sets between which there is a node that cannot be used, or that has another weight."""
-    return list(np.split(nodes, np.flatnonzero(np.diff(nodes) > 1) + 1)) if len(nodes) else []
-
-
 def allocate(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) -> Allocation | None:
     """What a job gets of the nodes that it takes, given the CPUs there; None if the nodes lack other resources."""
     if len(taken) > 1:
@@ -606,6 +601,8 @@ def allocate(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) 
     gres = _gres_given(want, machine, free, nodes, (-(-cpus // want.cpus_per_task)).tolist()) if wanted else {}
     if gres is None:
         return None
+    for kind in machine.no_consume & gres.keys():
+        gres[kind] = [0] * len(nodes)
     if want.memory_per_gpu:
         gpus = np.sum([np.array(counts) for (name, _), counts in gres.items() if name == "gpu"], axis=0)
         memory = np.minimum(want.memory_per_gpu * gpus, free.memory[taken])
