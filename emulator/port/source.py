@@ -95,11 +95,6 @@ class Source:
             found.insert(0, "src/slurmctld/job_scheduler.h")
         return found
 
-    def declares(self, header: str, word: str) -> bool:
-        """Whether a word is in a header."""
-        path = self.folder / header
-        return path.is_file() and re.search(rf"\b{re.escape(word)}\b", _text(path)) is not None
-
     def _loader(self, kind: str) -> tuple[Path, tuple[Symbol, ...]]:
         for path in self._files():
             text = _REMARK.sub(" ", _text(path))

@@ -38,7 +38,6 @@ cdef long long room(
 cpdef long long gres_of(Code code, long long[:, ::1] free, long long node) noexcept
 @cython.locals(cpus=cython.longlong, nodes=cython.longlong, big=cython.longlong, least=cython.longlong, there=cython.longlong)
 cpdef void count(Code code, Counts counts, long long[::1] capacity) noexcept
-cpdef void recount(Code code, Counts counts, long long cpus, long long sign) noexcept
 cpdef bint enough(Code code, Counts counts) noexcept
 @cython.locals(found=cython.longlong, lowest=cython.longlong, more=cython.longlong)
 cpdef long long pick(

@@ -188,7 +188,7 @@ def gres_of(code: Code, free: Ints, node: int) -> int:
 
 
 def count(code: Code, counts: Counts, capacity: Ints) -> None:
-    """Count all nodes, of which each has so many CPUs; as :func:`recount` of one after the other."""
+    """Count all nodes, of which each has so many CPUs."""
     cpus = nodes = big = 0
     least = code.big
     for node in range(len(capacity)):
@@ -198,14 +198,6 @@ def count(code: Code, counts: Counts, capacity: Ints) -> None:
             nodes += 1
             big += 1 if there >= least else 0
     counts.cpus, counts.nodes, counts.big = cpus, nodes, big
-
-
-def recount(code: Code, counts: Counts, cpus: int, sign: int) -> None:
-    """Count a node of so many CPUs more, or less."""
-    if cpus:
-        counts.cpus += sign * cpus
-        counts.nodes += sign
-        counts.big += sign if cpus >= code.big else 0
 
 
 def enough(code: Code, counts: Counts) -> bool:
