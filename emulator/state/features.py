@@ -1,7 +1,7 @@
 """Constraints: expressions over the features of nodes.
 
 ``a&b`` and ``a|b`` choose nodes; ``[a|b]`` wants all nodes of a job to share one of the
-features; ``a*2&b*1``, with or without brackets, wants counts of nodes of each.
+features; ``[a*2&b*1]`` or ``[(a&c)*2&b*1]`` wants counts of nodes of each, ``a*2`` of one feature.
 """
 
 from __future__ import annotations
@@ -45,10 +45,13 @@ class _Parser:
         self._known = frozenset().union(*features)
         self._counts: list[tuple[Mask, int]] = []
         self._alternatives: list[Mask] = []
+        self._bracketed = False
+        self._loose = 0
+        """Counts outside of brackets, where there may be one."""
 
     def parse(self) -> list[Choice]:
         mask = self._expression()
-        if self._index < len(self._tokens):
+        if self._index < len(self._tokens) or self._loose > 1:
             raise self._wrong()
         if self._alternatives:
             return [Choice(mask & alternative) for alternative in self._alternatives]
@@ -71,7 +74,7 @@ class _Parser:
         if word == "(":
             mask = self._expression()
             self._expect(")")
-            return mask
+            return self._counted(mask, self._take()) if self._next().startswith("*") else mask
         if word == "[":
             return self._brackets()
         if word in ("&", "|", ")", "]"):
@@ -92,7 +95,9 @@ class _Parser:
             self._expect("]")
             self._alternatives = alternatives
             return np.asarray(np.logical_or.reduce(alternatives), dtype=bool)
+        self._bracketed = True
         mask = self._expression()
+        self._bracketed = False
         self._expect("]")
         return mask
 
@@ -101,10 +106,15 @@ class _Parser:
         if name not in self._known and not self._unknown:
             raise InputError("Invalid feature specification")
         mask: Mask = np.array([name in of for of in self._features], dtype=bool)
-        if star:
-            if not count.isdigit() or not int(count):
-                raise self._wrong()
-            self._counts.append((mask, int(count)))
+        return self._counted(mask, star + count) if star else mask
+
+    def _counted(self, mask: Mask, count: str) -> Mask:
+        """So many nodes have to be of these, as ``*2`` says."""
+        number = count[1:]
+        if not number.isdigit() or not int(number):
+            raise self._wrong()
+        self._counts.append((mask, int(number)))
+        self._loose += not self._bracketed
         return mask
 
     def _next(self) -> str:
