@@ -279,6 +279,8 @@ class Want:
         gres: of each kind on each node; a kind without type takes any.
         gres_total: of each kind in all.
         gres_per_task: of each kind for each task.
+        cpus_per_gpu: that go with a GPU; 0 if none do.
+        cpus_of_gpus: whether a node gives the CPUs of its GPUs, and at least so many; 0: as many as are wanted.
         contiguous: whether the nodes must be neighbours.
         required: nodes that it must have, as a mask, or None.
         some_required: whether some of these are enough, but it has no others.
@@ -326,6 +328,8 @@ class Want:
     gres: tuple[tuple[str, str, int], ...] = ()
     gres_total: tuple[tuple[str, str, int], ...] = ()
     gres_per_task: tuple[tuple[str, str, int], ...] = ()
+    cpus_per_gpu: int = 0
+    cpus_of_gpus: int = 0
     contiguous: bool = False
     required: Mask | None = None
     some_required: bool = False

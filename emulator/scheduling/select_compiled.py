@@ -29,6 +29,7 @@ def encode(want: Want, machine: Machine) -> Code | None:
         or want.marks
         or want.unmarked
         or want.gres_per_task
+        or want.cpus_of_gpus
         or want.contiguous
         or len(machine.gres) > MOST_KINDS
     ):

@@ -1,19 +1,15 @@
-"""What a job needs of the nodes of a partition: what it asks for, the defaults, and what bounds make of both.
-
-Defaults for GPUs and bounds of memory are those of Slurm's documentation (slurm.conf,
-``DefCpuPerGPU``, ``DefMemPerGPU``, ``MaxMemPerCPU``, ``MaxMemPerNode``).
-"""
+"""What a job needs of the nodes of a partition: what it asks for, the defaults, and what bounds make of both."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from emulator.config.slurm.model import GresCount
 from emulator.config.slurm.versions import Rules
 from emulator.state.cluster import Cluster
+from emulator.state.demand import GPU, demand_of
 from emulator.state.features import choices
 from emulator.state.machine import ALONE, MARK, has_rows
 from emulator.state.partition import Partition
@@ -24,33 +20,11 @@ from slurm_sim_plugins.nodes import FAR, Choice, Mask, Want
 from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Tree
 
-GPU = "gpu"
+ONE_THREAD = frozenset({"nomultithread", "compute_bound", "memory_bound"})
+"""Values of ``--hint`` with which a job uses one thread of each core."""
 TOO_MUCH_MEMORY = "MaxMemPerLimit"
 BAD_CONSTRAINTS = "BadConstraints"
 PARTITION_CONFIG, PARTITION_NODES = "PartitionConfig", "PartitionNodeLimit"
-
-
-@dataclass(slots=True)
-class _Demand:
-    """CPUs and memory that a job asks for; memory in mebibytes, 0 if it is not stated so.
-
-    Attributes:
-        cpus_per_task: CPUs of each task.
-        cpus_on_node: CPUs on each node, at least.
-        cpus_in_all: CPUs in all, at least.
-        on_node, per_cpu, per_gpu: memory on each node, for each CPU, for each GPU of those wanted in all.
-        whole_memory: whether it wants all memory of its nodes.
-        too_much: whether it wants more than the partition gives.
-    """
-
-    cpus_per_task: int
-    cpus_on_node: int = 0
-    cpus_in_all: int = 0
-    on_node: float = 0.0
-    per_cpu: float = 0.0
-    per_gpu: float = 0.0
-    whole_memory: bool = False
-    too_much: bool = False
 
 
 def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest: int) -> Want:
@@ -68,8 +42,9 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     parameters, options = cluster.parameters, request.options
     nodes = options.min_nodes or max(1, len(options.node_list) if options.tasks is None else 1)
     most = options.max_nodes if options.max_nodes is not None else options.min_nodes
-    if options.gpus and sum(one.count for one in options.gpus) < (options.min_nodes or 1):
-        raise RejectedError("Invalid generic resource (gres) specification")
+    if on_gpus := _nodes_by_gpus(options):
+        nodes = most = on_gpus
+    _check_gres(options, cluster)
     enough = most or options.tasks or FAR
     named, some = _named(options, enough, cluster)
     if some:
@@ -85,8 +60,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     target = max(nodes, min(welcome, max(_nodes_for_tasks(options, nodes, parameters.rules), nodes)))
     alone = options.exclusive or partition.oversubscribe == "EXCLUSIVE"
     shares = partition.oversubscribe == "FORCE" or (has_rows(partition) and options.share)
-    demand = _demand(request, partition, nodes)
-    demand.too_much = demand.too_much or _smallest_is_too_much(options, partition, cluster)
+    demand = demand_of(request, partition, cluster, nodes)
     per_task = demand.cpus_per_task
     with_tasks = per_task * (1 if options.overcommit else options.tasks_per_node or 1)
     of_node = per_task * (options.tasks_per_node or 1)
@@ -94,7 +68,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     given = _given(demand.cpus_on_node, with_tasks, options, parameters.rules)
     nodes = max(nodes, fewest, _nodes_by_tasks(options, parameters.rules))
     cpus = max(tasks * per_task, nodes, demand.cpus_in_all)
-    per_node = FAR if options.tasks_per_node is None else max(options.tasks_per_node * per_task, on_node)
+    per_node = FAR if options.tasks_per_node is None else max(of_node, on_node, demand.cpus_in_all)
     whole = cluster.nodes_for.whole_nodes or alone
     gres = options.gres or options.gpus or options.gpus_per_task
     whole_tasks = parameters.rules.WHOLE_TASKS_COUNT or bool(gres)
@@ -102,20 +76,21 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     ranked = per_node if by_tasks else FAR
     if options.tasks == 1 and options.min_cpus is None:
         # It needs a node with room for as many tasks as there may be, and has one there.
-        per_node = min(per_node, per_task)
+        per_node = min(per_node, max(per_task, demand.cpus_on_node, demand.cpus_in_all))
     if _too_few_tasks(options, of_node, whole, parameters.rules):
         on_node = FAR
     # A node that has not all is of no use to a job that may have but one.
     on_node = max(on_node, cpus) if most == 1 else on_node
-    if gres and not partition.least_loaded:
+    if gres and not (demand.cpus_per_gpu and demand.cpus_in_all) and not partition.least_loaded:
         ranked = min(ranked, max(_most_tasks_on_node(options, nodes, most) * per_task, on_node))
     tasks_per_core = options.tasks_per_core or (1 if parameters.one_task_per_core else FAR)
-    threads = 1 if options.hint == "nomultithread" else options.threads_per_core or FAR
+    threads = 1 if options.hint in ONE_THREAD else options.threads_per_core or FAR
     one_node = most == 1 or (options.tasks == 1 and nodes == 1)
     if most is None and bound is not None and nodes <= bound < min(cpus, int(partition.nodes.sum())):
         most = bound
     if one_node and whole and parameters.rules.FIRST_NODE_FOR_ONE:
         per_node = FAR
+    of_gpus = demand.cpus_per_gpu and not whole and parameters.rules.GPUS_GIVE_CPUS
     by_socket = parameters.rules.SOCKETS_HAVE_TASKS
     tree = _tree(request, partition, cluster)
     in_blocks = isinstance(tree, Blocks)
@@ -144,8 +119,10 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         all_memory=demand.whole_memory and parameters.memory,
         all_gres=alone,
         gres=_counts(options.gres),
-        gres_total=() if options.gpus_per_task else _counts(options.gpus) or _gpus_of_tasks(options),
+        gres_total=() if options.gpus_per_task or on_gpus else _counts(options.gpus) or _gpus_of_tasks(options),
         gres_per_task=_counts(options.gpus_per_task),
+        cpus_per_gpu=demand.cpus_per_gpu,
+        cpus_of_gpus=max(of_node, cpus if most == 1 else 1) if of_gpus else 0,
         contiguous=options.contiguous,
         required=named,
         some_required=some,
@@ -296,58 +273,38 @@ def _named(options: BatchOptions, enough: int, cluster: Cluster) -> tuple[Mask |
     return named & (named.cumsum() <= enough), False
 
 
-def _smallest_is_too_much(options: BatchOptions, partition: Partition, cluster: Cluster) -> bool:
-    """Whether --mem=0, which is what the smallest node has once the job was found to fit, is more than it may have."""
-    if options.memory_per_node != 0 or not partition.max_memory_per_node:
-        return False
-    smallest = min(cluster.machine.memory[partition.nodes].tolist(), default=0)
-    return bool(smallest > partition.max_memory_per_node)
-
-
-def _demand(request: JobRequest, partition: Partition, nodes: int) -> _Demand:
-    options = request.options
-    demand = _Demand(request.cpus_per_task)
-    on_node = sum(one.count for one in options.gres if one.name == GPU)
-    in_all = 0 if on_node else options.gpus_on(nodes)
-    cpus = options.cpus_per_gpu or (partition.default_cpus_per_gpu if options.cpus_per_task is None else 0)
-    demand.cpus_on_node = on_node * (cpus or 0)
-    if options.gpus_per_task:
-        demand.cpus_per_task = max(demand.cpus_per_task, sum(one.count for one in options.gpus_per_task) * (cpus or 0))
-    else:
-        demand.cpus_in_all = in_all * (cpus or 0)
-    per_gpu = options.memory_per_gpu or partition.default_memory_per_gpu
-    if options.memory_per_node is not None:
-        demand.on_node, demand.whole_memory = float(options.memory_per_node), options.memory_per_node == 0
-    elif options.memory_per_cpu:
-        demand.per_cpu = float(options.memory_per_cpu)
-    elif per_gpu and (on_node or in_all):
-        demand.on_node, demand.per_gpu = on_node * per_gpu, per_gpu if in_all else 0.0
-    elif partition.default_memory_per_cpu:
-        demand.per_cpu = partition.default_memory_per_cpu
-    elif partition.default_memory_per_node:
-        demand.on_node = partition.default_memory_per_node
-    else:
-        demand.whole_memory = True
-    _bound(demand, partition)
-    return demand
-
-
-def _bound(demand: _Demand, partition: Partition) -> None:
-    """A job that wants more memory a CPU than there may be gets more CPUs for it; more on each node there cannot be."""
-    most = partition.max_memory_per_cpu
-    if most and demand.per_cpu > most:
-        times = math.ceil(demand.per_cpu / most)
-        demand.cpus_per_task *= times
-        demand.per_cpu = math.ceil(demand.per_cpu / times)
-    elif most and demand.on_node:
-        demand.cpus_on_node = max(demand.cpus_on_node, math.ceil(demand.on_node / most))
-    most = partition.max_memory_per_node
-    if most:
-        demand.too_much = max(demand.on_node, demand.per_cpu * demand.cpus_per_task) > most
-
-
 def _counts(gres: tuple[GresCount, ...]) -> tuple[tuple[str, str, int], ...]:
     return tuple((one.name, one.type, one.count) for one in gres)
+
+
+def _check_gres(options: BatchOptions, cluster: Cluster) -> None:
+    """Refuse resources that the cluster does not know, fewer GPUs than nodes, and CPUs for tasks as well as for GPUs.
+
+    Raises:
+        RejectedError: there is something of the kind.
+    """
+    if options.cpus_per_task and options.cpus_per_gpu:
+        raise RejectedError("--cpus-per-task and --cpus-per-gpu are mutually exclusive")
+    known = {name for name, _ in cluster.machine.gres} | set(cluster.conf.parameters.words("GresTypes"))
+    few = options.gpus and sum(one.count for one in options.gpus) < (options.min_nodes or 1)
+    if few or any(one.name not in known for one in (*options.gres, *options.gpus, *options.gpus_per_task)):
+        raise RejectedError("Invalid generic resource (gres) specification")
+
+
+def _nodes_by_gpus(options: BatchOptions) -> int:
+    """Nodes of a job that states GPUs in all and on each node; 0 for one that does not state both.
+
+    Raises:
+        RejectedError: there are no such nodes, or as many may not be had.
+    """
+    in_all, on_node = sum(one.count for one in options.gpus), sum(one.count for one in options.gres if one.name == GPU)
+    if not in_all or not on_node:
+        return 0
+    nodes, rest = divmod(in_all, on_node)
+    most = options.max_nodes if options.max_nodes is not None else options.min_nodes or FAR
+    if rest or not (options.min_nodes or 1) <= nodes <= most:
+        raise RejectedError("Invalid generic resource (gres) specification")
+    return nodes
 
 
 def _gpus_of_tasks(options: BatchOptions) -> tuple[tuple[str, str, int], ...]:

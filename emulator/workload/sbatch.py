@@ -393,6 +393,8 @@ def _nodes(asked: Any, text: str) -> Values:
 
 
 def _gres(text: str) -> tuple[GresCount, ...]:
+    if text.lower() == "none":
+        return ()
     return tuple(gres_count(word.removeprefix("gres/").removeprefix("gres:")) for word in _names(text))
 
 

@@ -36,6 +36,7 @@ from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Missing, Tree
 
 Floats = NDArray[np.float64]
+GPU = "gpu"
 NO_MEMORY: Ints = np.zeros(0, dtype=np.int64)
 """Of a job that wants none."""
 
@@ -91,7 +92,8 @@ def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice:
     if want.whole_tasks and want.pool and sum(cpus - cpus % want.cpus_per_task for cpus in given.values()) < want.cpus:
         return None
     tasks_on = np.array(list(given.items()), dtype=np.int64)
-    return allocate(want, machine, free, tasks_on[:, 0], tasks_on[:, 1])
+    nodes, cpus = tasks_on[:, 0], tasks_on[:, 1]
+    return allocate(want, machine, free, nodes, cpus, capacity[nodes] if want.cpus_of_gpus else None)
 
 
 def _on_too_many_switches(want: Want, nodes: list[int]) -> bool:
@@ -113,6 +115,8 @@ def _pick(want: Want, machine: Machine, free: Free, capacity: Ints, choice: Choi
     the CPUs of others (:meth:`_Picker._by_looks`) may do without some of them, too.
     """
     gres, share = _counted_gres(want, machine, free), free.units / machine.units
+    if gres is not None and want.cpus_per_gpu:
+        gres = np.minimum(gres, capacity // want.cpus_per_gpu)
     picked = _Picker(want, machine, capacity, choice, gres, share).pick()
     if picked is not None or (want.most_nodes is None and not want.by_looks):
         return picked
@@ -175,6 +179,13 @@ def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
         capacity = np.where(free.memory >= max(want.memory_per_node, want.memory_per_gpu), capacity, 0)
     if want.all_memory:
         capacity = np.where(free.memory >= machine.memory, capacity, 0)
+    capacity = _with_gres(want, machine, free, capacity)
+    # A node that has not as much as is wanted of each is of no use.
+    return np.where(capacity >= want.cpus_on_node, np.maximum(np.minimum(capacity, want.ranked), 0), 0)
+
+
+def _with_gres(want: Want, machine: Machine, free: Free, capacity: Ints) -> Ints:
+    """CPUs of each node that the generic resources there leave to the job."""
     for name, kind, count in want.gres:
         capacity = np.where(_gres_free(free, name, kind, len(machine)) >= count, capacity, 0)
     if want.gres_total:
@@ -184,8 +195,27 @@ def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
         capacity = np.where(has_any, capacity, 0)
     for name, kind, count in want.gres_per_task:
         capacity = np.minimum(capacity, _gres_free(free, name, kind, len(machine)) // count * want.cpus_per_task)
-    # A node that has not as much as is wanted of each is of no use.
-    return np.where(capacity >= want.cpus_on_node, np.maximum(np.minimum(capacity, want.ranked), 0), 0)
+    if want.cpus_of_gpus:
+        capacity = np.minimum(capacity, _with_gpus(want, machine, free, capacity))
+    return capacity
+
+
+def _with_gpus(want: Want, machine: Machine, free: Free, capacity: Ints) -> Ints:
+    """CPUs of each node that go with as many GPUs as the job may have there, as each of its nodes has one at least.
+
+    Nodes that are named have theirs before others are looked at.
+    """
+    each, on_node = want.cpus_per_gpu, sum(count for name, _, count in want.gres if name == GPU)
+    if on_node:
+        return np.full_like(capacity, max(on_node * each, want.cpus_of_gpus))
+    tasks, there = want.cpus // want.cpus_per_task, _counted_gres(want, machine, free)
+    wanted = sum(count for _, _, count in want.gres_total) + tasks * sum(count for _, _, count in want.gres_per_task)
+    there = capacity // each if there is None else np.minimum(there, capacity // each)
+    gpus = np.minimum(there, wanted - (want.min_nodes - 1))
+    if want.required is not None:
+        left = max(wanted - int(gpus[want.required].sum()), 0)
+        gpus = np.where(want.required, gpus, np.minimum(gpus, left))
+    return np.where(gpus > 0, np.maximum(gpus * each, want.cpus_of_gpus), 0)
 
 
 def _of_sockets(want: Want, machine: Machine, capacity: Ints) -> Ints:
@@ -581,12 +611,27 @@ def _sets(nodes: list[int], groups: Ints, required: Mask, contiguous: bool) -> l
     return sets
 
 
-def allocate(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) -> Allocation | None:
-    """What a job gets of the nodes that it takes, given the CPUs there; None if the nodes lack other resources."""
+def allocate(
+    want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints, of_gpus: Ints | None = None
+) -> Allocation | None:
+    """What a job gets of the nodes that it takes; None if the nodes lack other resources.
+
+    Args:
+        want: what it needs.
+        machine: the nodes.
+        free: what is free of them.
+        taken: the nodes.
+        cpus: on each of them, of its tasks.
+        of_gpus: CPUs on each of them, where these go with its GPUs.
+    """
     if len(taken) > 1:
         order = taken.argsort()
-        taken, cpus = taken[order], cpus[order]
+        taken, cpus, of_gpus = taken[order], cpus[order], None if of_gpus is None else of_gpus[order]
     nodes: list[int] = machine.numbers[taken].tolist()
+    # Most jobs want none, and may have thousands of nodes.
+    wanted = want.gres or want.gres_per_task or want.gres_total or want.all_gres
+    tasks: list[int] = (-(-cpus // want.cpus_per_task)).tolist() if wanted else []
+    cpus = cpus if of_gpus is None else of_gpus
     had = machine.units[taken] if want.whole else _units(want, machine, taken, cpus)
     if want.all_memory:
         memory = machine.memory[taken]
@@ -596,9 +641,7 @@ def allocate(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) 
         memory = want.memory_per_cpu * _cpus_with_memory(want, machine, taken, had, cpus)
     else:
         memory = NO_MEMORY
-    # Most jobs want none, and may have thousands of nodes.
-    wanted = want.gres or want.gres_per_task or want.gres_total or want.all_gres
-    gres = _gres_given(want, machine, free, nodes, (-(-cpus // want.cpus_per_task)).tolist()) if wanted else {}
+    gres = _gres_given(want, machine, free, nodes, tasks) if wanted else {}
     if gres is None:
         return None
     for kind in machine.no_consume & gres.keys():

@@ -167,6 +167,16 @@ def _tasks_on_nodes(conf: SlurmConf) -> str:
     return "jobs with both -n and --ntasks-per-node"
 
 
+def _max_memory(conf: SlurmConf) -> str:
+    bounded = conf.parameters.amount("MaxMemPerCPU") or any(partition.max_mem_per_cpu for partition in conf.partitions)
+    return "jobs with much memory for few CPUs" if bounded else ""
+
+
+def _cpus_per_gpu(conf: SlurmConf) -> str:
+    gpus = any(gres.name == "gpu" for node in conf.nodes for gres in node.gres)
+    return "jobs with --cpus-per-gpu or DefCpuPerGPU" if gpus else ""
+
+
 def _components(conf: SlurmConf) -> str:
     return "reasons of heterogeneous jobs at their limits"
 
@@ -320,6 +330,8 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "TASKS_GET_THEIR_CPUS": _tasks_on_nodes,
     "NODES_GIVE_ALL_TASKS": _tasks_on_nodes,
     "TASKS_ASK_FOR_NODES": _tasks_on_nodes,
+    "TASKS_SHARE_CPUS_OF_MEMORY": _max_memory,
+    "GPUS_GIVE_CPUS": _cpus_per_gpu,
     "RANGE_IS_FILLED": _ranges,
     "OVERCOMMITTED_ARE_PLACED": _overcommitted,
     "SPREAD_BY_WEIGHTS": _spread,

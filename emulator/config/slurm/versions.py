@@ -157,6 +157,22 @@ class Rules:
         "not named in the release notes; 240 questions to each of three versions show it",
         *("tasks_on_nodes-22.05", "tasks_on_nodes-24.11", "tasks_on_nodes-26.05"),
     )
+    TASKS_SHARE_CPUS_OF_MEMORY: bool = _rule(
+        "24.11",
+        "where MaxMemPerCPU is 2000, -n4 -N2 --mem=6000 gets four CPUs on each node, two for each task, as two tasks "
+        "share the three that go with the memory; -c2 --mem=6000 gets three",
+        "it gets the CPUs that go with the memory, however many tasks there are",
+        "not named in the release notes; questions to each of three versions show it",
+        *("max_memory-22.05", "max_memory-24.11", "max_memory-26.05"),
+    )
+    GPUS_GIVE_CPUS: bool = _rule(
+        "24.11",
+        "with --cpus-per-gpu or DefCpuPerGPU a node gives the CPUs for as many GPUs as the job may have there: "
+        "of three for each, --gpus=5 gets 12 on each of two nodes with four; --gres=gpu:1 -n5 gets 3 on each of two",
+        "it gets what all its GPUs and tasks want: 12 and 3 CPUs, and 5 on one node",
+        "not named in the release notes; questions to each of three versions show it",
+        *("cpus_per_gpu-22.05", "cpus_per_gpu-24.11", "cpus_per_gpu-26.05"),
+    )
     RANGE_IS_FILLED: bool = _rule(
         "24.11",
         "-N2-4 --ntasks-per-node=1 without -n gets as many nodes as the range allows; where --nodelist names more "

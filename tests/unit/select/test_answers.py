@@ -38,9 +38,7 @@ def _given(job: Job, controller: Controller) -> str:
         share = f"{machine.names[node]}:{has.units[index] * machine.threads[node]}"
         share += f":{has.memory[index]}" if controller.cluster.parameters.memory else ""
         for (name, kind), counts in sorted(has.gres.items()):
-            if (name, kind) in machine.no_consume:
-                share += ":" + ":".join(filter(None, (name, kind))) + "(CNT:0)"
-            elif name and counts[index]:
+            if name and (counts[index] or (name, kind) in machine.no_consume):
                 share += ":" + ":".join(filter(None, (name, kind, str(counts[index]))))
         found.append(share)
     return " ".join(sorted(found))

@@ -1,0 +1,126 @@
+"""CPUs and memory that a job asks for in a partition, with the defaults, and what bounds make of both.
+
+Defaults for GPUs and bounds of memory are those of Slurm's documentation (slurm.conf,
+``DefCpuPerGPU``, ``DefMemPerGPU``, ``MaxMemPerCPU``, ``MaxMemPerNode``).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from emulator.config.slurm.versions import Rules
+from emulator.state.cluster import Cluster
+from emulator.state.partition import Partition
+from emulator.workload.request import JobRequest
+from emulator.workload.sbatch import BatchOptions
+
+GPU = "gpu"
+
+
+@dataclass(slots=True)
+class Demand:
+    """CPUs and memory that a job asks for; memory in mebibytes, 0 if it is not stated so.
+
+    Attributes:
+        cpus_per_task: CPUs of each task.
+        cpus_on_node: CPUs on each node, at least.
+        cpus_in_all: CPUs in all, at least.
+        cpus_per_gpu: CPUs that come along with a GPU, whatever the tasks want; 0 if none do.
+        on_node, per_cpu, per_gpu: memory on each node, for each CPU, for each GPU of those wanted in all.
+        whole_memory: whether it wants all memory of its nodes.
+        too_much: whether it wants more than the partition gives.
+    """
+
+    cpus_per_task: int
+    cpus_on_node: int = 0
+    cpus_in_all: int = 0
+    cpus_per_gpu: int = 0
+    on_node: float = 0.0
+    per_cpu: float = 0.0
+    per_gpu: float = 0.0
+    whole_memory: bool = False
+    too_much: bool = False
+
+
+def demand_of(request: JobRequest, partition: Partition, cluster: Cluster, nodes: int) -> Demand:
+    """What a job of so many nodes asks for in a partition.
+
+    Args:
+        request: of the job.
+        partition: where.
+        cluster: the cluster state.
+        nodes: that the job has at least.
+    """
+    options = request.options
+    demand = Demand(request.cpus_per_task)
+    on_node = sum(one.count for one in options.gres if one.name == GPU)
+    in_all = 0 if on_node else options.gpus_on(nodes)
+    cpus = _cpus_per_gpu(request, partition)
+    if options.gpus_per_task:
+        demand.cpus_per_task = max(demand.cpus_per_task, sum(one.count for one in options.gpus_per_task) * cpus)
+    else:
+        demand.cpus_in_all = in_all * cpus
+    demand.cpus_per_gpu = cpus if (on_node or in_all) and options.tasks_per_gpu is None else 0
+    # Of GPUs that are wanted in all each node has one at least.
+    demand.cpus_on_node = (on_node or (1 if demand.cpus_in_all else 0)) * cpus
+    per_gpu = options.memory_per_gpu or partition.default_memory_per_gpu
+    if options.memory_per_node is not None:
+        demand.on_node, demand.whole_memory = float(options.memory_per_node), options.memory_per_node == 0
+    elif options.memory_per_cpu:
+        demand.per_cpu = float(options.memory_per_cpu)
+    elif per_gpu and (on_node or in_all):
+        demand.on_node, demand.per_gpu = on_node * per_gpu, per_gpu if in_all else 0.0
+    elif partition.default_memory_per_cpu:
+        demand.per_cpu = partition.default_memory_per_cpu
+    elif partition.default_memory_per_node:
+        demand.on_node = partition.default_memory_per_node
+    else:
+        demand.whole_memory = True
+    _bound(demand, options, partition, cluster, nodes)
+    return demand
+
+
+def _cpus_per_gpu(request: JobRequest, partition: Partition) -> int:
+    """CPUs that come along with a GPU; 0 if none do."""
+    options = request.options
+    if options.cpus_per_gpu:
+        return options.cpus_per_gpu
+    if options.tasks_per_gpu:
+        return options.tasks_per_gpu * request.cpus_per_task
+    return (partition.default_cpus_per_gpu or 0) if options.cpus_per_task is None else 0
+
+
+def _bound(demand: Demand, options: BatchOptions, partition: Partition, cluster: Cluster, nodes: int) -> None:
+    """A job that wants more memory a CPU than there may be gets more CPUs for it; more on each node there cannot be.
+
+    With ``--mem=0``, or without any default, it is held against what the smallest node of the partition has.
+    """
+    most, most_on_node = partition.max_memory_per_cpu, partition.max_memory_per_node
+    if not most and not most_on_node:
+        return
+    smallest = min(cluster.machine.memory[partition.nodes].tolist(), default=0)
+    on_node = smallest if demand.whole_memory else demand.on_node
+    if most and demand.per_cpu > most:
+        times = math.ceil(demand.per_cpu / most)
+        demand.cpus_per_task *= times
+        demand.per_cpu = math.ceil(demand.per_cpu / times)
+    elif most and on_node:
+        _with_cpus(demand, options, math.ceil(on_node / most), nodes, cluster.parameters.rules)
+    if most_on_node:
+        asked = smallest if options.memory_per_node == 0 else demand.on_node
+        demand.too_much = max(asked, demand.per_cpu * demand.cpus_per_task) > most_on_node
+
+
+def _with_cpus(demand: Demand, options: BatchOptions, cpus: int, nodes: int, rules: Rules) -> None:
+    """A job has so many CPUs on each node for its memory; in newer versions its tasks share them."""
+    if rules.TASKS_SHARE_CPUS_OF_MEMORY and cpus > (options.min_cpus or 0):
+        if options.tasks_per_node:
+            demand.cpus_per_task = -(-cpus // options.tasks_per_node)
+            cpus = max(cpus, demand.cpus_per_task * options.tasks_per_node)
+        elif options.tasks:
+            demand.cpus_per_task = -(-cpus * nodes // options.tasks)
+            cpus = demand.cpus_per_task * options.tasks // nodes
+        else:
+            demand.cpus_per_task = max(demand.cpus_per_task, cpus)
+    demand.cpus_on_node = max(demand.cpus_on_node, cpus)
