@@ -280,7 +280,7 @@ class Want:
         gres_total: of each kind in all.
         gres_per_task: of each kind for each task.
         cpus_per_gpu: that go with a GPU; 0 if none do.
-        cpus_of_gpus: whether a node gives the CPUs of its GPUs, and at least so many; 0: as many as are wanted.
+        cpus_of_gpus: CPUs that a node gives at least where it gives those of its GPUs; 0: as many as are wanted.
         contiguous: whether the nodes must be neighbours.
         required: nodes that it must have, as a mask, or None.
         some_required: whether some of these are enough, but it has no others.

@@ -99,7 +99,8 @@ def _bound(demand: Demand, options: BatchOptions, partition: Partition, cluster:
     most, most_on_node = partition.max_memory_per_cpu, partition.max_memory_per_node
     if not most and not most_on_node:
         return
-    smallest = min(cluster.machine.memory[partition.nodes].tolist(), default=0)
+    memory = cluster.machine.memory[partition.nodes]
+    smallest = int(memory.min()) if len(memory) else 0
     on_node = smallest if demand.whole_memory else demand.on_node
     if most and demand.per_cpu > most:
         times = math.ceil(demand.per_cpu / most)

@@ -9,7 +9,7 @@ import numpy as np
 from emulator.config.slurm.model import GresCount
 from emulator.config.slurm.versions import Rules
 from emulator.state.cluster import Cluster
-from emulator.state.demand import GPU, demand_of
+from emulator.state.demand import GPU, Demand, demand_of
 from emulator.state.features import choices
 from emulator.state.machine import ALONE, MARK, has_rows
 from emulator.state.partition import Partition
@@ -40,10 +40,8 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         RejectedError: it names what there is not.
     """
     parameters, options = cluster.parameters, request.options
-    nodes = options.min_nodes or max(1, len(options.node_list) if options.tasks is None else 1)
-    most = options.max_nodes if options.max_nodes is not None else options.min_nodes
-    if on_gpus := _nodes_by_gpus(options):
-        nodes = most = on_gpus
+    on_gpus = _nodes_by_gpus(options)
+    nodes, most = (on_gpus, on_gpus) if on_gpus else _nodes_asked(options)
     _check_gres(options, cluster)
     enough = most or options.tasks or FAR
     named, some = _named(options, enough, cluster)
@@ -90,7 +88,10 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         most = bound
     if one_node and whole and parameters.rules.FIRST_NODE_FOR_ONE:
         per_node = FAR
-    of_gpus = demand.cpus_per_gpu and not whole and parameters.rules.GPUS_GIVE_CPUS
+    of_gpus = max(of_node, cpus if most == 1 else 1) if _gpus_give_cpus(demand, whole, parameters.rules) else 0
+    in_all = bool(options.gpus_per_task or options.gpus) and not on_gpus
+    if of_gpus and not in_all:
+        given = ranked = max(demand.cpus_on_node, of_gpus)
     by_socket = parameters.rules.SOCKETS_HAVE_TASKS
     tree = _tree(request, partition, cluster)
     in_blocks = isinstance(tree, Blocks)
@@ -122,7 +123,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         gres_total=() if options.gpus_per_task or on_gpus else _counts(options.gpus) or _gpus_of_tasks(options),
         gres_per_task=_counts(options.gpus_per_task),
         cpus_per_gpu=demand.cpus_per_gpu,
-        cpus_of_gpus=max(of_node, cpus if most == 1 else 1) if of_gpus else 0,
+        cpus_of_gpus=of_gpus if in_all else 0,
         contiguous=options.contiguous,
         required=named,
         some_required=some,
@@ -140,6 +141,11 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         unmarked=_unmarked(shares, partition, cluster),
         never=_never(tasks * per_task, nodes, partition, cluster) or (TOO_MUCH_MEMORY if demand.too_much else ""),
     )
+
+
+def _gpus_give_cpus(demand: Demand, whole: bool, rules: Rules) -> bool:
+    """Whether nodes give the CPUs that go with their GPUs, however many the tasks want."""
+    return bool(demand.cpus_per_gpu) and not whole and rules.GPUS_GIVE_CPUS
 
 
 def _too_few_tasks(options: BatchOptions, of_node: int, whole: bool, rules: Rules) -> bool:
@@ -275,6 +281,12 @@ def _named(options: BatchOptions, enough: int, cluster: Cluster) -> tuple[Mask |
 
 def _counts(gres: tuple[GresCount, ...]) -> tuple[tuple[str, str, int], ...]:
     return tuple((one.name, one.type, one.count) for one in gres)
+
+
+def _nodes_asked(options: BatchOptions) -> tuple[int, int | None]:
+    """Nodes that a job asks for, at least and at most; None for no bound."""
+    nodes = options.min_nodes or max(1, len(options.node_list) if options.tasks is None else 1)
+    return nodes, options.max_nodes if options.max_nodes is not None else options.min_nodes
 
 
 def _check_gres(options: BatchOptions, cluster: Cluster) -> None:

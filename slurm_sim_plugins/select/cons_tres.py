@@ -36,7 +36,6 @@ from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Missing, Tree
 
 Floats = NDArray[np.float64]
-GPU = "gpu"
 NO_MEMORY: Ints = np.zeros(0, dtype=np.int64)
 """Of a job that wants none."""
 
@@ -205,10 +204,7 @@ def _with_gpus(want: Want, machine: Machine, free: Free, capacity: Ints) -> Ints
 
     Nodes that are named have theirs before others are looked at.
     """
-    each, on_node = want.cpus_per_gpu, sum(count for name, _, count in want.gres if name == GPU)
-    if on_node:
-        return np.full_like(capacity, max(on_node * each, want.cpus_of_gpus))
-    tasks, there = want.cpus // want.cpus_per_task, _counted_gres(want, machine, free)
+    each, tasks, there = want.cpus_per_gpu, want.cpus // want.cpus_per_task, _counted_gres(want, machine, free)
     wanted = sum(count for _, _, count in want.gres_total) + tasks * sum(count for _, _, count in want.gres_per_task)
     there = capacity // each if there is None else np.minimum(there, capacity // each)
     gpus = np.minimum(there, wanted - (want.min_nodes - 1))
