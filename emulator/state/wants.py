@@ -342,7 +342,7 @@ def _choices(request: JobRequest, cluster: Cluster) -> tuple[Choice, ...]:
 
 
 def _shaped(options: BatchOptions, cluster: Cluster) -> Mask:
-    """Nodes with as many sockets, cores and threads as it asks for, and as much memory."""
+    """Nodes with as many sockets, cores and threads as it asks for, and as much memory and temporary storage."""
     nodes, least = (
         cluster.conf.nodes,
         (options.sockets or 0, options.cores_per_socket or 0, options.threads_per_core or 0),
@@ -351,6 +351,8 @@ def _shaped(options: BatchOptions, cluster: Cluster) -> Mask:
     if any(least):
         shapes = [(node.sockets, node.cores_per_socket, node.threads_per_core) for node in nodes]
         allowed &= (np.array(shapes) >= np.array(least)).all(axis=1)
+    if options.tmp_disk:
+        allowed &= np.array([node.tmp_disk for node in nodes]) >= options.tmp_disk
     # Where memory is not given out, a node must have what is asked for all the same.
     stated = options.memory_per_node or options.memory_per_cpu
     return allowed & (cluster.machine.memory >= stated) if stated else allowed

@@ -138,7 +138,7 @@ FIELDS: Fields[Shown] = Fields(
         Field("EXEC_HOST", lambda row: batch_host(row.job) or "n/a", "B", ("BatchHost",)),
         Field("MIN_CPUS", lambda row: str(row.job.options.cpus_per_task or 1), "c", ("MinCpus", "cpus-per-task")),
         Field("CPUS", lambda row: str(row.job.cpus), "C", ("NumCPUs",), sort=lambda row: row.job.cpus),
-        Field("MIN_TMP_DISK", constant("0"), "d", ("MinTmpDisk",)),
+        Field("MIN_TMP_DISK", lambda row: str(row.job.options.tmp_disk or 0), "d", ("MinTmpDisk",)),
         Field("NODES", lambda row: str(row.nodes), "D", ("NumNodes",), sort=lambda row: row.nodes),
         Field(
             "END_TIME",

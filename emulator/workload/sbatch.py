@@ -86,6 +86,7 @@ class BatchOptions:
         memory_per_cpu: mebibytes.
         memory_per_gpu: mebibytes.
         gres: generic resources on each node.
+        tmp_disk: mebibytes of temporary storage that each node must have; jobs share it.
         gpus: GPUs in all.
         gpus_per_task: GPUs of each task.
         tasks_per_gpu: tasks for each GPU.
@@ -141,6 +142,7 @@ class BatchOptions:
     memory_per_cpu: int | None = None
     memory_per_gpu: int | None = None
     gres: tuple[GresCount, ...] = ()
+    tmp_disk: int | None = None
     gpus: tuple[GresCount, ...] = ()
     gpus_per_task: tuple[GresCount, ...] = ()
     tasks_per_gpu: int | None = None
@@ -406,8 +408,8 @@ def _licenses(text: str) -> tuple[tuple[str, int], ...]:
     licenses = []
     for word in _names(text):
         name, colon, count = word.partition(":")
-        licenses.append((_some(name), _positive(count) if colon else 1))
-    return tuple(licenses)
+        licenses.append((_some(name), _count(count) if colon else 1))
+    return tuple((name, count) for name, count in licenses if count)
 
 
 def _array(text: str) -> TaskArray:
@@ -573,6 +575,7 @@ OPTIONS: Mapping[str, _Option] = {
     "reservation": _Option(_put("reservation", _some)),
     "segment": _Option(_put("segment", _positive)),
     "time": _Option(_put("time_limit", _time_limit), "t"),
+    "tmp": _Option(_put("tmp_disk", duration.megabytes)),
     "sockets-per-node": _Option(_put("sockets", _positive)),
     "spread-job": _Option(_keep(spread=True), value="none"),
     "switches": _Option(_switches),

@@ -28,6 +28,7 @@ NUMBERS = {
     "ntasks-per-gpu": "tasks_per_gpu",
     "ntasks-per-socket": "tasks_per_socket",
     "cpus-per-gpu": "cpus_per_gpu",
+    "tmp": "tmp_disk",
     "mincpus": "min_cpus",
     "segment": "segment",
     "sockets-per-node": "sockets",

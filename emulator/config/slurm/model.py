@@ -53,6 +53,7 @@ class Node:
         state: as stated, with what ``DownNodes`` says over it.
         system_cores: cores kept for the system.
         system_memory: mebibytes kept for the system.
+        tmp_disk: mebibytes of temporary storage.
         settings: what was stated, one object for all nodes of a line.
     """
 
@@ -69,6 +70,7 @@ class Node:
     state: str
     system_cores: int
     system_memory: int
+    tmp_disk: int
     settings: Settings = field(compare=False, repr=False)
 
 

@@ -73,6 +73,7 @@ def _nodes_of_line(names: Sequence[str], location: Location, settings: Settings,
     memory = int(settings.amount("RealMemory") or 0) if _finite("RealMemory", settings, findings) else 0
     system_cores = _system_cores(layout, settings, findings)
     system_memory = _system_memory(memory, settings, findings)
+    tmp_disk = int(settings.amount("TmpDisk") or 0) if _finite("TmpDisk", settings, findings) else 0
     return [
         Node(
             name,
@@ -88,6 +89,7 @@ def _nodes_of_line(names: Sequence[str], location: Location, settings: Settings,
             settings.text("State"),
             system_cores,
             system_memory,
+            tmp_disk,
             settings,
         )
         for name in names
