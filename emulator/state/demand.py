@@ -10,10 +10,10 @@ import math
 from dataclasses import dataclass
 
 from emulator.config.slurm.versions import Rules
-from emulator.state.cluster import Cluster
 from emulator.state.partition import Partition
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import BatchOptions
+from slurm_sim_plugins.nodes import Machine
 
 GPU = "gpu"
 
@@ -43,13 +43,14 @@ class Demand:
     too_much: bool = False
 
 
-def demand_of(request: JobRequest, partition: Partition, cluster: Cluster, nodes: int) -> Demand:
+def demand_of(request: JobRequest, partition: Partition, machine: Machine, rules: Rules, nodes: int) -> Demand:
     """What a job of so many nodes asks for in a partition.
 
     Args:
         request: of the job.
         partition: where.
-        cluster: the cluster state.
+        machine: the nodes of the cluster.
+        rules: of the version.
         nodes: that the job has at least.
     """
     options = request.options
@@ -77,7 +78,11 @@ def demand_of(request: JobRequest, partition: Partition, cluster: Cluster, nodes
         demand.on_node = partition.default_memory_per_node
     else:
         demand.whole_memory = True
-    _bound(demand, options, partition, cluster, nodes)
+    memory = machine.memory[partition.nodes]
+    asked = int(memory.min()) if demand.whole_memory and len(memory) else demand.on_node
+    _bound(demand, options, partition, asked)
+    if partition.max_memory_per_cpu and asked:
+        _with_cpus(demand, options, math.ceil(asked / partition.max_memory_per_cpu), nodes, rules)
     return demand
 
 
@@ -91,26 +96,24 @@ def _cpus_per_gpu(request: JobRequest, partition: Partition) -> int:
     return (partition.default_cpus_per_gpu or 0) if options.cpus_per_task is None else 0
 
 
-def _bound(demand: Demand, options: BatchOptions, partition: Partition, cluster: Cluster, nodes: int) -> None:
+def _bound(demand: Demand, options: BatchOptions, partition: Partition, on_node: float) -> None:
     """A job that wants more memory a CPU than there may be gets more CPUs for it; more on each node there cannot be.
 
-    With ``--mem=0``, or without any default, it is held against what the smallest node of the partition has.
+    Args:
+        demand: of the job.
+        options: of the job.
+        partition: with the bounds.
+        on_node: memory on each node; what the smallest node has, where the job wants all.
     """
-    most, most_on_node = partition.max_memory_per_cpu, partition.max_memory_per_node
-    if not most and not most_on_node:
-        return
-    memory = cluster.machine.memory[partition.nodes]
-    smallest = int(memory.min()) if len(memory) else 0
-    on_node = smallest if demand.whole_memory else demand.on_node
+    most = partition.max_memory_per_cpu
     if most and demand.per_cpu > most:
         times = math.ceil(demand.per_cpu / most)
         demand.cpus_per_task *= times
         demand.per_cpu = math.ceil(demand.per_cpu / times)
-    elif most and on_node:
-        _with_cpus(demand, options, math.ceil(on_node / most), nodes, cluster.parameters.rules)
-    if most_on_node:
-        asked = smallest if options.memory_per_node == 0 else demand.on_node
-        demand.too_much = max(asked, demand.per_cpu * demand.cpus_per_task) > most_on_node
+    most = partition.max_memory_per_node
+    if most:
+        asked = demand.on_node if options.memory_per_node is None else on_node
+        demand.too_much = max(asked, demand.per_cpu * demand.cpus_per_task) > most
 
 
 def _with_cpus(demand: Demand, options: BatchOptions, cpus: int, nodes: int, rules: Rules) -> None:

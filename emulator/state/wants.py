@@ -58,7 +58,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     target = max(nodes, min(welcome, max(_nodes_for_tasks(options, nodes, parameters.rules), nodes)))
     alone = options.exclusive or partition.oversubscribe == "EXCLUSIVE"
     shares = partition.oversubscribe == "FORCE" or (has_rows(partition) and options.share)
-    demand = demand_of(request, partition, cluster, nodes)
+    demand = demand_of(request, partition, cluster.machine, parameters.rules, nodes)
     per_task = demand.cpus_per_task
     with_tasks = per_task * (1 if options.overcommit else options.tasks_per_node or 1)
     of_node = per_task * (options.tasks_per_node or 1)
