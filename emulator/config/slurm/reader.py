@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from emulator.config.slurm.changes import Change, changed, without
 from emulator.config.slurm.defaults import Record
@@ -19,13 +20,14 @@ from emulator.config.slurm.power import read_power
 from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
 from emulator.config.slurm.roster import Roster
 from emulator.config.slurm.settings import Setting, Settings, latest, read_pairs
-from emulator.config.slurm.topology import BLOCK, TREE, read_topology
-from emulator.config.slurm.topology_yaml import NAME as TOPOLOGY_YAML
-from emulator.config.slurm.topology_yaml import Section, read_topology_yaml
+from emulator.config.slurm.topology import BLOCK, TOPOLOGY_YAML, TREE, read_topology
 from emulator.config.slurm.versions import KEY_CHANGES, OLDEST, defaults_of
 from emulator.config.slurm.vocabulary import Vocabulary
 from emulator.files import read_input
 from emulator.kinds import SLURM_CONF, reads
+
+if TYPE_CHECKING:
+    from emulator.config.slurm.topology_yaml import Section
 
 MAIN = "slurm.conf"
 BESIDE = {"gres.conf": GRES, "topology.conf": TOPOLOGY}
@@ -123,10 +125,17 @@ class _Reader:
         further = {
             name: self._lines_beside(name, vocabulary, beside.get(name, ())) for name, vocabulary in BESIDE.items()
         }
-        sections = [] if topology_yaml is None else read_topology_yaml(topology_yaml, self._findings, in_yaml)
-        conf = self._conf(further, sections)
+        conf = self._conf(further, self._sections(topology_yaml, in_yaml))
         self._findings.check()
         return conf
+
+    def _sections(self, topology_yaml: bytes | None, file: str) -> list[Section]:
+        """The topologies of ``topology.yaml``."""
+        if topology_yaml is None:
+            return []
+        from emulator.config.slurm.topology_yaml import read_topology_yaml  # Most do without a reader of YAML.
+
+        return read_topology_yaml(topology_yaml, self._findings, file)
 
     def _line(self, pairs: Pairs) -> None:
         """A line is parameters, up to the key of a line of its own kind, to which the rest belongs."""

@@ -13,6 +13,7 @@ from emulator.config.slurm.roster import Roster, listed
 from emulator.config.slurm.settings import Setting, Settings, latest
 from slurm_sim_plugins.errors import meant
 
+TOPOLOGY_YAML = "topology.yaml"
 LARGEST = 1_000_000
 """No cluster has more nodes."""
 

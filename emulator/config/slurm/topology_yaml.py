@@ -9,10 +9,9 @@ import yaml
 
 from emulator.config.slurm.lines import Pair, Pairs
 from emulator.config.slurm.location import Findings, Location
-from emulator.config.slurm.topology import BLOCK, FLAT, TREE
+from emulator.config.slurm.topology import BLOCK, FLAT, TOPOLOGY_YAML, TREE
 from slurm_sim_plugins.errors import meant
 
-NAME = "topology.yaml"
 ABOUT = ("topology", "cluster_default")
 KINDS = {"tree": TREE, "block": BLOCK, "flat": FLAT}
 OTHERS = ("ring", "torus3d")
@@ -33,7 +32,7 @@ class Section(NamedTuple):
     lines: list[Pairs]
 
 
-def read_topology_yaml(content: bytes, findings: Findings, file: str = NAME) -> list[Section]:
+def read_topology_yaml(content: bytes, findings: Findings, file: str = TOPOLOGY_YAML) -> list[Section]:
     """The topologies, that of the cluster first.
 
     Args:
