@@ -42,7 +42,7 @@ class CountWindows(WindowPlan):
         """Always: processors that are counted know no bounds of partitions."""
         return True
 
-    def alike(self, entries: Sequence[Job], to_start: bool = False) -> Iterator[list[Job]]:
+    def alike(self, entries: Sequence[Job]) -> Iterator[list[Job]]:
         """Each by itself, and all of them."""
         for entry in entries:
             yield [entry]

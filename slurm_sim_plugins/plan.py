@@ -19,6 +19,9 @@ from slurm_sim_plugins.place import ANYWHERE as ANYWHERE
 from slurm_sim_plugins.place import Answer as Answer
 from slurm_sim_plugins.place import Place as Place
 
+if TYPE_CHECKING:
+    from slurm_sim_plugins.sched.bounds import Bounds
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hole:
@@ -194,16 +197,27 @@ class WindowPlan(ABC):
         """Whether an entry waits still, and is within the bounds of its partition and the limit of its array."""
 
     @abstractmethod
-    def alike(self, entries: Sequence[Any], to_start: bool = False) -> Iterator[list[Any]]:
+    def alike(self, entries: Sequence[Any]) -> Iterator[list[Any]]:
         """The same entries in the same order; together those next to one another that ask for the same.
 
         What :meth:`takes` says of the first of them it would say of each.
 
         Args:
             entries: of ``view.queue``.
-            to_start: whether those may be left out that stand behind all that could start now, where nothing in
-                the run looks at what is planned for them.
         """
+
+    def cycle(self, entries: list[Any], bounds: Bounds, left: int) -> Any:
+        """The steps of ``sched/backfill`` that start nothing, in compiled code; None where there is none.
+
+        Those entries may be left out that stand behind all that could start now, where nothing in the run looks at
+        what is planned for them.
+
+        Args:
+            entries: of ``view.queue``, in the order in which they are tried.
+            bounds: how many of each kind are tried.
+            left: how many are tried.
+        """
+        return None
 
     @abstractmethod
     def place(self, entries: Sequence[Any], keep: bool) -> tuple[list[float], Hole | None]:

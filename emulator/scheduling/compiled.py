@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from emulator.scheduling.outlooks import Outlooks
 from emulator.scheduling.runs import RunTable
+from emulator.scheduling.searches import Searches
 from emulator.scheduling.select_compiled import Selector, encode
 from emulator.scheduling.select_kernel import Code
 from emulator.scheduling.select_rows import MACHINE_WEIGHT
@@ -24,8 +25,6 @@ class Compiled:
     """
 
     def __init__(self, cluster: Cluster) -> None:
-        from emulator.scheduling.windows_compiled import Searches
-
         self._cluster = cluster
         self.selector = Selector(cluster.machine)
         self.runs = RunTable(cluster)

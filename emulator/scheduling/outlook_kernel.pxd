@@ -22,11 +22,15 @@ cdef class Outlook:
     cdef readonly Runs runs
     cdef long long[:, ::1] state
     cdef long long[::1] first, last, before, after, cpus, nodes
-    cdef readonly long long seen
+    cdef readonly long long seen, stale
 
 @cython.locals(
     first=cython.longlong[::1], last=cython.longlong[::1], cpus=cython.longlong, nodes=cython.longlong)
 cpdef void look(Outlook outlook, Code code, Runs runs) except *
+cpdef void look_later(Outlook outlook, Runs runs) except *
+cpdef void settle(Outlook outlook) except *
+cpdef void give_room(
+    Outlook outlook, long long[::1] before, long long[::1] after, long long[::1] cpus, long long[::1] nodes) except *
 @cython.locals(
     rows=cython.longlong[:, ::1], state=cython.longlong[:, ::1], last=cython.longlong[::1], run=cython.longlong,
     cpus=cython.longlong, nodes=cython.longlong, before=cython.longlong, after=cython.longlong, first=cython.longlong)

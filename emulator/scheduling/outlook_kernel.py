@@ -47,6 +47,7 @@ class Outlook:
         before, after: the same of the node of each entry, before the run ends and after it.
         cpus, nodes: CPUs that a job could have on all nodes, and how many nodes have some, after so many runs.
         seen: how many runs were looked at.
+        stale: whether the nodes are to be looked at again, before any run.
     """
 
     code: Code
@@ -61,6 +62,7 @@ class Outlook:
     cpus: Ints
     nodes: Ints
     seen: int = 0
+    stale: int = 0
 
 
 def look(outlook: Outlook, code: Code, runs: Runs) -> None:
@@ -75,7 +77,24 @@ def look(outlook: Outlook, code: Code, runs: Runs) -> None:
         cpus += first[node]
         nodes += 1 if first[node] > 0 else 0
     outlook.cpus[0], outlook.nodes[0] = cpus, nodes
-    outlook.seen = 0
+    outlook.seen = outlook.stale = 0
+
+
+def look_later(outlook: Outlook, runs: Runs) -> None:
+    """Other runs are there: the nodes are looked at again when that is wanted."""
+    outlook.runs, outlook.stale = runs, 1
+
+
+def settle(outlook: Outlook) -> None:
+    """Look at the nodes as they are now, unless that was done."""
+    if outlook.stale:
+        look(outlook, outlook.code, outlook.runs)
+
+
+def give_room(outlook: Outlook, before: Ints, after: Ints, cpus: Ints, nodes: Ints) -> None:
+    """Give it room for more runs, of which none is looked at yet."""
+    outlook.before, outlook.after, outlook.cpus, outlook.nodes = before, after, cpus, nodes
+    outlook.stale = 1
 
 
 def look_on(outlook: Outlook) -> None:

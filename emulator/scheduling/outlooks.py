@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from emulator.scheduling.outlook_kernel import Machine, Outlook, Runs, free_after, look
+from emulator.scheduling.outlook_kernel import Machine, Outlook, Runs, free_after, give_room, look, look_later
 from emulator.scheduling.runs import RunTable
 from emulator.scheduling.select_compiled import Selector
 from emulator.scheduling.select_kernel import Code
@@ -15,6 +15,9 @@ from emulator.state.job import Job
 from emulator.state.partition import Partition
 from emulator.state.scratch import Scratch
 from slurm_sim_plugins.nodes import Free, Mask
+
+MOST_KNOWN = 64
+"""From one cycle to the next it is kept what so many kinds of requests find, at most."""
 
 
 class Known(NamedTuple):
@@ -50,14 +53,31 @@ class Outlooks(Scratch):
         self._known: dict[tuple[int, str, bool], Known] = {}
         self._spare: list[Known] = []
         self._runs: Runs
-        self._many = 0
+        self._many, self._up = 0, b""
 
-    def begin(self) -> None:
-        """Other runs are there, or end at other times: look again."""
+    def begin(self, first: bool, parted: bool) -> bool:
+        """Other runs are there, or end at other times: the nodes are looked at again.
+
+        Args:
+            first: whether nothing that was found before is in use.
+            parted: whether any job may find nodes that it does not get because of its user.
+
+        Returns:
+            Whether it is to be asked again what all jobs find: else only what those do whose user matters.
+        """
         ends, index = self._table.planned()
         self._runs, self._many = Runs(ends, index, self._table.entries), len(ends)
-        self._spare += self._known.values()
-        self._known.clear()
+        up = self._cluster.machine.up.tobytes()
+        anew = parted or up != self._up or (first and len(self._known) > MOST_KNOWN)
+        self._up = up
+        for key, known in list(self._known.items()):
+            if anew or key[2]:
+                self._spare.append(self._known.pop(key))
+                continue
+            if not self._has_room(known):
+                self._known[key] = self._widened(known)
+            look_later(known.outlook, self._runs)
+        return anew
 
     def of(self, job: Job, partition: Partition, code: Code) -> Outlook:
         """What a plain job finds in a partition."""
@@ -84,23 +104,31 @@ class Outlooks(Scratch):
         return later
 
     def _look(self, job: Job, partition: Partition, code: Code) -> Known:
-        known, entries = self._spare.pop() if self._spare else None, self._table.entries.shape[1]
-        if known is None or known.entries < entries or known.runs < self._many:
-            known = self._with_room(code, entries, 2 * self._many)
+        known = self._spare.pop() if self._spare else self._new(code)
+        if not self._has_room(known):
+            known = self._widened(known)
         usable = self._cluster.usable(job, partition)
         np.logical_and(usable, job.wants[partition.name].choices[0].mask, out=known.usable)
         look(known.outlook, code, self._runs)
         return known
 
-    def _with_room(self, code: Code, entries: int, runs: int) -> Known:
-        """Room to look at so many runs, with so many nodes together."""
-        now = self._cluster.free.table
+    def _has_room(self, known: Known) -> bool:
+        """Whether there is room to look at all runs."""
+        return known.entries >= self._table.entries.shape[1] and known.runs >= self._many
+
+    def _widened(self, known: Known) -> Known:
+        """The same with room for more runs, with more nodes together."""
+        entries, runs = self._table.entries.shape[1], 2 * self._many
+        give_room(known.outlook, *np.empty((2, entries), dtype=np.int64), *np.empty((2, runs + 1), dtype=np.int64))
+        return known._replace(entries=entries, runs=runs)
+
+    def _new(self, code: Code) -> Known:
+        """Without room for runs."""
+        now, none = self._cluster.free.table, np.empty(0, dtype=np.int64)
         usable = np.zeros(now.shape[1], dtype=bool)
         state, (first, last) = np.empty_like(now), np.empty((2, now.shape[1]), dtype=np.int64)
-        before, after = np.empty((2, entries), dtype=np.int64)
-        cpus, nodes = np.empty((2, runs + 1), dtype=np.int64)
-        columns = state, first, last, before, after, cpus, nodes
-        return Known(Outlook(code, usable.view(np.uint8), self._machine, self._runs, *columns), usable, entries, runs)
+        columns = state, first, last, none, none, none, none
+        return Known(Outlook(code, usable.view(np.uint8), self._machine, self._runs, *columns), usable, -1, -1)
 
 
 def _kind(code: Code) -> tuple[int, ...]:

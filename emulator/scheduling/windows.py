@@ -65,7 +65,7 @@ def is_news(kept: Slots, cluster: Cluster) -> bool:
         return True
     if not len(kept):
         return False
-    return cluster.parameters.rules.PLANS_ARE_NEWS or bool((cluster.free.jobs[kept.nodes()] == 0).any())
+    return cluster.parameters.rules.PLANS_ARE_NEWS or kept.any_has_none(cluster.free.jobs)
 
 
 def marks(kept: Slots, cluster: Cluster) -> bool:
@@ -73,9 +73,8 @@ def marks(kept: Slots, cluster: Cluster) -> bool:
 
     Those are marked of which no job has anything, from 24.11 on also those of which jobs have a part.
     """
-    nodes, free = kept.nodes(), cluster.free
-    partly = cluster.parameters.rules.PLANS_ARE_NEWS and bool((free.units[nodes] > 0).any())
-    return partly or bool((free.jobs[nodes] == 0).any())
+    partly = cluster.parameters.rules.PLANS_ARE_NEWS and kept.any_has(cluster.free.units)
+    return partly or kept.any_has_none(cluster.free.jobs)
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ class Windows(WindowPlan):
         self._sought = True
         self._alike: dict[Sought, float] = {}
         self._futures: dict[int, Future] = {}
-        self._in_use: Mask = cluster.free.jobs > 0
+        self._in_use: Mask | None = cluster.free.jobs > 0 if habits.busy_nodes else None
 
     @property
     def sought(self) -> bool:
@@ -144,7 +143,7 @@ class Windows(WindowPlan):
             return False
         return job.request.options.array is None or not array_full(job, self._cluster, self._tasks[job.request.array])
 
-    def alike(self, entries: Sequence[Entry], to_start: bool = False) -> Iterator[list[Entry]]:
+    def alike(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
         """Each by itself, and all of them: compiled code takes them together."""
         for entry in entries:
             yield [entry]

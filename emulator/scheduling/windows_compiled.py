@@ -10,28 +10,25 @@ next job that asks for the same goes on from there.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from emulator.scheduling.alike import alike_until, length_of
+from emulator.scheduling.alike import alike_until
 from emulator.scheduling.compiled import Compiled
 from emulator.scheduling.controls import Controls
-from emulator.scheduling.hopes import Hopes, Question
+from emulator.scheduling.cycle import Cycle, Keeping
 from emulator.scheduling.run_rows import Reals
-from emulator.scheduling.select_kernel import Counts
-from emulator.scheduling.select_rows import SETS
-from emulator.scheduling.window_rows import BEGIN, COUNT, END, FULL, GROW, MARKS, NEVER, STARTS, USED
-from emulator.scheduling.windows import Habits, Kind, Sought, Windows, is_news, marks
-from emulator.scheduling.windows_kernel import Columns, Request, Work, add_slot, keep, place
+from emulator.scheduling.window_rows import BEGIN, COUNT, END, MARKS, NEVER, USED
+from emulator.scheduling.windows import Habits, Kind, Windows, is_news, marks
+from emulator.scheduling.windows_kernel import Columns, Request, Work, add_slot, any_kept, any_of, delays, keep
 from emulator.state.cluster import Cluster, of_one_user
 from emulator.state.job import Job
 from emulator.state.kept import Slots
 from emulator.state.partition import Partition
 from emulator.state.reservation import Reservation
-from emulator.state.scratch import Scratch
 from slurm_sim_plugins.nodes import Allocation, Ints, Mask
 from slurm_sim_plugins.plan import Entry, Hole
+from slurm_sim_plugins.sched.bounds import Bounds
 
 
 class CompiledSlots(Slots):
@@ -66,9 +63,9 @@ class CompiledSlots(Slots):
         self._reservations = len(reservations)
         self.sizes: Ints = np.zeros(3, dtype=np.int64)
         self.times: Reals = np.empty((2, 512))
-        self.order: Ints = np.zeros((2, 512), dtype=np.int64)
-        self.parts: Ints = np.zeros((2, 512), dtype=np.int64)
-        self.members: Ints = np.zeros(8192, dtype=np.int64)
+        self.order: Ints = np.empty((2, 512), dtype=np.int64)
+        self.parts: Ints = np.empty((2, 512), dtype=np.int64)
+        self.members: Ints = np.empty(max(8192, 8 * nodes), dtype=np.int64)
         self.marks: Reals = np.empty(1024)
         self.others: Reals = np.array(sorted(tries))
         self.until: Reals = np.full(nodes, np.inf)
@@ -100,6 +97,14 @@ class CompiledSlots(Slots):
         mask[self.members[self._own : self.sizes[USED]]] = True
         return np.flatnonzero(mask)
 
+    def any_has(self, counts: Ints) -> bool:
+        """Whether any node that is kept has some of what is counted."""
+        return any_kept(self.columns, self._own, counts, True)
+
+    def any_has_none(self, counts: Ints) -> bool:
+        """Whether any node that is kept has none of what is counted."""
+        return any_kept(self.columns, self._own, counts, False)
+
     def __len__(self) -> int:
         return int(self.sizes[MARKS])
 
@@ -110,7 +115,10 @@ class CompiledSlots(Slots):
 
     def grow(self, nodes: int) -> None:
         """Make room for another slot of so many nodes."""
-        if self.sizes[COUNT] == self.times.shape[1]:
+        full, lacking = self.sizes[COUNT] == self.times.shape[1], self.sizes[USED] + nodes > len(self.members)
+        if not full and not lacking:
+            return
+        if full:
             self.times, self.order, self.parts = (
                 np.concatenate([columns, columns], axis=1) for columns in (self.times, self.order, self.parts)
             )
@@ -150,61 +158,6 @@ class CompiledSlots(Slots):
         return self.members[first : first + many]
 
 
-MOST_TOGETHER = 1024
-"""Jobs alike that are given slots in one call of a kernel, at most."""
-MOST_SEARCHES = 128
-"""So many searches are kept in a cycle, some 24 bytes a node each."""
-
-
-class Search(NamedTuple):
-    """A search: for what, and how far it has come."""
-
-    request: Request
-    work: Work
-
-
-class Searches(Scratch):
-    """What the searches of a cycle have come to, by what was sought.
-
-    Args:
-        nodes: how many there are.
-
-    Attributes:
-        known: those that have begun.
-        capacity: room for a number of each node.
-        sets: room for sets of neighbours.
-        taken: the nodes that the last one took, and the units of each.
-        starts: when those start to which the last one gave slots.
-    """
-
-    def __init__(self, nodes: int) -> None:
-        self._nodes = nodes
-        self._spare: list[Work] = []
-        self.known: dict[Sought, Search] = {}
-        self.capacity: Ints = np.empty(nodes, dtype=np.int64)
-        self.sets: Ints = np.empty((SETS, nodes), dtype=np.int64)
-        self.taken: Ints = np.empty((2, nodes), dtype=np.int64)
-        self.starts: Reals = np.empty(MOST_TOGETHER)
-
-    def begin(self, sought: Sought, at: float, request: Request) -> Search:
-        """A search that is to begin at a time."""
-        if len(self.known) == MOST_SEARCHES:
-            self._spare.append(self.known.pop(next(iter(self.known))).work)
-        work = self._spare.pop() if self._spare else self._new()
-        work.tried = work.time = at
-        self.known[sought] = search = Search(request, work)
-        return search
-
-    def forget(self) -> None:
-        """Something has started: all searches start over."""
-        self._spare += [search.work for search in self.known.values()]
-        self.known.clear()
-
-    def _new(self) -> Work:
-        kept, room, capacity = (np.empty(self._nodes, dtype=np.int64) for _ in range(3))
-        return Work(kept, room, capacity, Counts(), self.sets, self.taken, self.starts)
-
-
 class CompiledWindows(Windows):
     """The plan of one cycle, with compiled code for the search of plain jobs.
 
@@ -221,16 +174,14 @@ class CompiledWindows(Windows):
         assert isinstance(cluster.compiled, Compiled)
         self._compiled = cluster.compiled
         self._searches, self._outlooks = cluster.compiled.searches, cluster.compiled.outlooks
-        self._stale, self._together = True, False
+        self._number, self._stale, self._first_look = self._searches.begin(), True, True
         self._simple: dict[Kind, bool] = {}
         self._decided: dict[Kind, bool] = {}
-        self._last: int | None = None
         self._preempts = cluster.policies.names_victims
         by_priority = "PRIORITY" in cluster.parameters.preempt_mode
         self._by_partition = cluster.policies.by_partition and not by_priority
         self._preempting: dict[str, bool] = {}
-        self._by_class = cluster.accounting is None and (not self._preempts or self._by_partition)
-        self._hopes = Hopes(self._searches.capacity, self._searches.sets, self._searches.taken)
+        self._by_kind = cluster.accounting is None and (not self._preempts or self._by_partition)
         self._asked = (
             cluster.now,
             cluster.now + habits.window,
@@ -239,6 +190,8 @@ class CompiledWindows(Windows):
             self._own_ends,
             habits.size,
         )
+        self.now, self.tried = cluster.now, self._alike
+        self._together = False
 
     def _no_slots(self) -> CompiledSlots:
         standing = self._controls.reservations.standing(self._cluster.now)
@@ -250,61 +203,80 @@ class CompiledWindows(Windows):
     def preempted(self, kept: Mapping[int, Mask] | None = None) -> None:
         """Runs end at other times: all searches start over, and more may start."""
         super().preempted()
-        self._hopes.more_may_start()
-        self._last = None
+        self._searches.more_may_start()
 
     def _other_runs(self) -> None:
         super()._other_runs()
         self._stale = True
         self._preempting.clear()
         self._decided.clear()
-        self._hopes.other_runs()
 
-    def alike(self, entries: Sequence[Entry], to_start: bool = False) -> Iterator[list[Entry]]:
-        """Together those on which nothing but nodes and time decides, and that ask for the same.
+    # What the kernel of a cycle asks
 
-        Where plans are not seen, they end behind the last that could start, once it is known whether they are news.
+    def cycle(self, entries: list[Entry], bounds: Bounds, left: int) -> Cycle:
+        """The steps of a cycle that start nothing.
+
+        Where plans are not seen, it ends behind the last job that could start, once it is known whether they are news.
         """
-        queue, given, decides = list(entries), 0, None if self._by_class else self._may_be_grouped
-        if not to_start or self._cluster.plans_are_seen:
-            yield from self._together_in(queue)
-            return
-        for group in self._together_in(queue):
-            self._look_again()
-            last = len(queue) if self._last is None else self._last
-            self._hopes.by_user = self._cluster.users_part
-            self._last = self._hopes.last(queue, last, self.slots.columns, self._question, decides)
-            if given >= self._last and self._is_news_known():
-                return
-            given += len(group)
-            yield group
+        to_start = not self._cluster.plans_are_seen
+        return Cycle(
+            self, self._searches, self._keeping(), entries, bounds, left, self._decided, self._by_kind, to_start
+        )
 
-    def _question(self, entry: Entry, length: float) -> Question | None:
-        """What the kernel is asked of jobs alike until another run starts; None if it is not for it to say."""
-        job, partition = entry._pair  # type: ignore[attr-defined]
-        if not self._may_be_grouped(entry) or self._cluster.policies.counts_otherwise(job, partition):
-            return None
+    def _keeping(self) -> Keeping:
+        return Keeping(self, self._searches, not self._cluster.parameters.rules.PLANS_ARE_NEWS)
+
+    @property
+    def by_user(self) -> bool:
+        """Whether some nodes are for jobs of one user alone, so that jobs alike are of one user."""
+        return self._cluster.users_part
+
+    def parts_users(self, job: Job) -> bool:
+        """Whether it depends on its user, and on what runs, on which nodes a job may start."""
+        return self._cluster.parts_users(job)
+
+    def request_of(self, job: Job, partition: Partition, length: float) -> Request:
+        """What is wanted by a job, and others alike."""
         code = self._compiled.code(job, partition)
         assert code is not None
-        return Question(code, self._outlooks.of(job, partition, code), self._cluster.now + length)
+        return Request(code, self._outlooks.of(job, partition, code), *self._asked, length)
 
-    def _is_news_known(self) -> bool:
+    def cpus_planned(self, job: Job, partition: Partition) -> float:
+        """With how many CPUs a job counts once it is planned; 0 for as many as before."""
+        policies = self._cluster.policies
+        return policies.cpus_planned(job, partition) if policies.counts_cpus else 0.0
+
+    def counts_otherwise(self, job: Job, partition: Partition) -> bool:
+        """Whether a job counts with other CPUs once it is planned."""
+        return self._cluster.policies.counts_otherwise(job, partition)
+
+    def look_again(self) -> None:
+        """All searches start over if runs have come, or end at other times."""
+        searches = self._searches
+        if self._number != searches.cycles:
+            # There has been another plan since.
+            self._number, self._stale, self._first_look = searches.begin(), True, True
+        if self._stale:
+            searches.start_over(self._outlooks.begin(self._first_look, self._cluster.users_part))
+            self._stale = self._first_look = False
+
+    def is_news_known(self) -> bool:
         """Whether more that is kept makes no difference to whether another cycle follows."""
         cluster, slots = self._cluster, self.slots
         news = len(slots) > 0 if cluster.parameters.rules.PLANS_ARE_NEWS else is_news(slots, cluster)
-        return news and (marks(slots, cluster) or not (cluster.free.units > 0).any())
+        return news and (marks(slots, cluster) or not any_of(cluster.free.units))
 
-    def _together_in(self, entries: list[Entry]) -> Iterator[list[Entry]]:
-        first, joins = 0, None if self._by_class else self._may_be_grouped
-        while first < len(entries):
-            together = self._may_be_grouped(entries[first])
-            by_user = together and self._cluster.users_part
-            until = alike_until(entries, first, joins, by_user) if together else first + 1
+    def alike(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+        """Together those on which nothing but nodes and time decides, and that ask for the same."""
+        queue, first, joins = list(entries), 0, None if self._by_kind else self.may_be_grouped
+        while first < len(queue):
+            together = self.may_be_grouped(queue[first])
+            until = alike_until(queue, first, joins, self._cluster.users_part) if together else first + 1
             self._together = together
-            yield entries[first:until]
+            yield queue[first:until]
             first = until
 
-    def _may_be_grouped(self, entry: Entry) -> bool:
+    def may_be_grouped(self, entry: Entry) -> bool:
         """Whether nothing but nodes and time decides on the job, so that it gets a slot if it does not start."""
         kind: Kind | None = entry._kind  # type: ignore[attr-defined]
         if kind is None:
@@ -312,7 +284,7 @@ class CompiledWindows(Windows):
         decided = self._decided.get(kind)
         if decided is None:
             decided = self._decides(kind, *entry._pair)  # type: ignore[attr-defined]
-            if self._by_class:
+            if self._by_kind:
                 self._decided[kind] = decided
         return decided
 
@@ -330,28 +302,17 @@ class CompiledWindows(Windows):
 
     def place(self, entries: Sequence[Entry], keep: bool) -> tuple[list[float], Hole | None]:
         """Seek holes for entries alike, and keep those that are not now."""
-        first = entries[0]
-        job, partition = first._pair  # type: ignore[attr-defined]
         if not keep or not self._together:
             return super().place(entries, keep)
-        self._sought = True
-        sought = self._sought_by(job, partition, length_of(job))
-        starts: list[float] = []
-        while True:
-            most = min(len(entries) - len(starts), MOST_TOGETHER)
-            work, placed, outcome, taken = self._place(job, partition, sought, most)
-            if work is None:
-                return starts, None
-            starts += self._searches.starts[:placed].tolist()
-            self._note_delay(self._searches.starts[:placed])
-            if outcome == GROW:
-                self.slots.grow(taken)
-            elif outcome in (STARTS, FULL):
-                self._open = None
-                allocation = self._allocation(job, partition, work, taken)
-                return starts, self._found(entries[len(starts)], work, allocation)
-            elif outcome == NEVER or len(starts) == len(entries):
-                return starts, None
+        self._sought, keeping = True, self._keeping()
+        keeping.keep(list(entries), 0)
+        return keeping.times, keeping.hole
+
+    def found(self, entry: Entry, work: Work, taken: int) -> Hole:
+        """What a search found for an entry, which keeps no slot."""
+        self._open = None
+        job, partition = entry._pair  # type: ignore[attr-defined]
+        return self._found(entry, work, self._allocation(job, partition, work, taken))
 
     def _found(self, entry: Entry, work: Work, allocation: Allocation) -> Hole:
         """What was found; one node that is free now is not asked for again."""
@@ -364,18 +325,15 @@ class CompiledWindows(Windows):
     def _hole(self, job: Job, partition: Partition, limit: float) -> tuple[float, Allocation] | None:
         if self._compiled.code(job, partition) is None or not self._plain(job, partition):
             return super()._hole(job, partition, limit)
-        work, _, outcome, taken = self._place(job, partition, self._sought_by(job, partition, limit), 0)
-        if work is None or outcome == NEVER:
+        self.look_again()
+        search = self._searches.of(job, partition, limit, self)
+        _, outcome, taken = self._searches.place(search, self.slots.columns, 0, self.tried)
+        work = search.work
+        if outcome == NEVER or work is None:
             return None
-        self._note_delay(np.array([work.start]))
+        if not self.slots.delay and not self._cluster.parameters.rules.PLANS_ARE_NEWS:
+            self.slots.delay = delays(self.slots.columns, self.now, np.array([work.start]), 1)
         return work.start, self._allocation(job, partition, work, taken)
-
-    def _note_delay(self, starts: Reals) -> None:
-        """Note whether one of these starts is the end of what is kept."""
-        slots = self.slots
-        if not slots.delay and not self._cluster.parameters.rules.PLANS_ARE_NEWS:
-            ends = slots.ends()
-            slots.delay = bool(np.isin(starts, ends[ends > self._cluster.now]).any())
 
     def _allocation(self, job: Job, partition: Partition, work: Work, taken: int) -> Allocation:
         code, want = self._compiled.code(job, partition), job.wants[partition.name]
@@ -405,36 +363,3 @@ class CompiledWindows(Windows):
         if known is None:
             known = self._preempting[partition.name] = bool(self._candidates(partition, job))
         return known
-
-    def _place(self, job: Job, partition: Partition, sought: Sought, most: int) -> tuple[Work | None, int, int, int]:
-        """Give slots to so many jobs alike.
-
-        With ``most=0`` the place of one job is sought and it gets no slot.
-
-        Returns:
-            the search, or None if it is known that no job finds a place; how many have got
-            a slot, what came of the next, and on how many nodes.
-        """
-        self._look_again()
-        at = self._alike.get(sought, self._cluster.now)
-        if at == np.inf:
-            return None, 0, NEVER, 0
-        known = self._searches.known.get(sought)
-        request, work = known or self._begin(sought, at, job, partition)
-        begun = known is not None
-        placed, outcome, taken = place(request, self.slots.columns, work, begun, most)
-        self._alike[sought] = work.tried
-        return work, placed, outcome, taken
-
-    def _look_again(self) -> None:
-        """All searches start over if runs have come, or end at other times."""
-        if self._stale:
-            self._stale = False
-            self._outlooks.begin()
-            self._searches.forget()
-
-    def _begin(self, sought: Sought, at: float, job: Job, partition: Partition) -> Search:
-        code = self._compiled.code(job, partition)
-        assert code is not None
-        outlook = self._outlooks.of(job, partition, code)
-        return self._searches.begin(sought, at, Request(code, outlook, *self._asked, sought[2]))

@@ -2,7 +2,7 @@
 cimport cython
 cimport libc.math as np
 
-from emulator.scheduling.outlook_kernel cimport Machine, Outlook, ended, look_on, soonest
+from emulator.scheduling.outlook_kernel cimport Machine, Outlook, ended, look_on, settle, soonest
 from emulator.scheduling.select_kernel cimport Code, Counts, count, enough, pick
 
 cdef double FIRST_WINDOW, inf
@@ -33,10 +33,13 @@ cdef class Work:
     cdef readonly long long runs
     cdef long long entered, left, known
 
-@cython.locals(first=cython.longlong[::1])
+@cython.locals(first=cython.longlong[::1], until=cython.double[::1])
 cpdef bint may_start(
-    Code code, Outlook outlook, double end, Columns slots, long long[::1] capacity, long long[:, ::1] sets,
-    long long[:, ::1] taken) except? True
+    Request request, Columns slots, long long[::1] capacity, long long[:, ::1] sets, long long[:, ::1] taken) except? True
+@cython.locals(low=cython.longlong, high=cython.longlong, time=double)
+cpdef bint delays(Columns slots, double now, double[::1] starts, long long many) noexcept
+cpdef bint any_kept(Columns slots, long long first, const long long[::1] counts, bint some) noexcept
+cpdef bint any_of(const long long[::1] counts) noexcept
 cpdef void add_slot(double begin, double end, const long long[::1] nodes, long long many, Columns slots) noexcept
 cpdef void keep(double begin, double end, const long long[::1] nodes, long long many, Columns slots) noexcept
 @cython.locals(behind=cython.longlong)

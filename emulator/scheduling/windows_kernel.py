@@ -11,7 +11,7 @@ from math import inf
 import numpy as np
 
 from emulator.scheduling.future import FIRST_WINDOW
-from emulator.scheduling.outlook_kernel import Outlook, ended, look_on, soonest
+from emulator.scheduling.outlook_kernel import Outlook, ended, look_on, settle, soonest
 from emulator.scheduling.run_rows import FIRST, MANY, NODE, Reals
 from emulator.scheduling.select_kernel import Code, Counts, count, enough, pick
 from emulator.scheduling.window_rows import (
@@ -107,20 +107,65 @@ class Work:
     known: int = 0
 
 
-def may_start(
-    code: Code, outlook: Outlook, end: float, slots: Columns, capacity: Ints, sets: Ints, taken: Ints
-) -> bool:
-    """Whether a job fits now, to run till ``end``, beside the slots that there are.
+def may_start(request: Request, slots: Columns, capacity: Ints, sets: Ints, taken: Ints) -> bool:
+    """Whether a job fits now beside the slots that there are.
 
     If the request is not steady, it may be that it does not fit all the same.
     """
-    machine, counts, first = outlook.machine, Counts(), outlook.first
+    code, outlook, end = request.code, request.outlook, request.now + request.length
+    settle(outlook)
+    if outlook.cpus[0] < code.cpus or outlook.nodes[0] < code.min_nodes:
+        return False
+    machine, counts, first, until = outlook.machine, Counts(), outlook.first, slots.until
     for node in range(len(capacity)):
-        capacity[node] = first[node] if slots.until[node] >= end else 0
+        capacity[node] = first[node] if until[node] >= end else 0
     count(code, counts, capacity)
     if not enough(code, counts):
         return False
     return not code.steady or pick(code, machine.rows, machine.weights, capacity, sets, taken) > 0
+
+
+def delays(slots: Columns, now: float, starts: Reals, many: int) -> bool:
+    """Whether one of so many starts is the end of what is kept, and not now."""
+    for index in range(many):
+        low, high, time = 0, slots.sizes[COUNT], starts[index]
+        while low < high:
+            middle = (low + high) // 2
+            if slots.times[END, slots.order[END, middle]] < time:
+                low = middle + 1
+            else:
+                high = middle
+        if low < slots.sizes[COUNT] and time > now and slots.times[END, slots.order[END, low]] == time:
+            return True
+    return False
+
+
+def any_kept(slots: Columns, first: int, counts: Ints, some: bool) -> bool:
+    """Whether any node that is kept has some of what is counted; or, with ``some`` false, none.
+
+    Args:
+        slots: that keep nodes.
+        first: where their nodes begin among all, behind those of reservations.
+        counts: of each node.
+        some: which of the two.
+    """
+    if first:
+        for index in range(first, slots.sizes[USED]):  # noqa: SIM110 - a comprehension has no C types
+            if (counts[slots.members[index]] > 0) == some:
+                return True
+        return False
+    for node in range(len(counts)):  # noqa: SIM110
+        if slots.until[node] < inf and (counts[node] > 0) == some:
+            return True
+    return False
+
+
+def any_of(counts: Ints) -> bool:
+    """Whether any of some numbers is positive."""
+    for index in range(len(counts)):  # noqa: SIM110
+        if counts[index] > 0:
+            return True
+    return False
 
 
 def add_slot(begin: float, end: float, nodes: Ints, many: int, slots: Columns) -> None:
@@ -225,6 +270,7 @@ def _whole(request: Request, end: float) -> float:
 
 def _set_up(request: Request, slots: Columns, work: Work, begin: float) -> None:
     """Begin a search at a time, or at the last bound before which nothing can fit: infinite if nothing ever does."""
+    settle(request.outlook)
     begin = _hopeful(request, slots, begin)
     work.tried = work.time = begin
     if begin == inf:

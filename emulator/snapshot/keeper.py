@@ -23,6 +23,7 @@ from emulator.accounting.runfolder import EVENTS, SNAPSHOT, UNFINISHED, open_eve
 from emulator.config.options import Config
 from emulator.config.slurm.model import SlurmConf
 from emulator.files import MALFORMED, open_kept, write_atomically
+from emulator.scheduling.searches import Searches
 from emulator.snapshot.graph import Graph, Line
 from emulator.snapshot.kinds import Classes
 from emulator.state.scratch import Scratch
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FORMAT = 3
-FIXED = (Workload, Config, SlurmConf, Selection, Catalogue, PluginInfo, EventLog, Scratch)
+FIXED = (Workload, Config, SlurmConf, Selection, Catalogue, PluginInfo, EventLog, Scratch, Searches)
 """Classes of what never changes, or is kept elsewhere."""
 BLOCK = 1 << 20
 LARGEST_STATE = 1 << 32

@@ -37,6 +37,14 @@ class Slots:
         """Nodes that are kept at any time, ascending."""
         return np.flatnonzero(self._masks[: self._count].any(axis=0))
 
+    def any_has(self, counts: Ints) -> bool:
+        """Whether any node that is kept has some of what is counted."""
+        return bool((counts[self.nodes()] > 0).any())
+
+    def any_has_none(self, counts: Ints) -> bool:
+        """Whether any node that is kept has none of what is counted."""
+        return bool((counts[self.nodes()] == 0).any())
+
     def __len__(self) -> int:
         """How many bounds there are."""
         return len(self.bounds)

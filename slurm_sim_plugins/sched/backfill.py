@@ -103,18 +103,28 @@ class Backfill:
             busy_nodes=self.bf_busy_nodes,
         )
         pace, self._het_jobs = Pace(self, view), HetJobs()
-        queue, all_keep = list(view.queue), self._all_keep() and not pace.test_time
+        queue = list(view.queue)
         by = "MIN" if self.bf_hetjob_immediate and self.bf_hetjob_prio == "NONE" else self.bf_hetjob_prio
         if by != "NONE":
             queue = together(queue, by)
-        # A subclass may try them in another order, or look at all of them.
-        to_start = type(self) is Backfill and not pace.test_time
-        alike = plan.alike(queue, to_start) if all_keep else ([entry] for entry in queue)
+        # Compiled code knows this class alone: a subclass may try them in another order. A copy in which the steps
+        # of `_try` or `_in_turn` are others does without it.
+        stock = type(self) is Backfill and self._all_keep() and not pace.test_time
+        cycle = plan.cycle(queue, self._bounds(), self._left) if stock else None
+        steps = self._try(queue, plan, pace, view.now) if cycle is None else self._follow(cycle, plan, view.now)
+        if (yield from steps):
+            yield from self._start_het_jobs(plan, view.now)
+            yield from pace.end()
+
+    def _try(self, queue: list[Any], plan: WindowPlan, pace: Pace, now: float) -> Generator[Decision, bool, bool]:
+        """Try the entries of the queue, one after the other; False if the plan is full."""
+        all_keep = self._all_keep() and not pace.test_time
+        alike = plan.alike(queue) if all_keep else ([entry] for entry in queue)
         for entries in self._in_turn(alike, plan, pace):
             if pace.test_time and not (yield from pace.look(entries[0], plan)):
                 continue
             if entries[0].het_job_id is not None:
-                yield from self._plan_component(entries[0], plan, view.now)
+                yield from self._plan_component(entries[0], plan, now)
                 continue
             while entries:
                 self._refused = True
@@ -127,11 +137,36 @@ class Backfill:
                 entry = entries[len(starts)]
                 if self.bf_topopt_enable:
                     hole = plan.delayed(hole, self.bf_topopt_iterations)
-                if not (yield from self._take(entry, hole, plan, view.now)):
-                    return
+                if not (yield from self._take(entry, hole, plan, now)):
+                    return False
                 entries = entries[len(starts) + 1 :]
-        yield from self._start_het_jobs(plan, view.now)
-        yield from pace.end()
+        return True
+
+    def _follow(self, cycle: Any, plan: WindowPlan, now: float) -> Generator[Decision, bool, bool]:
+        """As :meth:`_try`, with compiled code that tries most jobs and keeps their holes; False if the plan is full."""
+        found = cycle.next()
+        while found is not None:
+            kept = cycle.kept()
+            if kept is not None:
+                yield Reserve(*kept)
+            entry, hole = found
+            self._left = 0
+            if entry.het_job_id is not None:
+                yield from self._plan_component(entry, plan, now)
+            else:
+                self._refused = True
+                if hole is None:
+                    _, hole = plan.place([entry], keep=True)
+                    self._left += not plan.sought
+                if hole is not None and not (yield from self._take(entry, hole, plan, now)):
+                    return False
+                cycle.refused = self._refused
+            cycle.left += self._left
+            found = cycle.next()
+        kept = cycle.kept()
+        if kept is not None:
+            yield Reserve(*kept)
+        return True
 
     def _plan_component(self, entry: Any, plan: WindowPlan, now: float) -> Generator[Decision, bool, None]:
         """Keep the first hole of a component in which the others can start as well, also if it is now."""
@@ -180,14 +215,7 @@ class Backfill:
 
         Tasks of an array are one record in Slurm, of which one task after another is tried until one is refused.
         """
-        bounds = Bounds(
-            {
-                ("partition",): self.bf_max_job_part,
-                ("user",): self.bf_max_job_user,
-                ("user", "partition"): self.bf_max_job_user_part,
-                ("user", "account"): self.bf_max_job_assoc,
-            }
-        )
+        bounds = self._bounds()
         for entries in alike:
             if pace.over:
                 return
@@ -204,6 +232,17 @@ class Backfill:
                 self._left -= len(tried)
                 if tried:
                     yield tried
+
+    def _bounds(self) -> Bounds:
+        """How many jobs of each kind are tried."""
+        return Bounds(
+            {
+                ("partition",): self.bf_max_job_part,
+                ("user",): self.bf_max_job_user,
+                ("user", "partition"): self.bf_max_job_user_part,
+                ("user", "account"): self.bf_max_job_assoc,
+            }
+        )
 
     def _start(self, entry: Any, hole: Hole, plan: WindowPlan) -> Generator[Decision, bool, None]:
         """Start a job in a hole that is now; where runs have to leave first, keep it until they have."""

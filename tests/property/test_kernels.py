@@ -202,7 +202,10 @@ class Scene:
         outlook.look(seen, code, runs)
         for _ in range(running // 2):
             outlook.look_on(seen)
-        outlook.look(seen, code, runs)  # Nothing is left in the room of what was seen before.
+        # Nothing is left in the room of what was seen before.
+        outlook.look_later(seen, runs)
+        if draws.random() < 0.5:
+            outlook.give_room(seen, *(known[name] for name in ("before", "after", "cpus", "nodes")))
         self.left |= known
         later, own = float(small(draws, 0, 0, 59)), small(draws, 0, 1)
         self.length, self.work_sets = float(small(draws, 30, 600, 90000)), work["sets"]
@@ -218,11 +221,21 @@ class Scene:
 
     def starts_now(self) -> bool:
         """Whether the job may start beside the slots that there are."""
-        request, room = self.request, np.zeros_like(self.left["capacity"])
-        end = 100.0 + self.length
-        return bool(
-            self.form.may_start(request.code, request.outlook, end, self.slots, room, self.work_sets, self.taken)
-        )
+        room = np.zeros_like(self.left["capacity"])
+        return bool(self.form.may_start(self.request, self.slots, room, self.work_sets, self.taken))
+
+    def marked(self) -> list[bool]:
+        """What is said of the slots that there are: whether they delay starts, and keep what is idle."""
+        slots, starts, jobs = self.slots, self.starts, np.arange(len(self.left["until"])) % 3
+        ends = self.left["times"][1, : self.left["sizes"][0]]
+        delayed = [bool(self.form.delays(slots, 100.0, np.array([time]), 1)) for time in (*starts, *ends)]
+        assert delayed == [time > 100.0 and time in ends for time in (*starts, *ends)]
+        kept = self.left["members"][: self.left["sizes"][1]]
+        either = [bool(self.form.any_kept(slots, 0, jobs, some)) for some in (True, False)]
+        assert either == [bool((jobs[kept] > 0).any()), bool((jobs[kept] == 0).any())]
+        behind = [bool(self.form.any_kept(slots, 1, jobs, some)) for some in (True, False)]
+        assert behind == [bool((jobs[kept[1:]] > 0).any()), bool((jobs[kept[1:]] == 0).any())]
+        return [*delayed, *either, *behind, bool(self.form.any_of(jobs))]
 
 
 @settings(max_examples=100, deadline=None)
@@ -238,6 +251,7 @@ def test_the_same_holes_are_found(seed: int) -> None:
             left = [scene.search(goes_on, most) for scene in scenes]
         assert left[0] == left[1]
         assert may_start[0] == may_start[1]
+        assert scenes[0].marked() == scenes[1].marked()
         # What is found to start is not said to be unable to, unless a run is planned to end at this very moment.
         assert may_start[0] or left[0][1] != STARTS or scenes[0].work.runs
         if left[0][1] == 5 or np.isinf(scenes[0].work.tried):  # there is no more room, or never a place

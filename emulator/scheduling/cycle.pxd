@@ -1,0 +1,44 @@
+# C types of cycle.py.
+cimport cython
+from emulator.scheduling.alike cimport alike_from, alike_until, length_of
+from emulator.scheduling.searches cimport Search, Searches
+from emulator.scheduling.windows_kernel cimport Columns, Work, delays
+from emulator.state.job cimport Job
+from slurm_sim_plugins.sched.bounds cimport Bounds
+
+cdef long long FULL, GROW, MOST_TOGETHER, NEVER, STARTS
+
+cdef class Keeping:
+    cdef object _plan
+    cdef Searches _searches
+    cdef bint _delays_are_news
+    cdef public list entries, times
+    cdef public object hole
+
+    @cython.locals(
+        job=Job, many=cython.Py_ssize_t, search=Search, slots=Columns, placed=cython.longlong, outcome=cython.longlong,
+        taken=cython.longlong, index=cython.longlong, work=Work, pair=tuple)
+    cpdef Py_ssize_t keep(self, list entries, Py_ssize_t first) except -1
+
+cdef class Cycle:
+    cdef object _array, _plan
+    cdef Searches _searches
+    cdef Keeping _keeping
+    cdef Bounds _bounds
+    cdef list _entries, _tried
+    cdef dict _decided
+    cdef Py_ssize_t _at, _first, _last
+    cdef bint _by_kind, _to_start, _together
+    cdef long long _preempted
+    cdef public bint refused
+    cdef public long long left
+
+    cpdef next(self)
+    cpdef kept(self)
+    @cython.locals(begin=cython.Py_ssize_t, until=cython.Py_ssize_t, goes_on=bint)
+    cdef bint _go_on(self) except -1
+    @cython.locals(together=bint)
+    cdef bint _is_decided(self, entry) except -1
+    cdef bint _could_any_start(self) except -1
+    @cython.locals(job=Job, search=Search)
+    cdef bint _could_start(self, entry) except -1

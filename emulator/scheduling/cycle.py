@@ -1,0 +1,212 @@
+# cython: boundscheck=True, wraparound=True, nonecheck=True
+"""A cycle of backfill, from one decision to the next; a :mod:`kernel <slurm_sim_plugins.kernels>`.
+
+It makes the steps of :class:`slurm_sim_plugins.sched.backfill.Backfill` that start nothing: jobs on which nothing but
+nodes and time decides, that is most, are tried and given slots here; it comes back where one can start, and for each
+job on which more decides.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from emulator.scheduling.alike import alike_from, alike_until, length_of
+from emulator.scheduling.searches import MOST_TOGETHER, Searches
+from emulator.scheduling.window_rows import FULL, GROW, NEVER, STARTS
+from emulator.scheduling.windows_kernel import delays
+from slurm_sim_plugins.sched.bounds import Bounds
+
+if TYPE_CHECKING:
+    from emulator.scheduling.windows_compiled import CompiledWindows
+
+
+class Keeping:
+    """Slots for jobs alike, one after the other.
+
+    Args:
+        plan: of the cycle.
+        searches: its searches.
+        delays_are_news: whether it matters which jobs wait for the end of a slot.
+
+    Attributes:
+        entries: those that have slots.
+        times: when these are to start, in seconds.
+        hole: that of the last that was looked at, which has no slot; None if it found none.
+    """
+
+    __slots__ = ("_delays_are_news", "_plan", "_searches", "entries", "hole", "times")
+
+    def __init__(self, plan: CompiledWindows, searches: Searches, delays_are_news: bool) -> None:
+        self._plan, self._searches, self._delays_are_news = plan, searches, delays_are_news
+        self.entries: list[Any] = []
+        self.times: list[float] = []
+        self.hole: Any = None
+
+    def keep(self, entries: list[Any], first: int) -> int:
+        """Give slots to entries alike, from one on, up to one that could start now or is not to have a slot.
+
+        Returns:
+            The place behind the last that was looked at; where that has no hole, neither have those behind it.
+        """
+        plan, searches, many = self._plan, self._searches, len(entries)
+        plan.look_again()
+        job, partition = entries[first]._pair
+        search = searches.of(job, partition, length_of(job), plan)
+        self.hole = None
+        while True:
+            slots = plan.slots.columns
+            placed, outcome, taken = searches.place(search, slots, min(many - first, MOST_TOGETHER), plan.tried)
+            for index in range(placed):
+                self.times.append(searches.starts[index])
+            self.entries += entries[first : first + placed]
+            first += placed
+            work = search.work
+            if self._delays_are_news and not plan.slots.delay and work is not None:
+                plan.slots.delay = delays(slots, plan.now, searches.starts, placed)
+            if outcome == GROW:
+                plan.slots.grow(taken)
+            elif outcome in (STARTS, FULL):
+                self.hole = plan.found(entries[first], work, taken)
+                return first + 1
+            elif outcome == NEVER or first == many:
+                return many
+
+
+class Cycle:
+    """The queue, as a cycle of backfill tries it.
+
+    Args:
+        plan: of the cycle.
+        searches: its searches.
+        keeping: gives slots.
+        entries: of the queue, in its order.
+        bounds: how many of each kind are tried.
+        left: how many are tried.
+        decided: whether nothing but nodes and time decides, by the kind of the entries, as far as it is known.
+        by_kind: whether that is so of all entries of a kind, or of none.
+        to_start: whether those may be left out that stand behind all that could start.
+
+    Attributes:
+        left: how many more are tried.
+        refused: whether the last that was tried could not start.
+    """
+
+    __slots__ = (
+        *("_array", "_at", "_bounds", "_by_kind", "_decided", "_entries", "_first", "_keeping", "_last", "_plan"),
+        *("_preempted", "_searches", "_to_start", "_together", "_tried", "left", "refused"),
+    )
+
+    def __init__(
+        self,
+        plan: CompiledWindows,
+        searches: Searches,
+        keeping: Keeping,
+        entries: list[Any],
+        bounds: Bounds,
+        left: int,
+        decided: dict[Any, bool],
+        by_kind: bool,
+        to_start: bool,
+    ) -> None:
+        self._plan, self._searches, self._keeping = plan, searches, keeping
+        self._entries, self._bounds, self.left = entries, bounds, left
+        self._decided, self._by_kind, self._to_start = decided, by_kind, to_start
+        self._first, self._last = 0, len(entries)
+        self._tried: list[Any] = []
+        self._at = 0
+        self._array: Any = None
+        self._together = self.refused = False
+        self._preempted = searches.preempted
+
+    def next(self) -> tuple[Any, Any] | None:
+        """Go on up to the next entry that is not given a slot here.
+
+        Returns:
+            The entry, and its hole; or None for one whose hole is yet to be sought. None if the cycle is over.
+        """
+        while True:
+            if self._at == len(self._tried):
+                if not self._go_on():
+                    return None
+            elif not self._together:
+                self._at += 1
+                return self._tried[self._at - 1], None
+            else:
+                self.refused = True
+                self._at = self._keeping.keep(self._tried, self._at)
+                if self._keeping.hole is not None:
+                    return self._tried[self._at - 1], self._keeping.hole
+
+    def kept(self) -> tuple[list[Any], list[float]] | None:
+        """The entries that were given slots since this was asked last, and when they start; None if there are none."""
+        keeping = self._keeping
+        entries, times = keeping.entries, keeping.times
+        if not entries:
+            return None
+        keeping.entries, keeping.times = [], []
+        return entries, times
+
+    def _go_on(self) -> bool:
+        """Go on to the next entries alike that are to be tried; False if there are no more."""
+        entries = self._entries
+        while self._first < len(entries):
+            begin, entry = self._first, entries[self._first]
+            self._together = self._is_decided(entry)
+            until = begin + 1
+            if self._together:
+                joins = None if self._by_kind else self._plan.may_be_grouped
+                until = alike_until(entries, begin, joins, self._plan.by_user)
+            if self._to_start and self._plan.is_news_known() and not self._could_any_start():
+                return False
+            self._first = until
+            array = None if entry.array is None else (entry.array, entry.partition)
+            goes_on = array is not None and array == self._array
+            if goes_on and self.refused:
+                continue
+            self._array = array
+            if self.left <= 0 and not goes_on:
+                return False
+            if self._plan.takes(entry):
+                self._tried, self._at = self._bounds.first_of(entries[begin:until])[: max(self.left, 1)], 0
+                self.left -= len(self._tried)
+                if self._tried:
+                    return True
+        return False
+
+    def _is_decided(self, entry: Any) -> bool:
+        """Whether nothing but nodes and time decides on an entry."""
+        kind = entry._kind
+        if kind is None:
+            return False
+        known = self._decided.get(kind)
+        together: bool = self._plan.may_be_grouped(entry) if known is None else known
+        return together
+
+    def _could_any_start(self) -> bool:
+        """Whether any of the entries that are left could start now beside what is kept, before another run starts."""
+        plan, entries = self._plan, self._entries
+        plan.look_again()
+        if self._preempted != self._searches.preempted:
+            self._preempted, self._last = self._searches.preempted, len(entries)
+        while self._last > self._first:
+            entry = entries[self._last - 1]
+            if not self._by_kind and not self._is_decided(entry):
+                return True
+            if self._could_start(entry):
+                return True
+            self._last = alike_from(entries, self._last - 1, plan.by_user) if self._by_kind else self._last - 1
+        return False
+
+    def _could_start(self, entry: Any) -> bool:
+        """Whether a job could start, or jobs alike; or its reason or number may change."""
+        if not self._is_decided(entry):
+            return True
+        job, partition = entry._pair
+        search = self._searches.of(job, partition, length_of(job), self._plan)
+        if search.cpus < 0:
+            search.cpus = self._plan.cpus_planned(job, partition)
+        if search.cpus > 0:
+            known: float = job.planned_cpus
+            if search.cpus != known if known else self._plan.counts_otherwise(job, partition):
+                return True
+        return self._searches.could_start(search, self._plan.slots.columns)

@@ -1,0 +1,129 @@
+"""Cycles of backfill whose steps are compiled, beside the plugin's own: the same starts, reasons, expected starts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from emulator.config.operation import Operation
+from emulator.config.slurm import parse_slurm_conf
+from emulator.engine.controller import Controller
+from emulator.operator.scontrol import scontrol
+from emulator.scheduling import cycle
+from emulator.workload.request import JobRequest
+from emulator.workload.sbatch import TaskArray, parse_sbatch
+from slurm_sim_plugins.sched.backfill import Backfill
+from tests.builders.random_clusters import COMMANDS, WORDS, configuration
+
+OPTIONS = (
+    *("bf_max_job_test=7", "bf_max_job_test=40", "bf_max_job_user=3", "bf_max_job_part=6", "bf_max_job_user_part=2"),
+    *("bf_node_space_size=9", "bf_window=60", "bf_licenses", "bf_resolution=300", "bf_max_job_array_resv=1"),
+    *(
+        "bf_min_prio_reserve=3",
+        "bf_max_job_start=2",
+        "bf_one_resv_per_job",
+        "bf_busy_nodes",
+        "bf_job_part_count_reserve=2",
+    ),
+)
+
+
+def cluster(draws: np.random.Generator) -> str:
+    """A configuration with some options of backfill."""
+    text, chosen = configuration(draws), draws.choice(OPTIONS, size=int(draws.integers(0, 4)), replace=False)
+    lines = [
+        line + "".join(f",{word}" for word in chosen) * line.startswith("SchedulerP") for line in text.splitlines()
+    ]
+    if draws.random() < 0.3:
+        lines.append("PartitionName=mine Nodes=b[1-4] ExclusiveUser=YES PriorityTier=1")
+    return "\n".join(lines)
+
+
+def bursts(draws: np.random.Generator) -> list[JobRequest]:
+    """Many jobs that ask for the same, behind one another; some are tasks of arrays."""
+    requests: list[JobRequest] = []
+    for _ in range(int(draws.integers(3, 9))):
+        words = [*str(draws.choice(WORDS)).split(), f"-t{draws.choice([1, 3, 8, 20])}"]
+        second, first, many = float(draws.integers(0, 900)), len(requests) + 1, int(draws.integers(1, 12))
+        options, limit, array = parse_sbatch(words), int(draws.choice([0, 2])), None
+        if draws.random() < 0.1:
+            options = replace(options, exclusive_to="user") if not options.exclusive else options
+        if draws.random() < 0.25:
+            array = first
+        for task in range(many):
+            run, user = float(draws.integers(5, 900)), str(draws.choice(["me", "me", "you"]))
+            own = options if array is None else replace(options, array=TaskArray((task,), limit))
+            user = user if array is None else "me"
+            requests.append(JobRequest(first + task, second, run, own, user, array=array, task=task))
+    return sorted(requests, key=lambda request: (request.submit, request.id))
+
+
+def outcome(seed: int, version: str, **more: Any) -> list[tuple[object, ...]]:
+    """All that was decided in a run, and all that jobs showed on the way where plans are seen."""
+    draws = np.random.default_rng(seed)
+    conf, requests = parse_slurm_conf(cluster(draws)), bursts(draws)
+    actions = [
+        (float(draws.integers(50, 900)), lambda controller, command=str(command): scontrol(command, controller))
+        for command in draws.choice(COMMANDS, size=int(draws.choice([0, 0, 3])))
+    ]
+    controller = Controller(conf, requests, actions, slurm_version=version, operation=Operation(), seed=seed, **more)
+    seen: dict[tuple[object, ...], None] = {}
+
+    def look() -> None:
+        if more.get("plans_are_seen", True):
+            waiting = controller.cluster.waiting.values()
+            seen.update({("shows", job.id, job.reason, job.planned_start): None for job in waiting})
+
+    controller.run(until=30_000, observe=look)
+    ended = controller.cluster.jobs.values()
+    runs = [(job.id, run.start, run.end, run.allocation, run.backfilled) for job in ended for run in job.runs]
+    return [*seen, *runs, *((job.id, job.state, job.reason) for job in ended)]
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from(["22.05", "24.11"]))
+def test_they_decide_what_the_plugin_decides_in_python(seed: int, version: str) -> None:
+    steps = outcome(seed, version, compiled=True)
+    assert steps == outcome(seed, version, compiled=False)
+    with pytest.MonkeyPatch.context() as patch:
+        # As a subclass has it: holes are sought by kernels, and the steps are the plugin's.
+        patch.setattr("emulator.scheduling.windows_compiled.CompiledWindows.cycle", lambda *_: None)
+        assert steps == outcome(seed, version, compiled=True)
+
+
+@pytest.mark.slow
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from(["slurm", "ideal"]), st.sampled_from(["22.05", "24.11"]))
+def test_where_plans_are_not_seen_the_same_jobs_start(seed: int, clock: Any, version: str) -> None:
+    def became(plans_are_seen: bool) -> list[tuple[object, ...]]:
+        found = outcome(seed, version, compiled=True, clock=clock, plans_are_seen=plans_are_seen)
+        return [each for each in found if each[0] != "shows"]
+
+    assert became(plans_are_seen=False) == became(plans_are_seen=True)
+
+
+def test_most_jobs_are_tried_by_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is compared above is made by compiled steps: few entries come back without a hole."""
+    tried = {"here": 0, "there": 0}
+    place, keep = Backfill._try, cycle.Keeping
+
+    def counted(*arguments: Any) -> Any:
+        tried["there"] += 1
+        return place(*arguments)
+
+    class Counted(keep):  # type: ignore[misc, valid-type]
+        def keep(self, entries: Any, first: Any) -> Any:
+            tried["here"] += 1
+            return super().keep(entries, first)
+
+    monkeypatch.setattr(Backfill, "_try", counted)
+    monkeypatch.setattr("emulator.scheduling.windows_compiled.Keeping", Counted)
+    outcome(4, "22.05", compiled=True)
+    assert tried["there"] == 0
+    assert tried["here"] > 0
