@@ -356,7 +356,7 @@ class Passes(Part):
     def _first_end(self) -> float:
         """When the first of the runs is planned to end."""
         if self.cluster.compiled is not None:
-            return min(self.cluster.compiled.runs.planned()[0][:1].tolist(), default=math.inf)
+            return self.cluster.compiled.runs.first_end()
         return min(map(self.cluster.planned_end, self.cluster.running.values()), default=math.inf)
 
     # Whether

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,6 +85,14 @@ class RunTable:
             order = np.lexsort((index[:, ID], ends))
             ends, index = ends[order], index[order]
         return ends, index
+
+    def first_end(self) -> float:
+        """When the first of them is planned to end as of now; infinite if there are none."""
+        if self._stale or self._odd:
+            self._make()
+        late = int(self.ends[: self.count].searchsorted(self._cluster.now, side="right"))
+        ends = [self._cluster.planned_end(self._cluster.running[job]) for job in self.index[:late, ID].tolist()]
+        return min(ends + self.ends[late : min(late + 1, self.count)].tolist(), default=inf)
 
     def _make(self) -> None:
         self.count = self._used = self._wasted = 0

@@ -320,10 +320,11 @@ def _of_tree(
 
 def _first_node(code: Code, machine: Ints, capacity: Ints) -> int:
     """The first of the nodes of least weight that have room for all, or -1."""
-    best = -1
+    best, cpus = -1, code.cpus
+    if cpus > code.per_node:
+        return best
     for node in range(len(capacity)):
-        lighter = best < 0 or machine[MACHINE_WEIGHT, node] < machine[MACHINE_WEIGHT, best]
-        if lighter and capacity[node] >= code.cpus and code.cpus <= code.per_node:
+        if capacity[node] >= cpus and (best < 0 or machine[MACHINE_WEIGHT, node] < machine[MACHINE_WEIGHT, best]):
             best = node
     return best
 

@@ -38,6 +38,7 @@ cpdef bint may_start(
     Request request, Columns slots, long long[::1] capacity, long long[:, ::1] sets, long long[:, ::1] taken) except? True
 @cython.locals(low=cython.longlong, high=cython.longlong, time=double)
 cpdef bint delays(Columns slots, double now, double[::1] starts, long long many) noexcept
+@cython.locals(members=cython.longlong[::1], until=cython.double[::1])
 cpdef bint any_kept(Columns slots, long long first, const long long[::1] counts, bint some) noexcept
 cpdef bint any_of(const long long[::1] counts) noexcept
 cpdef void add_slot(double begin, double end, const long long[::1] nodes, long long many, Columns slots) noexcept

@@ -149,13 +149,14 @@ def any_kept(slots: Columns, first: int, counts: Ints, some: bool) -> bool:
         counts: of each node.
         some: which of the two.
     """
+    members, until = slots.members, slots.until
     if first:
         for index in range(first, slots.sizes[USED]):  # noqa: SIM110 - a comprehension has no C types
-            if (counts[slots.members[index]] > 0) == some:
+            if (counts[members[index]] > 0) == some:
                 return True
         return False
     for node in range(len(counts)):  # noqa: SIM110
-        if slots.until[node] < inf and (counts[node] > 0) == some:
+        if until[node] < inf and (counts[node] > 0) == some:
             return True
     return False
 

@@ -60,6 +60,9 @@ class Runs(Protocol):
     def planned(self) -> tuple[NDArray[np.float64], Ints]:
         """Planned ends as of now, ascending, and the index in that order."""
 
+    def first_end(self) -> float:
+        """When the first of them is planned to end as of now; infinite if there are none."""
+
 
 class Kernels(Protocol):
     """Compiled code that chooses nodes; see :class:`emulator.scheduling.compiled.Compiled`."""

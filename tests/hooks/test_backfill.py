@@ -227,7 +227,7 @@ def test_a_copy_may_be_changed(tmp_path: Path) -> None:
     """Shortest first: three lines of the copy make another schedule."""
     source = inspect.getsource(inspect.getmodule(Backfill))  # type: ignore[arg-type]
     source = source.replace('"sched/backfill"', '"sched/shortest"').replace(
-        "queue, all_keep = list(view.queue)", "queue, all_keep = sorted(view.queue, key=lambda entry: entry.planned)"
+        "queue = list(view.queue)", "queue = sorted(view.queue, key=lambda entry: entry.planned)"
     )
     (tmp_path / "shortest.py").write_text(source)
     catalogue = discover([tmp_path / "shortest.py"], installed=False)
