@@ -66,6 +66,7 @@ class Keeping:
             if outcome == GROW:
                 plan.slots.grow(taken)
             elif outcome in (STARTS, FULL):
+                assert work is not None
                 self.hole = plan.found(entries[first], work, taken)
                 return first + 1
             elif outcome == NEVER or first == many:

@@ -21,6 +21,7 @@ class Plugins(Protocol):
     preempt: Any
     names_victims: bool
     by_partition: bool
+    counts_cpus: bool
 
     def candidates(self, preemptor: Job, partition: Partition) -> Sequence[Job]:
         """Running jobs that would be preempted for a job in a partition, first to go first."""
@@ -33,6 +34,9 @@ class Plugins(Protocol):
 
     def counts_otherwise(self, job: Job, partition: Partition) -> bool:
         """Whether a job will count with other CPUs once it is planned."""
+
+    def cpus_planned(self, job: Job, partition: Partition) -> float:
+        """The CPUs that a job would have on an empty machine; 0 where it does not fit."""
 
     def chosen(self, job: Job, holes: Iterator[Hole], first: Hole) -> Hole:
         """The hole that a job is to have; the first if no plugin says so."""
