@@ -198,6 +198,7 @@ class Controller(Part):
             "slice": self.stints.slice,
             "wake": self.passes.wake,
             "due": self.passes.due,
+            "pinged": self.passes.pinged,
             "reservation begins": self.passes.reservation_begins,
             "pass": self.passes.main,
             "main": self.passes.interval,

@@ -259,6 +259,7 @@ class Endings(Part):
         if self.power is not None:
             self.power.left(job, run)
         self.heard(run.allocation.nodes)
+        self.passes.heard(run.allocation.nodes)
         del self.cluster.running[job.id]
         self.cluster.array_tasks[job.request.array or 0] -= 1
         job.run, job.vacating, job.end_limit = None, False, math.inf

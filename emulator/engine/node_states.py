@@ -14,6 +14,7 @@ from emulator.engine.draw import drawn
 from emulator.engine.endings import Endings
 from emulator.engine.part import Part
 from emulator.engine.passes import Passes
+from emulator.engine.pings import ANSWERS
 from emulator.engine.stints import Stints
 from emulator.scheduling.het_jobs import components_of
 from emulator.state.job import Job
@@ -22,8 +23,6 @@ from slurm_sim_plugins.errors import ConfigurationError
 
 FAILED = "failure"
 REPAIRED = "repaired"
-ANSWERS = 0.2
-"""Seconds until a node answers the controller's question whether it is there."""
 
 
 @dataclass(eq=False)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from emulator.engine.agenda import Rank
 from emulator.engine.part import Part
+from emulator.engine.pings import Pings
 from emulator.scheduling.entries import refresh_eligibility
 from emulator.scheduling.windows import is_news, marks
 from emulator.state.job import Job
@@ -70,6 +71,9 @@ class Passes(Part):
         self._looked, self._submitted = -1, list[list[Job]]()
         self._idle_renewals = 0
         self._seen: dict[str, tuple[int, float, int]] = {}
+        interval = self.timing.ping or self.parameters.slurmd_timeout // 3
+        self._pings = Pings(len(self.cluster.machine), interval, self.timing) if interval and not self.ideal else None
+        self._ping_at = -math.inf
 
     def moved(self) -> None:
         """Something has happened for which the loops look at the queue again."""
@@ -116,6 +120,23 @@ class Passes(Part):
         self.since, self._unseen = self.cluster.now, True
         if self.ideal:
             self.request(self.cluster.now)
+        elif self._pings is not None:
+            # Nothing else may happen until then, and backfill finds it, too.
+            at = self._pings.next(self.cluster.now)
+            if at > self._ping_at:
+                self._ping_at = at
+                self.agenda.at(at, "pinged")
+
+    def pinged(self) -> None:
+        """Nodes answer the controller's ping."""
+        assert self._pings is not None
+        if self._pings.answered(self.cluster.now):
+            self.record_changed()
+
+    def heard(self, nodes: Sequence[int]) -> None:
+        """Nodes have answered the controller."""
+        if self._pings is not None:
+            self._pings.heard(nodes, self.cluster.now)
 
     def wake_at(self, *times: float) -> None:
         """Have the queue looked at again at some times to come."""

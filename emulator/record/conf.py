@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from emulator.config.operation import SCRIPTS
 from emulator.config.slurm.hostlist import expand
-from emulator.workload.scenario import RECORDER
+from emulator.workload.scenario import RECORDED_SLURMD_TIMEOUT, RECORDER
 from slurm_sim_plugins.errors import InputError
 
 CLUSTER = "truth"
@@ -218,7 +218,7 @@ def _own(site: Site, database: int | None) -> dict[str, object]:
         "SlurmdParameters": "config_overrides",
         "MinJobAge": 86400,
         "SlurmctldTimeout": 600,
-        "SlurmdTimeout": 600,
+        "SlurmdTimeout": RECORDED_SLURMD_TIMEOUT,
         "SlurmctldDebug": "debug",
         "SlurmdDebug": "error",
         "LogTimeFormat": "iso8601_ms",

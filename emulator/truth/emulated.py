@@ -16,6 +16,7 @@ from emulator.truth.history import History, Share, Stint, history
 from emulator.truth.inputs import Inputs
 from emulator.truth.numbers import with_numbers_of_tasks
 from emulator.truth.observer import JobObservations, Observer
+from emulator.workload.scenario import RECORDED_SLURMD_TIMEOUT
 
 MODULO_OF_SWEEP = Timing().sweep_phase
 """Where a scenario does not say when the sweep falls, it does not depend on it."""
@@ -80,7 +81,9 @@ def timing_of(inputs: Inputs) -> Timing:
         return timing
     if clock.rounds is not None:
         first, period = clock.rounds
-        timing = replace(timing, submit_lag=0.0, end_lag=0.0, round=period, round_phase=first)
+        timing = replace(
+            timing, submit_lag=0.0, end_lag=0.0, round=period, round_phase=first, ping=RECORDED_SLURMD_TIMEOUT // 3
+        )
     if clock.glances is not None:
         first, period = clock.glances
         timing = replace(timing, glance=period, glance_phase=first)

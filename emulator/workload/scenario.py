@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+RECORDED_SLURMD_TIMEOUT = 600
+"""Seconds: ``SlurmdTimeout`` of recordings that say when the controller's loop goes round; their clocks run fast."""
 NOT_SUBMITTED = "(array task or het component)"
 """Instead of arguments: a job that Slurm made of another submission."""
 LARGEST_FILE = 16

@@ -37,6 +37,7 @@ class Timing:
         round_phase: when it goes round first.
         glance: seconds that pass while backfill's thread sleeps for one.
         glance_phase: when it wakes up first, modulo that; None where that is not known.
+        ping: from one ping of the nodes to the next; 0: a third of ``SlurmdTimeout``.
 
     Source: means over the recorded runs.
     """
@@ -53,6 +54,7 @@ class Timing:
     round_phase: float = 0.0
     glance: float = 1.0
     glance_phase: float | None = None
+    ping: float = 0.0
 
     def round_at(self, at: float) -> float:
         """The first round at a time or later, in seconds; that time itself where rounds are not known."""
@@ -107,6 +109,7 @@ class Parameters:
     preempt_min_exempt_priority: float
     preempt_pause: float
     kill_wait: float
+    slurmd_timeout: float
     complete_wait: float
     reduce_completing_frag: bool
     over_time_limit: float
@@ -187,6 +190,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         preempt_min_exempt_priority=seconds("PreemptParameters.min_exempt_priority", float("inf")),
         preempt_pause=seconds("KillWait", 30.0) + seconds("MessageTimeout", 10.0),
         kill_wait=seconds("KillWait", 30.0),
+        slurmd_timeout=seconds("SlurmdTimeout", 300.0),
         complete_wait=seconds("CompleteWait", 0.0),
         reduce_completing_frag=stated.flag(option("reduce_completing_frag")),
         over_time_limit=seconds("OverTimeLimit", 0.0),

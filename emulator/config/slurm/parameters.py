@@ -39,6 +39,7 @@ _LIMITS = (
         choices=("NO", "YES", "ALL", "ANY"),
     ),
     Word("OverTimeLimit", HONOURED, "how far a job may pass its limit", Kind.MINUTES, "0"),
+    Word("SlurmdTimeout", HONOURED, "nodes are pinged every third of it, which backfill notices", Kind.SECONDS, "300"),
     Word("KillWait", HONOURED, "from SIGTERM to SIGKILL at the limit", Kind.SECONDS, "30"),
     Word("MessageTimeout", HONOURED, "a job preempts others once in this time and KillWait", Kind.SECONDS, "10"),
     Word("CompleteWait", HONOURED, "how long a job that ends keeps others from starting", Kind.SECONDS, "0"),
@@ -174,7 +175,7 @@ _NOT_HERE = (
         "GroupUpdateTime HealthCheckInterval HealthCheckNodeState HealthCheckTimeout HttpParserType KeepAliveTime "
         "MsgAggregationParams PluginDir ReturnToService RoutePlugin SbcastParameters "
         "SchedulerAuth SchedulerPort SchedulerRootFilter SlurmctldAddr SlurmctldPidFile "
-        "SlurmctldPort SlurmctldTimeout SlurmdParameters SlurmdPidFile SlurmdPort SlurmdSpoolDir SlurmdTimeout "
+        "SlurmctldPort SlurmctldTimeout SlurmdParameters SlurmdPidFile SlurmdPort SlurmdSpoolDir "
         "SlurmdUser SlurmUser SrunPortRange StateSaveLocation SwitchParameters SwitchType TCPTimeout TreeWidth "
         "UrlParserType",
     ),

@@ -1,0 +1,51 @@
+"""When nodes answer the controller's pings, which backfill takes for news.
+
+The controller pings nodes every third of ``SlurmdTimeout``, but not those that it has heard of in that time, as a job
+started or ended there, or at the ping before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from emulator.config.slurm.controller import Timing
+
+FIRST = 3.0
+"""Seconds from the controller's start to its first ping; all nodes have registered shortly before."""
+REGISTERED = 1.0
+"""How long before it."""
+ANSWERS = 0.2
+"""Seconds until a node answers the controller's question whether it is there."""
+
+
+class Pings:
+    """Which nodes the controller has not heard of for a while.
+
+    Args:
+        nodes: how many there are.
+        interval: seconds from one ping to the next.
+        timing: the clocks of the daemons.
+    """
+
+    def __init__(self, nodes: int, interval: float, timing: Timing) -> None:
+        self._timing, self._interval = timing, interval
+        self._first = FIRST - timing.uptime
+        self._heard = np.full(nodes, self._first - REGISTERED)
+
+    def heard(self, nodes: Sequence[int], now: float) -> None:
+        """Nodes have answered something."""
+        self._heard[list(nodes)] = now
+
+    def next(self, now: float) -> float:
+        """When nodes answer the controller's next ping."""
+        behind = -(now - self._first) % self._interval
+        return self._timing.round_at(now + behind) + ANSWERS
+
+    def answered(self, now: float) -> bool:
+        """Whether any node answers a ping now."""
+        silent = self._heard[self._heard <= now - self._interval - 1]
+        since = np.ceil((silent + self._interval - self._first) / self._interval + 1e-9)
+        behind = np.round((now - self._first) / self._interval) - since
+        return bool((behind % 2 == 0).any())
