@@ -259,7 +259,7 @@ class Endings(Part):
         if self.power is not None:
             self.power.left(job, run)
         self.heard(run.allocation.nodes)
-        self.passes.heard(run.allocation.nodes)
+        self.passes.heard(run.allocation)
         del self.cluster.running[job.id]
         self.cluster.array_tasks[job.request.array or 0] -= 1
         job.run, job.vacating, job.end_limit = None, False, math.inf
@@ -323,7 +323,7 @@ class Endings(Part):
             job.came_in(self.cluster.whole(self.cluster.now))
         if job.suspended_by_operator and not job.priority:
             job.hold("JobHeldAdmin")
-        elif self.parameters.rules.REQUEUED_GO_LAST and not self.ideal and not job.fixed_priority:
+        elif self.parameters.rules.REQUEUED_GO_LAST and not (self.ideal or job.fixed_priority or job.hold_after):
             self.policies.set_priorities([job], new=True)
         job.suspended_by_operator = False
         self.cluster.enqueue(job)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from emulator.engine.agenda import Rank
@@ -16,6 +16,7 @@ from emulator.state.run import State
 
 if TYPE_CHECKING:
     from emulator.scheduling.controls import Loops
+    from slurm_sim_plugins.nodes import Allocation
 
 NOTICED = 5.0
 """Seconds between two looks whether a reservation has begun."""
@@ -133,10 +134,10 @@ class Passes(Part):
         if self._pings.answered(self.cluster.now):
             self.record_changed()
 
-    def heard(self, nodes: Sequence[int]) -> None:
-        """Nodes have answered the controller."""
+    def heard(self, allocation: Allocation) -> None:
+        """The nodes of a run have answered the controller."""
         if self._pings is not None:
-            self._pings.heard(nodes, self.cluster.now)
+            self._pings.heard(allocation, self.cluster.now)
 
     def wake_at(self, *times: float) -> None:
         """Have the queue looked at again at some times to come."""

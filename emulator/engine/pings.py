@@ -6,11 +6,10 @@ started or ended there, or at the ping before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from emulator.config.slurm.controller import Timing
+from slurm_sim_plugins.nodes import Allocation
 
 FIRST = 3.0
 """Seconds from the controller's start to its first ping; all nodes have registered shortly before."""
@@ -34,9 +33,9 @@ class Pings:
         self._first = FIRST - timing.uptime
         self._heard = np.full(nodes, self._first - REGISTERED)
 
-    def heard(self, nodes: Sequence[int], now: float) -> None:
-        """Nodes have answered something."""
-        self._heard[list(nodes)] = now
+    def heard(self, allocation: Allocation, now: float) -> None:
+        """The nodes of a run have answered something."""
+        self._heard[allocation.where] = now
 
     def next(self, now: float) -> float:
         """When nodes answer the controller's next ping."""

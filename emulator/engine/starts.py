@@ -71,7 +71,7 @@ class Starts(Part):
             self.agenda.at(now + self.parameters.preempt_exempt_time, "wake")
         self.cluster.array_tasks[job.request.array or 0] += 1
         self.rows.take(job, job.run)
-        self.passes.heard(allocation.nodes)
+        self.passes.heard(allocation)
         if self.cluster.accounting is not None:
             self.cluster.accounting.started(job)
         if self.policies.counts_cpus:

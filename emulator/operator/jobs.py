@@ -27,6 +27,8 @@ def hold(job: Job, controller: Controller, by: str = "JobHeldAdmin") -> None:
 
 def release(job: Job, controller: Controller, like: Job | None = None) -> None:
     """Release a job from its hold; it gets a new priority (observation Q8), or that of another one."""
+    if job.over:
+        raise InputError(f"job {job.id} is over: Job has already finished")
     if job.held_by:
         job.held_by, job.reason = "", "None"
     controller.policies.changed(job)

@@ -10,6 +10,7 @@ from emulator.engine.controller import Controller
 from emulator.engine.pings import ANSWERS, Pings
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import parse_sbatch
+from slurm_sim_plugins.nodes import Allocation
 
 CONF = """SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
@@ -29,9 +30,9 @@ def test_silent_nodes_are_pinged_every_other_time_and_no_others() -> None:
     pings = Pings(2, 100, Timing(uptime=3))
     assert pings.next(250) == 300 + ANSWERS
     assert pinged(pings, 700) == [100, 300, 500]
-    pings.heard([0, 1], 350)
+    pings.heard(Allocation((0, 1), (1, 1), (0, 0)), 350)
     assert pinged(pings, 900)[-2:] == [500, 700]
-    pings.heard([0], 450)
+    pings.heard(Allocation((0,), (1,), (0,)), 450)
     assert [at for at in pinged(pings, 1200) if at > 450] == [500, 600, 700, 800, 900, 1000, 1100]
 
 

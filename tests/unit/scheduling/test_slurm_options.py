@@ -490,3 +490,17 @@ def test_a_burst_buffer_is_done_with_when_its_job_is_over(fails):
     """As daemons of 26.05 did, without burst buffers."""
     first, second = after((0, 50, "-t2", fails), (1, 5, "-t1 -dafterburstbuffer:1"))
     assert first.runs[0].end < second.runs[0].start < 60
+
+
+@pytest.mark.parametrize(
+    ("words", "actions", "numbers"),
+    [
+        ("-n2 -t5", ((20, "scontrol requeuehold 1"),), 1),
+        ("-n2 -t5", ((20, "scontrol requeue 1"),), 2),
+        ("-n2 -t1 --array=0-3%1", ((20, "scontrol hold 1"), (24, "scontrol release 1")), 2),
+    ],
+)
+def test_commands_give_no_more_numbers_than_there_are_records_to_have_them(words, actions, numbers):
+    """As daemons of 24.11 and 26.05 did: what comes back on hold gets none, nor do tasks that are over."""
+    *_, last = after((0, 10, words), (40, 10, "-n1 -t1"), actions=actions, until=60)
+    assert last.priority == 4294901759 - numbers
