@@ -200,7 +200,8 @@ class Endings(Part):
             self.over(job.id, outcome)
         else:
             self.agenda.at(self.cluster.now + delay, "over", job.id, outcome)
-        for other in self._take_along(job):
+        # The last comes back first (recorded).
+        for other in reversed(self._take_along(job)):
             self.terminate(other, State.FAILED if outcome is State.TIMEOUT else outcome, at_once)
 
     def _take_along(self, job: Job) -> list[Job]:
@@ -337,7 +338,7 @@ class Endings(Part):
         if self.passes.passing and job.begin <= self.cluster.now:
             self.passes.refresh()
         else:
-            self.agenda.at(job.begin, "due")
+            self.agenda.at(job.begin, "due", job.request.het_job_id is not None)
         self.arrivals.watch_deadline(job)
 
     def _hold(self, job: Job) -> float:

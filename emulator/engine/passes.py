@@ -115,10 +115,13 @@ class Passes(Part):
         self.moved()
         self.request(self.cluster.now)
 
-    def due(self) -> None:
-        """A job may start from now on, which Slurm's main loop finds out at its next pass, and backfill from that."""
+    def due(self, component: bool = False) -> None:
+        """A job may start from now on, which Slurm's main loop finds out at its next pass, and backfill from that.
+
+        It leaves components of heterogeneous jobs to backfill, which is not told of them then.
+        """
         self.version += 1
-        self.since, self._unseen = self.cluster.now, True
+        self.since, self._unseen = self.cluster.now, self._unseen or not component
         if self.ideal:
             self.request(self.cluster.now)
         elif self._pings is not None:
