@@ -200,8 +200,7 @@ class Endings(Part):
             self.over(job.id, outcome)
         else:
             self.agenda.at(self.cluster.now + delay, "over", job.id, outcome)
-        # The last comes back first (recorded).
-        for other in reversed(self._take_along(job)):
+        for other in self._take_along(job):
             self.terminate(other, State.FAILED if outcome is State.TIMEOUT else outcome, at_once)
 
     def _take_along(self, job: Job) -> list[Job]:
