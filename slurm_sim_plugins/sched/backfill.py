@@ -111,20 +111,25 @@ class Backfill:
         # of `_try` or `_in_turn` are others does without it.
         stock = type(self) is Backfill and self._all_keep() and not pace.test_time
         cycle = plan.cycle(queue, self._bounds(), self._left) if stock else None
-        steps = self._try(queue, plan, pace, view.now) if cycle is None else self._follow(cycle, plan, view.now)
+        steps = self._try(queue, plan, pace, view) if cycle is None else self._follow(cycle, plan, view.now)
         if (yield from steps):
             yield from self._start_het_jobs(plan, view.now)
             yield from pace.end()
 
-    def _try(self, queue: list[Any], plan: WindowPlan, pace: Pace, now: float) -> Generator[Decision, bool, bool]:
-        """Try the entries of the queue, one after the other; False if the plan is full."""
+    def _try(
+        self, queue: list[Any], plan: WindowPlan, pace: Pace, view: SchedulingView
+    ) -> Generator[Decision, bool, bool]:
+        """Try the entries of the queue, one after the other; False if the plan is full.
+
+        Time passes where looks take some.
+        """
         all_keep = self._all_keep() and not pace.test_time
         alike = plan.alike(queue) if all_keep else ([entry] for entry in queue)
         for entries in self._in_turn(alike, plan, pace):
             if pace.test_time and not (yield from pace.look(entries[0], plan)):
                 continue
             if entries[0].het_job_id is not None:
-                yield from self._plan_component(entries[0], plan, now)
+                yield from self._plan_component(entries[0], plan, view.now)
                 continue
             while entries:
                 self._refused = True
@@ -137,7 +142,7 @@ class Backfill:
                 entry = entries[len(starts)]
                 if self.bf_topopt_enable:
                     hole = plan.delayed(hole, self.bf_topopt_iterations)
-                if not (yield from self._take(entry, hole, plan, now)):
+                if not (yield from self._take(entry, hole, plan, view.now)):
                     return False
                 entries = entries[len(starts) + 1 :]
         return True
