@@ -14,10 +14,10 @@ from emulator.state.order import Listed, Order
 PARTITIONS = [SimpleNamespace(name=name, tier=tier) for name, tier in (("a", 1), ("b", 1), ("c", 2))]
 
 
-def job_of(number: int, priority: float, partitions: list[int]) -> Any:
+def job_of(number: int, priority: float, partitions: list[int], reservation: str = "") -> Any:
     """A job that waits."""
     there: Any = [PARTITIONS[index] for index in partitions]
-    options = SimpleNamespace(reservation="", nice=0)
+    options = SimpleNamespace(reservation=reservation, nice=0)
     request: Any = SimpleNamespace(id=number, array=None, task=0, options=options)
     job = Job(request, there, {}, 60.0, None, request_class=0)
     job.priority, job.eligible = priority, 0.0
@@ -28,12 +28,19 @@ def job_of(number: int, priority: float, partitions: list[int]) -> Any:
 @given(st.data())
 def test_whatever_happens_to_jobs_the_queue_is_that_of_a_fresh_sort(data: Any) -> None:
     waiting: dict[int, Job] = {}
-    order, some = Order(waiting), st.lists(st.integers(0, 2), min_size=1, max_size=3, unique=True)
+    reservations, tiers_first = data.draw(st.sampled_from([(), ("r",)])), data.draw(st.booleans())
+
+    def empty() -> Order:
+        order = Order(waiting, reservations)
+        order.tiers_first = tiers_first
+        return order
+
+    order, some = empty(), st.lists(st.integers(0, 2), min_size=1, max_size=3, unique=True)
     number = st.one_of(st.integers(1, 4), st.floats(1, 4), st.integers(2**53, 2**53 + 2))
     for step in range(data.draw(st.integers(1, 25))):
         what = data.draw(st.sampled_from(["comes", "changes", "leaves", "changes and leaves", "all change"]))
         if what == "comes" or not waiting:
-            job = waiting[step] = job_of(step, data.draw(number), data.draw(some))
+            job = waiting[step] = job_of(step, data.draw(number), data.draw(some), data.draw(st.sampled_from(["", "r"])))
             job.tie_break = (
                 data.draw(st.one_of(st.integers(0, 2), st.floats(0, 2))),
                 data.draw(st.integers(0, 1)),
@@ -59,7 +66,7 @@ def test_whatever_happens_to_jobs_the_queue_is_that_of_a_fresh_sort(data: Any) -
         else:
             order.settle(job)
         assert given_away == copied
-        fresh = Order(waiting)
+        fresh = empty()
         fresh.changed()
         assert order.pairs() == fresh.pairs()
         assert order.kinds() == fresh.kinds()
@@ -94,8 +101,7 @@ def test_what_preempts_some_only_stands_where_a_merge_leaves_it() -> None:
 
 
 def test_tiers_go_before_reservations_where_they_preempt() -> None:
-    waiting = {1: job_of(1, 1, [0]), 2: job_of(2, 1, [2])}
-    waiting[1].request.options.reservation = "r"
+    waiting = {1: job_of(1, 1, [0], "r"), 2: job_of(2, 1, [2])}
     for first, expected in ((False, [1, 2]), (True, [2, 1])):
         order = Order(waiting, {"r"})
         order.tiers_first = first
