@@ -286,8 +286,8 @@ def _task_cores(want: Want, machine: Machine) -> Ints:
     return -(-want.cpus_per_task // machine.core_threads)
 
 
-def _units(want: Want, machine: Machine, taken: Ints, cpus: Ints) -> Ints:
-    """Units of some nodes that so many CPUs are."""
+def _units(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) -> Ints:
+    """Units of some nodes that so many CPUs are; cores of tasks of one CPU go round the sockets that are free."""
     if machine.one_thread:
         return cpus
     units = -(-cpus // used(want, machine)[taken])
@@ -295,6 +295,9 @@ def _units(want: Want, machine: Machine, taken: Ints, cpus: Ints) -> Ints:
         cores = _task_cores(want, machine)[taken]
         alone = -(-(-(-cpus // want.cpus_per_task) * cores) // machine.cores[taken])
         units = np.where(cores > 1, alone, units)
+    if want.cpus_per_task == 1:
+        sockets = np.minimum(-(-cpus // core_threads(want, machine)[taken]), free.units[taken])
+        units = np.where(machine.cores[taken] > 1, np.maximum(units, sockets), units)
     return units
 
 
@@ -323,7 +326,7 @@ class _Picker:
         self._gres = np.zeros_like(capacity) if gres is None else np.minimum(gres, most)
         self._taken: dict[int, int] = {}
         self._counts = choice.counts
-        self._threads = core_threads(want, machine)
+        self._of_unit = core_threads(want, machine) * machine.cores
         self._required = np.zeros(len(machine), dtype=bool) if want.required is None else want.required
 
     def pick(self) -> dict[int, int] | None:
@@ -371,13 +374,13 @@ class _Picker:
         return self._want.most_nodes is not None and len(self._taken) >= self._want.most_nodes
 
     def _take(self, node: int, counted: int | None = None) -> None:
-        """Take what the node has, but leave a core for each other node that is needed.
+        """Take what the node has, but leave a core, or a socket, for each other node that is needed.
 
         Args:
             node: which one.
             counted: CPUs with which it counts, if they are not its own.
         """
-        others = max(0, self._nodes - len(self._taken) - 1) * int(self._threads[node])
+        others = max(0, self._nodes - len(self._taken) - 1) * int(self._of_unit[node])
         wanted = max(self._missing - others, self._want.cpus_on_node)
         own, most = int(self._capacity[node]), self._want.per_node
         counted = own if counted is None else counted
@@ -415,7 +418,7 @@ class _Picker:
                 return
             if weights[node] != looked_at and not self._want.whole:
                 looked_at, others = weights[node], max(0, self._nodes - len(self._taken) - 1)
-                wanted = np.maximum(self._missing - others * self._threads, self._want.cpus_on_node)
+                wanted = np.maximum(self._missing - others * self._of_unit, self._want.cpus_on_node)
                 self._capacity = np.where(weights == looked_at, np.minimum(self._capacity, wanted), self._capacity)
             self._take(node)
 
@@ -628,7 +631,7 @@ def allocate(
     wanted = want.gres or want.gres_per_task or want.gres_total or want.all_gres
     tasks: list[int] = (-(-cpus // want.cpus_per_task)).tolist() if wanted else []
     cpus = cpus if of_gpus is None else of_gpus
-    had = machine.units[taken] if want.whole else _units(want, machine, taken, cpus)
+    had = machine.units[taken] if want.whole else _units(want, machine, free, taken, cpus)
     if want.all_memory:
         memory = machine.memory[taken]
     elif want.memory_per_node:
