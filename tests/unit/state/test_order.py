@@ -36,11 +36,12 @@ def test_whatever_happens_to_jobs_the_queue_is_that_of_a_fresh_sort(data: Any) -
         return order
 
     order, some = empty(), st.lists(st.integers(0, 2), min_size=1, max_size=3, unique=True)
+    reserved = st.sampled_from(["", "r"])
     number = st.one_of(st.integers(1, 4), st.floats(1, 4), st.integers(2**53, 2**53 + 2))
     for step in range(data.draw(st.integers(1, 25))):
         what = data.draw(st.sampled_from(["comes", "changes", "leaves", "changes and leaves", "all change"]))
         if what == "comes" or not waiting:
-            job = waiting[step] = job_of(step, data.draw(number), data.draw(some), data.draw(st.sampled_from(["", "r"])))
+            job = waiting[step] = job_of(step, data.draw(number), data.draw(some), data.draw(reserved))
             job.tie_break = (
                 data.draw(st.one_of(st.integers(0, 2), st.floats(0, 2))),
                 data.draw(st.integers(0, 1)),
