@@ -14,6 +14,7 @@ cdef class Machine:
     cdef long long[:, ::1] rows
     cdef const long long[::1] weights
     cdef long long[:, ::1] free
+    cdef readonly Runs runs
 
 cdef class Outlook:
     cdef readonly Code code
@@ -22,15 +23,13 @@ cdef class Outlook:
     cdef readonly Runs runs
     cdef long long[:, ::1] state
     cdef long long[::1] first, last, before, after, cpus, nodes
-    cdef readonly long long seen, stale
+    cdef readonly long long seen
 
 @cython.locals(
     first=cython.longlong[::1], last=cython.longlong[::1], cpus=cython.longlong, nodes=cython.longlong)
-cpdef void look(Outlook outlook, Code code, Runs runs) except *
-cpdef void look_later(Outlook outlook, Runs runs) except *
+cpdef void look(Outlook outlook, Code code) except *
+cpdef void look_later(Machine machine, Runs runs) except *
 cpdef void settle(Outlook outlook) except *
-cpdef void give_room(
-    Outlook outlook, long long[::1] before, long long[::1] after, long long[::1] cpus, long long[::1] nodes) except *
 @cython.locals(
     rows=cython.longlong[:, ::1], state=cython.longlong[:, ::1], last=cython.longlong[::1], run=cython.longlong,
     cpus=cython.longlong, nodes=cython.longlong, before=cython.longlong, after=cython.longlong, first=cython.longlong)

@@ -25,11 +25,12 @@ class Runs:
 
 @dataclass(eq=False)
 class Machine:
-    """The machine: its rows, all weights, and what is free now."""
+    """The machine: its rows, all weights, what is free now, and what will be given back."""
 
     rows: Ints
     weights: Ints
     free: Ints
+    runs: Runs
 
 
 @dataclass(eq=False)
@@ -40,14 +41,13 @@ class Outlook:
         code: one of these requests.
         usable: nodes that may be used.
         machine: the nodes.
-        runs: what will be given back.
+        runs: what was to be given back when the nodes were looked at; they are looked at again if that is other runs.
         state: what is free after the last run that was looked at, in the rows that matter.
         first: CPUs that a job could have on each node before any run ends.
         last: the same after the last run that was looked at.
         before, after: the same of the node of each entry, before the run ends and after it.
         cpus, nodes: CPUs that a job could have on all nodes, and how many nodes have some, after so many runs.
         seen: how many runs were looked at.
-        stale: whether the nodes are to be looked at again, before any run.
     """
 
     code: Code
@@ -62,12 +62,11 @@ class Outlook:
     cpus: Ints
     nodes: Ints
     seen: int = 0
-    stale: int = 0
 
 
-def look(outlook: Outlook, code: Code, runs: Runs) -> None:
+def look(outlook: Outlook, code: Code) -> None:
     """Look at the nodes as they are now, for requests as ``code``; at none of the runs so far."""
-    outlook.code, outlook.runs = code, runs
+    outlook.code, outlook.runs = code, outlook.machine.runs
     first, last = outlook.first, outlook.last
     outlook.state[: code.rows] = outlook.machine.free[: code.rows]
     fill(code, outlook.usable, outlook.machine.rows, outlook.state, first)
@@ -77,24 +76,18 @@ def look(outlook: Outlook, code: Code, runs: Runs) -> None:
         cpus += first[node]
         nodes += 1 if first[node] > 0 else 0
     outlook.cpus[0], outlook.nodes[0] = cpus, nodes
-    outlook.seen = outlook.stale = 0
+    outlook.seen = 0
 
 
-def look_later(outlook: Outlook, runs: Runs) -> None:
+def look_later(machine: Machine, runs: Runs) -> None:
     """Other runs are there: the nodes are looked at again when that is wanted."""
-    outlook.runs, outlook.stale = runs, 1
+    machine.runs = runs
 
 
 def settle(outlook: Outlook) -> None:
     """Look at the nodes as they are now, unless that was done."""
-    if outlook.stale:
-        look(outlook, outlook.code, outlook.runs)
-
-
-def give_room(outlook: Outlook, before: Ints, after: Ints, cpus: Ints, nodes: Ints) -> None:
-    """Give it room for more runs, of which none is looked at yet."""
-    outlook.before, outlook.after, outlook.cpus, outlook.nodes = before, after, cpus, nodes
-    outlook.stale = 1
+    if outlook.runs is not outlook.machine.runs:
+        look(outlook, outlook.code)
 
 
 def look_on(outlook: Outlook) -> None:

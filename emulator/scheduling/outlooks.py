@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from emulator.scheduling.outlook_kernel import Machine, Outlook, Runs, free_after, give_room, look, look_later
+from emulator.scheduling.outlook_kernel import Machine, Outlook, Runs, free_after, look, look_later
 from emulator.scheduling.runs import RunTable
 from emulator.scheduling.select_compiled import Selector
 from emulator.scheduling.select_kernel import Code
@@ -26,13 +26,10 @@ class Known(NamedTuple):
     Attributes:
         outlook: that.
         usable: nodes that may be used, as ``outlook`` sees them.
-        entries, runs: for how many there is room.
     """
 
     outlook: Outlook
     usable: Mask
-    entries: int
-    runs: int
 
 
 class Outlooks(Scratch):
@@ -47,13 +44,14 @@ class Outlooks(Scratch):
     def __init__(self, cluster: Cluster, selector: Selector, table: RunTable) -> None:
         self._cluster = cluster
         self._table = table
-        self._machine = Machine(selector.rows, selector.weights, cluster.free.table)
+        none = Runs(table.ends[:0], table.index[:0], table.entries)
+        self._machine = Machine(selector.rows, selector.weights, cluster.free.table, none)
         self._kinds: dict[tuple[object, ...], int] = {}
         self._kind_of: dict[tuple[int, str], int] = {}
         self._known: dict[tuple[int, str, bool], Known] = {}
+        self._alone: list[tuple[int, str, bool]] = []
         self._spare: list[Known] = []
-        self._runs: Runs
-        self._many, self._up = 0, b""
+        self._room, self._up = (0, 0), b""
 
     def begin(self, first: bool, parted: bool) -> bool:
         """Other runs are there, or end at other times: the nodes are looked at again.
@@ -65,18 +63,16 @@ class Outlooks(Scratch):
         Returns:
             Whether it is to be asked again what all jobs find: else only what those do whose user matters.
         """
-        ends, index = self._table.planned()
-        self._runs, self._many = Runs(ends, index, self._table.entries), len(ends)
-        up = self._cluster.machine.up.tobytes()
-        anew = parted or up != self._up or (first and len(self._known) > MOST_KNOWN)
-        self._up = up
-        for key, known in list(self._known.items()):
-            if anew or key[2]:
-                self._spare.append(self._known.pop(key))
-                continue
-            if not self._has_room(known):
-                self._known[key] = self._widened(known)
-            look_later(known.outlook, self._runs)
+        look_later(self._machine, Runs(*self._table.planned(), self._table.entries))
+        up, room = self._cluster.machine.up.tobytes(), (self._table.entries.shape[1], len(self._table.ends))
+        wider = room != self._room
+        anew = parted or wider or up != self._up or (first and len(self._known) > MOST_KNOWN)
+        self._up, self._room = up, room
+        self._spare += map(self._known.pop, list(self._known) if anew else self._alone)
+        self._alone.clear()
+        if wider:
+            # They have room for fewer runs.
+            self._spare.clear()
         return anew
 
     def of(self, job: Job, partition: Partition, code: Code) -> Outlook:
@@ -92,6 +88,8 @@ class Outlooks(Scratch):
         known = self._known.get((kind, whose, alone))
         if known is None:
             known = self._known[kind, whose, alone] = self._look(job, partition, code)
+            if alone:
+                self._alone.append((kind, whose, alone))
         return known.outlook
 
     def free_after(self, many: int) -> Free:
@@ -100,35 +98,24 @@ class Outlooks(Scratch):
         if not many:
             return now
         later = now.copy()
-        free_after(self._runs, many, later.table)
+        free_after(self._machine.runs, many, later.table)
         return later
 
     def _look(self, job: Job, partition: Partition, code: Code) -> Known:
         known = self._spare.pop() if self._spare else self._new(code)
-        if not self._has_room(known):
-            known = self._widened(known)
         usable = self._cluster.usable(job, partition)
         np.logical_and(usable, job.wants[partition.name].choices[0].mask, out=known.usable)
-        look(known.outlook, code, self._runs)
+        look(known.outlook, code)
         return known
 
-    def _has_room(self, known: Known) -> bool:
-        """Whether there is room to look at all runs."""
-        return known.entries >= self._table.entries.shape[1] and known.runs >= self._many
-
-    def _widened(self, known: Known) -> Known:
-        """The same with room for more runs, with more nodes together."""
-        entries, runs = self._table.entries.shape[1], 2 * self._many
-        give_room(known.outlook, *np.empty((2, entries), dtype=np.int64), *np.empty((2, runs + 1), dtype=np.int64))
-        return known._replace(entries=entries, runs=runs)
-
     def _new(self, code: Code) -> Known:
-        """Without room for runs."""
-        now, none = self._cluster.free.table, np.empty(0, dtype=np.int64)
+        """Of which nothing is looked at yet, with room for as many runs as the table has."""
+        now, (entries, runs), machine = self._cluster.free.table, self._room, self._machine
         usable = np.zeros(now.shape[1], dtype=bool)
-        state, (first, last) = np.empty_like(now), np.empty((2, now.shape[1]), dtype=np.int64)
-        columns = state, first, last, none, none, none, none
-        return Known(Outlook(code, usable.view(np.uint8), self._machine, self._runs, *columns), usable, -1, -1)
+        sizes = len(usable), entries, runs + 1
+        (first, last), (before, after), (cpus, nodes) = (np.empty((2, size), dtype=np.int64) for size in sizes)
+        columns = np.empty_like(now), first, last, before, after, cpus, nodes
+        return Known(Outlook(code, usable.view(np.uint8), machine, machine.runs, *columns), usable)
 
 
 def _kind(code: Code) -> tuple[int, ...]:

@@ -164,7 +164,6 @@ class Scene:
         numbers["gres"] *= kinds > 0
         if draws.random() < 0.8:
             numbers |= MODEST
-        machine = outlook.Machine(rows, nodes.weights, free)
         running = int(draws.integers(0, 8))
         widths = draws.integers(1, size + 1, running)
         parts = np.zeros((running, 3), dtype=np.int64)
@@ -172,7 +171,8 @@ class Scene:
         entries = draws.integers(0, 3, (4 + kinds, max(int(widths.sum()), 1)))
         for (first, many, _), _ in zip(parts, widths, strict=True):
             entries[0, first : first + many] = draws.permutation(size)[:many]
-        runs = outlook.Runs(np.sort(np.round(draws.random(running) * 4000, 3)), parts, entries)
+        planned = np.sort(np.round(draws.random(running) * 4000, 3)), parts, entries
+        machine = outlook.Machine(rows, nodes.weights, free, outlook.Runs(*planned))
         room, members = small(draws, 2, 4, 40), small(draws, 3, 30, 400)
         self.left = {
             "sizes": np.zeros(3, dtype=np.int64),
@@ -198,14 +198,13 @@ class Scene:
         known = {name: np.zeros(size, dtype=np.int64) for name in ("first", "last")}
         known |= {name: np.zeros(entries.shape[1], dtype=np.int64) for name in ("before", "after")}
         known |= {name: np.zeros(running + 1, dtype=np.int64) for name in ("cpus", "nodes")}
-        seen = outlook.Outlook(code, usable, machine, runs, np.zeros_like(free), *known.values())
-        outlook.look(seen, code, runs)
+        seen = outlook.Outlook(code, usable, machine, machine.runs, np.zeros_like(free), *known.values())
+        outlook.look(seen, code)
         for _ in range(running // 2):
             outlook.look_on(seen)
-        # Nothing is left in the room of what was seen before.
-        outlook.look_later(seen, runs)
-        if draws.random() < 0.5:
-            outlook.give_room(seen, *(known[name] for name in ("before", "after", "cpus", "nodes")))
+        if draws.random() < 0.8:
+            # Nothing is left in the room of what was seen before.
+            outlook.look_later(machine, outlook.Runs(*planned))
         self.left |= known
         later, own_ends = float(small(draws, 0, 0, 59)), small(draws, 0, 1)
         self.length, self.work_sets = float(small(draws, 30, 600, 90000)), work["sets"]
