@@ -2,7 +2,7 @@
 cimport cython
 from emulator.scheduling.alike cimport alike_from, alike_until, length_of
 from emulator.scheduling.searches cimport Search, Searches
-from emulator.scheduling.windows_kernel cimport Columns, Work, delays
+from emulator.scheduling.windows_kernel cimport Columns, Work
 from emulator.state.job cimport Job
 from slurm_sim_plugins.sched.bounds cimport Bounds
 
@@ -11,7 +11,6 @@ cdef long long FULL, GROW, MOST_TOGETHER, NEVER, STARTS
 cdef class Keeping:
     cdef object _plan
     cdef Searches _searches
-    cdef bint _delays_are_news
     cdef public list entries, times
     cdef public object hole
 

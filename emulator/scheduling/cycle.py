@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from emulator.scheduling.alike import alike_from, alike_until, length_of
 from emulator.scheduling.searches import MOST_TOGETHER, Searches
 from emulator.scheduling.window_rows import FULL, GROW, NEVER, STARTS
-from emulator.scheduling.windows_kernel import delays
 from slurm_sim_plugins.sched.bounds import Bounds
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ class Keeping:
     Args:
         plan: of the cycle.
         searches: its searches.
-        delays_are_news: whether it matters which jobs wait for the end of a slot.
 
     Attributes:
         entries: those that have slots.
@@ -34,10 +32,10 @@ class Keeping:
         hole: that of the last that was looked at, which has no slot; None if it found none.
     """
 
-    __slots__ = ("_delays_are_news", "_plan", "_searches", "entries", "hole", "times")
+    __slots__ = ("_plan", "_searches", "entries", "hole", "times")
 
-    def __init__(self, plan: CompiledWindows, searches: Searches, delays_are_news: bool) -> None:
-        self._plan, self._searches, self._delays_are_news = plan, searches, delays_are_news
+    def __init__(self, plan: CompiledWindows, searches: Searches) -> None:
+        self._plan, self._searches = plan, searches
         self.entries: list[Any] = []
         self.times: list[float] = []
         self.hole: Any = None
@@ -61,8 +59,6 @@ class Keeping:
             self.entries += entries[first : first + placed]
             first += placed
             work = search.work
-            if self._delays_are_news and not plan.slots.delay and work is not None:
-                plan.slots.delay = delays(slots, plan.now, searches.starts, placed)
             if outcome == GROW:
                 plan.slots.grow(taken)
             elif outcome in (STARTS, FULL):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterator, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -84,6 +85,11 @@ class Future:
                 known.append(following)
             yield known[index]
             index += 1
+
+    def last_before(self, time: float) -> tuple[float, Free]:
+        """When the last window is over that ends before a time, which is later than now, and what is free then."""
+        windows = self.from_(self._cluster.now)
+        return list(takewhile(lambda window: window[0] < time, windows))[-1]
 
     def _work_out(self, begin: float) -> Iterator[tuple[float, Free]]:
         count = len(self._ends)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 BEGIN, END = range(2)
 """Rows of times of slots."""
-COUNT, USED, MARKS = range(3)
-"""Sizes of slots: how many, how many nodes they have, how many marks."""
+COUNT, USED, MARKS, DELAY = range(4)
+"""Sizes of slots: how many, how many nodes they have, how many marks; and whether one delays a job."""
 NEVER, FOUND, STARTS, KEPT, FULL, GROW = range(6)
 """What came of it: nothing, a place, a place now, slots for all, no more slots, more room is needed."""

@@ -420,6 +420,7 @@ class Windows(WindowPlan):
             usable = self._cluster.usable(job, partition) & self._unkept(job, begin, limit)
             found = self._will_run(job, partition, later, usable, future.from_(begin))
             if found is not None:
+                self._note_delay(job, partition, begin, found[0], usable, future)
                 self._note(alike, begin, job, partition)
                 return found
         self._note(alike, math.inf, job, partition)
@@ -441,6 +442,7 @@ class Windows(WindowPlan):
                 later = min(later, left)
             found = self._will_run(job, partition, later, usable, future.of_nodes(begin, later, usable))
             if found is not None:
+                self._note_delay(job, partition, begin, found[0], usable, future)
                 return found
             begin = later
         return None
@@ -462,6 +464,21 @@ class Windows(WindowPlan):
         """
         if not self._candidates(partition, job) and not self._cluster.suspended:
             self._alike[alike] = begin
+
+    def _note_delay(
+        self, job: Job, partition: Partition, begin: float, start: float, usable: Mask, future: Future
+    ) -> None:
+        """Note whether a job starts when it is tried, later than it would if only runs were in its way.
+
+        Slurm notes a start that the select plugin gives earlier: that knows of no slots, but for the nodes that it is
+        not to take, and says when the last run of the window has ended in which they become free.
+        """
+        if begin > self._cluster.now and begin == start and not self.slots.delay:
+            time, free = future.last_before(begin)
+            left = self._cluster.beside_suspended(free, partition) if time <= self._cluster.now else free
+            found = self._cluster.choose(planned_want(job, partition, self._cluster), left, usable)
+            found = found or self._shared_later(job, partition, usable, time, free)
+            self.slots.delay = found is not None
 
     def _will_run(
         self, job: Job, partition: Partition, later: float, usable: Mask, ends: Iterator[tuple[float, Free]]
@@ -494,9 +511,10 @@ class Windows(WindowPlan):
             if self._habits.busy_nodes and free is not cluster.free:
                 want = replace(want, in_use=self._in_use, by_looks=False)
             left = cluster.beside_suspended(free, partition) if time <= cluster.now else free
-            found = cluster.choose(want, left, usable) or self._shared_later(job, partition, usable, time, free)
+            found = cluster.choose(want, left, usable)
+            if found is None and time > cluster.now:
+                found = self._shared_later(job, partition, usable, time, free)
             if found is not None:
-                self.slots.delay = self.slots.delay or (not index and begin > cluster.now)
                 if self._own_ends and time > begin:
                     time = max(begin, self._future(job, partition).last_end(found, time))
                 return time, found
@@ -505,7 +523,7 @@ class Windows(WindowPlan):
     def _shared_later(self, job: Job, partition: Partition, usable: Mask, time: float, free: Free) -> Allocation | None:
         """Where a job fits later beside others on their resources; where it does now :meth:`beside` says."""
         cluster, rows = self._cluster, self._controls.rows
-        if time <= cluster.now or rows.depth(job, partition) < 2:
+        if rows.depth(job, partition) < 2:
             return None
         gone = {other.id for other in cluster.running.values() if cluster.planned_end(other) <= time}
         return rows.later(job, partition, usable, free, gone)

@@ -18,9 +18,9 @@ from emulator.scheduling.compiled import Compiled
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.cycle import Cycle, Keeping
 from emulator.scheduling.run_rows import Reals
-from emulator.scheduling.window_rows import BEGIN, COUNT, END, MARKS, NEVER, USED
+from emulator.scheduling.window_rows import BEGIN, COUNT, DELAY, END, MARKS, NEVER, USED
 from emulator.scheduling.windows import Habits, Kind, Windows, is_news, marks
-from emulator.scheduling.windows_kernel import Columns, Request, Work, add_slot, any_kept, any_of, delays, keep
+from emulator.scheduling.windows_kernel import Columns, Request, Work, add_slot, any_kept, any_of, keep
 from emulator.state.cluster import Cluster, of_one_user
 from emulator.state.job import Job
 from emulator.state.kept import Slots
@@ -41,7 +41,7 @@ class CompiledSlots(Slots):
         tries: when nodes are looked for because of them.
 
     Attributes:
-        sizes: how many slots, nodes and marks.
+        sizes: how many slots, nodes and marks, and whether one delays a job.
         times: when each begins and ends.
         order: slots by their beginnings, and by their ends.
         parts: where the nodes of each begin among ``members``, and how many they are.
@@ -61,7 +61,7 @@ class CompiledSlots(Slots):
     ) -> None:
         self._nodes = nodes
         self._reservations = len(reservations)
-        self.sizes: Ints = np.zeros(3, dtype=np.int64)
+        self.sizes: Ints = np.zeros(4, dtype=np.int64)
         self.times: Reals = np.empty((2, 512))
         self.order: Ints = np.empty((2, 512), dtype=np.int64)
         self.parts: Ints = np.empty((2, 512), dtype=np.int64)
@@ -76,9 +76,14 @@ class CompiledSlots(Slots):
             keep(begin, one.end, members, len(members), self.columns)
         self._own = int(self.sizes[USED])
 
-    def ends(self) -> Reals:
-        """When they end, and reservations."""
-        return self.times[1, : self.sizes[0]]
+    @property
+    def delay(self) -> bool:
+        """Whether some job has to wait for a bound of one, though its nodes would be free before."""
+        return bool(self.sizes[DELAY])
+
+    @delay.setter
+    def delay(self, delay: bool) -> None:
+        self.sizes[DELAY] = delay
 
     def _gather(self) -> None:
         rows = (self.sizes, self.times, self.order, self.parts, self.members, self.marks, self.others, self.until)
@@ -220,11 +225,16 @@ class CompiledWindows(Windows):
         """
         to_start = not self._cluster.plans_are_seen
         return Cycle(
-            self, self._searches, self._keeping(), entries, bounds, left, self._decided, self._by_kind, to_start
+            self,
+            self._searches,
+            Keeping(self, self._searches),
+            entries,
+            bounds,
+            left,
+            self._decided,
+            self._by_kind,
+            to_start,
         )
-
-    def _keeping(self) -> Keeping:
-        return Keeping(self, self._searches, not self._cluster.parameters.rules.PLANS_ARE_NEWS)
 
     @property
     def by_user(self) -> bool:
@@ -304,7 +314,7 @@ class CompiledWindows(Windows):
         """Seek holes for entries alike, and keep those that are not now."""
         if not keep or not self._together:
             return super().place(entries, keep)
-        self._sought, keeping = True, self._keeping()
+        self._sought, keeping = True, Keeping(self, self._searches)
         keeping.keep(list(entries), 0)
         return keeping.times, keeping.hole
 
@@ -331,8 +341,6 @@ class CompiledWindows(Windows):
         work = search.work
         if outcome == NEVER or work is None:
             return None
-        if not self.slots.delay and not self._cluster.parameters.rules.PLANS_ARE_NEWS:
-            self.slots.delay = delays(self.slots.columns, self.now, np.array([work.start]), 1)
         return work.start, self._allocation(job, partition, work, taken)
 
     def _allocation(self, job: Job, partition: Partition, work: Work, taken: int) -> Allocation:

@@ -7,7 +7,7 @@ from emulator.scheduling.select_kernel cimport Code, Counts, count, enough, pick
 
 cdef double FIRST_WINDOW, inf
 cdef long long FIRST, MANY, NODE
-cdef long long BEGIN, COUNT, END, FOUND, FULL, GROW, KEPT, MARKS, NEVER, STARTS, USED
+cdef long long BEGIN, COUNT, DELAY, END, FOUND, FULL, GROW, KEPT, MARKS, NEVER, STARTS, USED
 
 cdef class Columns:
     cdef long long[::1] sizes
@@ -36,8 +36,6 @@ cdef class Work:
 @cython.locals(first=cython.longlong[::1], until=cython.double[::1])
 cpdef bint may_start(
     Request request, Columns slots, long long[::1] capacity, long long[:, ::1] sets, long long[:, ::1] taken) except? True
-@cython.locals(low=cython.longlong, high=cython.longlong, time=double)
-cpdef bint delays(Columns slots, double now, double[::1] starts, long long many) noexcept
 @cython.locals(members=cython.longlong[::1], until=cython.double[::1])
 cpdef bint any_kept(Columns slots, long long first, const long long[::1] counts, bint some) noexcept
 cpdef bint any_of(const long long[::1] counts) noexcept
@@ -79,6 +77,9 @@ cdef long long _within(Request request, Work work, double later) except -1
 @cython.locals(window=double)
 cdef double _window_end(double first, double end) noexcept
 cdef long long _fit(Request request, Work work) except -1
+@cython.locals(
+    ends="const double[::1]", runs=cython.longlong, upto=cython.longlong, following=cython.longlong, fits=bint)
+cdef bint _fits_before(Request request, Work work) except? True
 @cython.locals(
     parts="const long long[:, ::1]", entries="const long long[:, ::1]", ends="const double[::1]",
     marked=cython.longlong[::1], node=cython.longlong, index=cython.longlong, run=cython.longlong, end=double)

@@ -17,6 +17,7 @@ from emulator.scheduling.select_kernel import Code, Counts, count, enough, pick
 from emulator.scheduling.window_rows import (
     BEGIN,
     COUNT,
+    DELAY,
     END,
     FOUND,
     FULL,
@@ -123,21 +124,6 @@ def may_start(request: Request, slots: Columns, capacity: Ints, sets: Ints, take
     if not enough(code, counts):
         return False
     return not code.steady or pick(code, machine.rows, machine.weights, capacity, sets, taken) > 0
-
-
-def delays(slots: Columns, now: float, starts: Reals, many: int) -> bool:
-    """Whether one of so many starts is the end of what is kept, and not now."""
-    for index in range(many):
-        low, high, time = 0, slots.sizes[COUNT], starts[index]
-        while low < high:
-            middle = (low + high) // 2
-            if slots.times[END, slots.order[END, middle]] < time:
-                low = middle + 1
-            else:
-                high = middle
-        if low < slots.sizes[COUNT] and time > now and slots.times[END, slots.order[END, low]] == time:
-            return True
-    return False
 
 
 def any_kept(slots: Columns, first: int, counts: Ints, some: bool) -> bool:
@@ -361,6 +347,8 @@ def _seek(request: Request, slots: Columns, work: Work) -> int:
         found = _within(request, work, later)
         if found > 0:
             work.start = _own_end(request, work, found) if request.own_ends else work.time
+            if request.now < work.tried == work.start and not slots.sizes[DELAY]:
+                slots.sizes[DELAY] = _fits_before(request, work)
             later = _first_end(slots, work.start, _whole(request, work.start + request.length), work, found)
             if later == inf:
                 return found
@@ -457,6 +445,23 @@ def _fit(request: Request, work: Work) -> int:
         return 0
     machine = request.outlook.machine
     return pick(request.code, machine.rows, machine.weights, work.capacity, work.sets, work.taken)
+
+
+def _fits_before(request: Request, work: Work) -> bool:
+    """Whether the job fits on the same nodes once the last window of runs is over that ends before the time tried."""
+    ends, runs, upto = request.outlook.runs.ends, work.runs, 0
+    while upto < runs:
+        following = ended(request.outlook, _window_end(ends[0], ends[upto]))
+        if ends[following - 1] >= work.tried:
+            break
+        upto = following
+    if upto == runs:
+        return True
+    _give(request, upto, work, True)
+    fits = _fit(request, work) > 0
+    _give(request, runs, work, True)
+    _fit(request, work)
+    return fits
 
 
 def _own_end(request: Request, work: Work, found: int) -> float:

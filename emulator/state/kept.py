@@ -17,7 +17,7 @@ class Slots:
         nodes: how many there are.
 
     Attributes:
-        delay: whether some job has to wait for the end of one, though its nodes would be free before.
+        delay: whether some job has to wait for a bound of one, though its nodes would be free before.
     """
 
     delay = False
@@ -58,10 +58,6 @@ class Slots:
         self._masks[self._count, np.asarray(nodes, dtype=np.intp)] = True
         self._count += 1
         self._bounds |= {begin, end}
-
-    def ends(self) -> NDArray[np.float64]:
-        """When they end."""
-        return self._times[1, : self._count]
 
     def kept(self, begin: float, end: float) -> Mask:
         """Nodes that are kept at some time between."""

@@ -13,6 +13,7 @@ from emulator.engine.controller import Controller
 from emulator.engine.passes import Passes
 from emulator.operator.scontrol import scontrol
 from emulator.scheduling.preempt import candidates
+from emulator.scheduling.windows import is_news
 from emulator.scheduling.windows_compiled import CompiledSlots
 from emulator.state.job import Job
 from emulator.state.kept import Slots
@@ -45,6 +46,7 @@ def simulated(
     actions: tuple[tuple[float, str], ...] = (),
     until: float = 5000,
     version: str | None = None,
+    compiled: bool | None = None,
 ) -> Controller:
     """Second of submission, seconds of work, words for sbatch, and perhaps more of the request."""
     requests = [
@@ -53,9 +55,8 @@ def simulated(
     ]
     stated = {"options": options, "lines": lines, "partition": partition, "scheduler": scheduler, "nodes": nodes}
     conf = parse_slurm_conf(CONF.format(**stated))
-    controller = Controller(
-        conf, requests, [(at, partial(scontrol, text)) for at, text in actions], slurm_version=version
-    )
+    orders = [(at, partial(scontrol, text)) for at, text in actions]
+    controller = Controller(conf, requests, orders, slurm_version=version, compiled=compiled)
     controller.run(until)
     return controller
 
@@ -320,6 +321,33 @@ def test_nodes_of_reservations_are_none_that_a_cycle_keeps(reserved):
         slots.add(100, 200, [2, 3])
         slots.add(150, 300, [3])
     assert plain.nodes().tolist() == compiled.nodes().tolist() == [2, 3]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(
+    ("before", "last", "options", "start", "delayed"),
+    [
+        pytest.param(["-Cx -t5", "-N3 -t1"], "-Cx -t9", "", 362, True, id="its-node-is-free-before"),
+        pytest.param(["-Cx -t5", "-N3 -t1"], "-Cx -t9", ",bf_window=5", None, True, id="and-it-starts-too-late"),
+        pytest.param(["-Cx -t5", "-Cy -t5", "-Cx -t4"], "-Cy -t9", "", 302, False, id="a-slot-begins"),
+        pytest.param(["-Cx -t5", "-Cy -t9", "-Cx -t4"], "-N2 -Cz -t9", "", 542, False, id="a-run-ends-as-well"),
+    ],
+)
+def test_a_plan_delays_a_job_that_would_start_earlier_if_only_runs_were_there(
+    monkeypatch, compiled, before, last, options, start, delayed
+):
+    """Of the first cycle; runs end at 302 and, with nine minutes, at 542. Read in Slurm's source of 22.05."""
+    cycles = []
+
+    def noted(kept, cluster):
+        cycles.append((kept.delay, [job.planned_start for job in cluster.waiting.values()][-1]))
+        return is_news(kept, cluster)
+
+    monkeypatch.setattr("emulator.engine.passes.is_news", noted)
+    nodes = "n1 CPUs=1 Feature=x,z\nNodeName=n2 CPUs=1 Feature=y,z\nNodeName=n3 CPUs=1"
+    jobs = [(1.45, 290, words) for words in [*before, last]]
+    simulated(*jobs, nodes=nodes, options=options, version="22.05", compiled=compiled, until=20)
+    assert cycles[0] == (delayed, start)
 
 
 @pytest.mark.parametrize("submitted", [5, 0])
