@@ -160,7 +160,7 @@ class Cycle:
             goes_on = array is not None and array == self._array
             if goes_on and self.refused:
                 continue
-            self._array = array
+            self._array, self.refused = array, False
             if self.left <= 0 and not goes_on:
                 return False
             if self._plan.takes(entry):

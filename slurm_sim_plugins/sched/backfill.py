@@ -229,7 +229,7 @@ class Backfill:
             goes_on = of_array is not None and of_array == self._array
             if goes_on and self._refused:
                 continue
-            self._array = of_array
+            self._array, self._refused = of_array, False
             if (self._left <= 0 and not goes_on) or (self.bf_max_job_start and self._started >= self.bf_max_job_start):
                 return
             if plan.takes(entries[0]):

@@ -350,6 +350,17 @@ def test_a_plan_delays_a_job_that_would_start_earlier_if_only_runs_were_there(
     assert cycles[0] == (delayed, start)
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+def test_tasks_are_tried_though_the_job_before_them_was_refused(compiled):
+    """One task starts in r, the other in p, in one cycle; in p both stand behind a job that waits."""
+    blocked = (1, 900, "-N1 -n2 -wn1 -t60"), (1, 900, "-N1 -n2 -wn2 -t60"), (3, 30, "-N2 -n4 -pr -t1")
+    jobs = (*blocked, (4, 30, "-N4 -n8 -t1"), (6, 30, "-N1 -n2 -t1 -pr,p --array=0-1"))
+    lines = "PartitionName=r Nodes=n[1,4] PriorityTier=9"
+    *_, first, second = after(*jobs, nodes="n[1-4] CPUs=2", lines=lines, compiled=compiled)
+    assert {first.runs[0].partition, second.runs[0].partition} == {"r", "p"}
+    assert first.runs[0].start == second.runs[0].start == 8.5
+
+
 @pytest.mark.parametrize("submitted", [5, 0])
 def test_a_job_starts_at_the_next_pass_after_a_delay_since_the_start_of_another(submitted):
     """Whether the other job runs when the dependent one comes, or not yet."""
