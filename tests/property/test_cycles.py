@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from emulator.config.operation import Operation
@@ -86,10 +86,14 @@ def outcome(seed: int, version: str, **more: Any) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(["22.05", "24.11"]))
+@example(19, "22.05")
+@example(19, "24.11")
+@example(57, "22.05")
 def test_they_decide_what_the_plugin_decides_in_python(seed: int, version: str) -> None:
     compiled = outcome(seed, version, compiled=True)
+    assert compiled == outcome(seed, version, compiled=False)
     with pytest.MonkeyPatch.context() as patch:
         # As a subclass has it: holes are sought by the same kernels, and the steps are the plugin's.
         patch.setattr("emulator.scheduling.windows_compiled.CompiledWindows.cycle", lambda *_: None)
