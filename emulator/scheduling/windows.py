@@ -468,10 +468,10 @@ class Windows(WindowPlan):
     def _note_delay(
         self, job: Job, partition: Partition, begin: float, start: float, usable: Mask, future: Future
     ) -> None:
-        """Note whether a job starts when it is tried, later than it would if only runs were in its way.
+        """Note whether a job could start before the time that is tried as far as runs go, so that slots delay it.
 
-        Slurm notes a start that the select plugin gives earlier: that knows of no slots, but for the nodes that it is
-        not to take, and says when the last run of the window has ended in which they become free.
+        Slurm's select plugin knows nothing of that time, and says when the window of runs has ended in which the nodes
+        become free. Slurm notes a job as changed if that is earlier, also where nothing is kept for it then.
         """
         if begin > self._cluster.now and begin == start and not self.slots.delay:
             time, free = future.last_before(begin)
@@ -511,9 +511,9 @@ class Windows(WindowPlan):
             if self._habits.busy_nodes and free is not cluster.free:
                 want = replace(want, in_use=self._in_use, by_looks=False)
             left = cluster.beside_suspended(free, partition) if time <= cluster.now else free
-            found = cluster.choose(want, left, usable)
-            if found is None and time > cluster.now:
-                found = self._shared_later(job, partition, usable, time, free)
+            found = cluster.choose(want, left, usable) or (
+                self._shared_later(job, partition, usable, time, free) if time > cluster.now else None
+            )
             if found is not None:
                 if self._own_ends and time > begin:
                     time = max(begin, self._future(job, partition).last_end(found, time))

@@ -308,8 +308,8 @@ class Rules:
     PLANS_ARE_NEWS: bool = _rule(
         "24.11",
         "a cycle of backfill that plans any job is followed by another, bf_interval later",
-        "that is so only where it keeps an idle node, or what it keeps delays a job whose nodes runs leave before; else "
-        "it waits until something has changed, or a job that waits for Priority is passed over once more",
+        "that is so only where it keeps an idle node, or what it keeps delays a job whose nodes runs leave before; "
+        "else it waits until something has changed, or a job that waits for Priority is passed over once more",
         "not named in the release notes; the controller's log shows the cycles",
         *("idle_backfill_full", "idle_backfill_full-24.11", "idle_backfill_full-26.05", "delayed_plans_22"),
     )
