@@ -421,7 +421,7 @@ def _done(code: Code, found: int, missing: int) -> bool:
 
 def _share(code: Code, machine: Ints, node: int, cpus: int, found: int, missing: int) -> int:
     """What is taken of a node with so many CPUs; a core is left for each other node that is needed."""
-    of_unit = _core_threads(code, machine, node) * machine[MACHINE_CORES, node]
+    of_unit: int = _core_threads(code, machine, node) * machine[MACHINE_CORES, node]
     others = max(0, code.min_nodes - found - 1) * of_unit
     return min(cpus, code.per_node, max(missing - others, code.on_node))
 
