@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from emulator.scheduling.select_compiled import machine_table
 from emulator.scheduling.select_rows import SETS
-from emulator.scheduling.window_rows import STARTS
+from emulator.scheduling.window_rows import DELAY, STARTS
 from slurm_sim_plugins.nodes import FAR, Machine
 from tests.builders.kernels import NEEDS_KERNELS, forms
 from tests.builders.random_trees import random_tree
@@ -175,7 +175,7 @@ class Scene:
         machine = outlook.Machine(rows, nodes.weights, free, outlook.Runs(*planned))
         room, members = small(draws, 2, 4, 40), small(draws, 3, 30, 400)
         self.left = {
-            "sizes": np.zeros(3, dtype=np.int64),
+            "sizes": np.zeros(4, dtype=np.int64),
             "times": np.zeros((2, room)),
             "order": np.zeros((2, room), dtype=np.int64),
             "parts": np.zeros((2, room), dtype=np.int64),
@@ -224,17 +224,14 @@ class Scene:
         return bool(self.form.may_start(self.request, self.slots, room, self.work_sets, self.taken))
 
     def marked(self) -> list[bool]:
-        """What is said of the slots that there are: whether they delay starts, and keep what is idle."""
-        slots, starts, jobs = self.slots, self.starts, np.arange(len(self.left["until"])) % 3
-        ends = self.left["times"][1, : self.left["sizes"][0]]
-        delayed = [bool(self.form.delays(slots, 100.0, np.array([time]), 1)) for time in (*starts, *ends)]
-        assert delayed == [time > 100.0 and time in ends for time in (*starts, *ends)]
+        """What is said of the slots that there are: whether one delayed a start, and whether they keep what is idle."""
+        slots, jobs = self.slots, np.arange(len(self.left["until"])) % 3
         kept = self.left["members"][: self.left["sizes"][1]]
         either = [bool(self.form.any_kept(slots, 0, jobs, some)) for some in (True, False)]
         assert either == [bool((jobs[kept] > 0).any()), bool((jobs[kept] == 0).any())]
         behind = [bool(self.form.any_kept(slots, 1, jobs, some)) for some in (True, False)]
         assert behind == [bool((jobs[kept[1:]] > 0).any()), bool((jobs[kept[1:]] == 0).any())]
-        return [*delayed, *either, *behind, bool(self.form.any_of(jobs))]
+        return [bool(self.left["sizes"][DELAY]), *either, *behind, bool(self.form.any_of(jobs))]
 
 
 @settings(max_examples=100, deadline=None)

@@ -315,7 +315,7 @@ def test_an_option_can_be_taken_away_and_a_parameter_replaced_in_every_case(fold
 def test_the_command_runs_and_resumes_and_compares(folder: Path) -> None:
     study = STUDY.replace(
         "set.PriorityWeightJobSize",
-        "set.SlurmdTimeout = 9\nset.SchedulerParameters.max_rpc_cnt = 100\nset.PriorityWeightJobSize",
+        "set.InactiveLimit = 9\nset.SchedulerParameters.max_rpc_cnt = 100\nset.PriorityWeightJobSize",
     )
     (folder / "study.toml").write_text(study)
     conf = CONF.replace("bf_window=2880", "bf_window=2880,bf_unknown=1")
@@ -325,7 +325,7 @@ def test_the_command_runs_and_resumes_and_compares(folder: Path) -> None:
     assert first.stderr.count("'bf_unknown' is no option") == 2  # As the file has it, and changed.
     again = CliRunner().invoke(slurm_sim, ["campaign", "resume", str(folder / "study")])
     assert "set: SchedulerParameters.max_rpc_cnt is" in first.stderr
-    assert "set: SlurmdTimeout is ignored" in first.stderr and "set: PriorityWeight" not in first.stderr
+    assert "set: InactiveLimit is ignored" in first.stderr and "set: PriorityWeight" not in first.stderr
     assert first.stderr.count("slurm.conf: without accounts") == 1
     assert again.exit_code == 0 and "5 done; 0 made now" in again.output
     table = frame(folder / "study")
