@@ -256,6 +256,7 @@ def _asked(head: str, body: str, sight: Sight) -> Asked:
         share=shared in ("YES", "FORCE"),
         memory_per_node=_memory(given.get("MinMemoryNode", "")),
         memory_per_cpu=_memory(given.get("MinMemoryCPU", "")) or None,
+        tmp_disk=_memory(given.get("MinTmpDiskNode", "")),
         gres=_gres(given.get("TresPerNode", "")),
         gpus=_gres(given.get("TresPerJob", "")),
         gpus_per_task=_gres(given.get("TresPerTask", "")),

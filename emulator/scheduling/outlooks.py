@@ -66,14 +66,14 @@ class Outlooks(Scratch):
         look_later(self._machine, Runs(*self._table.planned(), self._table.entries))
         up, room = self._cluster.machine.up.tobytes(), (self._table.entries.shape[1], len(self._table.ends))
         wider = room != self._room
-        anew = parted or wider or up != self._up or (first and len(self._known) > MOST_KNOWN)
+        all_again = parted or wider or up != self._up or (first and len(self._known) > MOST_KNOWN)
         self._up, self._room = up, room
-        self._spare += map(self._known.pop, list(self._known) if anew else self._alone)
+        self._spare += map(self._known.pop, list(self._known) if all_again else self._alone)
         self._alone.clear()
         if wider:
             # They have room for fewer runs.
             self._spare.clear()
-        return anew
+        return all_again
 
     def of(self, job: Job, partition: Partition, code: Code) -> Outlook:
         """What a plain job finds in a partition."""

@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from emulator.config.slurm.versions import Rules
 from emulator.state.partition import Partition
 from emulator.workload.request import JobRequest
-from emulator.workload.sbatch import BatchOptions
+from emulator.workload.sbatch import GPU, BatchOptions
 from slurm_sim_plugins.nodes import Machine
-
-GPU = "gpu"
 
 
 @dataclass(slots=True)
@@ -78,6 +76,8 @@ def demand_of(request: JobRequest, partition: Partition, machine: Machine, rules
         demand.on_node = partition.default_memory_per_node
     else:
         demand.whole_memory = True
+    if not partition.max_memory_per_cpu and not partition.max_memory_per_node:
+        return demand
     memory = machine.memory[partition.nodes]
     asked = int(memory.min()) if demand.whole_memory and len(memory) else demand.on_node
     _bound(demand, options, partition, asked)

@@ -9,12 +9,12 @@ import numpy as np
 from emulator.config.slurm.model import GresCount
 from emulator.config.slurm.versions import Rules
 from emulator.state.cluster import Cluster
-from emulator.state.demand import GPU, Demand, demand_of
+from emulator.state.demand import Demand, demand_of
 from emulator.state.features import choices
 from emulator.state.machine import ALONE, MARK, has_rows
 from emulator.state.partition import Partition
 from emulator.workload.request import JobRequest, RejectedError
-from emulator.workload.sbatch import BatchOptions
+from emulator.workload.sbatch import GPU, BatchOptions
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import FAR, Choice, Mask, Want
 from slurm_sim_plugins.topology.block import Blocks
@@ -297,9 +297,10 @@ def _check_gres(options: BatchOptions, cluster: Cluster) -> None:
     """
     if options.cpus_per_task and options.cpus_per_gpu:
         raise RejectedError("--cpus-per-task and --cpus-per-gpu are mutually exclusive")
-    known = {name for name, _ in cluster.machine.gres} | set(cluster.conf.parameters.words("GresTypes"))
+    asked = {one.name for one in (*options.gres, *options.gpus, *options.gpus_per_task)}
     few = options.gpus and sum(one.count for one in options.gpus) < (options.min_nodes or 1)
-    if few or any(one.name not in known for one in (*options.gres, *options.gpus, *options.gpus_per_task)):
+    unknown = asked and asked - {name for name, _ in cluster.machine.gres}
+    if few or (unknown and not unknown <= set(cluster.conf.parameters.words("GresTypes"))):
         raise RejectedError("Invalid generic resource (gres) specification")
 
 

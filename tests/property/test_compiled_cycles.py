@@ -18,6 +18,7 @@ from emulator.scheduling import cycle
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import TaskArray, parse_sbatch
 from slurm_sim_plugins.sched.backfill import Backfill
+from tests.builders.outcomes import outcome_of
 from tests.builders.random_clusters import COMMANDS, WORDS, configuration
 
 OPTIONS = (
@@ -72,17 +73,7 @@ def outcome(seed: int, version: str, **more: Any) -> list[tuple[object, ...]]:
         for command in draws.choice(COMMANDS, size=int(draws.choice([0, 0, 3])))
     ]
     controller = Controller(conf, requests, actions, slurm_version=version, operation=Operation(), seed=seed, **more)
-    seen: dict[tuple[object, ...], None] = {}
-
-    def look() -> None:
-        if more.get("plans_are_seen", True):
-            waiting = controller.cluster.waiting.values()
-            seen.update({("shows", job.id, job.reason, job.planned_start): None for job in waiting})
-
-    controller.run(until=30_000, observe=look)
-    ended = controller.cluster.jobs.values()
-    runs = [(job.id, run.start, run.end, run.allocation, run.backfilled) for job in ended for run in job.runs]
-    return [*seen, *runs, *((job.id, job.state, job.reason) for job in ended)]
+    return outcome_of(controller, 30_000, shown=more.get("plans_are_seen", True))
 
 
 @pytest.mark.slow

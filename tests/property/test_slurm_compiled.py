@@ -23,6 +23,7 @@ from emulator.state.order import Order
 from emulator.workload.request import JobRequest, RejectedError
 from slurm_sim_plugins.nodes import Choice, Machine, Want
 from slurm_sim_plugins.select.cons_tres import best_fit
+from tests.builders.outcomes import outcome_of
 from tests.builders.random_clusters import COMMANDS, SWITCHES, configuration, submission
 from tests.builders.random_trees import random_tree
 
@@ -60,17 +61,7 @@ def prepared(seed: int, compiled: bool, jobs: int = 30, users: bool = False, **m
 
 def outcome(seed: int, compiled: bool, users: bool = False) -> list[tuple[object, ...]]:
     """All that was decided in a run, and all that jobs showed on the way."""
-    controller = prepared(seed, compiled, users=users)
-    seen: dict[tuple[object, ...], None] = {}
-
-    def look() -> None:
-        waiting = controller.cluster.waiting.values()
-        seen.update({("shows", job.id, job.reason, job.planned_start): None for job in waiting})
-
-    controller.run(until=40_000, observe=look)
-    ended = controller.cluster.jobs.values()
-    runs = [(job.id, run.start, run.end, run.allocation, run.backfilled) for job in ended for run in job.runs]
-    return [*seen, *runs, *((job.id, job.state, job.reason) for job in ended)]
+    return outcome_of(prepared(seed, compiled, users=users), 40_000)
 
 
 @pytest.mark.slow

@@ -45,7 +45,7 @@ RUNNING = (
     "AllocNode:Sid=vm:14326 ReqNodeList=(null) ExcNodeList=(null) NodeList=n[2-3] BatchHost=n2 NumNodes=2 NumCPUs=6 "
     "NumTasks=3 CPUs/Task=2 ReqB:S:C:T=0:0:*:* TRES=cpu=6,node=2,billing=6 Socks/Node=* NtasksPerN:B:S:C=0:0:*:* "
     "CoreSpec=* JOB_GRES=(null)   Nodes=n2 CPU_IDs=0-3 Mem=0 GRES=   Nodes=n3 CPU_IDs=0-1 Mem=0 "
-    "GRES=gpu:a:2(IDX:0-1,3) MinCPUsNode=2 MinMemoryNode=100M MinTmpDiskNode=0 Features=(null) DelayBoot=00:00:00 "
+    "GRES=gpu:a:2(IDX:0-1,3) MinCPUsNode=2 MinMemoryNode=100M MinTmpDiskNode=2G Features=(null) DelayBoot=00:00:00 "
     "OverSubscribe=OK Contiguous=0 Licenses=lic:2 Network=(null) Command=(null) WorkDir=/tmp Comment=QOS=high \n"
 )
 WAITING = (
@@ -104,6 +104,7 @@ def test_what_a_running_task_has():
     assert [(kind.name, kind.type, kind.count) for kind in asked.has[1][3]] == [("gpu", "a", 2)]
     options = asked.options
     assert (options.tasks, options.cpus_per_task, options.memory_per_node, options.min_cpus) == (3, 2, 100, 2)
+    assert options.tmp_disk == 2048
     assert options.array == TaskArray((1,), 2)
     assert options.licenses == (("lic", 2),)
     assert options.time_min == 180.0
