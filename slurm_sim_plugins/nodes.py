@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from slurm_sim_plugins.devices import SHARED, SHARING, Devices
 from slurm_sim_plugins.node_table import add
 from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Tree
@@ -18,7 +19,8 @@ Mask = NDArray[np.bool_]
 Bytes = NDArray[np.uint8]
 """A mask, as kernels take it."""
 Gres = tuple[str, str]
-"""(name, type) of a generic resource; without a name, units that the jobs of a partition may have, with its name."""
+"""(name, type) of a generic resource; without a name, units that the jobs of a partition may have, with its name, and
+what else jobs have of nodes that is not shown: marks, and GPUs one by one."""
 
 
 NO_GRES: Mapping[Gres, tuple[int, ...]] = {}
@@ -98,6 +100,7 @@ class Machine:
         up: whether a node takes new jobs.
         features: of each node.
         gres: count of each kind on each node.
+        devices: GPUs one by one; None where jobs do not share them.
         no_consume: kinds of which any number of jobs may have as many as there are.
         pools: partitions whose jobs may have only so many units of a node together.
         shared: whether any number of jobs may have the same units, for only memory is counted.
@@ -120,6 +123,7 @@ class Machine:
     up: Mask
     features: Sequence[frozenset[str]]
     gres: dict[Gres, Ints] = field(default_factory=dict)
+    devices: Devices | None = None
     no_consume: frozenset[Gres] = frozenset()
     pools: Sequence[str] = ()
     shared: bool = False
@@ -160,6 +164,19 @@ class Machine:
         mask = np.zeros(len(self), dtype=bool)
         mask[[self.index[name] for name in names]] = True
         return mask
+
+    def gres_free(self, free: Free, name: str, kind: str) -> Ints:
+        """How much of a generic resource one job may have of each node; any type will do if none is named."""
+        if self.devices is not None and name in (SHARING, *SHARED):
+            return self.devices.counts(free.gres, name, kind)
+        counts = [count for (other, of), count in free.gres.items() if other == name and kind in ("", of)]
+        return np.sum(counts, axis=0) if counts else np.zeros(len(self), dtype=np.int64)
+
+    def gres_tasks(self, free: Free, name: str, kind: str, count: int) -> Ints:
+        """How many tasks of one job each node has so many of a generic resource for."""
+        if self.devices is not None and name in (SHARING, *SHARED):
+            return self.devices.tasks(free.gres, name, kind, count)
+        return self.gres_free(free, name, kind) // count
 
     def free(self) -> Free:
         """All of it free."""

@@ -81,7 +81,7 @@ class Asker:
         total = int(re.search(r"NumCPUs=(\d+)", shown)[1])  # type: ignore[index]
         for hosts, ids, memory, gres in _DETAIL.findall(shown):
             cpus = sum(int(last or first) - int(first) + 1 for first, last in re.findall(r"(\d+)(?:-(\d+))?", ids))
-            kinds = re.sub(r"\(IDX:[^)]*\)|\(null\)", "", gres).split(",")
+            kinds = re.sub(r"\((?:IDX:|null|\d+/)[^)]*\)", "", gres).split(",")
             devices = ":".join(sorted(kind for kind in kinds if not kind.endswith(":0")))
             more = (f":{memory}" if self._memory else "") + (f":{devices}" if devices else "")
             found += [(host, f"{host}:{cpus}{more}") for host in expand(hosts)]

@@ -288,6 +288,8 @@ class Mirror:
             for kind in machine.gres
             if kind[0]
         }
+        if machine.devices is not None:
+            kinds |= machine.devices.likely(self.controller.cluster.free.gres, [row[0] for row in rows], kinds)
         return Allocation(
             nodes=neighbours([row[0] for row in rows]),
             units=tuple(max(cpus // int(machine.threads[node]), 1) for node, cpus, _, _ in rows),

@@ -14,7 +14,7 @@ RUNNING = (*BEGUN, "COMPLETING")
 _EMPTY = ("", "(null)", "N/A")
 _FIELD = re.compile(r"(?:^| )([A-Za-z_:/]+)=(\S*)")
 _SHARE = re.compile(r"Nodes=(\S+) CPU_IDs=(\S+) Mem=([0-9]+) GRES=(\S*)")
-_DEVICES = re.compile(r"([A-Za-z_]\w*(?::[A-Za-z_]\w*)?):([0-9]+)\((?:IDX|CNT)[^)]*\)")
+_DEVICES = re.compile(r"([A-Za-z_]\w*(?::[A-Za-z_]\w*)?):([0-9]+)\((?:IDX|CNT|[0-9]+/)[^)]*\)")
 _MOST_TASKS = 10_000
 
 

@@ -13,6 +13,7 @@ from emulator.state.cluster import Cluster
 from emulator.state.features import choices
 from emulator.state.job import EMPTY, NOTHING, Job
 from emulator.state.partition import Partition
+from emulator.state.shared_gres import counting_shares
 from emulator.state.wants import (
     BAD_CONSTRAINTS,
     PARTITION_CONFIG,
@@ -245,7 +246,7 @@ def _fits(want: Want, partition: Partition, cluster: Cluster) -> bool:
     loaded, whole_tasks = want.least_loaded and not want.by_looks, want.whole_tasks and not want.pool
     alone = replace(want, switches=0, placed=0, by_looks=False, least_loaded=loaded, whole_tasks=whole_tasks)
     choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
-    return choose(alone, cluster.machine.free(), partition.nodes) is not None
+    return choose(counting_shares(alone, cluster.machine), cluster.machine.free(), partition.nodes) is not None
 
 
 def _fits_as_preferred(

@@ -10,6 +10,7 @@ from emulator.config.slurm.hostlist import compress
 from emulator.state.cluster import Cluster
 from emulator.state.job import RESERVED_FOR_HIGHER, RESOURCES, Job
 from emulator.state.partition import Partition
+from emulator.state.shared_gres import counting_shares
 from slurm_sim_plugins.nodes import Mask
 
 NODE_NOT_AVAILABLE = "ReqNodeNotAvail"
@@ -83,6 +84,6 @@ def fits_alone(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) ->
     if known is None:
         want = replace(job.wants[partition.name], placed=0, by_looks=False)
         choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
-        known = choose(want, cluster.machine.free(), nodes) is not None
+        known = choose(counting_shares(want, cluster.machine), cluster.machine.free(), nodes) is not None
         cluster.fits_alone[key] = known
     return known

@@ -32,6 +32,7 @@ def encode(want: Want, machine: Machine) -> Code | None:
         or want.cpus_of_gpus
         or want.contiguous
         or len(machine.gres) > MOST_KINDS
+        or (machine.devices is not None and want.gres)
     ):
         return None
     if (

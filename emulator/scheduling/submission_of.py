@@ -25,7 +25,7 @@ def submission_of(request: JobRequest) -> Submission:
         request.user,
         options.gpus_on(options.min_nodes or 1),
         tres_per_job=",".join(f"gres:{_gres(one)}" for one in options.gpus),
-        tres_per_task=",".join(f"gres:{_gres(one)}" for one in options.gpus_per_task),
+        tres_per_task=",".join(f"gres:{_gres(one)}" for one in options.of_tasks),
         dependency=joint.join(map(condition, options.dependencies)),
         array="" if options.array is None else ranges(options.array.indices),
         begin=options.begin,

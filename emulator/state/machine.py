@@ -11,6 +11,7 @@ import numpy as np
 
 from emulator.config.slurm.model import Node, Partition, SlurmConf, Topology
 from emulator.config.slurm.topology import BLOCK, TREE
+from emulator.state.shared_gres import devices_of
 from slurm_sim_plugins.nodes import Gres, Ints, Machine
 from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Tree
@@ -61,6 +62,8 @@ def machine_of(conf: SlurmConf) -> Machine:
     index = {node.name: number for number, node in enumerate(nodes)}
     gres.update({("", partition.name): _pool(partition, nodes, threads, index) for partition in bounded})
     gres.update({("", mark): np.full(len(nodes), MANY, dtype=np.int64) for mark in _marks(conf.partitions)})
+    devices = devices_of(conf)
+    gres.update(devices.rows() if devices is not None else {})
     return Machine(
         names=[node.name for node in nodes],
         units=np.maximum(cpus // threads, 1),
@@ -72,6 +75,7 @@ def machine_of(conf: SlurmConf) -> Machine:
         up=np.array([takes_jobs(node.state) for node in nodes], dtype=bool),
         features=[frozenset(node.features) for node in nodes],
         gres=gres,
+        devices=devices,
         no_consume=frozenset((one.name, one.type) for node in nodes for one in node.gres if not one.consumed),
         pools=[partition.name for partition in bounded],
         shared="CR_MEMORY" in counted and conf.parameters.text("SelectType").lower() != "select/linear",

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from emulator.state.machine import MARK
-from slurm_sim_plugins.nodes import Allocation
+from slurm_sim_plugins.devices import is_device
+from slurm_sim_plugins.nodes import Allocation, Gres
 
 YEAR = 365 * 86_400.0
 
@@ -86,25 +87,25 @@ class Run:
         if self.rowless:
             return self.held
         if self.counted is not None:
-            pools = {kind: self.counted for kind in has.gres if not kind[0] and not kind[1].startswith(MARK)}
+            pools = {kind: self.counted for kind in has.gres if not _stays(kind)}
             return replace(has, units=self.counted, gres={**has.gres, **pools})
         if not self.row:
             return has
-        gres = {kind: has.gres[kind] for kind in has.gres if kind[0] or kind[1].startswith(MARK)}
+        gres = {kind: has.gres[kind] for kind in has.gres if _stays(kind)}
         return replace(has, units=(0,) * len(has.units), gres=gres)
 
     @property
     def cores(self) -> Allocation:
         """What it leaves to others while it is suspended: its CPUs in the first row."""
         has = self.at_base
-        gres = {kind: counts for kind, counts in has.gres.items() if not kind[0]}
+        gres = {kind: counts for kind, counts in has.gres.items() if not _is_held(kind)}
         return replace(has, memory=(0,) * len(has.memory), gres=gres)
 
     @property
     def held(self) -> Allocation:
         """What it keeps while it is suspended: memory and generic resources, but no CPUs."""
         has = self.allocation
-        gres = {kind: counts for kind, counts in has.gres.items() if kind[0]}
+        gres = {kind: counts for kind, counts in has.gres.items() if _is_held(kind)}
         return replace(has, units=(0,) * len(has.units), gres=gres)
 
     def suspended(self, now: float) -> float:
@@ -112,3 +113,13 @@ class Run:
         if not self.suspensions:
             return 0
         return sum((now if to is None else to) - begin for begin, to in self.suspensions if begin is not None)
+
+
+def _is_held(kind: Gres) -> bool:
+    """Whether a job keeps a resource while it is suspended: a generic one."""
+    return bool(kind[0]) or is_device(kind)
+
+
+def _stays(kind: Gres) -> bool:
+    """Whether a resource is not of the units that jobs of a partition have together."""
+    return _is_held(kind) or kind[1].startswith(MARK)

@@ -15,6 +15,7 @@ from emulator.state.machine import ALONE, MARK, has_rows
 from emulator.state.partition import Partition
 from emulator.workload.request import JobRequest, RejectedError
 from emulator.workload.sbatch import GPU, BatchOptions
+from slurm_sim_plugins.devices import SHARED
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import FAR, Choice, Mask, Want
 from slurm_sim_plugins.topology.block import Blocks
@@ -68,7 +69,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     cpus = max(tasks * per_task, nodes, demand.cpus_in_all)
     per_node = FAR if options.tasks_per_node is None else max(of_node, on_node, demand.cpus_in_all)
     whole = cluster.nodes_for.whole_nodes or alone
-    gres = options.gres or options.gpus or options.gpus_per_task
+    gres = options.gres or options.gpus or options.of_tasks
     whole_tasks = parameters.rules.WHOLE_TASKS_COUNT or bool(gres)
     by_tasks = parameters.rules.RANKED_BY_TASKS and not whole and not partition.least_loaded
     ranked = per_node if by_tasks else FAR
@@ -121,7 +122,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         all_gres=alone,
         gres=_counts(options.gres),
         gres_total=() if options.gpus_per_task or on_gpus else _counts(options.gpus) or _gpus_of_tasks(options),
-        gres_per_task=_counts(options.gpus_per_task),
+        gres_per_task=_counts(options.of_tasks),
         cpus_per_gpu=demand.cpus_per_gpu,
         cpus_of_gpus=of_gpus if in_all else 0,
         contiguous=options.contiguous,
@@ -290,17 +291,22 @@ def _nodes_asked(options: BatchOptions) -> tuple[int, int | None]:
 
 
 def _check_gres(options: BatchOptions, cluster: Cluster) -> None:
-    """Refuse resources that the cluster does not know, fewer GPUs than nodes, and CPUs for tasks as well as for GPUs.
+    """Refuse resources that the cluster does not know, fewer GPUs than nodes, and what excludes each other.
 
     Raises:
         RejectedError: there is something of the kind.
     """
     if options.cpus_per_task and options.cpus_per_gpu:
         raise RejectedError("--cpus-per-task and --cpus-per-gpu are mutually exclusive")
-    asked = {one.name for one in (*options.gres, *options.gpus, *options.gpus_per_task)}
+    asked = {one.name for one in (*options.gres, *options.gpus, *options.of_tasks)}
+    with_gpus = asked & {GPU} or options.cpus_per_gpu or options.memory_per_gpu
     few = options.gpus and sum(one.count for one in options.gpus) < (options.min_nodes or 1)
     unknown = asked and asked - {name for name, _ in cluster.machine.gres}
-    if few or (unknown and not unknown <= set(cluster.conf.parameters.words("GresTypes"))):
+    if (
+        few
+        or (with_gpus and asked & set(SHARED))
+        or (unknown and not unknown <= set(cluster.conf.parameters.words("GresTypes")))
+    ):
         raise RejectedError("Invalid generic resource (gres) specification")
 
 

@@ -72,7 +72,7 @@ def asked_tres(job: JobAt, nodes: int) -> str:
     if memory := total_memory(job, nodes):
         found["mem"] = size(memory)
     counts: dict[str, int] = {}
-    for gres, factor in ((options.gres, nodes), (options.gpus, 1), (options.gpus_per_task, options.tasks_on(nodes))):
+    for gres, factor in ((options.gres, nodes), (options.gpus, 1), (options.of_tasks, options.tasks_on(nodes))):
         for one in gres:
             for name in {f"gres/{one.name}", f"gres/{one.name}:{one.type}" if one.type else f"gres/{one.name}"}:
                 counts[name] = counts.get(name, 0) + one.count * factor

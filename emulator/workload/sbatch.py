@@ -89,6 +89,7 @@ class BatchOptions:
         tmp_disk: mebibytes of temporary storage that each node must have; jobs share it.
         gpus: GPUs in all.
         gpus_per_task: GPUs of each task.
+        gres_per_task: other generic resources of each task.
         tasks_per_gpu: tasks for each GPU.
         cpus_per_gpu: CPUs for each GPU.
         tasks_per_socket: most tasks on a socket.
@@ -145,6 +146,7 @@ class BatchOptions:
     tmp_disk: int | None = None
     gpus: tuple[GresCount, ...] = ()
     gpus_per_task: tuple[GresCount, ...] = ()
+    gres_per_task: tuple[GresCount, ...] = ()
     tasks_per_gpu: int | None = None
     cpus_per_gpu: int | None = None
     tasks_per_socket: int | None = None
@@ -201,6 +203,11 @@ class BatchOptions:
 
     def _stated_gpus(self, nodes: int) -> int:
         return _sum(self.gpus) or nodes * _sum(self.gres, GPU)
+
+    @property
+    def of_tasks(self) -> tuple[GresCount, ...]:
+        """Generic resources of each task."""
+        return (*self.gpus_per_task, *self.gres_per_task)
 
     @property
     def cpus(self) -> int:
@@ -260,8 +267,9 @@ def parse_sbatch(
         asked = _Asked()
         vars(asked).update(asked_before)
         pairs = [*_pairs(of_script, True), *_pairs(of_line, False)]
-        # GPUs of a socket are those of a node once its sockets are known.
-        for name, value in sorted(pairs, key=lambda pair: pair[0] == "gpus-per-socket"):
+        # GPUs of each node come beside --gres, those of a socket once its sockets are known.
+        last = ("gpus-per-node", "gpus-per-socket")
+        for name, value in sorted(pairs, key=lambda pair: pair[0] in last and 1 + last.index(pair[0])):
             vars(asked).update(_values(asked, name, value, submitted))
         return _no_node_without_task(BatchOptions(**vars(asked)))
 
@@ -501,15 +509,16 @@ def _geometry(asked: Any, text: str) -> Values:
 
 
 def _tres_per_task(asked: Any, text: str) -> Values:
-    """``cpu=4,gres/gpu:a100=1``: CPUs and GPUs of each task; other resources are named as not emulated."""
+    """``cpu=4,gres/gpu:a100=1``: CPUs and generic resources of each task; others are named as not emulated."""
     values: dict[str, Any] = {}
     for word in _names(text):
         name, _, value = word.rpartition("=") if "=" in word else word.rpartition(":")
         if name == "cpu":
             values["cpus_per_task"] = _positive(value)
-        elif name.removeprefix("gres/").removeprefix("gres:").split(":")[0] == GPU:
-            kind = name.partition(f"{GPU}:")[2]
-            values["gpus_per_task"] = _gpus(f"{kind}:{value}".lstrip(":"))
+        elif name.startswith(("gres/", "gres:")):
+            one = gres_count(f"{name[len('gres/') :]}:{value}")
+            field = "gpus_per_task" if one.name == GPU else "gres_per_task"
+            values[field] = (*values.get(field, ()), one)
         else:
             values |= _in_vain("tres-per-task")(asked, value)
     return values

@@ -96,6 +96,8 @@ def _resources(options: BatchOptions) -> Iterator[tuple[str, str]]:
         yield "gpus", _gpus(options.gpus)
     if options.gpus_per_task:
         yield "gpus-per-task", _gpus(options.gpus_per_task)
+    if options.gres_per_task:
+        yield "tres-per-task", ",".join(f"gres/{_counts([one])}" for one in options.gres_per_task)
     if options.licenses:
         yield "licenses", ",".join(f"{name}:{count}" for name, count in options.licenses)
     if options.node_list:

@@ -16,6 +16,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from slurm_sim_plugins.devices import SHARED
+from slurm_sim_plugins.gres import gres_given
 from slurm_sim_plugins.hookspecs import hookimpl
 from slurm_sim_plugins.nodes import (
     FAR,
@@ -23,7 +25,6 @@ from slurm_sim_plugins.nodes import (
     Allocation,
     Choice,
     Free,
-    Gres,
     Ints,
     Machine,
     Mask,
@@ -102,7 +103,7 @@ def _on_too_many_switches(want: Want, nodes: list[int]) -> bool:
 
 def _counted_gres(want: Want, machine: Machine, free: Free) -> Ints | None:
     """How much each node has of what is wanted in all or for each task; None if there is nothing of the kind."""
-    counts = [_gres_free(free, name, kind, len(machine)) for name, kind, _ in (*want.gres_total, *want.gres_per_task)]
+    counts = [machine.gres_free(free, name, kind) for name, kind, _ in (*want.gres_total, *want.gres_per_task)]
     return np.sum(counts, axis=0) if counts else None
 
 
@@ -186,14 +187,17 @@ def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
 def _with_gres(want: Want, machine: Machine, free: Free, capacity: Ints) -> Ints:
     """CPUs of each node that the generic resources there leave to the job."""
     for name, kind, count in want.gres:
-        capacity = np.where(_gres_free(free, name, kind, len(machine)) >= count, capacity, 0)
+        if want.all_gres and machine.devices is not None and name in SHARED and not machine.devices.several:
+            # It would have all shares of its nodes.
+            return np.zeros_like(capacity)
+        capacity = np.where(machine.gres_free(free, name, kind) >= count, capacity, 0)
     if want.gres_total:
         has_any = np.zeros(len(machine), dtype=bool)
         for name, kind, _ in want.gres_total:
-            has_any |= _gres_free(free, name, kind, len(machine)) > 0
+            has_any |= machine.gres_free(free, name, kind) > 0
         capacity = np.where(has_any, capacity, 0)
     for name, kind, count in want.gres_per_task:
-        capacity = np.minimum(capacity, _gres_free(free, name, kind, len(machine)) // count * want.cpus_per_task)
+        capacity = np.minimum(capacity, machine.gres_tasks(free, name, kind, count) * want.cpus_per_task)
     if want.cpus_of_gpus:
         capacity = np.minimum(capacity, _with_gpus(want, machine, free, capacity))
     return capacity
@@ -299,11 +303,6 @@ def _units(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) ->
         sockets = np.minimum(-(-cpus // core_threads(want, machine)[taken]), free.units[taken])
         units = np.where(machine.cores[taken] > 1, np.maximum(units, sockets), units)
     return units
-
-
-def _gres_free(free: Free, name: str, kind: str, nodes: int) -> Ints:
-    counts = [count for (other, of), count in free.gres.items() if other == name and kind in ("", of)]
-    return np.sum(counts, axis=0) if counts else np.zeros(nodes, dtype=np.int64)
 
 
 class _Picker:
@@ -640,7 +639,7 @@ def allocate(
         memory = want.memory_per_cpu * _cpus_with_memory(want, machine, taken, had, cpus)
     else:
         memory = NO_MEMORY
-    gres = _gres_given(want, machine, free, nodes, tasks) if wanted else {}
+    gres = gres_given(want, machine, free, nodes, tasks) if wanted else {}
     if gres is None:
         return None
     for kind in machine.no_consume & gres.keys():
@@ -667,45 +666,3 @@ def _cpus_with_memory(want: Want, machine: Machine, taken: Ints, had: Ints, cpus
     if want.memory_of_core:
         return had if machine.one_thread else had * _with_memory(want, machine)[taken]
     return had * machine.threads[taken] if want.whole else cpus
-
-
-def _gres_given(
-    want: Want, machine: Machine, free: Free, nodes: list[int], tasks: list[int]
-) -> dict[Gres, list[int]] | None:
-    """How many of each kind a job gets on nodes that have so many of its tasks; None if they lack some."""
-    gres: dict[Gres, list[int]] = {}
-    for index, node in enumerate(nodes):
-        wanted = [*want.gres, *((name, kind, count * tasks[index]) for name, kind, count in want.gres_per_task)]
-        if not all(_give(gres, free, name, kind, node, index, len(nodes), count) for name, kind, count in wanted):
-            return None
-    for name, kind, count in want.gres_total:
-        missing = count
-        for index, node in enumerate(nodes):
-            have = int(_gres_free(free, name, kind, len(machine))[node])
-            # One is left for each other node; where there are not so many, nodes give all that they have (recorded).
-            rest = missing - (len(nodes) - index - 1)
-            share = have if rest < 0 else min(have, rest)
-            if share > 0:
-                _give(gres, free, name, kind, node, index, len(nodes), share)
-                missing -= share
-        if missing > 0:
-            return None
-    if want.all_gres:
-        return {
-            kind: counts[nodes].tolist() for kind, counts in machine.gres.items() if kind[0] and counts[nodes].any()
-        }
-    return gres
-
-
-def _give(
-    gres: dict[Gres, list[int]], free: Free, name: str, kind: str, node: int, index: int, nodes: int, count: int
-) -> bool:
-    """Note ``count`` of a resource on a node; one without type may be mixed from several types."""
-    for (other, of), counts in free.gres.items():
-        if other != name or kind not in ("", of):
-            continue
-        share = min(count, int(counts[node]))
-        if share > 0:
-            gres.setdefault((other, of), [0] * nodes)[index] += share
-            count -= share
-    return count <= 0

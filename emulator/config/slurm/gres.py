@@ -18,6 +18,7 @@ from emulator.config.slurm.nodes import indices
 from emulator.config.slurm.records import GRES
 from emulator.config.slurm.roster import Roster, listed
 from emulator.config.slurm.settings import Setting, Settings, latest
+from slurm_sim_plugins.devices import SHARED
 
 T = TypeVar("T")
 
@@ -40,7 +41,7 @@ def _line(settings: Settings, roster: Roster, findings: Findings) -> GresLine:
     files = _read(settings.get("File"), expand, findings) or []
     several = _read(settings.get("MultipleFiles"), expand, findings) or []
     count = _read(settings.get("Count"), duration.count, findings)
-    if files and count is not None and count != len(files):
+    if files and count is not None and count != len(files) and settings.text("Name") not in SHARED:
         findings.problem(settings["Count"].location, f"Count={count}, but {len(files)} files; leave Count out")
     return GresLine(
         nodes=_nodes(settings, roster, findings),

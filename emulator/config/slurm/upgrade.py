@@ -10,6 +10,7 @@ from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.settings import Setting
 from emulator.config.slurm.topology import BLOCK, TREE
 from emulator.config.slurm.versions import KEY_CHANGES, KeyChange, Rule, all_rules
+from slurm_sim_plugins.devices import SHARED
 from slurm_sim_plugins.errors import ConfigurationError
 
 
@@ -177,6 +178,11 @@ def _cpus_per_gpu(conf: SlurmConf) -> str:
     return "jobs with --cpus-per-gpu or DefCpuPerGPU" if gpus else ""
 
 
+def _shares(conf: SlurmConf) -> str:
+    shares = any(gres.name in SHARED for node in conf.nodes for gres in node.gres)
+    return "jobs with GPUs, on nodes of which others have shares" if shares else ""
+
+
 def _components(conf: SlurmConf) -> str:
     return "reasons of heterogeneous jobs at their limits"
 
@@ -332,6 +338,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "TASKS_ASK_FOR_NODES": _tasks_on_nodes,
     "TASKS_SHARE_CPUS_OF_MEMORY": _max_memory,
     "GPUS_GIVE_CPUS": _cpus_per_gpu,
+    "SHARES_KEEP_GPUS": _shares,
     "RANGE_IS_FILLED": _ranges,
     "OVERCOMMITTED_ARE_PLACED": _overcommitted,
     "SPREAD_BY_WEIGHTS": _spread,

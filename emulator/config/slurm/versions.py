@@ -173,6 +173,13 @@ class Rules:
         "not named in the release notes; questions to each of three versions show it",
         *("cpus_per_gpu-22.05", "cpus_per_gpu-24.11", "cpus_per_gpu-26.05"),
     )
+    SHARES_KEEP_GPUS: bool = _rule(
+        "24.11",
+        "a GPU of which a job has shares (shard, mps) is not given whole",
+        "it is, unless it has a type; no job gets shares of a GPU that another has whole",
+        "gres.conf: a GPU can be allocated either as GPU or as shares; questions to each of three versions show it",
+        *("shards-22.05", "shards-24.11", "shards-26.05", "mps-22.05", "mps-24.11", "mps-26.05"),
+    )
     RANGE_IS_FILLED: bool = _rule(
         "24.11",
         "-N2-4 --ntasks-per-node=1 without -n gets as many nodes as the range allows; where --nodelist names more "

@@ -21,7 +21,9 @@ PATHS = sorted(Path(__file__).with_name("answers").glob("*.yaml"))
 def answer(conf: str, version: str, text: str, compiled: bool = False) -> str:
     """What the emulator answers to a question, as Slurm would say it."""
     jobs = [part.split() for part in text.split(" | ")]
-    requests = [JobRequest(at, float(at * 5), 9999, parse_sbatch(words), "me") for at, words in enumerate(jobs, 1)]
+    requests = [
+        JobRequest(at, float(at * 5), 9999, parse_sbatch(["-t10", *words]), "me") for at, words in enumerate(jobs, 1)
+    ]
     controller = Controller(parse_slurm_conf(conf), requests, slurm_version=version, compiled=compiled)
     controller.run(len(jobs) * 5.0 + 4)
     if controller.rejected and controller.rejected[-1][0].id == len(jobs):

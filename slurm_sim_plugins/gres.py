@@ -1,0 +1,89 @@
+"""Generic resources: what nodes give of them to a job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slurm_sim_plugins.devices import SHARED, SHARING
+from slurm_sim_plugins.nodes import Free, Gres, Ints, Machine, Want
+
+
+def gres_given(
+    want: Want, machine: Machine, free: Free, nodes: list[int], tasks: list[int]
+) -> dict[Gres, list[int]] | None:
+    """How many of each kind a job gets on nodes that have so many of its tasks; None if they lack some."""
+    gres: dict[Gres, list[int]] = {}
+    for index, node in enumerate(nodes):
+        wanted = [(*one, 0) for one in want.gres] + [(*one, tasks[index]) for one in want.gres_per_task]
+        if not all(_give(gres, machine, free, one, node, index, len(nodes)) for one in wanted):
+            return None
+    for name, kind, count in want.gres_total:
+        missing = count
+        for index, node in enumerate(nodes):
+            have = int(machine.gres_free(free, name, kind)[node])
+            # One is left for each other node; where there are not so many, nodes give all that they have (recorded).
+            rest = missing - (len(nodes) - index - 1)
+            share = have if rest < 0 else min(have, rest)
+            if share > 0:
+                _give(gres, machine, free, (name, kind, share, 0), node, index, len(nodes))
+                missing -= share
+        if missing > 0:
+            return None
+    if want.all_gres:
+        has = _of_whole_nodes(machine, any(name in SHARED for name, *_ in wanted))
+        return {kind: counts[nodes].tolist() for kind, counts in has if counts[nodes].any()}
+    return gres
+
+
+def _of_whole_nodes(machine: Machine, shares: bool) -> Iterator[tuple[Gres, Ints]]:
+    """Generic resources of a job that has all of its nodes'; of GPUs that jobs share the shares, if it wants any."""
+    devices = machine.devices
+    for kind, counts in machine.gres.items():
+        if devices is None or kind[0] not in ("", SHARING, *SHARED):
+            taken = bool(kind[0])
+        else:
+            taken = kind in devices.of_shares or kind[0] in SHARED
+            taken = taken if shares else kind in devices.of_whole or kind[0] == SHARING
+        if taken:
+            yield kind, counts
+
+
+def _give(
+    gres: dict[Gres, list[int]],
+    machine: Machine,
+    free: Free,
+    wanted: tuple[str, str, int, int],
+    node: int,
+    index: int,
+    nodes: int,
+) -> bool:
+    """Note what a node gives of a resource; False if that is not enough.
+
+    Args:
+        gres: how many of each kind the job gets on each of its nodes; is changed.
+        machine: the nodes.
+        free: what is free of them.
+        wanted: name, type, count; and how many tasks want so many each, or 0.
+        node: where.
+        index: of the node among those of the job.
+        nodes: that the job has.
+    """
+    name, kind, count, tasks = wanted
+    if machine.devices is not None and machine.devices.has(name, node):
+        parts = machine.devices.given(free.gres, name, kind, node, count, tasks)
+    else:
+        parts = _parts(free, name, kind, node, count * max(tasks, 1))
+    left = count * max(tasks, 1)
+    for of, share in parts:
+        gres.setdefault(of, [0] * nodes)[index] += share
+        left -= share if of[0] else 0
+    return left <= 0
+
+
+def _parts(free: Free, name: str, kind: str, node: int, count: int) -> Iterator[tuple[Gres, int]]:
+    """What of a node so many of a resource are: one without type may be mixed from several types."""
+    for (other, of), counts in free.gres.items():
+        share = min(count, int(counts[node])) if other == name and kind in ("", of) else 0
+        if share > 0:
+            yield (other, of), share
+            count -= share
