@@ -79,7 +79,8 @@ class Devices:
             left = self._shares_of(free, kind)
             return np.asarray(left.sum(axis=0) if self.several else left.max(axis=0))
         plain = np.sum([many for (other, of), many in free.items() if other == name and kind in ("", of)], axis=0)
-        return np.where(self.shares.any(axis=0), self._whole(free, kind).sum(axis=0), plain)
+        there: Ints = np.where(self.shares.any(axis=0), self._whole(free, kind).sum(axis=0), plain)
+        return there
 
     def tasks(self, free: Mapping[Gres, Ints], name: str, kind: str, count: int) -> Ints:
         """How many tasks each node has so many of a resource for; see :meth:`counts`."""
