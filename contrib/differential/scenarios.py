@@ -64,7 +64,8 @@ class Scene:
             words += [f"ThreadsPerCore={own} RealMemory={memory}"]
             words += [f"Feature={','.join(features)}"] if features else []
             words += draws.stated(0.3, Weight=(1, 2, 10))
-            words += [f"Gres=gpu:{'v:' if typed else ''}{gpus}"] if gpus else []
+            shares = f",shard:{gpus * draws.randint(2, 4)}" if gpus and draws.often(0.3) else ""
+            words += [f"Gres=gpu:{'v:' if typed else ''}{gpus}{shares}"] if gpus else []
             names = [f"{letter}{number}" for number in range(1, count + 1)]
             kinds.append(Kind(names, cpus, memory, features, gpus, " ".join(words)))
         return kinds
@@ -91,7 +92,9 @@ class Scene:
         lines += [f"SchedulerParameters={','.join(options)}"] if options else []
         lines += ["SchedulerType=" + draws.one(*["sched/backfill"] * 7, "sched/builtin")]
         lines += self._priority()
-        lines += ["GresTypes=gpu"] * any(kind.gpus for kind in self.kinds) + [LICENSES] * self.licensed
+        shared = any("shard" in kind.line for kind in self.kinds)
+        lines += ["GresTypes=gpu" + ",shard" * shared] * any(kind.gpus for kind in self.kinds)
+        lines += [LICENSES] * self.licensed
         lines += draws.stated(0.15, EnforcePartLimits=("ALL",), DefMemPerCPU=(100, 300), OverTimeLimit=(1,))
         if self.accounts:
             lines += ["AccountingStorageType=accounting_storage/slurmdbd", "AccountingStorageEnforce=limits,qos"]
@@ -212,7 +215,9 @@ class Scene:
             words += [
                 draws.one(f"--mem={kind.memory // draws.one(1, 2, 4)}", f"--mem-per-cpu={each // draws.one(1, 2)}")
             ]
-        if kind.gpus and draws.often(0.35):
+        if "shard" in kind.line and draws.often(0.5):
+            words += [f"--gres=shard:{draws.randint(1, 4)}"]
+        elif kind.gpus and draws.often(0.35):
             spread = any(word.startswith("-N") for word in words)
             words += ["--gpus=1" if not spread and draws.often(0.3) else f"--gres=gpu:{draws.randint(1, kind.gpus)}"]
         if kind.features and draws.often(0.2):
