@@ -146,6 +146,10 @@ class Machine:
         heaviest = int(self.weights[-1]) + 1 if len(self.weights) else 0
         return replace(self, weight=np.where(nodes, self.weight, self.weight + heaviest))
 
+    def with_heavier(self, nodes: Mask) -> Machine:
+        """The same machine, on which some nodes are heavier by one."""
+        return replace(self, weight=self.weight + nodes)
+
     @property
     def all_up(self) -> bool:
         """Whether every node takes new jobs."""
@@ -308,6 +312,7 @@ class Want:
         first_node: whether one node is enough, and the first with room for all is taken.
         first: nodes that go before all others, whatever their weight, or None.
         in_use: nodes that go before others of their weight, or None.
+        heavier: nodes that are heavier for it by one, or None.
         pool: the partition whose jobs may have only so many units of a node together, or empty.
         pool_of_all: whether the jobs of other partitions count there, too.
         marks: what it marks its nodes with, where some jobs share their resources and others do not.
@@ -358,6 +363,7 @@ class Want:
     in_use: Mask | None = None
     pool: str = ""
     pool_of_all: bool = False
+    heavier: Mask | None = None
     marks: tuple[str, ...] = ()
     unmarked: tuple[str, ...] = ()
     tree: Tree | Blocks | None = None

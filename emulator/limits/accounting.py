@@ -7,9 +7,11 @@ are whole, as Slurm's are.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+
+import numpy as np
 
 from emulator.config.sacctmgr.database import Accounts
 from emulator.config.slurm.model import SlurmConf
@@ -25,7 +27,7 @@ from emulator.state.partition import Partition
 from emulator.state.run import YEAR, State
 from emulator.workload.request import JobRequest, RejectedError
 from emulator.workload.sbatch import BatchOptions
-from slurm_sim_plugins.nodes import Allocation
+from slurm_sim_plugins.nodes import Allocation, Mask
 from slurm_sim_plugins.priority.fair_share import ClassicShares, fair_share_of
 from slurm_sim_plugins.priority.fair_tree import FairTree
 
@@ -75,6 +77,7 @@ class Accounting:
         tracks: bool = True,
     ) -> None:
         stated = conf.parameters
+        self._lines = np.array([id(node.settings) for node in conf.nodes])
         self.enforces = enforced(conf)
         self.limits = "LIMITS" in self.enforces
         self.stops = stated.flag("SchedulerParameters.assoc_limit_stop")
@@ -289,15 +292,33 @@ class Accounting:
     def _with_nodes(self, account: Account, amounts: Vector, job: LimitedJob, usage: Usage) -> str:
         return acct_policy.with_nodes(account, amounts, min(job.limit, YEAR), usage, "SAFE" in self.enforces)
 
-    def _count_nodes(self, account: Account, taken: Sequence[int]) -> None:
-        """Count the nodes that jobs have, each once; those of them that are about to be taken count for the new job."""
-        nodes: dict[Use, set[int]] = {use: set(taken) for use in account.uses()}
+    def heavier(self, job: LimitedJob) -> Mask | None:
+        """Nodes that would count against a limit in addition, where others of their line count already; None for none.
+
+        They are heavier by one as a job starts.
+        """
+        account = self._limited(job)
+        if account is None or not account.tests_nodes:
+            return None
+        had = self._nodes_of(account.of_nodes())
+        count = np.zeros(len(self._lines), dtype=bool)
+        count[list(set().union(*had.values()))] = True
+        lines = np.unique(self._lines[count])
+        return np.isin(self._lines, lines) & ~count if len(lines) else None
+
+    def _nodes_of(self, uses: Iterable[Use]) -> dict[Use, set[int]]:
+        """The nodes that jobs have, each once."""
+        nodes: dict[Use, set[int]] = {use: set() for use in uses}
         for job in (*self._cluster.running.values(), *self._cluster.suspended.values()):
             if job.account is not None and job.run is not None:
                 for use in nodes.keys() & set(job.account.uses()):
                     nodes[use].update(job.run.allocation.nodes)
-        for use, had in nodes.items():
-            use.tres[NODE] = float(len(had) - len(taken))
+        return nodes
+
+    def _count_nodes(self, account: Account, taken: Sequence[int]) -> None:
+        """Count the nodes that jobs have, each once; those of them that are about to be taken count for the new job."""
+        for use, had in self._nodes_of(account.uses()).items():
+            use.tres[NODE] = float(len(had.difference(taken)))
 
     def binds(self, job: LimitedJob) -> bool:
         """Whether limits have to be looked at before a job starts, or have kept it from starting."""

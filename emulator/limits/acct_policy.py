@@ -107,8 +107,7 @@ class Account:
         bounds = [*(own for _, own in self.own), *(bounds for _, bounds in self.limits())]
         self.tests_jobs = any(_any(one, _OF_JOBS) for one in bounds)
         self.tests_resources = any(_any(one, _OF_RESOURCES) for one in bounds)
-        together = [limit for one in bounds for limit in (*one.grp_tres, *one.max_tres_user, *one.max_tres_account)]
-        self.tests_nodes = any(index == NODE for index, _ in together)
+        self.tests_nodes = any(_has_nodes((*one.grp_tres, *one.max_tres_user, *one.max_tres_account)) for one in bounds)
         self.tests_ageing = any(_any(one, _OF_AGEING) for one in bounds)
         self.least_priority = next((one.least_priority for one in bounds if one.least_priority is not None), 0.0)
 
@@ -141,6 +140,17 @@ class Account:
             yield quality
             yield quality.of(quality.users, self.user)
             yield quality.of(quality.accounts, self.account)
+
+    def of_nodes(self) -> Iterator[Use]:
+        """Whose nodes are limited together, the first of each kind: an association where no quality of service is."""
+        group = user = account = None
+        for quality, bounds in self.own:
+            group = group or (quality if _has_nodes(bounds.grp_tres) else None)
+            user = user or (quality.of(quality.users, self.user) if _has_nodes(bounds.max_tres_user) else None)
+            if account is None and _has_nodes(bounds.max_tres_account):
+                account = quality.of(quality.accounts, self.account)
+        group = group or next((share for share, bounds in self.limits() if _has_nodes(bounds.grp_tres)), None)
+        yield from filter(None, (group, user, account))
 
 
 # What is in use
@@ -288,7 +298,7 @@ def most_nodes(account: Account) -> float:
         limits += [bounds.max_tres, bounds.max_tres_user, bounds.max_tres_account, bounds.grp_tres]
     for index, (_, bounds) in enumerate(account.limits()):
         limits += [bounds.grp_tres] if index else [bounds.grp_tres, bounds.max_tres]
-        if any(resource == NODE for resource, _ in bounds.grp_tres):
+        if _has_nodes(bounds.grp_tres):
             break
     return min((most for each in limits for resource, most in each if resource == NODE), default=math.inf)
 
@@ -548,6 +558,11 @@ def _times(limits: Limits, factor: float) -> Limits:
 
 def _short_of(limits: Limits, amounts: Vector) -> int | None:
     return next((index for index, least in limits if amounts[index] < least), None)
+
+
+def _has_nodes(limits: Limits) -> bool:
+    """Whether nodes are limited."""
+    return any(resource == NODE for resource, _ in limits)
 
 
 def _of_nodes(limits: Limits, amounts: Vector) -> Limits:

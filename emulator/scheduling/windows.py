@@ -24,7 +24,7 @@ from emulator.state.job import RESOURCES, Job
 from emulator.state.kept import Slots
 from emulator.state.partition import Partition
 from emulator.state.run import YEAR, State
-from slurm_sim_plugins.nodes import Allocation, Free, Mask
+from slurm_sim_plugins.nodes import Allocation, Free, Mask, Want
 from slurm_sim_plugins.plan import Answer, Entry, Hole, Place, WindowPlan
 
 MINUTE = 60.0
@@ -510,10 +510,7 @@ class Windows(WindowPlan):
                 continue  # A job that could be preempted is no obstacle later on, but none is preempted in vain.
             if self._habits.busy_nodes and free is not cluster.free:
                 want = replace(want, in_use=self._in_use, by_looks=False)
-            left = cluster.beside_suspended(free, partition) if time <= cluster.now else free
-            found = cluster.choose(want, left, usable) or (
-                self._shared_later(job, partition, usable, time, free) if time > cluster.now else None
-            )
+            found = self._fits(want, job, partition, usable, time, free)
             if found is not None:
                 if self._own_ends and time > begin:
                     time = max(begin, self._future(job, partition).last_end(found, time))
@@ -521,6 +518,16 @@ class Windows(WindowPlan):
         return None
 
     def _shared_later(self, job: Job, partition: Partition, usable: Mask, time: float, free: Free) -> Allocation | None:
+    def _fits(
+        self, want: Want, job: Job, partition: Partition, usable: Mask, time: float, free: Free
+    ) -> Allocation | None:
+        """Where a job fits with what will be free at a time."""
+        cluster = self._cluster
+        if time <= cluster.now:
+            return cluster.choose(cluster.with_limits(want, job), cluster.beside_suspended(free, partition), usable)
+        found = cluster.choose(want, free, usable)
+        return found or self._shared_later(job, partition, usable, time, free)
+
         """Where a job fits later beside others on their resources; where it does now :meth:`beside` says."""
         cluster, rows = self._cluster, self._controls.rows
         if rows.depth(job, partition) < 2:

@@ -354,12 +354,14 @@ class CompiledWindows(Windows):
     def _plain(self, job: Job, partition: Partition) -> bool:
         """Whether no job is suspended or can be preempted, nor has the job a reservation, or nodes for its user alone.
 
-        And any nodes are as good as those in use. In 22.05 a user's nodes are no obstacle.
+        And its nodes have no limits, and any are as good as those in use. In 22.05 a user's nodes are no obstacle.
         """
         cluster = self._cluster
         if self._habits.busy_nodes or cluster.suspended or self._moving or job.options.reservation:
             return False
         if self._by_users and of_one_user(job, partition):
+            return False
+        if cluster.accounting is not None and cluster.accounting.heavier(job) is not None:
             return False
         return not (self._preempts and self._may_preempt(job, partition))
 

@@ -321,8 +321,10 @@ class Cluster:
 
     def select(self, job: Job, partition: Partition, usable: Mask, free: Free | None = None) -> Allocation | None:
         """The nodes for a job out of what is free (now), or None if it does not fit onto those that it may use."""
-        free, want = self.beside_suspended(self.free, partition) if free is None else free, self.want(job, partition)
-        if want.first is None and self.compiled is not None:
+        want = self.want(job, partition)
+        if free is None:
+            free, want = self.beside_suspended(self.free, partition), self.with_limits(want, job)
+        if want.first is None and want.heavier is None and self.compiled is not None:
             code = self.compiled.code(job, partition)
             if code is not None:
                 return self.compiled.select(want, code, usable, free)
@@ -336,6 +338,11 @@ class Cluster:
             want = replace(want, pool_of_all=True)
         own = self.reservations.get(job.options.reservation) if job.options.reservation else None
         return want if own is None or "FLEX" not in own.flags else replace(want, first=own.nodes)
+
+    def with_limits(self, want: Want, job: Job) -> Want:
+        """What a job needs that starts now: limits on nodes make those heavier that would count in addition."""
+        heavier = None if self.accounting is None else self.accounting.heavier(job)
+        return want if heavier is None else replace(want, heavier=heavier)
 
     def choose(self, want: Want, free: Free, usable: Mask) -> Allocation | None:
         """The nodes for what a job needs, out of what is free, or None if it does not fit."""

@@ -62,6 +62,8 @@ def best_fit(want: Want, machine: Machine, free: Free, usable: Mask) -> Allocati
         free: what is free of them.
         usable: which of them it may use.
     """
+    if want.heavier is not None:
+        machine = machine.with_heavier(want.heavier)
     if want.first is not None:
         machine = machine.with_first(want.first)
     if want.some_required and want.required is not None:
