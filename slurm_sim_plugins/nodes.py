@@ -281,6 +281,7 @@ class Want:
     Attributes:
         min_nodes, most_nodes: bounds; ``most_nodes`` is None for no bound.
         target_nodes: as many are taken if there are so many.
+        node_counts: of how many it may have one, the largest first; empty for any number within these bounds.
         cpus: in all.
         cpus_per_task: of one task.
         cpus_on_node: that a node must have, at least.
@@ -311,8 +312,8 @@ class Want:
         last_first: whether the last nodes go first, for a single CPU.
         first_node: whether one node is enough, and the first with room for all is taken.
         first: nodes that go before all others, whatever their weight, or None.
-        in_use: nodes that go before others of their weight, or None.
         heavier: nodes that are heavier for it by one, or None.
+        in_use: nodes that go before others of their weight, or None.
         pool: the partition whose jobs may have only so many units of a node together, or empty.
         pool_of_all: whether the jobs of other partitions count there, too.
         marks: what it marks its nodes with, where some jobs share their resources and others do not.
@@ -321,6 +322,8 @@ class Want:
         segment: nodes of each of its segments, which are in one block each; 0 if it has none.
         switches: leaf switches on which its nodes may be at most; 0 for any number.
         spread: with so many nodes one that is spread ends for good, else each weight gives it one; 0: it is not spread.
+        counted_tasks: tasks that must find room on the nodes of each count of features (``[a*2&b*1]``) by themselves.
+        counts_planned: whether the nodes of each count must have all CPUs by themselves, as they are planned.
         placed: tasks that must find CPUs of their own, of a job that overcommits; 0 for any number.
         never: why it can never start in the partition, or empty.
     """
@@ -360,16 +363,19 @@ class Want:
     last_first: bool = False
     first_node: bool = False
     first: Mask | None = None
+    heavier: Mask | None = None
     in_use: Mask | None = None
     pool: str = ""
     pool_of_all: bool = False
-    heavier: Mask | None = None
     marks: tuple[str, ...] = ()
     unmarked: tuple[str, ...] = ()
     tree: Tree | Blocks | None = None
     segment: int = 0
     switches: int = 0
     spread: int = 0
+    node_counts: tuple[int, ...] = ()
+    counted_tasks: int = 0
+    counts_planned: bool = False
     placed: int = 0
     never: str = ""
 

@@ -83,6 +83,7 @@ def _checked(request: JobRequest, cluster: Cluster) -> Job:
         partition.name: _known_want(request_class, request, partition, cluster, lifted) for partition in partitions
     }
     _check_licenses(request, cluster)
+    _check_tasks(request.options, partitions, cluster)
     unchecked = cluster.parameters.ignore_constraint_validation and bool(request.options.constraint)
     if unchecked:
         _without_nodes(request_class, wants, partitions, cluster)
@@ -105,6 +106,7 @@ def _checked(request: JobRequest, cluster: Cluster) -> Job:
     )
     stay_alone(job, partitions if cluster.parameters.enforce_part_limits == "ALL" else partitions[:1], cluster)
     _check_times(job, partitions)
+    _check_deadline(request.options, cluster.parameters.rules.DEADLINES_LEAVE_TIME)
     _check_limits(job, named, cluster)
     unchecked = unchecked or _is_not_asked(job, cluster)
     fits = _fits_as_preferred(request.options, wants, partitions, cluster)
@@ -135,8 +137,10 @@ def is_barred(job: Job, cluster: Cluster) -> bool:
     rules, partition = cluster.parameters.rules, job.partitions[0]
     reason = partition_reason(job, partition)
     if reason in (PARTITION_CONFIG, PARTITION_NODES) and rules.LARGE_JOBS_MUST_FIT and not rules.LARGE_JOBS_WAIT:
-        most = partition.max_nodes
-        return most is not None and job.wants[partition.name].min_nodes > most
+        want, most = job.wants[partition.name], partition.max_nodes
+        if want.most_nodes is not None and want.most_nodes < partition.min_nodes:
+            return True
+        return most is not None and want.min_nodes > most
     if rules.LONG_JOBS_MUST_FIT:
         return reason == "PartitionDown" or (reason in REFUSALS and reason != PARTITION_TIME)
     return reason in REFUSALS
@@ -244,7 +248,9 @@ def fits_empty(request_class: int, want: Want, partition: Partition, cluster: Cl
 def _fits(want: Want, partition: Partition, cluster: Cluster) -> bool:
     # Slurm does not place tasks for this.
     loaded, whole_tasks = want.least_loaded and not want.by_looks, want.whole_tasks and not want.pool
-    alone = replace(want, switches=0, placed=0, by_looks=False, least_loaded=loaded, whole_tasks=whole_tasks)
+    alone = replace(
+        want, switches=0, placed=0, counted_tasks=0, by_looks=False, least_loaded=loaded, whole_tasks=whole_tasks
+    )
     choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
     return choose(counting_shares(alone, cluster.machine), cluster.machine.free(), partition.nodes) is not None
 
@@ -305,6 +311,8 @@ def _check_words(request: JobRequest, cluster: Cluster) -> None:
         raise RejectedError("--exclusive and --oversubscribe options are mutually exclusive")
     if not set(request.options.exclude).isdisjoint(request.options.node_list):
         raise RejectedError("Invalid node name specified")
+    if request.options.node_counts and not cluster.parameters.rules.NODE_COUNTS_ARE_LISTED:
+        raise RejectedError(f'"{",".join(map(str, request.options.node_counts))}" is not a valid node count')
     listed, most = len(request.options.node_list), request.options.max_nodes
     if most is not None and listed > most and not cluster.parameters.rules.SOME_OF_NAMED:
         raise RejectedError(f"invalid number of nodes (-N {listed}-{most})")
@@ -392,10 +400,22 @@ def _known_want(
 
 
 def _check_licenses(request: JobRequest, cluster: Cluster) -> None:
-    for name, count in request.options.licenses:
+    some = request.options.licenses_of
+    if some and not cluster.parameters.rules.LICENSES_OF_SEVERAL:
+        raise RejectedError("Invalid license specification")
+    for name, count in some or request.options.licenses:
         too_many = name in cluster.licenses and count > cluster.licenses[name][0]
         if name not in cluster.licenses or (too_many and not cluster.parameters.allow_zero_lic):
             raise RejectedError("Invalid license specification")
+
+
+def _check_tasks(options: BatchOptions, partitions: list[Partition], cluster: Cluster) -> None:
+    """Refuse fewer tasks than MinNodes of each partition, of a job that does not say how many nodes it wants."""
+    stated = options.tasks is not None or options.tasks_per_node is not None
+    if not stated or options.min_nodes is not None or not cluster.parameters.rules.TASKS_REACH_MIN_NODES:
+        return
+    if options.tasks_on(1) < min(partition.min_nodes for partition in partitions):
+        raise RejectedError("Task count specification invalid")
 
 
 def limit_of(request: JobRequest, partition: Partition) -> float:
@@ -415,6 +435,18 @@ def _check_times(job: Job, partitions: list[Partition]) -> None:
     longest = max(partition.max_time for partition in partitions)
     if job.time_min is not None and "PARTITIONTIMELIMIT" not in job.lifted and job.time_min > min(longest, job.limit):
         raise RejectedError(TIME_MIN_INVALID)
+
+
+def _check_deadline(options: BatchOptions, leave_time: bool) -> None:
+    """Refuse a deadline before which the least limit that is stated has no room; its limit, too, if it must have it."""
+    if options.deadline is None:
+        return
+    earliest = options.begin or 0.0 if leave_time else 0.0
+    if options.time_min and options.deadline < earliest + _minutes(options.time_min):
+        raise RejectedError(TIME_MIN_INVALID)
+    limit = _minutes(options.time_limit or 0.0) if leave_time and not options.time_min else 0.0
+    if options.deadline < earliest + limit:
+        raise RejectedError(REFUSALS[PARTITION_TIME])
 
 
 def _check_limits(job: Job, partitions: list[Partition], cluster: Cluster) -> None:

@@ -85,8 +85,12 @@ def _can_go(job: Job, cluster: Cluster, again: bool) -> bool:
 
 
 def planned_want(job: Job, partition: Partition, cluster: Cluster) -> Want:
-    """What a job asks for on nodes that runs have left: from 24.11 on Slurm forgets there which jobs share."""
+    """What a job asks for on nodes that runs have left: from 24.11 on Slurm forgets there which jobs share.
+
+    And that tasks have to find room on the nodes of each count of features.
+    """
     want = cluster.want(job, partition)
+    want = replace(want, counts_planned=True) if want.counted_tasks else want
     if cluster.parameters.rules.PLANS_FORGET_SHARING and want.unmarked and partition.oversubscribe != "FORCE":
         return replace(want, unmarked=())
     return want

@@ -209,6 +209,7 @@ class Windows(WindowPlan):
         nodes = self._cluster.settled(nodes)
         found = self._cluster.select(job, partition, nodes)
         if found is None:
+            job.reason = RESOURCES
             return Answer(None, RESOURCES)
         if job.wants[partition.name].by_looks and found.nodes == place._allocation.nodes:
             found = place._allocation  # How tasks are dealt goes by all nodes that could be used.
@@ -517,7 +518,6 @@ class Windows(WindowPlan):
                 return time, found
         return None
 
-    def _shared_later(self, job: Job, partition: Partition, usable: Mask, time: float, free: Free) -> Allocation | None:
     def _fits(
         self, want: Want, job: Job, partition: Partition, usable: Mask, time: float, free: Free
     ) -> Allocation | None:
@@ -528,6 +528,7 @@ class Windows(WindowPlan):
         found = cluster.choose(want, free, usable)
         return found or self._shared_later(job, partition, usable, time, free)
 
+    def _shared_later(self, job: Job, partition: Partition, usable: Mask, time: float, free: Free) -> Allocation | None:
         """Where a job fits later beside others on their resources; where it does now :meth:`beside` says."""
         cluster, rows = self._cluster, self._controls.rows
         if rows.depth(job, partition) < 2:

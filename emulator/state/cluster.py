@@ -380,8 +380,17 @@ class Cluster:
             self.licenses[name][1] -= count
 
     def licenses_free(self, job: Job) -> bool:
-        """Whether the licences that a job wants are free, and reservations keep none of them from it meanwhile."""
-        wanted = job.request.options.licenses
+        """Whether the licences that a job wants are free, and reservations keep none of them from it meanwhile.
+
+        One that wants licences of several is given the first that are free.
+        """
+        for one in job.options.licenses_of:
+            if self._has_licenses(job, (one,)):
+                job.request = replace(job.request, options=replace(job.options, licenses=(one,)))
+                return True
+        return not job.options.licenses_of and self._has_licenses(job, job.options.licenses)
+
+    def _has_licenses(self, job: Job, wanted: Sequence[tuple[str, int]]) -> bool:
         if not wanted:
             return True
         until, own = self.now + job.plan_limit, job.options.reservation

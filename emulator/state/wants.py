@@ -59,6 +59,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     target = max(nodes, min(welcome, max(_nodes_for_tasks(options, nodes, parameters.rules), nodes)))
     alone = options.exclusive or partition.oversubscribe == "EXCLUSIVE"
     shares = partition.oversubscribe == "FORCE" or (has_rows(partition) and options.share)
+    fewest = _fewest(fewest, options, alone, parameters.rules)
     demand = demand_of(request, partition, cluster.machine, parameters.rules, nodes)
     per_task = demand.cpus_per_task
     with_tasks = per_task * (1 if options.overcommit else options.tasks_per_node or 1)
@@ -136,12 +137,20 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         segment=_segment(options.segment, nodes, tree, cluster) if isinstance(tree, Blocks) else 0,
         switches=0 if in_blocks else options.switches,
         spread=_spread(options, one_node, parameters.rules),
+        node_counts=_node_counts(options),
+        counted_tasks=_counted_tasks(options, parameters.rules),
         placed=_placed(options, nodes, whole, parameters.rules),
         pool=partition.name if partition.name in cluster.machine.pools else "",
         marks=_marks(shares, partition, cluster),
         unmarked=_unmarked(shares, partition, cluster),
         never=_never(tasks * per_task, nodes, partition, cluster) or (TOO_MUCH_MEMORY if demand.too_much else ""),
     )
+
+
+def _fewest(fewest: int, options: BatchOptions, alone: bool, rules: Rules) -> int:
+    """Nodes that a job must have in a partition of so many at least (``MinNodes``)."""
+    bound = options.tasks is not None and not alone and (options.overcommit or rules.TASKS_BOUND_MIN_NODES)
+    return min(fewest, options.tasks) if bound and options.tasks else fewest
 
 
 def _gpus_give_cpus(demand: Demand, whole: bool, rules: Rules) -> bool:
@@ -162,6 +171,17 @@ def _spread(options: BatchOptions, one_node: bool, rules: Rules) -> int:
     if not rules.SPREAD_BY_WEIGHTS:
         return 1
     return 0 if one_node else options.tasks or FAR
+
+
+def _node_counts(options: BatchOptions) -> tuple[int, ...]:
+    """Of how many nodes a job may have one number, the largest first; none where any within its bounds will do."""
+    counts = options.node_counts
+    return counts[::-1] if counts and (counts[0], counts[-1]) == (options.min_nodes, options.max_nodes) else ()
+
+
+def _counted_tasks(options: BatchOptions, rules: Rules) -> int:
+    """Tasks that must find room on the nodes of each count of features; 0 for none."""
+    return 0 if options.overcommit or not rules.COUNTED_NODES_HAVE_TASKS else options.tasks or 0
 
 
 def _placed(options: BatchOptions, nodes: int, whole: bool, rules: Rules) -> int:

@@ -26,7 +26,9 @@ MOST_TASKS = 4_000_001
 """Slurm's own bound on the tasks of an array (slurm.conf, ``MaxArraySize``)."""
 
 GPU = "gpu"
-_NODES = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+MOST_NODE_COUNTS = 100_000
+"""Between the ends of a range in a list of numbers of nodes."""
+_NODES = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9})(?::([0-9]{1,9}))?)?")
 _RANGE = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7})(?::([0-9]{1,7}))?)?")
 _OTHER_JOB = re.compile(r"([0-9]{1,10})(?:_([0-9]{1,9}))?(?:\+([0-9]{1,9}))?")
 _CONDITIONS = ("after", "afterany", "afterburstbuffer", "aftercorr", "afternotok", "afterok")
@@ -73,6 +75,7 @@ class BatchOptions:
         partitions: where it may run, in the order stated.
         min_nodes: fewest nodes.
         max_nodes: most nodes.
+        node_counts: how many nodes it may have, ascending, where that is not any number between these.
         tasks: how many tasks.
         cpus_per_task: CPUs of each task.
         tasks_per_node: most tasks on a node.
@@ -116,6 +119,7 @@ class BatchOptions:
             cluster's rule.
         reservation: the reservation to run in.
         licenses: (name, count).
+        licenses_of: those of which it wants one alone (``foo|bar``); ``licenses`` has the one that it is given.
         segment: nodes of each of its segments, each of which is in one block; None: it has none.
         switches: leaf switches on which its nodes may be at most; 0 for any number.
         switches_wait: for so many seconds it waits for that.
@@ -130,6 +134,7 @@ class BatchOptions:
     partitions: tuple[str, ...] = ()
     min_nodes: int | None = None
     max_nodes: int | None = None
+    node_counts: tuple[int, ...] = ()
     tasks: int | None = None
     cpus_per_task: int | None = None
     tasks_per_node: int | None = None
@@ -174,6 +179,7 @@ class BatchOptions:
     kill_on_invalid_dependency: bool | None = None
     reservation: str = ""
     licenses: tuple[tuple[str, int], ...] = ()
+    licenses_of: tuple[tuple[str, int], ...] = ()
     segment: int | None = None
     switches: int = 0
     switches_wait: float = math.inf
@@ -394,12 +400,21 @@ def _hosts(text: str) -> tuple[str, ...]:
 
 
 def _nodes(asked: Any, text: str) -> Values:
-    found = _NODES.fullmatch(text)
-    fewest = int(found.group(1)) if found is not None else 0
-    most = int(found.group(2) or fewest) if found is not None else 0
-    if not 1 <= fewest <= most:
-        raise ValueError(f"{text!r} is neither a number of nodes nor a range such as 2-4")
-    return {"min_nodes": fewest, "max_nodes": most}
+    counts: set[int] = set()
+    for part in text.split(","):
+        found = _NODES.fullmatch(part)
+        fewest = int(found.group(1)) if found is not None else 0
+        most = int(found.group(2) or fewest) if found is not None else 0
+        if found is None or not 1 <= fewest <= most:
+            raise ValueError(f"{text!r} is neither a number of nodes nor a range such as 2-4, nor a list of these")
+        if part == text and not found.group(3):
+            return {"min_nodes": fewest, "max_nodes": most, "node_counts": ()}
+        # The end of a range with a step is not in it.
+        step = int(found.group(3) or 0)
+        if most - fewest > MOST_NODE_COUNTS or (found.group(3) and not step):
+            raise ValueError(f"{text!r} is too long a range, or has a step of 0")
+        counts.update(range(fewest, max(most, fewest + 1), step) if step else range(fewest, most + 1))
+    return {"min_nodes": min(counts), "max_nodes": max(counts), "node_counts": tuple(sorted(counts))}
 
 
 def _gres(text: str) -> tuple[GresCount, ...]:
@@ -412,12 +427,20 @@ def _gpus(text: str) -> tuple[GresCount, ...]:
     return tuple(gres_count(f"gpu:{word}") for word in _names(text))
 
 
-def _licenses(text: str) -> tuple[tuple[str, int], ...]:
-    licenses = []
-    for word in _names(text):
-        name, colon, count = word.partition(":")
-        licenses.append((_some(name), _count(count) if colon else 1))
-    return tuple((name, count) for name, count in licenses if count)
+def _licenses(asked: Any, text: str) -> Values:
+    if "|" not in text or "," in text:
+        return {"licenses": tuple(filter(_counts, map(_license, _names(text)))), "licenses_of": ()}
+    some = tuple(map(_license, text.split("|")))
+    return {"licenses": some[:1], "licenses_of": some}
+
+
+def _license(word: str) -> tuple[str, int]:
+    name, colon, count = word.partition(":")
+    return _some(name), _count(count) if colon else 1
+
+
+def _counts(wanted: tuple[str, int]) -> bool:
+    return wanted[1] > 0
 
 
 def _array(text: str) -> TaskArray:
@@ -560,7 +583,7 @@ OPTIONS: Mapping[str, _Option] = {
     "hold": _Option(_keep(held=True), "H", value="none"),
     "job-name": _Option(_put("name", _some), "J"),
     "kill-on-invalid-dep": _Option(_put("kill_on_invalid_dependency", _yes_or_no)),
-    "licenses": _Option(_put("licenses", _licenses), "L"),
+    "licenses": _Option(_licenses, "L"),
     "mem": _Option(_put("memory_per_node", duration.megabytes)),
     "mem-per-cpu": _Option(_put("memory_per_cpu", duration.megabytes)),
     "mem-per-gpu": _Option(_put("memory_per_gpu", duration.megabytes)),

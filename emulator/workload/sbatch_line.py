@@ -76,7 +76,7 @@ def _pairs(options: BatchOptions) -> Iterator[tuple[str, str | None]]:
         yield "partition", ",".join(options.partitions)
     if options.min_nodes is not None:
         most = "" if options.max_nodes in (None, options.min_nodes) else f"-{options.max_nodes}"
-        yield "nodes", f"{options.min_nodes}{most}"
+        yield "nodes", ",".join(map(str, options.node_counts)) or f"{options.min_nodes}{most}"
     for name, field in NUMBERS.items():
         if (number := getattr(options, field)) is not None:
             yield name, f"{math.ceil(number)}"
@@ -99,7 +99,8 @@ def _resources(options: BatchOptions) -> Iterator[tuple[str, str]]:
     if options.gres_per_task:
         yield "tres-per-task", ",".join(f"gres/{_counts([one])}" for one in options.gres_per_task)
     if options.licenses:
-        yield "licenses", ",".join(f"{name}:{count}" for name, count in options.licenses)
+        listed = options.licenses_of or options.licenses
+        yield "licenses", ("|" if options.licenses_of else ",").join(f"{name}:{count}" for name, count in listed)
     if options.node_list:
         yield "nodelist", compress(options.node_list)
     if options.exclude:

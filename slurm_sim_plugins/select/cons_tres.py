@@ -68,11 +68,44 @@ def best_fit(want: Want, machine: Machine, free: Free, usable: Mask) -> Allocati
         machine = machine.with_first(want.first)
     if want.some_required and want.required is not None:
         usable, want = usable & want.required, replace(want, required=None)
+    if want.node_counts:
+        return _with_counts(want, machine, free, usable)
     for choice in want.choices:
+        if want.counts_planned and choice.counts:
+            return _planned(want, machine, free, usable, choice)
         found = _with_choice(want, machine, free, usable & choice.mask, choice)
         if found is not None:
             return found
     return None
+
+
+def _with_counts(want: Want, machine: Machine, free: Free, usable: Mask) -> Allocation | None:
+    """As many nodes as there may be of those numbers that a job may have."""
+    for count in want.node_counts:
+        cpus = max(want.cpus, count)
+        one = replace(want, min_nodes=count, target_nodes=count, most_nodes=count, cpus=cpus, node_counts=())
+        found = best_fit(one, machine, free, usable)
+        if found is not None:
+            return found
+    return None
+
+
+def _planned(want: Want, machine: Machine, free: Free, usable: Mask, choice: Choice) -> Allocation | None:
+    """The nodes that are planned: for each count those that a job of all its CPUs would get, and as many others."""
+    everywhere = np.ones(len(machine), dtype=bool)
+    taken = np.zeros(len(machine), dtype=bool)
+    for mask, count in (*choice.counts, (choice.mask, want.min_nodes)):
+        if mask is choice.mask:
+            count, mask = want.min_nodes - int(taken.sum()), everywhere
+        if count <= 0:
+            continue
+        part = replace(want, min_nodes=count, target_nodes=count, choices=(Choice(mask),), counts_planned=False)
+        found = best_fit(part, machine, free, usable & ~taken)
+        if found is None:
+            return None
+        taken |= found.mask(len(machine))
+    all_of_it = replace(want, required=taken, most_nodes=None, choices=(Choice(everywhere),), counts_planned=False)
+    return best_fit(all_of_it, machine, free, usable)
 
 
 def _with_choice(want: Want, machine: Machine, free: Free, usable: Mask, choice: Choice) -> Allocation | None:
@@ -337,8 +370,8 @@ class _Picker:
             for node in np.flatnonzero(want.required).tolist():
                 self._take(node)
                 left[node] = 0
-        for mask, count in self._counts:
-            self._take_some(mask, count, left)
+        if not all(self._take_some(mask, count, left) for mask, count in self._counts):
+            return None
         if want.spread:
             self._by_spread(left)
         elif want.in_use is not None and not want.contiguous:
@@ -356,13 +389,23 @@ class _Picker:
         enough = self._missing <= 0 and self._gres_missing <= 0 and len(self._taken) >= self._nodes
         return self._taken if enough and self._counts_met() else None
 
-    def _take_some(self, mask: Mask, count: int, left: Ints) -> None:
-        """Take ``count`` nodes of a feature: those that a job of as many CPUs on as many nodes would get."""
+    def _take_some(self, mask: Mask, count: int, left: Ints) -> bool:
+        """Take ``count`` nodes of a feature: those that a job of as many CPUs on as many nodes would get.
+
+        Out of those that have the first feature, too, then the second as well, and so on. False if they have no room
+        for tasks that must have it there.
+        """
         want = replace(self._want, min_nodes=count, target_nodes=count, cpus=count, required=None)
-        some = _Picker(want, self._machine, np.where(mask, left, 0), Choice(mask), None, self._share)
-        for node in some.pick() or ():
+        picked: dict[int, int] = {}
+        others = np.zeros_like(mask)
+        for other, _ in self._counts:
+            others = others | other
+            some = np.where(mask & others, left, 0)
+            picked = picked or _Picker(want, self._machine, some, Choice(mask), None, self._share).pick() or {}
+        for node in picked:
             self._take(node)
             left[node] = 0
+        return want.whole or sum(picked.values()) >= want.counted_tasks * want.cpus_per_task
 
     def _counts_met(self) -> bool:
         return all(sum(mask[node] for node in self._taken) >= count for mask, count in self._counts)

@@ -191,6 +191,27 @@ def _min_cpus(conf: SlurmConf) -> str:
     return "jobs with --mincpus"
 
 
+def _some_licenses(conf: SlurmConf) -> str:
+    return "jobs that ask for licences of one of several" if conf.parameters.text("Licenses") else ""
+
+
+def _deadlines(conf: SlurmConf) -> str:
+    return "jobs with --deadline"
+
+
+def _min_nodes(conf: SlurmConf) -> str:
+    bounded = [one.name for one in conf.partitions if one.min_nodes > 1]
+    return f"{_partitions(bounded)}: jobs of fewer tasks than MinNodes" if bounded else ""
+
+
+def _node_counts(conf: SlurmConf) -> str:
+    return "jobs with a list of numbers of nodes, or a step (-N 2,4)"
+
+
+def _feature_counts(conf: SlurmConf) -> str:
+    return "jobs with -n and counts of features (-C '[a*2&b*1]')" if any(node.features for node in conf.nodes) else ""
+
+
 def _overcommitted(conf: SlurmConf) -> str:
     return "jobs with --overcommit"
 
@@ -340,6 +361,12 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "GPUS_GIVE_CPUS": _cpus_per_gpu,
     "SHARES_KEEP_GPUS": _shares,
     "RANGE_IS_FILLED": _ranges,
+    "LICENSES_OF_SEVERAL": _some_licenses,
+    "DEADLINES_LEAVE_TIME": _deadlines,
+    "TASKS_BOUND_MIN_NODES": _min_nodes,
+    "TASKS_REACH_MIN_NODES": _min_nodes,
+    "NODE_COUNTS_ARE_LISTED": _node_counts,
+    "COUNTED_NODES_HAVE_TASKS": _feature_counts,
     "OVERCOMMITTED_ARE_PLACED": _overcommitted,
     "SPREAD_BY_WEIGHTS": _spread,
     "SOCKETS_HAVE_TASKS": _sockets,

@@ -189,6 +189,52 @@ class Rules:
         "not named in the release notes; 17 questions to each of three versions show it",
         *("node_ranges-22.05", "node_ranges-24.11", "node_ranges-26.05"),
     )
+    LICENSES_OF_SEVERAL: bool = _rule(
+        "26.05",
+        "--licenses=foo:1|bar:2 asks for licences of one of several; a job gets the first that are free",
+        "it is refused",
+        "not named in the release notes; 12 questions to each of two versions show it",
+        *("licenses-24.11", "licenses-26.05"),
+    )
+    DEADLINES_LEAVE_TIME: bool = _rule(
+        "24.11",
+        "a job whose --time or --time-min is longer than the time from its --begin to its --deadline is refused",
+        "one of --time is taken, and ends as soon as it cannot be over by then; --begin does not matter",
+        "not named in the release notes; 15 submissions to each of three versions show it",
+        *("deadlines-22.05", "deadlines-24.11", "deadlines-26.05"),
+    )
+    TASKS_BOUND_MIN_NODES: bool = _rule(
+        "24.11",
+        "a job of fewer tasks (-n) than MinNodes of its partition, which says no number of nodes, gets a node for each "
+        "task at most",
+        "it gets MinNodes nodes",
+        "not named in the release notes; 25 questions to each of three versions show it",
+        *("min_nodes-22.05", "min_nodes-24.11"),
+    )
+    TASKS_REACH_MIN_NODES: bool = _rule(
+        "26.05",
+        "such a job, and one of fewer tasks by --ntasks-per-node, is refused",
+        "it is taken",
+        "not named in the release notes; 25 questions to each of three versions show it",
+        *("min_nodes-24.11", "min_nodes-26.05"),
+    )
+    NODE_COUNTS_ARE_LISTED: bool = _rule(
+        "24.11",
+        "-N takes lists of numbers of nodes and ranges with a step, such as 2,4 and 1-6:2, of which a job gets the "
+        "largest for which there are nodes",
+        "sbatch refuses them",
+        "not named in the release notes; 19 questions to each of two versions show it",
+        *("node_counts-24.11", "node_counts-26.05"),
+    )
+    COUNTED_NODES_HAVE_TASKS: bool = _rule(
+        "24.11",
+        "a job that states its tasks and counts of features, -N3 -n3 -C '[a*2&b*1]', waits for ever, as the nodes of "
+        "one count have no room for all of them; backfill keeps nodes for it, with as many CPUs of each count as it "
+        "wants in all",
+        "it starts",
+        "not named in the release notes; 36 questions to each of two versions show it",
+        *("feature_counts-24.11", "feature_counts-26.05"),
+    )
     OVERCOMMITTED_ARE_PLACED: bool = _rule(
         "24.11",
         "a job with --overcommit and either --cpus-per-task or --exclusive waits for ever if not all of its tasks find "
