@@ -96,6 +96,7 @@ class Machine:
         threads: CPUs of a unit.
         cores: cores of a unit.
         sockets: of each node.
+        kept: CPUs of each node that are kept for the system.
         weight: low ones are taken first.
         up: whether a node takes new jobs.
         features: of each node.
@@ -128,6 +129,7 @@ class Machine:
     pools: Sequence[str] = ()
     shared: bool = False
     sockets: Ints | int = 1
+    kept: Ints | int = 0
     tree: Tree | Blocks | None = None
     named: Mapping[str, Tree | Blocks | None] = field(default_factory=dict)
 

@@ -23,6 +23,7 @@ class Demand:
     Attributes:
         cpus_per_task: CPUs of each task.
         cpus_on_node: CPUs on each node, at least.
+        cpus_free: that each node must have free, of which its tasks get their own alone.
         cpus_in_all: CPUs in all, at least.
         cpus_per_gpu: CPUs that come along with a GPU, whatever the tasks want; 0 if none do.
         on_node, per_cpu, per_gpu: memory on each node, for each CPU, for each GPU of those wanted in all.
@@ -32,6 +33,7 @@ class Demand:
 
     cpus_per_task: int
     cpus_on_node: int = 0
+    cpus_free: int = 0
     cpus_in_all: int = 0
     cpus_per_gpu: int = 0
     on_node: float = 0.0
@@ -124,7 +126,7 @@ def _with_cpus(demand: Demand, options: BatchOptions, cpus: int, nodes: int, rul
             cpus = max(cpus, demand.cpus_per_task * options.tasks_per_node)
         elif options.tasks:
             demand.cpus_per_task = -(-cpus * nodes // options.tasks)
-            cpus = demand.cpus_per_task * options.tasks // nodes
+            demand.cpus_free, cpus = demand.cpus_per_task * options.tasks // nodes, 0
         else:
             demand.cpus_per_task = max(demand.cpus_per_task, cpus)
     demand.cpus_on_node = max(demand.cpus_on_node, cpus)

@@ -56,7 +56,8 @@ def machine_of(conf: SlurmConf) -> Machine:
     counted = {word.upper() for word in conf.parameters.words("SelectTypeParameters")}
     sockets = any("SOCKET" in word for word in counted)
     threads = _column([_threads(node, sockets) for node in nodes])
-    cpus = _column([node.cpus - node.system_cores * node.threads_per_core for node in nodes])
+    kept = _column([node.system_cores * node.threads_per_core for node in nodes])
+    cpus = _column([node.cpus for node in nodes]) - kept
     bounded = [partition for partition in conf.partitions if _bounded(partition)]
     gres = _gres(nodes)
     index = {node.name: number for number, node in enumerate(nodes)}
@@ -80,6 +81,7 @@ def machine_of(conf: SlurmConf) -> Machine:
         pools=[partition.name for partition in bounded],
         shared="CR_MEMORY" in counted and conf.parameters.text("SelectType").lower() != "select/linear",
         sockets=_column([node.sockets for node in nodes]),
+        kept=kept,
         tree=_wiring(conf.topology, conf, index),
         named={one.name: _wiring(one, conf, index) for one in conf.named_topologies},
     )

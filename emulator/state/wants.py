@@ -64,7 +64,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
     per_task = demand.cpus_per_task
     with_tasks = per_task * (1 if options.overcommit else options.tasks_per_node or 1)
     of_node = per_task * (options.tasks_per_node or 1)
-    on_node = max(demand.cpus_on_node, options.min_cpus or 0, of_node)
+    on_node = max(demand.cpus_on_node, demand.cpus_free, options.min_cpus or 0, of_node)
     given = _given(demand.cpus_on_node, with_tasks, options, parameters.rules)
     nodes = max(nodes, fewest, _nodes_by_tasks(options, parameters.rules))
     cpus = max(tasks * per_task, nodes, demand.cpus_in_all)

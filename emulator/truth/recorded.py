@@ -180,7 +180,7 @@ def _shares(text: str) -> Mapping[str, Share] | None:
         if found is None:
             return None
         try:
-            gres = {kind: int(number) for kind, number in _GRES.findall(found["gres"] or "")}
+            gres = {kind: int(number) for kind, number in _GRES.findall(found["gres"] or "") if int(number)}
             share = Share(_count(found["cpus"]), int(found["memory"] or 0), gres)
             shares.update(dict.fromkeys(expand(found["hosts"]), share))
         except ValueError:

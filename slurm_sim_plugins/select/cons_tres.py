@@ -256,7 +256,7 @@ def _with_gpus(want: Want, machine: Machine, free: Free, capacity: Ints) -> Ints
 def _of_sockets(want: Want, machine: Machine, capacity: Ints) -> Ints:
     """CPUs of as many tasks as the sockets of each node may have; none where there are not enough for one of them."""
     most = np.minimum(capacity, machine.sockets * want.socket_tasks * want.cpus_per_task)
-    few = machine.cpus // machine.sockets < want.socket_tasks
+    few = (machine.cpus + machine.kept) // machine.sockets < want.socket_tasks
     return np.where(few | (most // want.cpus_per_task < want.socket_tasks), 0, most)
 
 
