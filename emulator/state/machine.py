@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Protocol
 
 import numpy as np
 
 from emulator.config.slurm.model import Node, Partition, SlurmConf, Topology
+from emulator.config.slurm.partitions import sockets_counted
 from emulator.config.slurm.topology import BLOCK, TREE
 from emulator.state.shared_gres import devices_of
 from slurm_sim_plugins.nodes import Gres, Ints, Machine
@@ -54,8 +56,8 @@ def machine_of(conf: SlurmConf) -> Machine:
     """The nodes of a configuration, with what jobs can have of them."""
     nodes = conf.nodes
     counted = {word.upper() for word in conf.parameters.words("SelectTypeParameters")}
-    sockets = any("SOCKET" in word for word in counted)
-    threads = _column([_threads(node, sockets) for node in nodes])
+    sockets = _by_sockets(conf)
+    threads = _column([_threads(node, each) for node, each in zip(nodes, sockets, strict=True)])
     kept = _column([node.system_cores * node.threads_per_core for node in nodes])
     cpus = _column([node.cpus for node in nodes]) - kept
     bounded = [partition for partition in conf.partitions if _bounded(partition)]
@@ -71,7 +73,7 @@ def machine_of(conf: SlurmConf) -> Machine:
         memory=_column([node.real_memory - node.system_memory for node in nodes]),
         cpus=cpus,
         threads=threads,
-        cores=_column([node.cores_per_socket if sockets else 1 for node in nodes]),
+        cores=_column([node.cores_per_socket if each else 1 for node, each in zip(nodes, sockets, strict=True)]),
         weight=_column([node.weight for node in nodes]),
         up=np.array([takes_jobs(node.state) for node in nodes], dtype=bool),
         features=[frozenset(node.features) for node in nodes],
@@ -85,6 +87,20 @@ def machine_of(conf: SlurmConf) -> Machine:
         tree=_wiring(conf.topology, conf, index),
         named={one.name: _wiring(one, conf, index) for one in conf.named_topologies},
     )
+
+
+def _by_sockets(conf: SlurmConf) -> list[bool]:
+    """Whether sockets are counted on each node."""
+    of: dict[str, list[int]] = {node.name: [] for node in conf.nodes}
+    for number, partition in enumerate(conf.partitions):
+        for name in partition.nodes:
+            of[name].append(number)
+
+    @cache
+    def counted(numbers: tuple[int, ...]) -> bool:
+        return sockets_counted(conf.parameters, [conf.partitions[number] for number in numbers])
+
+    return [counted(tuple(numbers)) for numbers in of.values()]
 
 
 def _wiring(topology: Topology, conf: SlurmConf, index: Mapping[str, int]) -> Tree | Blocks | None:

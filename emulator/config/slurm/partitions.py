@@ -35,6 +35,38 @@ def read_partitions(records: Iterable[Record], roster: Roster, findings: Finding
     return _one_default(partitions, findings)
 
 
+def sockets_counted(parameters: Settings, partitions: Iterable[Partition]) -> bool:
+    """Whether sockets are counted on a node of these partitions: as all of them say, else as the cluster does.
+
+    Slurm asks a partition only where the cluster counts sockets or cores.
+    """
+    own = _counts(parameters.words("SelectTypeParameters"))
+    said = {_counts(one.settings.words("SelectTypeParameters")) or own for one in partitions}
+    return (said.pop() if len(said) == 1 and own else own) == "SOCKET"
+
+
+def _counts(words: Iterable[str]) -> str:
+    """What words of SelectTypeParameters have counted, sockets or cores; empty for neither."""
+    stated = {word.upper().removesuffix("_MEMORY") for word in words}
+    return "SOCKET" if "CR_SOCKET" in stated else "CORE" if "CR_CORE" in stated else ""
+
+
+def check_counted(partitions: Sequence[Partition], parameters: Settings, findings: Findings) -> None:
+    """Note where what a partition says of its nodes does not hold: others have them, or it says otherwise of memory."""
+    own = parameters.words("SelectTypeParameters")
+    for partition in partitions:
+        if "SelectTypeParameters" not in partition.settings:
+            continue
+        stated = partition.settings["SelectTypeParameters"]
+        words, nodes = partition.settings.words("SelectTypeParameters"), set(partition.nodes)
+        others = [one for one in partitions if not nodes.isdisjoint(one.nodes)]
+        if not _counts(own) or sockets_counted(parameters, others) != (_counts(words) == "SOCKET"):
+            text = f"{stated.text!r} does not hold in {partition.name}: its nodes are of other partitions, too, or the "
+            findings.notice(stated.location, text + "cluster counts neither cores nor sockets")
+        elif any("MEMORY" in word.upper() for word in words) != any("MEMORY" in word.upper() for word in own):
+            findings.notice(stated.location, f"memory is counted in {partition.name} as in the cluster")
+
+
 def _partition(name: str, location: Location, settings: Settings, roster: Roster, findings: Findings) -> Partition:
     nodes = roster.find(settings.text("Nodes"), settings["Nodes"].location) if "Nodes" in settings else ()
     if not nodes:

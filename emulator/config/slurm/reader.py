@@ -15,7 +15,7 @@ from emulator.config.slurm.location import Findings, Location
 from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.nodes import read_down_nodes, read_node_sets, read_nodes, with_states
 from emulator.config.slurm.parameters import PARAMETERS
-from emulator.config.slurm.partitions import check_topologies, read_partitions
+from emulator.config.slurm.partitions import check_counted, check_topologies, read_partitions
 from emulator.config.slurm.power import read_power
 from emulator.config.slurm.records import GRES, LINES, TOPOLOGY
 from emulator.config.slurm.roster import Roster
@@ -181,6 +181,7 @@ class _Reader:
             for one in sections
         )
         check_topologies(partitions, topologies, findings)
+        check_counted(partitions, parameters, findings)
         if not (in_conf.switches or sections):
             self._notice_no_topology(parameters)
         self._notice_defaults(parameters)

@@ -120,7 +120,12 @@ PARTITION = vocabulary(
         Word("MaxMemPerNode", HONOURED, "most memory on each node; 0 is no limit", Kind.MEMORY),
         Word("Topology", HONOURED, "which topology of topology.yaml its jobs go by; the cluster's if not stated"),
         Word("LLN", HONOURED, "whether the least loaded nodes are taken first", Kind.FLAG, "NO"),
-        Word("SelectTypeParameters", NOT_YET, "what is counted on a node", Kind.WORDS),
+        Word(
+            "SelectTypeParameters",
+            HONOURED,
+            "whether sockets or cores are counted on its nodes; where a node's partitions differ, as the cluster does",
+            Kind.WORDS,
+        ),
         Word("TRESBillingWeights", HONOURED, "what each kind of resource costs", Kind.WEIGHTS),
         Word(
             "SuspendTime",
