@@ -294,6 +294,7 @@ class Want:
         task_cores: whether a task has its cores for itself.
         whole_tasks: whether a node counts with the CPUs of whole tasks, not with what is left over by them.
         per_socket: of each socket that its tasks may use, at most.
+        fills_sockets: whether tasks fill a socket before another one is used, where sockets are counted.
         socket_tasks: tasks of each socket of which a node counts, if it has CPUs for so many; 0 for no bound.
         whole: whether it takes whole idle nodes.
         memory_per_node, memory_per_cpu, memory_per_gpu: mebibytes; all 0 where memory is not managed.
@@ -376,6 +377,7 @@ class Want:
     switches: int = 0
     spread: int = 0
     node_counts: tuple[int, ...] = ()
+    fills_sockets: bool = False
     counted_tasks: int = 0
     counts_planned: bool = False
     placed: int = 0

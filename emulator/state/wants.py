@@ -113,6 +113,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         task_cores=tasks_per_core == 1 and per_task > 1,
         whole_tasks=whole_tasks and per_task > 1 and not cluster.nodes_for.whole_nodes,
         per_socket=FAR if by_socket or options.tasks_per_socket is None else options.tasks_per_socket * per_task,
+        fills_sockets=parameters.rules.TASKS_FILL_SOCKETS and options.tasks_per_node is not None,
         socket_tasks=(options.tasks_per_socket or 0) if by_socket else 0,
         whole=whole,
         memory_per_node=math.ceil(demand.on_node) if parameters.memory else 0,

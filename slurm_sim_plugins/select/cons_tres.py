@@ -334,7 +334,7 @@ def _units(want: Want, machine: Machine, free: Free, taken: Ints, cpus: Ints) ->
         cores = _task_cores(want, machine)[taken]
         alone = -(-(-(-cpus // want.cpus_per_task) * cores) // machine.cores[taken])
         units = np.where(cores > 1, alone, units)
-    if want.cpus_per_task == 1:
+    if want.cpus_per_task == 1 and not want.fills_sockets:
         sockets = np.minimum(-(-cpus // core_threads(want, machine)[taken]), free.units[taken])
         units = np.where(machine.cores[taken] > 1, np.maximum(units, sockets), units)
     return units

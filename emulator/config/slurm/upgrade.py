@@ -191,6 +191,12 @@ def _min_cpus(conf: SlurmConf) -> str:
     return "jobs with --mincpus"
 
 
+def _counted_sockets(conf: SlurmConf) -> str:
+    settings = [conf.parameters, *(partition.settings for partition in conf.partitions)]
+    words = {word.upper() for each in settings for word in each.words("SelectTypeParameters")}
+    return "jobs with --ntasks-per-node" if words & {"CR_SOCKET", "CR_SOCKET_MEMORY"} else ""
+
+
 def _some_licenses(conf: SlurmConf) -> str:
     return "jobs that ask for licences of one of several" if conf.parameters.text("Licenses") else ""
 
@@ -361,6 +367,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "GPUS_GIVE_CPUS": _cpus_per_gpu,
     "SHARES_KEEP_GPUS": _shares,
     "RANGE_IS_FILLED": _ranges,
+    "TASKS_FILL_SOCKETS": _counted_sockets,
     "LICENSES_OF_SEVERAL": _some_licenses,
     "DEADLINES_LEAVE_TIME": _deadlines,
     "TASKS_BOUND_MIN_NODES": _min_nodes,

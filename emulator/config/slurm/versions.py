@@ -189,6 +189,13 @@ class Rules:
         "not named in the release notes; 17 questions to each of three versions show it",
         *("node_ranges-22.05", "node_ranges-24.11", "node_ranges-26.05"),
     )
+    TASKS_FILL_SOCKETS: bool = _rule(
+        "24.11",
+        "where sockets are counted (CR_Socket), tasks of --ntasks-per-node fill a socket before they go to another",
+        "they go round the sockets of a node, as other tasks do",
+        "not named in the release notes; 19 questions to each of two versions show it",
+        *("sockets_counted-22.05", "sockets_filled-24.11", "sockets_filled-26.05"),
+    )
     LICENSES_OF_SEVERAL: bool = _rule(
         "26.05",
         "--licenses=foo:1|bar:2 asks for licences of one of several; a job gets the first that are free",
