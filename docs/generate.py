@@ -293,6 +293,10 @@ reserves nothing and blocks no job, but with `assoc_limit_stop` it stops its par
 `UsageFactor` only with `UsageFactorSafe`. A running job is ended by the sweep when the minutes of its account are
 used up.
 
+A node that several jobs have counts once. Where nodes are limited (`GrpTRES=node`, `MaxTRESPerUser=node`,
+`MaxTRESPerAccount=node`), a job that starts prefers those on which the association or QOS has jobs to others of the
+same line of `slurm.conf`: these are heavier by one.
+
 `GrpJobsAccrue` and `MaxJobsAccrue` say how many waiting jobs grow older; one that may not is looked at again at each
 `PriorityCalcPeriod`, in the order of ids. Of QOS only the job's own says so. With `ACCRUE_ALWAYS` there is no such
 limit. Nothing is kept for a job with less priority than `MinPrioThreshold`, or than `bf_min_prio_reserve`.
