@@ -143,7 +143,9 @@ class Account:
 
     def of_nodes(self) -> Iterator[Use]:
         """Whose nodes are limited together, the first of each kind: an association where no quality of service is."""
-        group = user = account = None
+        group: Use | None = None
+        user: Use | None = None
+        account: Use | None = None
         for quality, bounds in self.own:
             group = group or (quality if _has_nodes(bounds.grp_tres) else None)
             user = user or (quality.of(quality.users, self.user) if _has_nodes(bounds.max_tres_user) else None)

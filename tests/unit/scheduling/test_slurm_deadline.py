@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from emulator.config.slurm import parse_slurm_conf
+from emulator.config.slurm.versions import NEWEST
 from emulator.engine.controller import Controller
 from emulator.operator.scontrol import scontrol
 from emulator.state.job import Job
@@ -23,14 +24,19 @@ PartitionName=p Nodes=ALL Default=YES MaxTime=2:00:00
 
 
 def after(
-    *submissions: tuple[float, float, str], options: str = "", scheduler: str = "sched/backfill", until: float = 5000
+    *submissions: tuple[float, float, str],
+    options: str = "",
+    scheduler: str = "sched/backfill",
+    until: float = 5000,
+    version: str = NEWEST,
 ) -> list[Job]:
     """Jobs, from the second of submission, the seconds of work and the words for sbatch."""
     requests = [
         JobRequest(number, submit, run, parse_sbatch(words.split()), "me")
         for number, (submit, run, words) in enumerate(submissions, 1)
     ]
-    controller = Controller(parse_slurm_conf(CONF.format(options=options, scheduler=scheduler)), requests)
+    conf = parse_slurm_conf(CONF.format(options=options, scheduler=scheduler))
+    controller = Controller(conf, requests, slurm_version=version)
     controller.run(until)
     return list(controller.cluster.jobs.values())
 
@@ -55,8 +61,9 @@ def test_the_least_limit_decides_where_one_is_stated() -> None:
     assert job.state == "COMPLETED"
 
 
-def test_a_deadline_that_cannot_be_met_at_all_is_accepted_and_given_up_at_once() -> None:
-    (job,) = after((0, 10, "-N1 -t10 --deadline=now+60"), until=2)
+def test_a_deadline_that_cannot_be_met_at_all_is_refused_or_given_up_at_once() -> None:
+    assert after((0, 10, "-N1 -t10 --deadline=now+60"), until=2) == []
+    (job,) = after((0, 10, "-N1 -t10 --deadline=now+60"), until=2, version="22.05")
     assert job.state == "DEADLINE"
 
 
