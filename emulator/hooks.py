@@ -12,11 +12,9 @@ import inspect
 from collections.abc import Callable, Collection
 from typing import Any, Literal, NoReturn
 
-import pluggy
-
 from slurm_sim_plugins.errors import PluginError
-from slurm_sim_plugins.hookspecs import LOOPS, PROJECT, SLOTS, SPECS
-from slurm_sim_plugins.manager import Selection, named
+from slurm_sim_plugins.hookspecs import LOOPS, SLOTS, SPECS
+from slurm_sim_plugins.manager import Manager, Selection, named
 
 Dispatch = Literal["resolved", "pluggy"]
 FAILURES = (Exception, SystemExit)
@@ -143,12 +141,10 @@ class Hooks:
         """Whether one of some plugins implements a hook: a wrapper alone answers nothing."""
         return any(name in plugins for name, _ in self._selection.implementations(hook))
 
-    def _manager_without(self, without: Collection[str]) -> pluggy.PluginManager:
+    def _manager_without(self, without: Collection[str]) -> Manager:
         """A manager with the same plugins but for some."""
-        manager, whole = pluggy.PluginManager(PROJECT), self._selection.manager
-        for spec in SPECS.values():
-            manager.add_hookspecs(spec)
-        for name, plugin in whole.list_name_plugin():
+        manager = Manager()
+        for name, plugin in self._selection.manager.list_name_plugin():
             if name not in without:
                 manager.register(plugin, name)
         return manager

@@ -23,6 +23,7 @@ its port class:
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pluggy
@@ -503,9 +504,10 @@ DEFAULTS: dict[str, str] = {
 """What a slot holds when nothing else is named; those of which that is nothing may be empty."""
 
 
-def hooks_of(plugin_type: str) -> list[str]:
+@cache
+def hooks_of(plugin_type: str) -> tuple[str, ...]:
     """Names of the hooks that a plugin of this type may implement, its own first."""
     specs = [SPECS[plugin_type]]
     if plugin_type != "observer":
         specs.append(ObserverSpec)
-    return [name for spec in specs for name in vars(spec) if not name.startswith("_")]
+    return tuple(name for spec in specs for name in vars(spec) if not name.startswith("_"))

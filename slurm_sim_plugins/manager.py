@@ -25,6 +25,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 from zlib import crc32
@@ -268,6 +269,27 @@ def _is_own(file: str) -> bool:
     return any(folder in Path(file).resolve().parents for folder in (here, here.parent / "emulator"))
 
 
+class Manager(pluggy.PluginManager):
+    """One that knows the hooks of each type of plugin, for a simulation or a part of it.
+
+    pluggy asks of each attribute whether it is a hook, which takes longer than a small simulation; no hook's name
+    begins with an underscore, as most names of any object do.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(PROJECT)
+        for spec in SPECS.values():
+            self.add_hookspecs(spec)
+
+    def parse_hookimpl_opts(self, plugin: Any, name: str) -> pluggy.HookimplOpts | None:
+        """What a hook is marked with; None of what is no hook."""
+        return None if name.startswith("_") else super().parse_hookimpl_opts(plugin, name)
+
+    def parse_hookspec_opts(self, module_or_class: Any, name: str) -> pluggy.HookspecOpts | None:
+        """What the specification of a hook is marked with; None of what is none."""
+        return None if name.startswith("_") else super().parse_hookspec_opts(module_or_class, name)
+
+
 def select(
     catalogue: Catalogue,
     slots: Mapping[str, str] | None = None,
@@ -303,9 +325,7 @@ def select(
                 f"{', '.join(sorted(infos))}"
             )
 
-    manager = pluggy.PluginManager(PROJECT)
-    for spec in SPECS.values():
-        manager.add_hookspecs(spec)
+    manager = Manager()
     plugins = {}
     for name, info in infos.items():
         check_hooks(info)
@@ -360,6 +380,7 @@ def bundled_names() -> list[str]:
     return [name for name in names if _bundled(name) is not None]
 
 
+@cache
 def _bundled(name: str) -> PluginInfo | None:
     kind, _, short = name.partition("/")
     if kind not in SLOTS.values() or not short.isidentifier():
@@ -474,6 +495,7 @@ def _selected(catalogue: Catalogue, slot: str, name: str) -> PluginInfo:
     return info
 
 
+@lru_cache
 def check_hooks(info: PluginInfo) -> None:
     """Refuse hooks that would never be called: without a mark, misspelt, of another type, or with wrong arguments.
 

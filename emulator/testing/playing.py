@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
-from pluggy import PluginManager
-
 from emulator.accounting.headwatch import HeadWatch
 from emulator.engine.apply import Apply
 from emulator.hooks import Hooks
@@ -22,10 +20,10 @@ from emulator.validate import Validator
 from slurm_sim_plugins import answers
 from slurm_sim_plugins.decisions import FIRST_TIER, Decision, MakeRoom, Move, Pause, Reserve, Wake
 from slurm_sim_plugins.errors import ConfigurationError
-from slurm_sim_plugins.hookspecs import DEFAULTS, LOOPS, PROJECT, SPECS
+from slurm_sim_plugins.hookspecs import DEFAULTS, LOOPS
 from slurm_sim_plugins.jobs import Job, Run
 from slurm_sim_plugins.main_loop import in_order
-from slurm_sim_plugins.manager import Selection
+from slurm_sim_plugins.manager import Manager, Selection
 from slurm_sim_plugins.processors import Processors, highest
 from slurm_sim_plugins.renamed import argument
 from slurm_sim_plugins.select.blocks import InBlocks
@@ -159,12 +157,9 @@ def _on_counts(scheduler: Any, scene: Scene, preempt: Any, backfill: Any, select
 
 
 @cache
-def _manager() -> PluginManager:
+def _manager() -> Manager:
     """One for all passes: to rebuild it takes longer than a pass."""
-    manager = PluginManager(PROJECT)
-    for spec in SPECS.values():
-        manager.add_hookspecs(spec)
-    return manager
+    return Manager()
 
 
 def _selection(plugins: Mapping[str, Any]) -> Selection:
