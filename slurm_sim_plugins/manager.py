@@ -25,7 +25,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 from zlib import crc32
@@ -96,12 +96,13 @@ class PluginInfo:
 
     def options(self) -> dict[str, inspect.Parameter]:
         """Its options: the parameters of the class, but for ``rng``."""
-        return {name: parameter for name, parameter in self._parameters().items() if name != RNG}
+        return {name: parameter for name, parameter in self._parameters.items() if name != RNG}
 
     def draws(self) -> bool:
         """Whether it asks for random numbers: a parameter of the class is called ``rng``."""
-        return RNG in self._parameters()
+        return RNG in self._parameters
 
+    @cached_property
     def _parameters(self) -> dict[str, inspect.Parameter]:
         if self.factory.__init__ is object.__init__:  # type: ignore[misc]
             return {}
@@ -611,6 +612,7 @@ def make_plugin(info: PluginInfo, options: dict[str, Any], seed: int) -> Any:
         ) from error
 
 
+@lru_cache
 def _types_of_options(factory: type) -> dict[str, Any]:
     """Types of the parameters, where they can be told: a plugin may import some for type checkers only."""
     try:

@@ -105,6 +105,7 @@ def test_one_question_can_be_asked_in_a_test() -> None:
         call(Compact, "bf_topopt", cluster(4).waiting(job(2, limit=60)))
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32))
 def test_whatever_is_chosen_no_node_is_given_out_twice(seed: int) -> None:

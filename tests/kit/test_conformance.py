@@ -98,6 +98,7 @@ def test_who_sends_everybody_back_is_stopped_too() -> None:
     assert [outcome.status for outcome in report] == ["passed"]
 
 
+@pytest.mark.slow
 def test_all_failures_are_listed() -> None:
     with pytest.raises(AssertionError) as caught:
         check_plugin(bad.ClassState, examples=3)

@@ -34,6 +34,7 @@ def test_there_is_a_template_for_every_type() -> None:
     assert set(FAMILIES) == set(SPECS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_its_tests_pass_and_it_does_what_plugins_must(
     family: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
@@ -68,6 +69,7 @@ def test_what_is_written(tmp_path: Path) -> None:
     assert "slurm-sim run TRACE --priority priority/short_first" in readme
 
 
+@pytest.mark.slow
 def test_the_tests_that_are_written_run_as_a_user_runs_them(tmp_path: Path) -> None:
     write_package("mine", "observer", tmp_path)
     command = [sys.executable, "-m", "pytest", "-q", *OPTIONS]

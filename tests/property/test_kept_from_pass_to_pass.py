@@ -113,9 +113,12 @@ def test_nodes_are_counted_as_afresh(seed: int, scheduler: str, clock: Clock, pa
 @given(st.integers(0, 2**32), CLOCKS)
 def test_what_is_known_of_a_submission_is_what_a_check_finds(seed: int, clock: Clock) -> None:
     known = []
+    draws = np.random.default_rng(seed)
 
     def look(of: Controller) -> None:
         good = of.cluster.known_good
+        if draws.random() > 0.2:
+            return  # What is known wrongly stays so until it is looked at.
         for options, found in [*good.items()]:
             del good[options]
             make_job(JobRequest(99, 0.0, 1.0, options, "me"), of.cluster)

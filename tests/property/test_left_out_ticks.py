@@ -72,31 +72,20 @@ def pass_by() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(MANY))
 def test_what_is_left_out_changes_nothing(seed: int) -> None:
+    """Neither ticks, nor passes without news, nor looks after a renewal that leaves the order."""
     leaping, ticking = prepared(seed), prepared(seed)
+    looking, renewing = played_by(LooksAlways, seed), played_by(RenewalsAreNews, seed)
     for second in LOOKED_AT:
         leaping.run(until=second)
         ticking.run(until=second, observe=pass_by)
         assert state_of(leaping) == state_of(ticking), f"at {second:g} s"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(MANY))
-def test_a_pass_without_news_finds_nothing(seed: int) -> None:
-    leaping, looking = prepared(seed), played_by(LooksAlways, seed)
-    for second in LOOKED_AT[:-1]:
-        leaping.run(until=second)
+        if second == LOOKED_AT[-1]:
+            break
         looking.run(until=second, observe=pass_by)
-        assert state_of(leaping, reasons=False) == state_of(looking, reasons=False), f"at {second:g} s"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(MANY))
-def test_a_renewal_that_leaves_the_order_changes_nothing(seed: int) -> None:
-    leaping, looking = prepared(seed), played_by(RenewalsAreNews, seed)
-    for second in LOOKED_AT[:-1]:
-        leaping.run(until=second)
-        looking.run(until=second)
-        assert state_of(leaping, reasons=False) == state_of(looking, reasons=False), f"at {second:g} s"
+        renewing.run(until=second)
+        expected = state_of(leaping, reasons=False)
+        assert state_of(looking, reasons=False) == expected, f"with all passes at {second:g} s"
+        assert state_of(renewing, reasons=False) == expected, f"with looks after renewals at {second:g} s"
 
 
 @pytest.mark.slow

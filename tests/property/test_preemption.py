@@ -180,11 +180,11 @@ def test_invariants_and_dispatch_and_bytes(case: Case, data: st.DataObject, mode
     options |= {"preemption": data.draw(MODES[mode]), "plugins": [Upwards, Impatient, Weak]}
     result, text = case.logged(**options)
 
-    # The same bytes twice, and through pluggy.
-    for other, same_text in (case.logged(**options), case.logged(**options, dispatch="pluggy")):
-        assert same_text == text
-        assert repr(other.records.jobs_table().to_pydict()) == repr(result.records.jobs_table().to_pydict())
-        assert repr(other.records.runs_table().to_pydict()) == repr(result.records.runs_table().to_pydict())
+    # The same bytes a second time, through pluggy.
+    other, same_text = case.logged(**options, dispatch="pluggy")
+    assert same_text == text
+    assert repr(other.records.jobs_table().to_pydict()) == repr(result.records.jobs_table().to_pydict())
+    assert repr(other.records.runs_table().to_pydict()) == repr(result.records.runs_table().to_pydict())
 
     # The event log and the tables tell one story.
     check_story([json.loads(line) for line in text.splitlines()], result)

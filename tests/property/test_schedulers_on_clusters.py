@@ -243,19 +243,25 @@ def test_compiled_selection_gives_the_same_schedule(seed: int) -> None:
 
 
 def test_promises_are_looked_at() -> None:
-    watched = [Watched(seed, "sched/easy", "ideal", compiled=False) for seed in range(12)]
-    for one in watched:
+    checked = bound = 0
+    for seed in range(12):
+        one = Watched(seed, "sched/easy", "ideal", compiled=False)
         one.run()
-    assert sum(one.checked for one in watched) > 20
-    assert sum(one.limits.bound for one in watched if one.limits is not None) > 20
+        checked += one.checked
+        bound += one.limits.bound if one.limits is not None else 0
+        if checked > 20 and bound > 20:
+            return
+    pytest.fail(f"{checked} promises were checked, and {bound} times a limit kept a job waiting")
 
 
 @pytest.mark.slow
 def test_real_time_jobs_that_wait_are_looked_at() -> None:
-    watched = [Watched(seed, "sched/realtime", "ideal", compiled=False, jobs=60) for seed in range(12)]
-    preempted = 0
-    for one in watched:
+    preempted = waited = 0
+    for seed in range(12):
+        one = Watched(seed, "sched/realtime", "ideal", compiled=False, jobs=60)
         one.run()
         preempted += sum(job.restarts for job in one.controller.cluster.jobs.values())
-    assert preempted > 10
-    assert sum(one.urgently_waited for one in watched) > 3
+        waited += one.urgently_waited
+        if preempted > 10 and waited > 3:
+            return
+    pytest.fail(f"{preempted} runs were preempted, and {waited} times a real-time job waited")

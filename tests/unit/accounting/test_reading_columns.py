@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow
 import pyarrow.parquet
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,6 +34,7 @@ def as_arrow_has_it(column: pyarrow.ChunkedArray) -> Any:
     return column.to_numpy()
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.data(), st.integers(0, 40), st.integers(1, 20), st.booleans())
 def test_columns_are_those_of_arrow(data: Any, rows: int, group: int, nulls: bool) -> None:

@@ -96,6 +96,7 @@ def study(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_same_bytes_though_a_worker_is_killed_in_mid_run(tmp_path: Path, study: Path) -> None:
     with cluster(tmp_path, 2) as (address, workers):
         command = [sys.executable, "-c", "from emulator.cli import main; main()", "campaign", "run", str(study)]

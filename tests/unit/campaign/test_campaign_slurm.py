@@ -132,6 +132,7 @@ def data(folder: Path) -> dict[str, bytes]:
     return {file.parent.name: file.read_bytes() for file in folder.rglob("numbers.parquet")}
 
 
+@pytest.mark.slow
 def test_workers_are_jobs_of_slurm_and_give_the_same_bytes(slurm: dict[str, str], tmp_path: Path) -> None:
     study = tmp_path / "study.toml"
     study.write_text(STUDY)

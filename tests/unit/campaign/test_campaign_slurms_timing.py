@@ -105,6 +105,7 @@ def numbers_of(spec: RunSpec) -> dict[str, float]:
     return outcome.numbers
 
 
+@pytest.mark.slow
 def test_versions_of_slurm_are_runs_of_their_own(folder: Path) -> None:
     study = STUDY.partition("[policies.site]")[0] + '[policies.site]\nslurm_conf = "slurm.conf"\nslurm_version = {}\n'
     found = identities(folder, study.format('["22.05", "26.05"]'))
@@ -338,6 +339,7 @@ def test_the_command_runs_and_resumes_and_compares(folder: Path) -> None:
         runs_of(folder, STUDY.replace('"partition"', '"partitions"'))
 
 
+@pytest.mark.slow
 def test_nodes_fail_in_campaigns_by_their_seeds(folder: Path) -> None:
     (folder / "down").write_text("10 n1 DOWN\n")
     text = "[operation]\nmtbf = 3000\nnode_events = 'down'\n" + STUDY

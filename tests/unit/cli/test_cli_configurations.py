@@ -33,6 +33,7 @@ def compare(files: Path, *words: str) -> Result:
     return CliRunner().invoke(slurm_sim, ["compare", str(files / "jobs.swf"), *confs, *words])
 
 
+@pytest.mark.slow
 def test_what_each_file_says_is_run(files: Path) -> None:
     out, page = files / "runs", files / "change.html"
     done = compare(files, "--out", str(out), "--report", str(page), "--json")

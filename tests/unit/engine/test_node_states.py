@@ -107,10 +107,11 @@ def test_a_node_that_says_that_its_job_is_over_is_back(resumed: float, start: fl
 
 def failures(seed: int, tmp_path: Path, **options: object) -> tuple[list[str], Result]:
     out = tmp_path / f"{seed}-{len(list(tmp_path.iterdir()))}"
-    result = run(MANY, Operation(mtbf=4000.0, mttr=300.0), seed=seed, out=out, **options)
+    result = run(MANY, Operation(mtbf=4000.0, mttr=300.0), seed=seed, out=out, **{"compiled": True, **options})
     return [line for line in (out / "events.jsonl").read_text().splitlines() if '"event":"nodes"' in line], result
 
 
+@pytest.mark.slow
 def test_failures_are_those_of_the_seed_and_of_no_policy(tmp_path: Path) -> None:
     first, result = failures(1, tmp_path)
     again, same = failures(1, tmp_path)
@@ -125,8 +126,9 @@ def test_failures_are_those_of_the_seed_and_of_no_policy(tmp_path: Path) -> None
     assert first[:both] == other[:both]
 
 
+@pytest.mark.slow
 def test_their_times_have_the_means_that_were_asked_for() -> None:
-    found = run(["-n1 -t UNLIMITED"] * 400, Operation(mtbf=50_000.0, mttr=5_000.0), work=100_000.0)
+    found = run(["-n1 -t UNLIMITED"] * 100, Operation(mtbf=50_000.0, mttr=5_000.0), work=100_000.0, compiled=True)
     runs = found.records.runs
     failed = sum(outcome == "NODE_FAIL" for outcome in runs["outcome"].tolist())
     # Two runs a node end with it: each node is busy, so that they are twice as many as failures.
@@ -134,6 +136,7 @@ def test_their_times_have_the_means_that_were_asked_for() -> None:
     assert failed == pytest.approx(expected, rel=0.25)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_compiled_code_meets_them_as_plain_python_does(tmp_path: Path) -> None:
     compiled, plain = (failures(5, tmp_path, compiled=each)[1].records.runs for each in (True, False))
@@ -220,6 +223,7 @@ def test_what_cannot_be_is_refused() -> None:
             Operation(**wrong)
 
 
+@pytest.mark.slow
 def test_the_command_line_and_experiments_take_them(tmp_path: Path) -> None:
     (tmp_path / "slurm.conf").write_text(CONF)
     line = "-dt {} -e submit_batch_job | -sim-walltime 1000 --uid=ada -n 2 -t 50 x\n"

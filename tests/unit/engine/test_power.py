@@ -119,6 +119,7 @@ def test_a_job_on_a_node_that_does_not_resume_is_requeued_and_the_node_is_down()
     assert refused.records.jobs["state"].tolist() == ["NODE_FAIL"]
 
 
+@pytest.mark.slow
 def test_failures_are_drawn_from_the_seed() -> None:
     jobs = [(300.0 * number, 10.0, "-n6") for number in range(1, 30)]
     conf = CONF.replace("ClusterName", "SlurmctldParameters=idle_on_node_suspend\nClusterName")

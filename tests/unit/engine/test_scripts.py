@@ -87,9 +87,10 @@ def test_reduce_completing_frag_leaves_other_partitions_alone() -> None:
     assert times(run(words, together, epilog=20), "start") == [0, 120]
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_compiled_code_goes_by_them_too() -> None:
-    words = [f"-n{1 + number % 7} -t{1 + number % 4}" for number in range(60)]
+    words = [f"-n{1 + number % 7} -t{1 + number % 4}" for number in range(40)]
     conf = parse_slurm_conf(CONF.replace("ClusterName", "CompleteWait=7\nClusterName"))
     requests = [
         JobRequest(number, 5.0 * number, 30.0 + 7 * (number % 9), parse_sbatch(line.split()))

@@ -64,6 +64,7 @@ def test_records_of_a_run_with_preemption_limits_and_refusals() -> None:
     assert (summary["completed"], summary["timeout"], summary["rejected"]) == (2, 1, 1)
 
 
+@pytest.mark.slow
 def test_the_same_submissions_give_the_same_records() -> None:
     submissions = [request(number, number * 3, 50 + number, f"-n{number % 5 + 1}", "-t5") for number in range(1, 30)]
     first, second = (simulate(submissions, parse_slurm_conf(CONF)).records for _ in range(2))

@@ -221,7 +221,7 @@ def test_in_slurms_timing_a_run_ends_in_which_jobs_only_preempt_each_other() -> 
     conf = CONF.format(scheduler="backfill", options="bf_interval=30", more="PreemptMode=REQUEUE", priority="basic")
     requests = [JobRequest(number, number, 600, parse_sbatch([*BIG.split()]), "me") for number in (1, 2)]
     slots = {"PreemptType": "preempt/everybody"}
-    result = simulate(requests, parse_slurm_conf(conf), slots=slots, plugins=[Everybody])
+    result = simulate(requests, parse_slurm_conf(conf), slots=slots, plugins=[Everybody], compiled=True)
     assert "was preempted or requeued 1000 times while no job ended or got further" in result.about["endless"]
     assert sorted(result.records.jobs["state"].tolist()) != ["COMPLETED", "COMPLETED"]
     assert result.records.jobs["requeues"].max() <= 3 * TIMES

@@ -149,6 +149,7 @@ def drawn(draws: np.random.Generator, many: int) -> list[Shown]:
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(["", "ACCRUE_ALWAYS", "NO_NORMAL_ALL"]), st.booleans())
 def test_columns_hold_what_one_job_after_the_other_gets(seed: int, flags: str, ages: bool) -> None:

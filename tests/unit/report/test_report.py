@@ -237,6 +237,7 @@ def test_plots_do_not_load_pyplot() -> None:
     assert answer.stdout.strip() == "False"
 
 
+@pytest.mark.slow
 def test_long_runs_are_averaged_and_keep_their_area() -> None:
     records = many(3000)
     svg = plots.picture_bytes(plots.queue_length(records))

@@ -19,6 +19,7 @@ ENTRY = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.lists(ENTRY, max_size=12), max_size=5), st.lists(st.integers(0, 4), min_size=4, max_size=4))
 def test_of_each_kind_the_first_are_tried(groups: list[list[Any]], most: list[int]) -> None:

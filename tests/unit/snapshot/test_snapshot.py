@@ -311,6 +311,7 @@ def test_processors_under_slurms_clock_go_on_too(tmp_path: Path, monkeypatch: py
     assert files(Path("out")) == files(Path("whole"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clock", ["ideal", "slurm"])
 def test_heterogeneous_jobs_go_on_together(clock: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ def job_of(number: int, priority: float, partitions: list[int], reservation: str
     return job
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_whatever_happens_to_jobs_the_queue_is_that_of_a_fresh_sort(data: Any) -> None:

@@ -53,6 +53,7 @@ def rough_dumps(draw: st.DrawFn, separator: str) -> str:
     return separator.join(names) + "\n" + "".join(line() for _ in range(draw(st.integers(0, 6))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("separator", ["|", ";", ":", "^", "a", "\t", "\u00a6"])
 @given(data=st.data())
 def test_records_are_the_same_whether_found_at_once_or_line_by_line(separator: str, data: st.DataObject) -> None:
