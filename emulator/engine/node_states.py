@@ -23,6 +23,9 @@ from slurm_sim_plugins.errors import ConfigurationError
 
 FAILED = "failure"
 REPAIRED = "repaired"
+ANSWERED = "answered"
+RETURNS = 2
+"""``ReturnToService`` under which any node that answers is back."""
 
 
 @dataclass(eq=False)
@@ -44,7 +47,7 @@ class NodeStates(Part):
     epoch: int
     _failures: dict[int, int] = field(default_factory=dict)
     _before: dict[int, str] = field(default_factory=dict)
-    _asked: dict[int, str] = field(default_factory=dict)
+    _asked: dict[int, tuple[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         index = self.cluster.machine.index
@@ -83,11 +86,31 @@ class NodeStates(Part):
 
     def set(self, nodes: Iterable[int], state: str, reason: str = "") -> None:
         """DOWN ends the jobs of nodes, DRAIN lets them end, UP brings the nodes back."""
-        cluster, nodes = self.cluster, sorted(nodes)
+        self._set(sorted(nodes), state, reason, {})
+
+    def take_down(self, nodes: Iterable[int], reason: str) -> None:
+        """An operator says that nodes are down.
+
+        Under ``ReturnToService=2`` one that answers the controller is back (recorded): one with jobs when it is told to
+        end them, another one at a ping. It is drained if it was drained.
+        """
+        nodes = sorted(nodes)
+        returns = self.parameters.return_to_service == RETURNS and not self.ideal
+        drained = {node for node in nodes if self.cluster.admin_states.get(node) == "DRAIN"}
+        back = {node: ("DRAIN" if node in drained else "UP", ANSWERED) for node in nodes if returns}
+        self._set(nodes, "DOWN", reason, back)
+        for node in back:
+            at = self.passes.pinged_at(node)
+            if at is not None:
+                self.agenda.at(at, "node answers", node)
+
+    def _set(self, nodes: list[int], state: str, reason: str, asked: dict[int, tuple[str, str]]) -> None:
+        cluster = self.cluster
         for node in nodes:
             self._asked.pop(node, None)
             cluster.admin_states[node] = state
             cluster.machine.up[node] = cluster.node_is_up(node)
+        self._asked.update(asked)
         self.telling.nodes(nodes, state, reason)
         if state == "DOWN":
             self.end_jobs(nodes)
@@ -108,7 +131,7 @@ class NodeStates(Part):
         if self.ideal:
             self.set(away, "UP", reason)
             return
-        self._asked.update(dict.fromkeys(away, reason))
+        self._asked.update(dict.fromkeys(away, ("UP", reason)))
         answer = self.timing.round_at(self.cluster.now + self.timing.submit_lag) + ANSWERS
         for node in away:
             self.agenda.at(answer, "node answers", node)
@@ -120,13 +143,13 @@ class NodeStates(Part):
 
     def answers(self, node: int) -> None:
         """A node answers that was asked, and is back, unless it was drained or taken down once more meanwhile."""
-        reason = self._asked.get(node)
-        if reason is None:
+        if node not in self._asked:
             return
+        state, reason = self._asked[node]
         self.changes.all()
         self.passes.moved()
         self.cluster.look_again()
-        self.set([node], "UP", reason)
+        self.set([node], state, reason)
         if self.parameters.rules.BACK_IS_NEWS:
             self.passes.request_in_turn(0.0)
 

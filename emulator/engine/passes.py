@@ -131,6 +131,10 @@ class Passes(Part):
                 self._ping_at = at
                 self.agenda.at(at, "pinged")
 
+    def pinged_at(self, node: int) -> float | None:
+        """When a node that nothing else happens on answers a ping; None if none is sent."""
+        return None if self._pings is None else self._pings.answer_of(node, self.cluster.now)
+
     def pinged(self) -> None:
         """Nodes answer the controller's ping."""
         assert self._pings is not None

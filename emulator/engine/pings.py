@@ -42,6 +42,10 @@ class Pings:
         behind = -(now - self._first) % self._interval
         return self._timing.round_at(now + behind) + ANSWERS
 
+    def answer_of(self, node: int, now: float) -> float:
+        """When a node answers the next ping that it gets if nothing is heard of it before."""
+        return self.next(max(now, self._heard[node] + self._interval))
+
     def answered(self, now: float) -> bool:
         """Whether any node answers a ping now."""
         silent = self._heard[self._heard <= now - self._interval - 1]

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 Some = TypeVar("Some")
 WHICH = ("jobid=", "jobname=", "job=")
 """Words of an update that say which jobs it is about."""
-STATES = ("DOWN", "DRAIN", "RESUME", "IDLE")
+STATES = {"DRAIN": "DRAIN", "FAIL": "DRAIN", "IDLE": "UP"}
+"""States of nodes that hold at once, and what they are here."""
+BACK = ("RESUME", "UNDRAIN")
+"""What has the controller ask nodes whether they are there."""
 POWER_STATES = ("POWER_UP", "POWER_DOWN", "POWER_DOWN_ASAP", "POWER_DOWN_FORCE")
 """States to which nodes can be updated."""
 Action = Callable[[list[str], "Controller"], None]
@@ -240,13 +243,14 @@ def _update(words: list[str], controller: Controller) -> None:
 
 
 def _update_nodes(fields: Fields, controller: Controller) -> None:
-    """Change the state of nodes: DOWN ends their jobs, DRAIN lets them end, RESUME brings them back.
+    """Change the state of nodes: DOWN ends their jobs, DRAIN and FAIL let them end, RESUME and UNDRAIN bring them back.
 
     POWER_* power them down or up.
     """
     state, index = fields.get("state", "").upper(), controller.cluster.machine.index
-    if state not in (*STATES, *POWER_STATES):
-        raise InputError(f"State={state}: the emulator knows {', '.join((*STATES, *POWER_STATES))}")
+    known = ("DOWN", *STATES, *BACK, *POWER_STATES)
+    if state not in known:
+        raise InputError(f"State={state}: the emulator knows {', '.join(known)}")
     names = expand(fields["nodename"])
     unknown = [name for name in names if name not in index]
     if unknown:
@@ -256,10 +260,12 @@ def _update_nodes(fields: Fields, controller: Controller) -> None:
         if controller.power is None:
             raise InputError(f"State={state}: the slurm.conf has no power saving")
         controller.power.ask(nodes, state)
-    elif state == "RESUME":
+    elif state in BACK:
         controller.node_states.resume(nodes, reason)
+    elif state == "DOWN":
+        controller.node_states.take_down(nodes, reason)
     else:
-        controller.node_states.set(nodes, "UP" if state == "IDLE" else state, reason)
+        controller.node_states.set(nodes, STATES[state], reason)
 
 
 def _update_partition(fields: Fields, controller: Controller) -> None:

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from emulator.config.operation import SCRIPTS
 from emulator.config.slurm.hostlist import expand
-from emulator.workload.scenario import RECORDED_SLURMD_TIMEOUT, RECORDER
+from emulator.workload.scenario import RECORDED_SLURMD_TIMEOUT, RECORDER, RETURN_TO_SERVICE
 from slurm_sim_plugins.errors import InputError
 
 CLUSTER = "truth"
@@ -197,7 +197,7 @@ def _defaults(site: Site) -> dict[str, str]:
         "MessageTimeout": str(RECORDER),
         "MpiDefault": "none",
         "PropagateResourceLimits": "NONE",
-        "ReturnToService": "2",
+        "ReturnToService": str(RETURN_TO_SERVICE),
         **(old if site.version < DISABLED_CGROUPS else {}),
     }
 

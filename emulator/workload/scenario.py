@@ -53,6 +53,8 @@ T = TypeVar("T")
 
 RECORDED_SLURMD_TIMEOUT = 600
 """Seconds: ``SlurmdTimeout`` of recordings that say when the controller's loop goes round; their clocks run fast."""
+RETURN_TO_SERVICE = 2
+"""``ReturnToService`` of recordings that do not say it."""
 NOT_SUBMITTED = "(array task or het component)"
 """Instead of arguments: a job that Slurm made of another submission."""
 LARGEST_FILE = 16
@@ -340,6 +342,8 @@ class Scenario:
         text = self.slurm_conf
         if "messagetimeout" not in text.lower():
             text = f"{text.rstrip()}\nMessageTimeout={BY_HAND if self.uptime is None else RECORDER}\n"
+        if "returntoservice" not in text.lower():
+            text = f"{text.rstrip()}\nReturnToService={RETURN_TO_SERVICE}\n"
         conf = parse_slurm_conf(
             text,
             f"{self.source}: slurm_conf",

@@ -110,6 +110,7 @@ class Parameters:
     preempt_pause: float
     kill_wait: float
     slurmd_timeout: float
+    return_to_service: int
     complete_wait: float
     reduce_completing_frag: bool
     over_time_limit: float
@@ -191,6 +192,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         preempt_pause=seconds("KillWait", 30.0) + seconds("MessageTimeout", 10.0),
         kill_wait=seconds("KillWait", 30.0),
         slurmd_timeout=seconds("SlurmdTimeout", 300.0),
+        return_to_service=stated.count("ReturnToService") if "ReturnToService" in stated else 0,
         complete_wait=seconds("CompleteWait", 0.0),
         reduce_completing_frag=stated.flag(option("reduce_completing_frag")),
         over_time_limit=seconds("OverTimeLimit", 0.0),

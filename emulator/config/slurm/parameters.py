@@ -40,6 +40,7 @@ _LIMITS = (
     ),
     Word("OverTimeLimit", HONOURED, "how far a job may pass its limit", Kind.MINUTES, "0"),
     Word("SlurmdTimeout", HONOURED, "nodes are pinged every third of it, which backfill notices", Kind.SECONDS, "300"),
+    Word("ReturnToService", HONOURED, "2: a node that an operator takes down is back when it answers", Kind.COUNT, "0"),
     Word("KillWait", HONOURED, "from SIGTERM to SIGKILL at the limit", Kind.SECONDS, "30"),
     Word("MessageTimeout", HONOURED, "a job preempts others once in this time and KillWait", Kind.SECONDS, "10"),
     Word("CompleteWait", HONOURED, "how long a job that ends keeps others from starting", Kind.SECONDS, "0"),
@@ -173,7 +174,7 @@ _NOT_HERE = (
         "BackupAddr BackupController BatchStartTimeout BcastExclude BcastParameters CommunicationParameters "
         "ControlAddr ControlMachine EioTimeout EpilogMsgTime FastSchedule GetEnvTimeout GroupUpdateForce "
         "GroupUpdateTime HealthCheckInterval HealthCheckNodeState HealthCheckTimeout HttpParserType KeepAliveTime "
-        "MsgAggregationParams PluginDir ReturnToService RoutePlugin SbcastParameters "
+        "MsgAggregationParams PluginDir RoutePlugin SbcastParameters "
         "SchedulerAuth SchedulerPort SchedulerRootFilter SlurmctldAddr SlurmctldPidFile "
         "SlurmctldPort SlurmctldTimeout SlurmdParameters SlurmdPidFile SlurmdPort SlurmdSpoolDir "
         "SlurmdUser SlurmUser SrunPortRange StateSaveLocation SwitchParameters SwitchType TCPTimeout TreeWidth "
