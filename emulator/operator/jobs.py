@@ -43,6 +43,8 @@ def requeue(job: Job, controller: Controller, held: bool = False) -> None:
 
     One that an operator has suspended has the priority 0, and so is on hold.
     """
+    if not controller.endings.may_requeue(job):
+        raise InputError(f"job {job.id} may not be requeued: Requested operation is presently disabled")
     if job.over:
         job.hold_after = held
         if controller.cluster.accounting is not None:
@@ -54,8 +56,6 @@ def requeue(job: Job, controller: Controller, held: bool = False) -> None:
         return
     if job.state not in (State.RUNNING, State.SUSPENDED):
         raise InputError(f"job {job.id} does not run; only jobs that run or are over can be requeued")
-    if job.options.requeue is False:
-        raise InputError(f"job {job.id} was submitted with --no-requeue: Requested operation is presently disabled")
     job.requeue_after = True
     job.hold_after = held
     controller.endings.terminate(job, State.PREEMPTED)
@@ -115,8 +115,10 @@ def change(job: Job, options: BatchOptions, controller: Controller) -> None:
     if options.deadline != before.deadline:
         job.deadline = changed.deadline
         controller.arrivals.watch_deadline(job)
-    for dependency in options.dependencies if options.dependencies != before.dependencies else ():
-        controller.arrivals.wake_after(dependency)
+    if options.dependencies != before.dependencies:
+        controller.cluster.known_dependencies.pop(job.id, None)
+        for dependency in options.dependencies:
+            controller.arrivals.wake_after(dependency)
     controller.policies.changed(job)
     if not (job.on_hold or job.fixed_priority):
         controller.policies.set_priorities([job])

@@ -22,8 +22,15 @@ class Met(Enum):
 
 
 def dependencies_met(job: Job, cluster: Cluster) -> Met:
-    """Whether the dependencies of a job are met: all of them, or with ``?`` one."""
-    found = [_met(dependency, job, cluster) for dependency in job.options.dependencies]
+    """Whether the dependencies of a job are met: all of them, or with ``?`` one.
+
+    What was found of one once stays so, whatever becomes of the other job, such as that it is requeued (recorded).
+    """
+    known = cluster.known_dependencies.setdefault(job.id, {})
+    for dependency in job.options.dependencies:
+        if dependency not in known and (met := _met(dependency, job, cluster)) is not Met.NOT_YET:
+            known[dependency] = met
+    found = [known.get(dependency, Met.NOT_YET) for dependency in job.options.dependencies]
     if not found:
         return Met.YES
     if job.options.any_dependency:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from emulator.scheduling.dependency import Met, dependencies_met
 from emulator.scheduling.job_mgr import REFUSALS, partition_reason
 from emulator.scheduling.reasons import reason_of_nodes
@@ -15,11 +17,12 @@ from emulator.state.wants import BAD_CONSTRAINTS, PARTITION_CONFIG
 Pair = tuple[Job, Partition]
 
 
-def refresh_eligibility(cluster: Cluster, reservations: Reservations) -> list[Job]:
-    """Say of each waiting job whether it may be scheduled, and why not; returns those that never can be and must go."""
-    if not cluster.unsettled:
-        return []
-    doomed, kill = [], cluster.parameters.kill_invalid_depend
+def refresh_eligibility(cluster: Cluster, reservations: Reservations) -> Iterator[Job]:
+    """Say of each waiting job whether it may be scheduled, and why not.
+
+    Yields those that never can be: they must go before the next is looked at, which may wait for their end.
+    """
+    kill = cluster.parameters.kill_invalid_depend
     for job in list(cluster.unsettled.values()):
         refresh(job, cluster, reservations)
         cluster.order.settle(job)
@@ -28,8 +31,7 @@ def refresh_eligibility(cluster: Cluster, reservations: Reservations) -> list[Jo
         if job.reason == "DependencyNeverSatisfied":
             asked = job.options.kill_on_invalid_dependency
             if kill if asked is None else asked:
-                doomed.append(job)
-    return doomed
+                yield job
 
 
 def forget_settled(job: Job, cluster: Cluster) -> None:

@@ -24,7 +24,7 @@ from emulator.state.node_selector import NodeSelector
 from emulator.state.order import Order
 from emulator.state.partition import Partition
 from emulator.state.run import Run, State
-from emulator.workload.sbatch import BatchOptions
+from emulator.workload.sbatch import BatchOptions, Dependency
 from slurm_sim_plugins.manager import Selection
 from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask, Want
 
@@ -56,6 +56,7 @@ class Cluster:
         named: jobs of each user and name.
         waiting: waiting jobs by id.
         order: those that may be scheduled, in order.
+        known_dependencies: what was found of conditions of jobs on others, by the numbers of jobs.
         unsettled: waiting jobs of which it must be looked at again and again whether they may be.
         not_yet_tried: waiting jobs whose reason ``Priority`` replaces.
         running: running jobs by id, those that are ending included.
@@ -116,6 +117,7 @@ class Cluster:
         self.reservations: dict[str, Reservation] = {}
         self.order = Order(self.waiting, self.reservations)
         self.unsettled: dict[int, Job] = {}
+        self.known_dependencies: dict[int, dict[Dependency, Any]] = {}
         self.not_yet_tried: dict[int, Job] = {}
         self.running: dict[int, Job] = {}
         self.suspended: dict[int, Job] = {}
