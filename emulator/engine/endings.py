@@ -83,10 +83,13 @@ class Endings(Part):
         return min(job.run.expires + job.run.suspended(self.cluster.now), job.end_limit) + over
 
     def _requeue_by_exit_code(self, job: Job) -> None:
-        """A job that failed is requeued, and perhaps held, if the configuration says so of what it ended with."""
+        """A job that failed is requeued, and perhaps held, if the configuration says so of what it ended with.
+
+        That is so even if it may not be requeued otherwise (recorded).
+        """
         parameters, code = self.parameters, job.request.exit_code
         held = code in parameters.requeue_exit_hold
-        if (held or code in parameters.requeue_exit) and self.may_requeue(job):
+        if held or code in parameters.requeue_exit:
             job.failures += 1
             job.requeue_after = True
             job.hold_after = held or job.failures > parameters.max_batch_requeue
@@ -332,13 +335,20 @@ class Endings(Part):
         job.eligible = job.accrue = None
         if job.hold_after:
             job.hold_after = False
-            often = job.failures > self.parameters.max_batch_requeue
-            job.hold("JobHeldAdmin" if often else "job_requeued_in_held_state")
+            job.hold(self._why_held(job))
         if self.passes.passing and job.begin <= self.cluster.now:
             self.passes.refresh()
         else:
             self.agenda.at(job.begin, "due", job.request.het_job_id is not None)
         self.arrivals.watch_deadline(job)
+
+    def _why_held(self, job: Job) -> str:
+        """The reason of a job that was requeued to be held."""
+        if job.failures > self.parameters.max_batch_requeue:
+            return "JobHeldAdmin"
+        by_code = bool(job.runs) and job.runs[-1].outcome is State.FAILED
+        by_code = by_code and job.request.exit_code in self.parameters.requeue_exit_hold
+        return "JobHeldUser" if by_code else "job_requeued_in_held_state"
 
     def _hold(self, job: Job) -> float:
         """For how long a requeued job is not eligible, in seconds.

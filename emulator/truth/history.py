@@ -9,7 +9,7 @@ RAN = ("COMPLETED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED")
 """States that only a run leads to, be it one that began and ended unseen."""
 SAME_AS_RUNNING = ("SIGNALING", "CONFIGURING")
 """States that Slurm shows for a moment of a run."""
-HELD = ("RESV_DEL_HOLD", "REQUEUE_HOLD")
+HELD = ("RESV_DEL_HOLD", "REQUEUE_HOLD", "SPECIAL_EXIT")
 """States of jobs that wait on hold."""
 
 
