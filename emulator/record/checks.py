@@ -112,8 +112,9 @@ def _renumbered(word: str, ids: Mapping[int, int], *, bare: bool) -> str:
 
 
 def _numbers(text: str, ids: Mapping[int, int]) -> str:
-    """The same with other ids; ``3_2`` is a task of job 3, ``3+60`` minutes after its start."""
-    return re.sub(r"(?<![0-9_+])[0-9]+", lambda found: str(ids.get(int(found[0]), int(found[0]))), text)
+    """The same with other ids; ``3_2`` and ``3_[2-4]`` are tasks of job 3, ``3+60`` minutes after its start."""
+    found = re.compile(r"(?P<tasks>_\[[^]]*\])|(?<![0-9_+])[0-9]+")
+    return found.sub(lambda each: each[0] if each["tasks"] else str(ids.get(int(each[0]), int(each[0]))), text)
 
 
 def _names_a_file(word: str) -> bool:
