@@ -296,9 +296,9 @@ def _cpus(want: Want, machine: Machine, units: Ints) -> Ints:
         cores = _task_cores(want, machine)
         cpus = np.where(cores > 1, units * machine.cores // cores * want.cpus_per_task, cpus)
     if want.per_socket < FAR:
-        # Whole cores are given.
-        threads = core_threads(want, machine)
-        cpus = np.minimum(cpus, machine.sockets * (-(-want.per_socket // threads) * threads))
+        # Whole cores are given; where sockets are counted, only those that are free have any.
+        threads, sockets = core_threads(want, machine), np.where(machine.cores > 1, units, machine.sockets)
+        cpus = np.minimum(cpus, sockets * (-(-want.per_socket // threads) * threads))
     return cpus
 
 
