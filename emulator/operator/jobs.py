@@ -98,9 +98,7 @@ def change(job: Job, options: BatchOptions, controller: Controller) -> None:
     """
     if job.state is not State.PENDING:
         raise InputError(f"job {job.id} does not wait: that can be changed only of a job that does")
-    before, changed = job.options, make_job(replace(job.request, options=options), controller.cluster)
-    if changed.unfit:
-        raise RejectedError(changed.unfit)
+    before, changed = job.options, make_job(replace(job.request, options=options), controller.cluster, updated=True)
     _change_account(job, changed, controller)
     job.request, job.partitions, job.wants, job.request_class = (
         changed.request,

@@ -13,7 +13,7 @@ from emulator.config.slurm.duration import limit_seconds
 from emulator.config.slurm.hostlist import expand
 from emulator.operator import jobs
 from emulator.operator.het_jobs import alone, leaders, named, not_whole, widened, with_led
-from emulator.operator.update import OF_A_JOB, RELEASE, Fields, check_fields, fields_of, refused_words, update_of
+from emulator.operator.update import OF_A_JOB, RELEASE, THROTTLE, Fields, check_fields, fields_of, refused_words, update_of
 from emulator.scheduling.het_jobs import NOT_ONE
 from emulator.scheduling.records import sharing
 from emulator.state.job import Job
@@ -374,6 +374,10 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
         job.limit, job.limit_of_operator = limit_seconds(value), True
         if job.run is not None:
             job.run.limit = job.limit
+    elif key == THROTTLE and job.state is not State.PENDING:
+        OF_A_JOB[key](job.options, value)  # Of an array it is said of all tasks, and bounds those that wait.
+    elif key == "numnodes" and controller.parameters.rules.NUM_NODES_IS_BOTH and "-" not in value:
+        jobs.change(job, OF_A_JOB[key](job.options, f"{value}-{value}"), controller)
     elif key in OF_A_JOB:
         jobs.change(job, OF_A_JOB[key](job.options, value), controller)
     else:

@@ -17,6 +17,7 @@ from slurm_sim_plugins.records import JobRecord
 
 Fields = Mapping[str, str]
 Change = Callable[[BatchOptions, str], BatchOptions]
+THROTTLE = "arraytaskthrottle"
 RELEASE = "INFINITE"
 """The priority that releases a job."""
 
@@ -24,6 +25,26 @@ RELEASE = "INFINITE"
 def _as(option: str) -> Change:
     """A field that says what an option of ``sbatch`` says."""
     return lambda options, value: with_option(options, option, value)
+
+
+def _nodes(options: BatchOptions, value: str) -> BatchOptions:
+    """Other bounds on nodes; one number is the least, and the most stays."""
+    stated = with_option(options, "nodes", value)
+    most = stated.max_nodes if "-" in value else options.max_nodes
+    if most is not None and most < (stated.min_nodes or 1):
+        raise ValueError("Node count specification invalid")
+    return replace(stated, max_nodes=most)
+
+
+def _cpus(options: BatchOptions, value: str) -> BatchOptions:
+    """Other CPUs in all, whatever its tasks are."""
+    return replace(options, tasks=-(-int(value) // (options.cpus_per_task or 1)))
+
+
+def _tasks(options: BatchOptions, value: str) -> BatchOptions:
+    """Other tasks for steps: the CPUs stay as they were asked for (recorded)."""
+    with_option(options, "ntasks", value)
+    return options
 
 
 def _requeues(options: BatchOptions, value: str) -> BatchOptions:
@@ -48,8 +69,9 @@ OF_A_JOB: dict[str, Change] = {
     "partition": _as("partition"),
     "account": _as("account"),
     "qos": _as("qos"),
-    "numnodes": _as("nodes"),
-    "numtasks": _as("ntasks"),
+    "numnodes": _nodes,
+    "numcpus": _cpus,
+    "numtasks": _tasks,
     "features": lambda options, value: replace(options, constraint=value),
     "reqnodelist": _as("nodelist"),
     "excnodelist": _as("exclude"),
@@ -62,7 +84,7 @@ OF_A_JOB: dict[str, Change] = {
     "dependency": _condition,
     "reservationname": _as("reservation"),
     "requeue": _requeues,
-    "arraytaskthrottle": _throttle,
+    THROTTLE: _throttle,
 }
 """Fields of a waiting job that can be updated besides its priority, nice value and limit."""
 STATED: Mapping[str, tuple[str, ...]] = {
@@ -74,6 +96,7 @@ STATED: Mapping[str, tuple[str, ...]] = {
     "account": ("account",),
     "qos": ("qos",),
     "numnodes": ("min_nodes", "max_nodes"),
+    "numcpus": ("tasks",),
     "numtasks": ("tasks",),
     "features": ("constraint",),
     "reqnodelist": ("node_list",),
@@ -87,7 +110,7 @@ STATED: Mapping[str, tuple[str, ...]] = {
     "dependency": ("dependency",),
     "reservationname": ("reservation",),
     "requeue": ("requeue",),
-    "arraytaskthrottle": ("array_limit",),
+    THROTTLE: ("array_limit",),
 }
 """What each field of the command states of a job."""
 
@@ -129,7 +152,7 @@ def fields_of(update: JobUpdate) -> dict[str, str]:
     """The fields of a command that states an update."""
     found: dict[str, str] = {}
     for key, names in STATED.items():
-        if key != "numnodes" and (value := getattr(update, names[0])) is not None:
+        if key not in ("numnodes", "numtasks") and (value := getattr(update, names[0])) is not None:
             found[key] = _WRITE.get(key, str)(value)
     if update.min_nodes is not None or update.max_nodes is not None:
         bounds = dict.fromkeys(filter(None, (update.min_nodes or 1, update.max_nodes)))
@@ -159,7 +182,7 @@ _READ: Mapping[str, Callable[[str], Any]] = {
     "nice": int,
     "sitefactor": int,
     "timelimit": limit_seconds,
-    "arraytaskthrottle": int,
+    **dict.fromkeys(("numcpus", "numtasks", THROTTLE), int),
 }
 
 

@@ -47,8 +47,13 @@ MOST_KNOWN = 4096
 """So many kinds of submissions are known as good at most."""
 
 
-def make_job(request: JobRequest, cluster: Cluster) -> Job:
+def make_job(request: JobRequest, cluster: Cluster, updated: bool = False) -> Job:
     """The job of a submission; where it does not matter who submits, what asks for the same becomes the same.
+
+    Args:
+        request: what is asked for.
+        cluster: the cluster state.
+        updated: that is an update of a job, of which Slurm does not ask whether there are nodes for it.
 
     Raises:
         RejectedError: Slurm would refuse it.
@@ -60,8 +65,8 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
         job = Job(request, partitions, wants, limit, time_min, request_class=number, plan=plan)
         job.submitted = cluster.now
     else:
-        job = _checked(request, cluster)
-        if cluster.accounting is None and not cluster.groups:
+        job = _checked(request, cluster, updated)
+        if cluster.accounting is None and not cluster.groups and not updated:
             if len(good) == MOST_KNOWN:
                 good.clear()
             good[options] = job.partitions, job.wants, job.limit, job.time_min, job.plan, job.request_class
@@ -73,7 +78,7 @@ def make_job(request: JobRequest, cluster: Cluster) -> Job:
     return job
 
 
-def _checked(request: JobRequest, cluster: Cluster) -> Job:
+def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     _check_words(request, cluster)
     named = partitions = _partitions(request, cluster)
     barred = _barred(request, partitions, cluster) if cluster.groups else EMPTY
@@ -85,6 +90,7 @@ def _checked(request: JobRequest, cluster: Cluster) -> Job:
     _check_licenses(request, cluster)
     _check_tasks(request.options, partitions, cluster)
     unchecked = cluster.parameters.ignore_constraint_validation and bool(request.options.constraint)
+    unchecked = unchecked or updated
     if unchecked:
         _without_nodes(request_class, wants, partitions, cluster)
     soft = cluster.parameters.time_min_as_soft_limit

@@ -292,6 +292,10 @@ def _several(conf: SlurmConf) -> str:
     return "jobs that name several partitions" if some and len(ways) > 1 else ""
 
 
+def _updated_nodes(conf: SlurmConf) -> str:
+    return "scontrol update NumNodes=N of jobs that wait"
+
+
 def _limited_arrays(conf: SlurmConf) -> str:
     backfill = conf.parameters.text("SchedulerType").lower() in ("", "sched/backfill")
     return "jobs behind arrays of which only so many tasks may run at once (%)" if backfill else ""
@@ -392,6 +396,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "PLANS_FORGET_SHARING": _sharing,
     "PLANS_ARE_NEWS": _cycles,
     "TASKS_ARE_PLANNED_IN_TURN": _limited_arrays,
+    "NUM_NODES_IS_BOTH": _updated_nodes,
     "NODES_BEFORE_LICENSES": _licensed,
     "PRIORITY_WHERE_NODES_OVERLAP": _apart,
     "FLEX_IS_WAITED_FOR": _flex,

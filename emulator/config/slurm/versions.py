@@ -380,6 +380,13 @@ class Rules:
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("tasks_in_turn_22", "tasks_in_turn_24"),
     )
+    NUM_NODES_IS_BOTH: bool = _rule(
+        "24.11",
+        "scontrol update NumNodes=2 says the fewest and the most nodes of a job",
+        "it says the fewest; the most stay as they were",
+        "not named in the release notes; what plugins of job_submit are told shows it",
+        *("updates_22",),
+    )
     NODES_BEFORE_LICENSES: bool = _rule(
         "24.11",
         "the main loop asks whether nodes that a job names have the memory for it, and only then for licences; so a "

@@ -102,6 +102,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "USERS_PART_BY_PLANS": "",
         "PLANS_FORGET_SHARING": "",
         "PLANS_ARE_NEWS": "when backfill goes round while all nodes are in use",
+        "NUM_NODES_IS_BOTH": "scontrol update NumNodes=N of jobs that wait",
         "TASKS_ARE_PLANNED_IN_TURN": "jobs behind arrays of which only so many tasks may run at once (%)",
         "NODES_BEFORE_LICENSES": "",
         "PRIORITY_WHERE_NODES_OVERLAP": "partitions q, r: reasons of new jobs, no start",
