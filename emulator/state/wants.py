@@ -286,9 +286,16 @@ def _never(cpus: int, nodes: int, partition: Partition, cluster: Cluster) -> str
     there = machine.cpus
     if partition.name in machine.pools:
         there = np.minimum(there, machine.gres["", partition.name] * machine.threads)
-    if cpus > int(there[partition.nodes].sum()):
+    more = cpus - int(there[partition.nodes].sum())
+    if more > 0 and (partition.name in machine.pools or more > _specialized(partition, cluster)):
         return PARTITION_CONFIG
     return PARTITION_NODES if nodes > int(partition.nodes.sum()) else ""
+
+
+def _specialized(partition: Partition, cluster: Cluster) -> int:
+    """CPUs of a partition that no job has, with which it counts nevertheless (recorded)."""
+    nodes = [cluster.conf.nodes[node] for node in partition.nodes.nonzero()[0].tolist()]
+    return sum(node.system_cores * node.threads_per_core for node in nodes)
 
 
 def _named(options: BatchOptions, enough: int, cluster: Cluster) -> tuple[Mask | None, bool]:
