@@ -387,10 +387,27 @@ class Windows(WindowPlan):
         licenses = self._licenses_planned()
         while True:
             free_from = licenses.first(job, at, limit)
-            found = None if free_from is None else self._hole_from(job, partition, limit, free_from)
+            found = None if free_from is None else self._hole_with_licenses(job, partition, limit, free_from)
             if found is None or licenses.first(job, found[0], limit) == found[0]:
                 return found
             at = found[0]
+
+    def _hole_with_licenses(
+        self, job: Job, partition: Partition, limit: float, free_from: float
+    ) -> tuple[float, Allocation] | None:
+        """The first hole from when its licences are there.
+
+        Slurm chooses among nodes that nothing keeps then as they are now, and has the job wait for its licences there
+        (recorded).
+        """
+        now = self._cluster.now
+        if free_from > now:
+            usable = self._cluster.usable(job, partition) & self._unkept(job, free_from, limit)
+            later = ((max(time, free_from), free) for time, free in self._future(job, partition).from_(now))
+            found = self._will_run(job, partition, math.inf, usable, later)
+            if found is not None and self._clash(job, found[0], found[0] + limit, found[1].nodes) is None:
+                return found
+        return self._hole_from(job, partition, limit, free_from)
 
     def _licenses_planned(self) -> LicensePlan:
         """What is planned of licences."""
