@@ -153,6 +153,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
         "PLANS_FORGET_SHARING",
         "PLANS_ARE_NEWS",
         "TASKS_ARE_PLANNED_IN_TURN",
+        "NUM_NODES_IS_BOTH",
         "NODES_BEFORE_LICENSES",
         "PRIORITY_WHERE_NODES_OVERLAP",
         "FLEX_IS_WAITED_FOR",
@@ -170,6 +171,7 @@ def test_rules_say_what_of_the_file_they_concern() -> None:
     without = {one.rule.name for one in changes(parse_slurm_conf(plain), "22.05", "26.05").rules if not one.concerns}
     assert {rule.name for rule in all_rules()} - without == {
         "FIRST_NODE_FOR_ONE",
+        "NUM_NODES_IS_BOTH",
         "EXCLUSIVE_IS_NOT_SHARED",
         "ROUNDS_ON_SECONDS",
         "RANKED_BY_TASKS",
