@@ -15,6 +15,7 @@ from slurm_sim_plugins.nodes import Mask
 
 NODE_NOT_AVAILABLE = "ReqNodeNotAvail"
 MAY_BE_RESERVED = f"{NODE_NOT_AVAILABLE},_May_be_reserved_for_other_job"
+FOR_MAINTENANCE = f"{NODE_NOT_AVAILABLE},_Reserved_for_maintenance"
 UNAVAILABLE = f"{NODE_NOT_AVAILABLE},_UnavailableNodes:"
 
 
@@ -39,6 +40,8 @@ def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved
         suitable = np.logical_or.reduce([choice.mask for choice in job.wants[partition.name].choices])
         if some_closed(job, partition, cluster, suitable & up & unreserved & ~kept):
             return RESOURCES
+    if reserved and _all_reserved(partition, cluster, unreserved):
+        return FOR_MAINTENANCE
     unavailable = ~cluster.machine.up | kept
     if cluster.parameters.rules.HEALTHY_NODES_ARE_AVAILABLE:
         unavailable = ~cluster.machine.up & ~_drained(cluster)
@@ -47,6 +50,13 @@ def reason_of_nodes(job: Job, partition: Partition, cluster: Cluster, unreserved
         wanted = partition.nodes & np.logical_or.reduce([choice.mask for choice in choices])
     away = np.flatnonzero(wanted & unavailable)
     return UNAVAILABLE + compress([cluster.machine.names[node] for node in away]) if len(away) else MAY_BE_RESERVED
+
+
+def _all_reserved(partition: Partition, cluster: Cluster, unreserved: Mask) -> bool:
+    """Whether one reservation for maintenance has all nodes of a partition, of which none is left."""
+    return not (partition.nodes & unreserved).any() and any(
+        "MAINT" in one.flags and not (partition.nodes & ~one.nodes).any() for one in cluster.reservations.values()
+    )
 
 
 def _may_be_closed(cluster: Cluster) -> bool:
