@@ -57,6 +57,8 @@ class Future:
     def __init__(self, cluster: Cluster, preemptable: Sequence[Job] = (), linear: float = 0.0) -> None:
         self._cluster = cluster
         self._linear = linear
+        # select/linear takes ends one by one (recorded).
+        self._one_by_one = cluster.nodes_for.whole_nodes
         gone = {job.id for job in preemptable}
         spare = [left_by(job, cluster) for job in cluster.running.values() if job.id in gone]
         ends = releases(cluster, gone)
@@ -144,6 +146,8 @@ class Future:
 
     def _window_end(self, end: float, first: float) -> float:
         """When the window ends in which a run ends; the first of all at ``first``."""
+        if self._one_by_one:
+            return end
         aligned, window = (first // FIRST_WINDOW + 1) * FIRST_WINDOW, FIRST_WINDOW
         while end > aligned + window:
             window += self._linear or window

@@ -694,8 +694,8 @@ def _nothing() -> Iterator[Any]:
 
 
 def windows(cluster: Cluster, controls: Controls, habits: Habits) -> Windows:
-    """A plan without anything kept; compiled code knows only windows that double."""
-    if cluster.compiled is None or habits.linear:
+    """A plan without anything kept; compiled code knows only windows that double, which select/linear has not."""
+    if cluster.compiled is None or habits.linear or cluster.nodes_for.whole_nodes:
         return Windows(cluster, controls, habits)
     from emulator.scheduling.windows_compiled import CompiledWindows
 
