@@ -144,10 +144,14 @@ def test_exit_codes_requeue_a_job_so_often_as_may_be_and_then_hold_it():
     assert {run.outcome for run in job.runs} == {"FAILED"}
 
 
-@pytest.mark.parametrize(("words", "codes"), [("--no-requeue", "3"), ("", "1,2,4-9")])
-def test_other_exit_codes_and_jobs_that_may_not_be_requeued_fail_for_good(words, codes):
-    (job,) = after((0, 5, f"-t1 {words}", FAILS), lines=f"RequeueExit={codes}\nRequeueExitHold={codes}")
+def test_jobs_of_other_exit_codes_fail_for_good():
+    (job,) = after((0, 5, "-t1", FAILS), lines="RequeueExit=1,2,4-9\nRequeueExitHold=1,2,4-9")
     assert (len(job.runs), job.state) == (1, "FAILED")
+
+
+def test_an_exit_code_requeues_what_may_not_be_requeued_otherwise():
+    (job,) = after((0, 5, "-t1 --no-requeue", FAILS), lines="RequeueExitHold=3\nJobRequeue=0")
+    assert (len(job.runs), job.state, job.reason) == (1, "PENDING", "JobHeldUser")
 
 
 def test_exit_codes_that_hold_a_job_hold_it_until_it_is_released():
