@@ -179,7 +179,8 @@ def _rejections(scenario: Scenario, emulation: Emulation) -> Iterator[Difference
     recorded = {rejection.name: _words(rejection.error) for rejection in scenario.recorded.rejected or ()}
     for name, words in recorded.items():
         mine = emulation.rejected.get(name)
-        if mine is None or _words(mine) != words:
+        # The emulator may say more, in brackets.
+        if mine is None or (_words(mine) != words and not _words(mine).startswith(f"{words} (")):
             yield Difference(name, "rejection", words, mine or "was accepted")
     for name, words in emulation.rejected.items():
         if name not in recorded:
