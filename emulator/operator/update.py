@@ -28,12 +28,12 @@ def _as(option: str) -> Change:
 
 
 def _nodes(options: BatchOptions, value: str) -> BatchOptions:
-    """Other bounds on nodes; one number is the least, and the most stays."""
+    """Other bounds on nodes, of which the fewest are wanted (recorded); one number is the least, and the most stays."""
     stated = with_option(options, "nodes", value)
     most = stated.max_nodes if "-" in value else options.max_nodes
     if most is not None and most < (stated.min_nodes or 1):
         raise ValueError("Node count specification invalid")
-    return replace(stated, max_nodes=most)
+    return replace(stated, max_nodes=most, use_min_nodes=True)
 
 
 def _cpus(options: BatchOptions, value: str) -> BatchOptions:

@@ -55,7 +55,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         # Nodes without a task are not asked for.
         most = max(nodes, min(most, options.tasks))
     bound = partition.max_nodes
-    welcome = most or (tasks if options.spread else nodes)
+    welcome = (None if options.use_min_nodes else most) or (tasks if options.spread else nodes)
     target = max(nodes, min(welcome, max(_nodes_for_tasks(options, nodes, parameters.rules), nodes)))
     alone = options.exclusive or partition.oversubscribe == "EXCLUSIVE"
     shares = partition.oversubscribe == "FORCE" or (has_rows(partition) and options.share)

@@ -74,6 +74,7 @@ class BatchOptions:
         qos: quality of service.
         partitions: where it may run, in the order stated.
         min_nodes: fewest nodes.
+        use_min_nodes: whether of a range of nodes the fewest are wanted, and not the most.
         max_nodes: most nodes.
         node_counts: how many nodes it may have, ascending, where that is not any number between these.
         tasks: how many tasks.
@@ -135,6 +136,7 @@ class BatchOptions:
     min_nodes: int | None = None
     max_nodes: int | None = None
     node_counts: tuple[int, ...] = ()
+    use_min_nodes: bool = False
     tasks: int | None = None
     cpus_per_task: int | None = None
     tasks_per_node: int | None = None
@@ -602,6 +604,7 @@ OPTIONS: Mapping[str, _Option] = {
     "partition": _Option(_put("partitions", _names), "p"),
     "prefer": _Option(_put("prefer", _some)),
     "priority": _Option(_put("priority", _count)),
+    "use-min-nodes": _Option(_keep(use_min_nodes=True), value="none"),
     "qos": _Option(_put("qos", _some), "q"),
     "requeue": _Option(_keep(requeue=True), value="none"),
     "reservation": _Option(_put("reservation", _some)),

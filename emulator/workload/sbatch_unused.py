@@ -59,7 +59,6 @@ NOT_EMULATED: Mapping[str, tuple[str, str, str]] = {
     "ntasks-per-board": ("", NEEDED, "boards are not emulated"),
     "spread-segments": ("", NONE, SEGMENTS),
     "thread-spec": ("", NEEDED, SPECIALIZED),
-    "use-min-nodes": ("", NONE, "of a range of nodes as many as possible are taken"),
 }
 """Short form, whether a value comes, and why it is not emulated."""
 

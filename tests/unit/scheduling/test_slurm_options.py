@@ -158,7 +158,7 @@ def test_exit_codes_that_hold_a_job_hold_it_until_it_is_released():
     lines = "RequeueExitHold=3\nAuthInfo=cred_expire=1"
     (job,) = after((0, 5, "-t1", FAILS), lines=lines, actions=((1000, "scontrol release 1"),))
     assert [run.start > 1000 for run in job.runs] == [False, True]
-    assert job.reason == "job_requeued_in_held_state"
+    assert job.reason == "JobHeldUser"
 
 
 @pytest.mark.parametrize("codes", ["a", "1-", "1;2", "-1", "1000"])
