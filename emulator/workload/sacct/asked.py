@@ -42,6 +42,7 @@ FURTHER = (
     "time_min",
     "tasks_per_socket",
     "min_cpus",
+    "use_min_nodes",
     "sockets",
     "cores_per_socket",
     "threads_per_core",
