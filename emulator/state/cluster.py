@@ -154,6 +154,7 @@ class Cluster:
         nodes.flags.writeable = False  # It is handed out as it is.
         # What a partition says, of each CPU or each node, stands for either of the cluster's.
         by_memory = given if given.def_mem_per_cpu or given.def_mem_per_node else self.parameters
+        most_memory = given if given.max_mem_per_cpu or given.max_mem_per_node else self.parameters
         return Partition(
             name=given.name,
             index=index,
@@ -177,8 +178,8 @@ class Cluster:
             default_memory_per_node=by_memory.def_mem_per_node,
             default_memory_per_gpu=given.def_mem_per_gpu or self.parameters.def_mem_per_gpu,
             default_cpus_per_gpu=given.def_cpu_per_gpu or self.parameters.def_cpu_per_gpu,
-            max_memory_per_cpu=_bound(given.max_mem_per_cpu, self.parameters.max_mem_per_cpu),
-            max_memory_per_node=_bound(given.max_mem_per_node, self.parameters.max_mem_per_node),
+            max_memory_per_cpu=_bound(most_memory.max_mem_per_cpu),
+            max_memory_per_node=_bound(most_memory.max_mem_per_node),
             needs_reservation=given.requires_reservation,
             allow_groups=given.allow_groups,
             alternate=given.alternate,
@@ -459,7 +460,6 @@ def of_one_user(job: Job, partition: Partition) -> bool:
     return partition.exclusive_user or job.options.exclusive_to == "user"
 
 
-def _bound(own: float | None, of_cluster: float | None) -> float | None:
-    """A bound of a partition, or else of the cluster; 0 and infinite are none."""
-    bound = of_cluster if own is None else own
+def _bound(bound: float | None) -> float | None:
+    """A bound on memory; 0 and infinite are none."""
     return bound if bound and bound < float("inf") else None

@@ -13,7 +13,7 @@ from emulator.config.slurm.versions import Rules
 from emulator.state.partition import Partition
 from emulator.workload.request import JobRequest
 from emulator.workload.sbatch import GPU, BatchOptions
-from slurm_sim_plugins.nodes import Machine
+from slurm_sim_plugins.nodes import FAR, Machine
 
 
 @dataclass(slots=True)
@@ -73,16 +73,19 @@ def demand_of(request: JobRequest, partition: Partition, machine: Machine, rules
     elif per_gpu and (on_node or in_all):
         demand.on_node, demand.per_gpu = on_node * per_gpu, per_gpu if in_all else 0.0
     elif partition.default_memory_per_cpu:
-        demand.per_cpu = partition.default_memory_per_cpu
+        demand.per_cpu = min(partition.default_memory_per_cpu, FAR)
     elif partition.default_memory_per_node:
-        demand.on_node = partition.default_memory_per_node
+        # Nodes have less than UNLIMITED: Slurm refuses jobs that say nothing.
+        demand.on_node = min(partition.default_memory_per_node, FAR)
     else:
         demand.whole_memory = True
     if not partition.max_memory_per_cpu and not partition.max_memory_per_node:
         return demand
     memory = machine.memory[partition.nodes]
     asked = int(memory.min()) if demand.whole_memory and len(memory) else demand.on_node
-    _bound(demand, options, partition, asked)
+    alone = options.exclusive or partition.oversubscribe == "EXCLUSIVE"
+    first = int(machine.cpus[partition.nodes.argmax()]) if alone else 0
+    _bound(demand, options, partition, asked, first)
     if partition.max_memory_per_cpu and asked:
         _with_cpus(demand, options, math.ceil(asked / partition.max_memory_per_cpu), nodes, rules)
     return demand
@@ -98,7 +101,7 @@ def _cpus_per_gpu(request: JobRequest, partition: Partition) -> int:
     return (partition.default_cpus_per_gpu or 0) if options.cpus_per_task is None else 0
 
 
-def _bound(demand: Demand, options: BatchOptions, partition: Partition, on_node: float) -> None:
+def _bound(demand: Demand, options: BatchOptions, partition: Partition, on_node: float, first: int) -> None:
     """A job that wants more memory a CPU than there may be gets more CPUs for it; more on each node there cannot be.
 
     Args:
@@ -106,6 +109,7 @@ def _bound(demand: Demand, options: BatchOptions, partition: Partition, on_node:
         options: of the job.
         partition: with the bounds.
         on_node: memory on each node; what the smallest node has, where the job wants all.
+        first: CPUs of the partition's first node, if the job has whole nodes.
     """
     most = partition.max_memory_per_cpu
     if most and demand.per_cpu > most:
@@ -115,7 +119,8 @@ def _bound(demand: Demand, options: BatchOptions, partition: Partition, on_node:
     most = partition.max_memory_per_node
     if most:
         asked = demand.on_node if options.memory_per_node is None else on_node
-        demand.too_much = max(asked, demand.per_cpu * demand.cpus_per_task) > most
+        tasks = max(options.tasks_per_node or 1, -(-(options.tasks or 0) // (options.max_nodes or FAR)))
+        demand.too_much = max(asked, demand.per_cpu * (first or tasks * demand.cpus_per_task)) > most
 
 
 def _with_cpus(demand: Demand, options: BatchOptions, cpus: int, nodes: int, rules: Rules) -> None:
