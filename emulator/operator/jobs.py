@@ -9,7 +9,6 @@ from emulator.scheduling.het_jobs import led_by
 from emulator.scheduling.job_mgr import make_job
 from emulator.state.job import Job
 from emulator.state.run import State
-from emulator.workload.request import RejectedError
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.errors import InputError
 

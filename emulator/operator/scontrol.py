@@ -13,7 +13,16 @@ from emulator.config.slurm.duration import limit_seconds
 from emulator.config.slurm.hostlist import expand
 from emulator.operator import jobs
 from emulator.operator.het_jobs import alone, leaders, named, not_whole, widened, with_led
-from emulator.operator.update import OF_A_JOB, RELEASE, THROTTLE, Fields, check_fields, fields_of, refused_words, update_of
+from emulator.operator.update import (
+    OF_A_JOB,
+    RELEASE,
+    THROTTLE,
+    Fields,
+    check_fields,
+    fields_of,
+    refused_words,
+    update_of,
+)
 from emulator.scheduling.het_jobs import NOT_ONE
 from emulator.scheduling.records import sharing
 from emulator.state.job import Job
@@ -374,14 +383,19 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
         job.limit, job.limit_of_operator = limit_seconds(value), True
         if job.run is not None:
             job.run.limit = job.limit
-    elif key == THROTTLE and job.state is not State.PENDING:
-        OF_A_JOB[key](job.options, value)  # Of an array it is said of all tasks, and bounds those that wait.
-    elif key == "numnodes" and controller.parameters.rules.NUM_NODES_IS_BOTH and "-" not in value:
-        jobs.change(job, OF_A_JOB[key](job.options, f"{value}-{value}"), controller)
-    elif key in OF_A_JOB:
-        jobs.change(job, OF_A_JOB[key](job.options, value), controller)
     else:
         check_fields({key: value})
+        _update_request(job, key, value, controller)
+
+
+def _update_request(job: Job, key: str, value: str, controller: Controller) -> None:
+    """A job asks for something else."""
+    if key == "numnodes" and controller.parameters.rules.NUM_NODES_IS_BOTH and "-" not in value:
+        value = f"{value}-{value}"
+    options = OF_A_JOB[key](job.options, value)
+    # A throttle is said of all tasks of an array, and bounds those that wait.
+    if key != THROTTLE or job.state is State.PENDING:
+        jobs.change(job, options, controller)
 
 
 def _create_reservation(words: list[str], controller: Controller) -> None:
@@ -470,8 +484,11 @@ def _time(name: str, text: str, controller: Controller) -> float:
 
 
 def _scancel(words: list[str], controller: Controller) -> None:
-    """Jobs by id or list of ids; ``-u``, ``-n`` and ``-p`` for all of a user, a name, a partition."""
+    """Jobs by id or list of ids, and :data:`CHOICES`; another signal than SIGKILL ends none of them."""
     ids, chosen = _chosen(words)
+    signals = [chosen.pop(name) for name in SIGNALS if name in chosen]
+    if signals and signals[-1].upper().removeprefix("SIG") not in ("9", "KILL"):
+        return
     found = _jobs(ids, controller) if ids else list(controller.cluster.jobs.values())
     found = [job for job in found if not job.over and all(CHOICES[name](job, value) for name, value in chosen.items())]
     found = with_led(widened(found, controller.cluster), controller.cluster)
@@ -493,8 +510,9 @@ def _chosen(words: list[str]) -> tuple[list[str], dict[str, str]]:
             ids.append(word)
             continue
         name, equals, value = word.partition("=")
-        if name not in CHOICES or not (equals or rest):
-            raise InputError(f"{word!r}: of scancel the emulator takes job ids and {', '.join(CHOICES)}, with a value")
+        if name not in (*CHOICES, *SIGNALS) or not (equals or rest):
+            known = ", ".join((*CHOICES, *SIGNALS))
+            raise InputError(f"{word!r}: of scancel the emulator takes job ids and {known}, with a value")
         chosen[name] = value if equals else rest.pop()
     if not ids and not chosen:
         raise InputError("name the jobs to cancel")
@@ -505,8 +523,22 @@ CHOICES: dict[str, Callable[[Job, str], bool]] = {
     **dict.fromkeys(("-u", "--user"), lambda job, value: job.request.user == value),
     **dict.fromkeys(("-n", "--name"), lambda job, value: job.name == value),
     **dict.fromkeys(("-p", "--partition"), lambda job, value: value in [one.name for one in job.partitions]),
+    **dict.fromkeys(("-q", "--qos"), lambda job, value: job.options.qos == value),
+    **dict.fromkeys(("-R", "--reservation"), lambda job, value: job.options.reservation == value),
+    **dict.fromkeys(("-t", "--state"), lambda job, value: job.state is _state(value)),
 }
 """What ``scancel`` takes besides ids of jobs."""
+SIGNALS = ("-s", "--signal")
+
+
+def _state(text: str) -> State:
+    """The state of jobs to cancel, by its name or letters."""
+    known = {"PENDING": State.PENDING, "RUNNING": State.RUNNING, "SUSPENDED": State.SUSPENDED}
+    letters = {"PD": "PENDING", "R": "RUNNING", "S": "SUSPENDED"}
+    word = letters.get(text.upper(), text.upper())
+    if word not in known:
+        raise InputError(f"{text!r}: scancel takes jobs that are {', '.join(known)}")
+    return known[word]
 
 
 def _words(text: str) -> tuple[str, ...]:

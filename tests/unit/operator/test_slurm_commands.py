@@ -375,3 +375,10 @@ def test_a_hold_of_a_running_job_is_its_reason_and_tasks_get_one_priority_when_r
     first, *tasks = released.cluster.jobs.values()
     assert first.reason == "None"
     assert len({job.priority for job in tasks}) == 1
+
+
+def test_scancel_chooses_by_state_and_ends_no_job_by_other_signals() -> None:
+    jobs = ["-N 4 -t 9 --exclusive", "-N 4 -t 9 --exclusive", "-N 4 -t 9 --exclusive"]
+    commands = [(10.0, "scancel -s USR1 1"), (20.0, "scancel --state=PENDING 2"), (30.0, "scancel -t R 3")]
+    ended = run(jobs, commands).cluster.jobs
+    assert [ended[number].state.name for number in (1, 2, 3)] == ["COMPLETED", "CANCELLED", "COMPLETED"]
