@@ -33,7 +33,7 @@ def _nodes(options: BatchOptions, value: str) -> BatchOptions:
     most = stated.max_nodes if "-" in value else options.max_nodes
     if most is not None and most < (stated.min_nodes or 1):
         raise ValueError("Node count specification invalid")
-    return replace(stated, max_nodes=most, use_min_nodes=True)
+    return replace(stated, max_nodes=most, use_min_nodes=most not in (None, stated.min_nodes))
 
 
 def _cpus(options: BatchOptions, value: str) -> BatchOptions:
