@@ -167,6 +167,7 @@ class Arrivals(Part):
             raise RejectedError(NO_RESERVATION)
         accounting = self.cluster.accounting
         if accounting is None:
+            self._check_access(jobs[0])
             self._check_nodes_of_reservation(jobs[0])
             return
         accounting.admit(jobs[0], len(jobs))
@@ -177,15 +178,19 @@ class Arrivals(Part):
         limited = bool(accounting.obstacle(jobs[0]))
         if jobs[0].unfit and not limited:
             raise RejectedError(jobs[0].unfit)
-        reservation = self.reservations.of(jobs[0])
-        if reservation is not None and not reservation.admits(jobs[0]):
-            raise RejectedError(RESERVATION_DENIED)
+        self._check_access(jobs[0])
         if not limited:
             self._check_nodes_of_reservation(jobs[0])
         for job in jobs[1:]:
             accounting.join(job, jobs[0])
         for job in jobs:
             accounting.submitted(job)
+
+    def _check_access(self, job: Job) -> None:
+        """Refuse a job that may not use the reservation that it names."""
+        reservation = self.reservations.of(job)
+        if reservation is not None and not reservation.admits(job):
+            raise RejectedError(RESERVATION_DENIED)
 
     def _check_nodes_of_reservation(self, job: Job) -> None:
         """Refuse a job for which the reservation that it names, and that has begun, has not the nodes, or is over.

@@ -435,9 +435,17 @@ def _update_reservation(words: list[str], controller: Controller) -> None:
     one.start = _time("StartTime", fields["starttime"], controller) if "starttime" in fields else one.start
     one.end = _end(fields, one.start, controller, one.end)
     one.nodes = one.nodes if nodes is None else nodes
-    one.users = _words(fields["users"]) if "users" in fields else one.users
-    one.accounts = _words(fields["accounts"]) if "accounts" in fields else one.accounts
+    one.users = _changed(fields, "users", one.users)
+    one.accounts = _changed(fields, "accounts", one.accounts)
     controller.passes.reserved(one.start, one.end)
+
+
+def _changed(fields: Fields, key: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """A list as an update leaves it, which may say more (``Users+=``) or less (``Users-=``) of it."""
+    if key in fields:
+        return _words(fields[key])
+    less = _words(fields.get(f"{key}-", ""))
+    return tuple(name for name in (*names, *_words(fields.get(f"{key}+", ""))) if name not in less)
 
 
 def _delete_reservation(words: list[str], controller: Controller) -> None:

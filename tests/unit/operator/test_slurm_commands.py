@@ -382,3 +382,10 @@ def test_scancel_chooses_by_state_and_ends_no_job_by_other_signals() -> None:
     commands = [(10.0, "scancel -s USR1 1"), (20.0, "scancel --state=PENDING 2"), (30.0, "scancel -t R 3")]
     ended = run(jobs, commands).cluster.jobs
     assert [ended[number].state.name for number in (1, 2, 3)] == ["COMPLETED", "CANCELLED", "COMPLETED"]
+
+
+def test_a_reservation_is_of_its_users_and_others_can_be_added() -> None:
+    made = "scontrol create reservation ReservationName=r StartTime=now Duration=60 Nodes=n1 Users=bob"
+    words = ["-t 9 --reservation=r", "-t 9 --reservation=r", "-t 9 --reservation=r"]
+    found = run(words, [(0.5, made), (2.5, "scontrol update ReservationName=r Users+=ada")])
+    assert [(request.id, why) for request, why in found.rejected] == [(1, "Access denied to requested reservation")]
