@@ -378,7 +378,9 @@ def _seek(request: Request, slots: Columns, work: Work) -> int:
             work.start = _own_end(request, work, found) if request.own_ends else work.time
             if request.now < work.tried == work.start and not slots.sizes[DELAY]:
                 slots.sizes[DELAY] = _fits_before(request, work)
-            later = _first_end(slots, work.start, _whole(request, work.start + request.length), work, found)
+            later = inf
+            if work.start > request.now:
+                later = _first_end(slots, work.start, _whole(request, work.start + request.length), work, found)
             if later == inf:
                 return found
         if later == inf:
@@ -515,10 +517,10 @@ def _first_end(slots: Columns, begin: float, end: float, work: Work, found: int)
     """When the first slot ends that keeps one of the nodes at some time between; infinite for none.
 
     Nodes of slots that begin before a run from the time that is tried would end were not taken,
-    so that only those are looked at that begin later.
+    so that only those are looked at that begin later. A reservation may begin between that end and the next whole step.
     """
     first = inf
-    if begin <= work.tried or work.entered == slots.sizes[COUNT]:
+    if work.entered == slots.sizes[COUNT]:
         return first
     if slots.times[BEGIN, slots.order[BEGIN, work.entered]] >= end:
         return first
