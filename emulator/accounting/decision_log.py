@@ -33,7 +33,8 @@ class DecisionLog:
     plan        the seconds that a job is ``planned`` with
     candidates  what is tried behind the head: the first of ``jobs``, of ``of``
     decide      a ``decision`` of the scheduler, with its ``reason`` if it gave one
-    victims     the ``runs`` that may be preempted for a job, by their jobs
+    victims     the ``runs`` that may be preempted for a job, by their jobs; on a
+                cluster with nodes, where one of them is
     room        whether room was ``granted``
     pass        a pass is over: the ``head`` that is left, what is ``free``, how many
                 are ``waiting``; left out while these stay what they are
@@ -109,7 +110,11 @@ class DecisionLog:
     def preempt_candidates(self, view: Any, answer: Any) -> None:
         """The runs that may be preempted for a job."""
         runs = answers.victims(answer, view.preemptor, view.running) if answer is not None else []
-        self._note(view, "victims", view.preemptor, "preempt_candidates", runs=[run.job.id for run in runs])
+        line = self._noted(view, "victims", view.preemptor, "preempt_candidates", runs=[run.job.id for run in runs])
+        if view.counted:
+            self._log.line(line)
+        else:
+            self._log.named = (instant(view.now), view.preemptor.id, line)
 
     def pass_done(self, view: Any) -> None:
         """A pass is over: what is left, where that has changed."""
@@ -146,8 +151,11 @@ class DecisionLog:
         )
 
     def _note(self, view: Any, event: str, job: Any, hook: str, **facts: Any) -> None:
+        self._log.line(self._noted(view, event, job, hook, **facts))
+
+    def _noted(self, view: Any, event: str, job: Any, hook: str, **facts: Any) -> str:
         of_event = f",{as_text(facts)}" if facts else ""
-        self._log.line(f'{self._begun(view.now)}"{event}","job":{_id_of(job)}{of_event},{self._by[hook]}}}\n')
+        return f'{self._begun(view.now)}"{event}","job":{_id_of(job)}{of_event},{self._by[hook]}}}\n'
 
 
 WORDS: dict[type, str] = {

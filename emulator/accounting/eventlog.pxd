@@ -9,6 +9,7 @@ cdef class EventLog:
     cdef list _lines
     cdef long long _at
     cdef str _time_text
+    cdef public object named
 
     cpdef submit(self, long long now, long long job)
     cpdef reserve(self, long long now, long long job, double start, reason)

@@ -59,12 +59,13 @@ class EventLog:
     there are further events: see :mod:`emulator.accounting.decision_log`.
     """
 
-    __slots__ = ("_at", "_lines", "_stream", "_time_text")
+    __slots__ = ("_at", "_lines", "_stream", "_time_text", "named")
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
         self._lines: list[str] = []
         self._at, self._time_text = 0, "0"
+        self.named: tuple[int, int, str] | None = None
 
     def submit(self, now: int, job: int) -> None:
         """A job was queued."""
@@ -113,6 +114,23 @@ class EventLog:
         """A run was ended, by preemption if there is a preemptor, and its job waits again."""
         by = f',"preemptor":{preemptor}' if preemptor is not None else ""
         self.line(f'{{"time":{self._time(now)},"event":"requeue","job":{job}{by}{_reason(reason)}}}\n')
+
+    def preempt(self, now: int, job: int, preemptor: int, mode: str, chosen: bool) -> None:
+        """On a cluster a run is preempted; before that stands which runs were named for the preemptor.
+
+        Plugins are asked far more often than a run is preempted, and compiled code asks more seldom.
+
+        Args:
+            now: the instant.
+            job: of the run.
+            preemptor: for which it makes way.
+            mode: what becomes of it.
+            chosen: whether it was chosen among those that were named.
+        """
+        if chosen and self.named is not None and self.named[:2] == (now, preemptor):
+            self.line(self.named[2])
+            self.named = None
+        self.note(now, "preempt", {"job": job, "preemptor": preemptor, "mode": mode})
 
     def returned(self, now: int, job: int) -> None:
         """The checkpoint of a preempted job is written: it waits again."""

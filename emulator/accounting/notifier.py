@@ -98,10 +98,10 @@ class Notifier:
         if self._log is not None:
             self._log.rate(now, job.id, rate)
 
-    def preempted(self, now: int, job: Known, preemptor: Known, mode: str) -> None:
-        """A run is preempted, at once or when its grace time is over."""
+    def preempted(self, now: int, job: Known, preemptor: Known, mode: str, chosen: bool) -> None:
+        """A run is preempted, at once or when its grace time is over; whether it was chosen among those named."""
         if self._log is not None:
-            self._log.note(now, "preempt", {"job": job.id, "preemptor": preemptor.id, "mode": mode})
+            self._log.preempt(now, job.id, preemptor.id, mode, chosen)
 
     def suspended(self, now: int, run: Run, cause: str) -> None:
         """A run stands still."""

@@ -96,7 +96,7 @@ class Starts(Part):
                 if mode not in ("SUSPEND", "OFF"):
                     self.preempt(change.job, job, graced=False)
                     continue
-                self.telling.preempted(change.job, job, "SUSPEND")
+                self.telling.preempted(change.job, job, "SUSPEND", chosen=False)
             self.stints.carry_out([change])
 
     def preempt(self, job: Job, preemptor: Job, graced: bool = True) -> None:
@@ -126,7 +126,7 @@ class Starts(Part):
         self.stints.sweep_due = 0.0
         self.stints.ends_otherwise(job)
         job.requeue_after = mode in ("REQUEUE", "CHECKPOINT") and self.endings.may_requeue(job)
-        self.telling.preempted(job, preemptor, mode)
+        self.telling.preempted(job, preemptor, mode, chosen=graced)
         if mode == "SUSPEND":
             job.vacating = False
             self.stints.suspend(job, "preemption")

@@ -96,11 +96,11 @@ class Telling:
         if self._notifier is not None:
             self._notifier.configured(self._now, job)
 
-    def preempted(self, job: Job, preemptor: Job, mode: str) -> None:
-        """A run is preempted."""
+    def preempted(self, job: Job, preemptor: Job, mode: str, chosen: bool) -> None:
+        """A run is preempted; whether it was chosen, which gang scheduling does not."""
         if self._notifier is not None:
             self._preemptors[job.id] = preemptor
-            self._notifier.preempted(self._now, job, preemptor, mode)
+            self._notifier.preempted(self._now, job, preemptor, mode, chosen)
 
     def suspended(self, job: Job, cause: str) -> None:
         """A run stands still; between time slices it keeps its CPUs, otherwise it gives them up."""

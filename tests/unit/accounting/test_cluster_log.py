@@ -219,6 +219,26 @@ def test_explain_records_who_decided(tmp_path: Path, clock: str) -> None:
     assert any(step.text.startswith("it is first in the queue; 0 of 16 CPUs") for step in story.steps)
 
 
+@pytest.mark.parametrize("clock", CLOCKS)
+@pytest.mark.parametrize("compiled", [True, False])
+def test_runs_are_named_where_one_is_preempted(tmp_path: Path, clock: str, compiled: bool) -> None:
+    """However often the plugin is asked, which depends on the kernels: job 4 cannot preempt anything."""
+    requests = [
+        request(1, 0, 300, "-N2 -n8 -t60 -plo"),
+        request(2, 1, 300, "-N2 -n8 -t60 -plo"),
+        request(3, 20, 300, "-N3 -n12 -t60 -phi"),
+        request(4, 21, 30, f"{FULL} -phi"),
+    ]
+    events, _ = run(requests, tmp_path, mode="CANCEL", clock=clock, compiled=compiled, explain=True)
+    named = [at for at, event in enumerate(events) if event["event"] == "victims"]
+    assert named
+    for at in named:
+        assert (events[at]["job"], set(events[at]["runs"])) == (3, {1, 2})
+        assert (events[at]["plugin"], events[at + 1]["event"]) == ("preempt/partition_prio", "preempt")
+        assert events[at]["time"] == events[at + 1]["time"]
+    assert len([event for event in events if event["event"] == "preempt"]) == 2
+
+
 def test_the_options_go_with_a_cluster(tmp_path: Path) -> None:
     (tmp_path / "jobs.events").write_text(
         "-dt 0 -e submit_batch_job | -jid 1 -sim-walltime 3 --uid=me -t 5 -n 1 a.job\n"
