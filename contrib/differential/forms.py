@@ -21,8 +21,9 @@ from typing import Any
 
 import click
 
-from contrib.differential import clusters
+from contrib.differential import clusters, extras
 from slurm_sim_plugins.errors import SlurmSimError
+from slurm_sim_plugins.kernels import why_plain
 
 MACHINES = ("slurm", "ideal", "counted")
 """A cluster under Slurm's clock and under the ideal one; processors that are counted, under the ideal one."""
@@ -43,11 +44,19 @@ def words_of(machine: str, seed: int, folder: Path) -> list[str]:
         folder: for the inputs.
     """
     draws = random.Random(f"{machine} {seed}")
-    words = ["run", "--no-progress", "--out", str(folder / "run"), "--events", str(folder / "events")]
-    words += ["--explain"] if draws.random() < 0.3 else []
+    # By default so few jobs run without kernels, whatever is compiled.
+    words = ["run", "--no-progress", "--no-compiled" if why_plain() else "--compiled"]
+    if machine == "counted" and draws.random() < 0.5:
+        # The loop of stock plugins makes runs at which nobody looks.
+        words += ["--records", str(folder / "records.parquet")]
+    else:
+        words += ["--out", str(folder / "run"), "--events", str(folder / "events")]
+        words += ["--explain"] if draws.random() < 0.3 else []
     if machine == "counted":
         return words + (_two_tiers(draws, folder) if draws.random() < 0.2 else _counted(draws, folder))
     files = clusters.files_of(seed)
+    own = machine == "slurm" and draws.random() < 0.7
+    words += extras.add_to(files, clusters.Draws(f"extras {machine} {seed}"), own)
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     words += [str(folder / "jobs.events"), "--slurm-conf", str(folder / "slurm.conf"), "--clock", machine]
@@ -56,12 +65,14 @@ def words_of(machine: str, seed: int, folder: Path) -> list[str]:
     words += ["--commands", str(folder / "commands")] if "commands" in files else []
     if machine == "slurm":
         words += ["--slurm-version", draws.choice(["22.05", "24.11", "26.05"])]
-    preempts = "PreemptMode=" in files["slurm.conf"]
+    preempts = "PreemptMode=OFF\n" not in files["slurm.conf"]
+    if own:
+        return words
     if draws.random() < 0.15 and preempts:
         urgent = "jobs=user=eve"
         words += ["--scheduler", "sched/realtime", "--preempt", "preempt/realtime", "--select", "select/cons_tres"]
         words += ["--set", f"sched/realtime.{urgent}", "--set", f"preempt/realtime.{urgent}"]
-    elif machine == "ideal" or draws.random() < 0.3:
+    else:
         words += _policies(draws, preempts)
     return words
 
@@ -124,7 +135,7 @@ def digest_of(machine: str, seed: int) -> str:
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         for path in files:
             found.update(path.relative_to(folder).as_posix().encode() + path.read_bytes().replace(name.encode(), b""))
-        return f"{found.hexdigest()[:24]} {sum((folder / 'run') in path.parents for path in files)}"
+        return f"{found.hexdigest()[:24]} {sum(path.name == 'records.parquet' for path in files)}"
 
 
 def _digests(python: str, form: str, machine: str, first: int, last: int) -> Iterator[str]:

@@ -24,3 +24,10 @@ def test_both_forms_leave_the_same_files(machine: str) -> None:
     ran = re.search(r"(\d+) left a run", said.output)
     assert ran is not None
     assert int(ran[1]) >= 3, "hardly any of them ran: the comparison says nothing"
+
+
+@pytest.mark.skipif(bool(why_plain()), reason="the kernels are not compiled")
+def test_a_reservation_begins_before_the_whole_step_in_which_a_run_ends() -> None:
+    """Compiled searches took nodes that a reservation keeps up to that step."""
+    said = CliRunner().invoke(forms, ["--seeds", "34:35", "--machine", "slurm"])
+    assert "1 seeds, 1 left a run, 0 differ" in said.output
