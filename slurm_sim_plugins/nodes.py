@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -270,6 +270,11 @@ class Choice:
 
     mask: Mask
     counts: tuple[tuple[Mask, int], ...] = ()
+
+    @cached_property
+    def takes_all(self) -> bool:
+        """Whether any node may be used."""
+        return bool(self.mask.all())
 
 
 FAR = 2**40

@@ -120,15 +120,18 @@ class Selector:
 
     def select(self, want: Want, code: Code, free: Free, usable: Mask) -> Allocation | None:
         """As :func:`slurm_sim_plugins.select.cons_tres.best_fit`."""
-        allowed = (usable & want.choices[0].mask).view(np.uint8)
+        choice = want.choices[0]
+        allowed = (usable if choice.takes_all else usable & choice.mask).view(np.uint8)
         found = choose(code, allowed, self.rows, self.weights, free.table, self.capacity, self.sets, self.taken)
         return self.allocation(want, code, free, self.taken, found) if found else None
 
     def allocation(self, want: Want, code: Code, free: Free, taken: Ints, found: int) -> Allocation | None:
         """What a job gets of the nodes that were taken, which are so many."""
         each = give(code, self.rows, found, taken, self.room)
-        if self._machine.one_thread and code.rows == FREE_UNITS + 1 and not (want.all_gres or want.memory_per_gpu):
-            # It wants nothing but CPUs.
+        others = want.all_gres or want.all_memory or want.memory_per_cpu or want.memory_per_gpu
+        if self._machine.one_thread and code.rows <= FREE_MEMORY + 1 and not others:
+            # It wants nothing but CPUs, and perhaps memory of each node.
             units = alike(each, found) if each else shared(tuple(taken[1, :found].tolist()))
-            return Allocation(neighbours(nodes_of(found, taken, self._numbers)), units, alike(0, found), NO_GRES, False)
+            nodes, memory = neighbours(nodes_of(found, taken, self._numbers)), alike(want.memory_per_node, found)
+            return Allocation(nodes, units, memory, NO_GRES, False)
         return allocate(want, self._machine, free, taken[0, :found], taken[1, :found])
