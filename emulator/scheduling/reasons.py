@@ -87,13 +87,12 @@ def _drained(cluster: Cluster) -> Mask:
 
 def fits_alone(job: Job, partition: Partition, cluster: Cluster, nodes: Mask) -> bool:
     """Whether a job would fit onto these nodes if they were idle."""
-    if not nodes.any():
-        return False
     key = (job.request_class, partition.name, nodes.tobytes())
     known = cluster.fits_alone.get(key)
     if known is None:
         want = replace(job.wants[partition.name], placed=0, counted_tasks=0, by_looks=False)
         choose = cluster.choose if cluster.compiled is None else cluster.compiled.choose
-        known = choose(counting_shares(want, cluster.machine), cluster.machine.free(), nodes) is not None
+        want = counting_shares(want, cluster.machine)
+        known = bool(nodes.any()) and choose(want, cluster.machine.free(), nodes) is not None
         cluster.fits_alone[key] = known
     return known
