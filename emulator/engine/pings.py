@@ -31,11 +31,12 @@ class Pings:
     def __init__(self, nodes: int, interval: float, timing: Timing) -> None:
         self._timing, self._interval = timing, interval
         self._first = FIRST - timing.uptime
-        self._heard = np.full(nodes, self._first - REGISTERED)
+        self._heard = [self._first - REGISTERED] * nodes
 
     def heard(self, allocation: Allocation, now: float) -> None:
         """The nodes of a run have answered something."""
-        self._heard[allocation.where] = now
+        for node in allocation.nodes:
+            self._heard[node] = now
 
     def next(self, now: float) -> float:
         """When nodes answer the controller's next ping."""
@@ -48,7 +49,8 @@ class Pings:
 
     def answered(self, now: float) -> bool:
         """Whether any node answers a ping now."""
-        silent = self._heard[self._heard <= now - self._interval - 1]
+        heard = np.array(self._heard)
+        silent = heard[heard <= now - self._interval - 1]
         since = np.ceil((silent + self._interval - self._first) / self._interval + 1e-9)
         behind = np.round((now - self._first) / self._interval) - since
         return bool((behind % 2 == 0).any())
