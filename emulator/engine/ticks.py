@@ -141,7 +141,9 @@ class Ticks(Part):
             heappush(self._ticks, tick.due(self.timing.round_after(self.cluster.now, tick.period), number))
             return
         stride = passes.stride if backfills else tick.period
-        quiet = self._quiet_until(calculates, until) if until is not None and stride else 0.0
+        quiet = 0.0
+        if until is not None and stride and at < self.agenda.next:
+            quiet = self._quiet_until(calculates, until)
         if quiet == math.inf:
             quiet = self._standstill.known_rest
         if backfills and 0 < stride < passes.bf_interval:
