@@ -12,7 +12,7 @@ from emulator.scheduling.run_rows import Reals
 from emulator.scheduling.select_kernel import Counts
 from emulator.scheduling.select_rows import SETS
 from emulator.scheduling.window_rows import NEVER
-from emulator.scheduling.windows_kernel import Columns, Request, Work, are_free, may_start, place
+from emulator.scheduling.windows_kernel import Columns, Request, Work, may_start, place
 from emulator.state.job import Job
 from emulator.state.partition import Partition
 from slurm_sim_plugins.nodes import Ints
@@ -24,7 +24,6 @@ MOST_TOGETHER = 1024
 """Jobs alike that are given slots in one call of a kernel, at most."""
 MOST_SEARCHES = 128
 """Of so many searches it is kept how far they have come, at most; each takes some 24 bytes a node."""
-NO_NODES: Ints = np.empty(0, dtype=np.int64)
 
 
 class Search:
@@ -39,19 +38,16 @@ class Search:
         work: where the search is; None if it has no room.
         cpus: with how many CPUs one counts once it is planned; 0 for as many as before, negative if that is not known.
         hopeless: whether none could start now.
-        seats: nodes on which one could start now.
-        seated: the number of the state of all runs for which that is so.
         turn: the number of the state of all runs for which it has begun.
     """
 
-    __slots__ = ("cpus", "hopeless", "parted", "request", "seated", "seats", "sought", "turn", "work")
+    __slots__ = ("cpus", "hopeless", "parted", "request", "sought", "turn", "work")
 
     def __init__(self, sought: Sought, parted: bool) -> None:
         self.sought, self.parted = sought, parted
         self.request: Request | None = None
         self.work: Work | None = None
-        self.seats = NO_NODES
-        self.cpus, self.hopeless, self.turn, self.seated = -1.0, False, -1, -1
+        self.cpus, self.hopeless, self.turn = -1.0, False, -1
 
 
 class Searches:
@@ -66,12 +62,11 @@ class Searches:
         preempted: how often more may start than before.
         taken: the nodes that the last one took, and the units of each.
         starts: when those start to which the last one gave slots.
-        users_part: whether any job may find nodes that it does not get because of its user.
     """
 
     __slots__ = (
         *("_capacity", "_known", "_next", "_nodes", "_owners", "_sets", "_turn", "_works"),
-        *("begun", "cycles", "preempted", "starts", "taken", "users_part"),
+        *("begun", "cycles", "preempted", "starts", "taken"),
     )
 
     def __init__(self, nodes: int) -> None:
@@ -84,7 +79,6 @@ class Searches:
         self.taken: Ints = np.empty((2, nodes), dtype=np.int64)
         self.starts: Reals = np.empty(MOST_TOGETHER)
         self.begun = self.cycles = self.preempted = self._turn = self._next = 0
-        self.users_part = False
 
     def begin(self) -> int:
         """A plan begins, and all others are over; returns its number."""
@@ -95,17 +89,15 @@ class Searches:
         self.cycles += 1
         return self.cycles
 
-    def start_over(self, all_again: bool, users_part: bool) -> None:
+    def start_over(self, parted: bool) -> None:
         """Other runs are there: all searches start over.
 
         Args:
-            all_again: whether it is to be asked again what all want, or only what those do whose user matters.
-            users_part: whether any job may find nodes that it does not get because of its user.
+            parted: whether any job may find nodes that it does not get because of its user.
         """
         self._turn += 1
-        self.users_part = users_part
         for search in self._known.values():
-            if all_again or search.parted:
+            if parted or search.parted:
                 search.request = None
 
     def more_may_start(self) -> None:
@@ -123,7 +115,7 @@ class Searches:
             length: for how long, in seconds.
             plan: says what is wanted.
         """
-        parted = self.users_part or job.options.exclusive_to == "user"
+        parted: bool = plan.parts_users(job)
         sought = job.request_class, partition.name, length, job.request.user if parted else ""
         search = self._known.get(sought)
         if search is None:
@@ -161,13 +153,10 @@ class Searches:
             return False
         request = search.request
         assert request is not None
-        if search.seated == self._turn and are_free(search.seats, request.now + request.length, slots):
+        if may_start(request, slots, self._capacity, self._sets, self.taken):
             return True
-        found = may_start(request, slots, self._capacity, self._sets, self.taken)
-        if found > 0:
-            search.seats, search.seated = self.taken[0, :found].copy(), self._turn
-        search.hopeless = found == 0
-        return not search.hopeless
+        search.hopeless = True
+        return False
 
     def _give_room(self, search: Search, begin: float) -> None:
         """A search begins at a time, or begins again."""

@@ -196,7 +196,7 @@ class CompiledWindows(Windows):
             habits.size,
         )
         self.now, self.tried = cluster.now, self._alike
-        self._together = self._news_known = False
+        self._together = False
 
     def _no_slots(self) -> CompiledSlots:
         standing = self._controls.reservations.standing(self._cluster.now)
@@ -212,7 +212,7 @@ class CompiledWindows(Windows):
 
     def _other_runs(self) -> None:
         super()._other_runs()
-        self._stale, self._news_known = True, False
+        self._stale = True
         self._preempting.clear()
         self._decided.clear()
 
@@ -241,6 +241,10 @@ class CompiledWindows(Windows):
         """Whether some nodes are for jobs of one user alone, so that jobs alike are of one user."""
         return self._cluster.users_part
 
+    def parts_users(self, job: Job) -> bool:
+        """Whether it depends on its user, and on what runs, on which nodes a job may start."""
+        return self._cluster.parts_users(job)
+
     def request_of(self, job: Job, partition: Partition, length: float) -> Request:
         """What is wanted by a job, and others alike."""
         code = self._compiled.code(job, partition)
@@ -263,17 +267,14 @@ class CompiledWindows(Windows):
             # There has been another plan since.
             self._number, self._stale, self._first_look = searches.begin(), True, True
         if self._stale:
-            users_part = self._cluster.users_part
-            searches.start_over(self._outlooks.begin(self._first_look, users_part), users_part)
+            searches.start_over(self._outlooks.begin(self._first_look, self._cluster.users_part))
             self._stale = self._first_look = False
 
     def is_news_known(self) -> bool:
         """Whether more that is kept makes no difference to whether another cycle follows."""
-        if not self._news_known:
-            cluster, slots = self._cluster, self.slots
-            news = len(slots) > 0 if cluster.parameters.rules.PLANS_ARE_NEWS else is_news(slots, cluster)
-            self._news_known = news and (marks(slots, cluster) or not any_of(cluster.free.units))
-        return self._news_known
+        cluster, slots = self._cluster, self.slots
+        news = len(slots) > 0 if cluster.parameters.rules.PLANS_ARE_NEWS else is_news(slots, cluster)
+        return news and (marks(slots, cluster) or not any_of(cluster.free.units))
 
     def alike(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
         """Together those on which nothing but nodes and time decides, and that ask for the same."""

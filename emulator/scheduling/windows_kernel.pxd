@@ -33,12 +33,9 @@ cdef class Work:
     cdef readonly long long runs
     cdef long long entered, left, known
 
-@cython.locals(
-    first=cython.longlong[::1], until=cython.double[::1], least=cython.longlong, there=cython.longlong,
-    cpus=cython.longlong, nodes=cython.longlong, big=cython.longlong)
-cpdef long long may_start(
-    Request request, Columns slots, long long[::1] capacity, long long[:, ::1] sets, long long[:, ::1] taken) except? -2
-cpdef bint are_free(const long long[::1] nodes, double end, Columns slots) noexcept
+@cython.locals(first=cython.longlong[::1], until=cython.double[::1])
+cpdef bint may_start(
+    Request request, Columns slots, long long[::1] capacity, long long[:, ::1] sets, long long[:, ::1] taken) except? True
 @cython.locals(members=cython.longlong[::1], until=cython.double[::1])
 cpdef bint any_kept(Columns slots, long long first, const long long[::1] counts, bint some) noexcept
 cpdef bint any_of(const long long[::1] counts) noexcept
@@ -54,17 +51,14 @@ cpdef (long long, long long, long long) place(
     Request request, Columns slots, Work work, bint goes_on, long long most) except *
 @cython.locals(whole=double)
 cdef double _whole(Request request, double end) noexcept
-@cython.locals(slot=cython.longlong, first=cython.longlong)
+@cython.locals(slot=cython.longlong)
 cdef void _set_up(Request request, Columns slots, Work work, double begin) except *
-@cython.locals(kept=cython.longlong[::1], room=cython.longlong[::1], capacity=cython.longlong[::1])
-cdef void _count_all(Code code, Work work) noexcept
 @cython.locals(run=cython.longlong)
 cdef double _hopeful(Request request, Columns slots, double begin) except? -1
 @cython.locals(found=double, passed=cython.longlong)
 cdef double _last(Columns slots, double time) noexcept
 cdef void _catch_up(Request request, Columns slots, Work work) except *
 cdef void _notice(Request request, Columns slots, long long slot, Work work) noexcept
-cdef bint _keeps(Request request, Columns slots, long long slot, Work work) noexcept
 @cython.locals(found=double, following=cython.longlong)
 cdef double _next(Columns slots, double begin) noexcept
 @cython.locals(later=double)

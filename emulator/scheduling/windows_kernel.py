@@ -108,38 +108,22 @@ class Work:
     known: int = 0
 
 
-def may_start(request: Request, slots: Columns, capacity: Ints, sets: Ints, taken: Ints) -> int:
-    """On how many nodes a job fits now beside the slots that there are, which are taken; 0 if it does not.
+def may_start(request: Request, slots: Columns, capacity: Ints, sets: Ints, taken: Ints) -> bool:
+    """Whether a job fits now beside the slots that there are.
 
-    -1: the request is not steady, and it may be that it does not fit all the same.
+    If the request is not steady, it may be that it does not fit all the same.
     """
     code, outlook, end = request.code, request.outlook, request.now + request.length
     settle(outlook)
     if outlook.cpus[0] < code.cpus or outlook.nodes[0] < code.min_nodes:
-        return 0
-    first, until, least, counts = outlook.first, slots.until, code.big, Counts()
-    cpus = nodes = big = 0
-    for node in range(len(first)):
-        there = first[node] if until[node] >= end else 0
-        cpus += there
-        nodes += 1 if there > 0 else 0
-        big += 1 if there >= least else 0
-    counts.cpus, counts.nodes, counts.big = cpus, nodes, big
-    if not enough(code, counts):
-        return 0
-    if not code.steady:
-        return -1
-    for node in range(len(first)):
+        return False
+    machine, counts, first, until = outlook.machine, Counts(), outlook.first, slots.until
+    for node in range(len(capacity)):
         capacity[node] = first[node] if until[node] >= end else 0
-    return pick(code, outlook.machine.rows, outlook.machine.weights, capacity, sets, taken)
-
-
-def are_free(nodes: Ints, end: float, slots: Columns) -> bool:
-    """Whether no slot keeps any of some nodes before a time."""
-    for index in range(len(nodes)):  # noqa: SIM110
-        if slots.until[nodes[index]] < end:
-            return False
-    return True
+    count(code, counts, capacity)
+    if not enough(code, counts):
+        return False
+    return not code.steady or pick(code, machine.rows, machine.weights, capacity, sets, taken) > 0
 
 
 def any_kept(slots: Columns, first: int, counts: Ints, some: bool) -> bool:
@@ -283,23 +267,17 @@ def _set_up(request: Request, slots: Columns, work: Work, begin: float) -> None:
     work.runs = 0
     if begin > request.now:
         _give(request, ended(outlook, begin), work, False)
+    work.capacity[:] = work.room
+    if request.code.big > 1:
+        count(request.code, work.counts, work.capacity)
+    else:
+        work.counts.cpus, work.counts.nodes = outlook.cpus[work.runs], outlook.nodes[work.runs]
+        work.counts.big = work.counts.nodes
     work.kept[:] = 0
     work.entered = work.left = 0
     work.known = slots.sizes[COUNT]
     for slot in range(work.known):
-        if _keeps(request, slots, slot, work):
-            first = slots.parts[FIRST, slot]
-            for index in range(first, first + slots.parts[MANY, slot]):
-                work.kept[slots.members[index]] += 1
-    _count_all(request.code, work)
-
-
-def _count_all(code: Code, work: Work) -> None:
-    """Count all nodes, but for those that slots keep."""
-    kept, room, capacity = work.kept, work.room, work.capacity
-    for node in range(len(room)):
-        capacity[node] = 0 if kept[node] else room[node]
-    count(code, work.counts, capacity)
+        _notice(request, slots, slot, work)
 
 
 def _hopeful(request: Request, slots: Columns, begin: float) -> float:
@@ -342,19 +320,12 @@ def _catch_up(request: Request, slots: Columns, work: Work) -> None:
 
 def _notice(request: Request, slots: Columns, slot: int, work: Work) -> None:
     """Take notice of a slot that no search has come to."""
-    if _keeps(request, slots, slot, work):
-        _change(request, slots, slot, 1, work)
-
-
-def _keeps(request: Request, slots: Columns, slot: int, work: Work) -> bool:
-    """Whether a slot that no search has come to keeps its nodes from a run that begins at the time tried."""
-    if slots.times[BEGIN, slot] >= work.tried + request.length:
-        return False
-    work.entered += 1
-    if slots.times[END, slot] > work.tried:
-        return True
-    work.left += 1
-    return False
+    if slots.times[BEGIN, slot] < work.tried + request.length:
+        work.entered += 1
+        if slots.times[END, slot] <= work.tried:
+            work.left += 1
+        else:
+            _change(request, slots, slot, 1, work)
 
 
 def _next(slots: Columns, begin: float) -> float:

@@ -218,15 +218,10 @@ class Scene:
         clock = (self.work.tried, self.work.time, self.counts.cpus, self.counts.nodes, self.counts.big)
         return [placed, outcome, found, taken, clock, {name: array.tolist() for name, array in self.left.items()}]
 
-    def starts_now(self) -> list[int]:
-        """The nodes on which the job may start beside the slots that there are; [-1] if that is not sure."""
-        room, end = np.zeros_like(self.left["capacity"]), 100.0 + self.length
-        found = self.form.may_start(self.request, self.slots, room, self.work_sets, self.taken)
-        nodes: list[int] = self.taken[0, : max(found, 0)].tolist()
-        kept = np.flatnonzero(self.left["until"] < end)
-        assert self.form.are_free(np.array(nodes, dtype=np.int64), end, self.slots)
-        assert not len(kept) or not self.form.are_free(np.append(nodes, kept[:1]).astype(np.int64), end, self.slots)
-        return nodes if found >= 0 else [-1]
+    def starts_now(self) -> bool:
+        """Whether the job may start beside the slots that there are."""
+        room = np.zeros_like(self.left["capacity"])
+        return bool(self.form.may_start(self.request, self.slots, room, self.work_sets, self.taken))
 
     def marked(self) -> list[bool]:
         """What is said of the slots that there are: whether one delayed a start, and whether they keep what is idle."""
