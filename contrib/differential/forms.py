@@ -44,7 +44,7 @@ def words_of(machine: str, seed: int, folder: Path) -> list[str]:
         folder: for the inputs.
     """
     draws = random.Random(f"{machine} {seed}")
-    # By default the fewest jobs run without kernels, whatever is compiled.
+    # By default so few jobs run without kernels, whatever is compiled.
     words = ["run", "--no-progress", "--no-compiled" if why_plain() else "--compiled"]
     if machine == "counted" and draws.random() < 0.5:
         # The loop of stock plugins makes runs at which nobody looks.

@@ -149,7 +149,7 @@ machine_options = options(
     click.option(
         "--compiled/--no-compiled",
         default=None,
-        help="Use compiled kernels; the schedule is the same.  [default: if they are compiled, from 10 jobs on]",
+        help="Use compiled kernels; the schedule is the same.  [default: if they are compiled, from 100 jobs on]",
     ),
     click.option(
         "--dispatch",

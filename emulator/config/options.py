@@ -15,9 +15,8 @@ from slurm_sim_plugins.errors import ConfigurationError
 Passes = Literal["batch", "event"]
 Clock = Literal["slurm", "ideal"]
 Expired = Literal["limit", "now", "tsafrir", "again"]
-MANY = 10
-"""Jobs. Fewer are simulated in less time than kernels take to load, which is 0.01 s; 60 take 0.1 s with them on nodes,
-and 2 s without."""
+MANY = 100
+"""Jobs. Fewer are simulated in less time than kernels take to load: 0.4 s of CPU against 1, and 10 the first time."""
 DECIDED = ("processors", "kill_at_limit", "expired", "dispatch")
 """Options that are those of a ``slurm.conf`` on its cluster."""
 
