@@ -114,6 +114,7 @@ class Windows(WindowPlan):
         self._rounding = max(habits.resolution - 1, 0.0) if rules.SLOTS_END_ON_NEXT_STEP else 0.0
         self._own_ends = int(rules.ENDS_OF_OWN_NODES)
         self._by_users = rules.USERS_PART_BY_PLANS
+        self._plans_are_news = rules.PLANS_ARE_NEWS
         self.slots: Slots = self._no_slots()
         self.last_place: Place | None = None
         self._licensed: list[tuple[Job, float, float]] = []
@@ -491,7 +492,8 @@ class Windows(WindowPlan):
         Slurm's select plugin knows nothing of that time, and says when the window of runs has ended in which the nodes
         become free. Slurm notes a job as changed if that is earlier, also where nothing is kept for it then.
         """
-        if begin > self._cluster.now and begin == start and not self.slots.delay:
+        matters = not self.slots.delay and not (self._plans_are_news and len(self.slots))
+        if begin > self._cluster.now and begin == start and matters:
             time, free = future.last_before(begin)
             left = self._cluster.beside_suspended(free, partition) if time <= self._cluster.now else free
             found = self._cluster.choose(planned_want(job, partition, self._cluster), left, usable)

@@ -194,6 +194,7 @@ class CompiledWindows(Windows):
             self._rounding,
             self._own_ends,
             habits.size,
+            int(self._plans_are_news),
         )
         self.now, self.tried = cluster.now, self._alike
         self._together = False

@@ -20,7 +20,7 @@ cdef class Request:
     cdef readonly Code code
     cdef readonly Outlook outlook
     cdef double now, horizon, grain, rounding
-    cdef long long own_ends, most_marks
+    cdef long long own_ends, most_marks, plans_are_news
     cdef double length
 
 cdef class Work:
@@ -77,6 +77,7 @@ cdef long long _within(Request request, Work work, double later) except -1
 @cython.locals(window=double)
 cdef double _window_end(double first, double end) noexcept
 cdef long long _fit(Request request, Work work) except -1
+cdef bint _delays_matter(Request request, Columns slots) noexcept
 @cython.locals(
     ends="const double[::1]", runs=cython.longlong, upto=cython.longlong, following=cython.longlong, fits=bint)
 cdef bint _fits_before(Request request, Work work) except? True

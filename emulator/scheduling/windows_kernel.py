@@ -58,6 +58,7 @@ class Request:
         rounding: seconds that are added to an end before it is cut to a whole step.
         own_ends: whether a job starts when the last run on its own nodes ends, and not at the end of a window.
         most_marks: how many bounds of slots there may be.
+        plans_are_news: whether it matters not what a plan delays, once any nodes are kept.
         length: for how long the nodes are wanted.
     """
 
@@ -69,6 +70,7 @@ class Request:
     rounding: float
     own_ends: int
     most_marks: int
+    plans_are_news: int
     length: float
 
 
@@ -347,7 +349,7 @@ def _seek(request: Request, slots: Columns, work: Work) -> int:
         found = _within(request, work, later)
         if found > 0:
             work.start = _own_end(request, work, found) if request.own_ends else work.time
-            if request.now < work.tried == work.start and not slots.sizes[DELAY]:
+            if request.now < work.tried == work.start and _delays_matter(request, slots):
                 slots.sizes[DELAY] = _fits_before(request, work)
             later = inf
             if work.start > request.now:
@@ -447,6 +449,11 @@ def _fit(request: Request, work: Work) -> int:
         return 0
     machine = request.outlook.machine
     return pick(request.code, machine.rows, machine.weights, work.capacity, work.sets, work.taken)
+
+
+def _delays_matter(request: Request, slots: Columns) -> bool:
+    """Whether it is still asked if a plan delays a job."""
+    return slots.sizes[DELAY] == 0 and (request.plans_are_news == 0 or slots.sizes[MARKS] == 0)
 
 
 def _fits_before(request: Request, work: Work) -> bool:

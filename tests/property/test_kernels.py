@@ -206,9 +206,9 @@ class Scene:
             # Nothing is left in the room of what was seen before.
             outlook.look_later(machine, outlook.Runs(*planned))
         self.left |= known
-        later, own_ends = float(small(draws, 0, 0, 59)), small(draws, 0, 1)
+        later, own_ends, news = float(small(draws, 0, 0, 59)), small(draws, 0, 1), small(draws, 0, 1)
         self.length, self.work_sets = float(small(draws, 30, 600, 90000)), work["sets"]
-        self.request = form.Request(code, seen, now, now + 3000.0, grain, later, own_ends, most, self.length)
+        self.request = form.Request(code, seen, now, now + 3000.0, grain, later, own_ends, most, news, self.length)
         self.work.tried = self.work.time = float(small(draws, 100, 100, 160, 2000))
 
     def search(self, goes_on: bool, most: int) -> list[Any]:

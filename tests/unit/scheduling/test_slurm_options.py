@@ -355,6 +355,22 @@ def test_a_plan_delays_a_job_that_would_start_earlier_if_only_runs_were_there(
 
 
 @pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(("version", "looked_at"), [("22.05", True), ("24.11", False)])
+def test_where_any_plan_is_news_it_is_not_looked_at_what_it_delays(monkeypatch, compiled, version, looked_at):
+    cycles = []
+
+    def noted(kept, cluster):
+        cycles.append((kept.delay, is_news(kept, cluster)))
+        return cycles[-1][1]
+
+    monkeypatch.setattr("emulator.engine.passes.is_news", noted)
+    nodes = "n1 CPUs=1 Feature=x,z\nNodeName=n2 CPUs=1 Feature=y,z\nNodeName=n3 CPUs=1"
+    jobs = [(1.45, 290, words) for words in ["-Cx -t5", "-N3 -t1", "-Cx -t9"]]
+    simulated(*jobs, nodes=nodes, options="", version=version, compiled=compiled, until=20)
+    assert cycles[0] == (looked_at, True)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
 def test_tasks_are_tried_though_the_job_before_them_was_refused(compiled):
     """One task starts in r, the other in p, in one cycle; in p both stand behind a job that waits."""
     blocked = (1, 900, "-N1 -n2 -wn1 -t60"), (1, 900, "-N1 -n2 -wn2 -t60"), (3, 30, "-N2 -n4 -pr -t1")
