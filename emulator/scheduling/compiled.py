@@ -11,7 +11,15 @@ from emulator.scheduling.select_rows import MACHINE_WEIGHT
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 from emulator.state.partition import Partition
+from emulator.state.scratch import Scratch
 from slurm_sim_plugins.nodes import Allocation, Free, Mask, Want
+
+
+class Codes(Scratch):
+    """What jobs ask as numbers, by class of request and partition; what C keeps no snapshot can fill in."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[int, str], Code | None] = {}
 
 
 class Compiled:
@@ -30,14 +38,15 @@ class Compiled:
         self.runs = RunTable(cluster)
         self.searches = Searches(len(cluster.machine))
         self.outlooks = Outlooks(cluster, self.selector, self.runs)
-        self._codes: dict[tuple[int, str], Code | None] = {}
+        self._codes = Codes()
 
     def code(self, job: Job, partition: Partition) -> Code | None:
         """What a job asks of a partition as numbers; None if it is not plain."""
         key = (job.request_class, partition.name)
-        known = self._codes.get(key)
-        if known is None and key not in self._codes:
-            known = self._codes[key] = encode(job.wants[partition.name], self._cluster.machine)
+        codes = self._codes.known
+        known = codes.get(key)
+        if known is None and key not in codes:
+            known = codes[key] = encode(job.wants[partition.name], self._cluster.machine)
         return known
 
     def weigh(self, node: int, weight: int) -> None:

@@ -312,8 +312,11 @@ def test_processors_under_slurms_clock_go_on_too(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("compiled", ["--compiled", "--no-compiled"])
 @pytest.mark.parametrize("clock", ["ideal", "slurm"])
-def test_heterogeneous_jobs_go_on_together(clock: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_heterogeneous_jobs_go_on_together(
+    clock: str, compiled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     nodes = (
         "SelectType=select/cons_tres\nNodeName=n[1-3] CPUs=4\nPartitionName=p Nodes=ALL Default=YES MaxTime=1:00:00\n"
@@ -324,7 +327,7 @@ def test_heterogeneous_jobs_go_on_together(clock: str, tmp_path: Path, monkeypat
         for number, further in enumerate(["", " : -n2", " : -n2 : -n2"] * 8)
     ]
     Path("jobs.events").write_text("".join(lines))
-    words = ["run", "jobs.events", "--slurm-conf", "slurm.conf", "--clock", clock]
+    words = ["run", "jobs.events", "--slurm-conf", "slurm.conf", "--clock", clock, compiled]
     command(*words, "--out", "whole")
     interrupted_command(monkeypatch, *words, "--snapshot-every", "5")
     command("resume", "out")
