@@ -254,7 +254,7 @@ def _update(words: list[str], controller: Controller) -> None:
 def _update_nodes(fields: Fields, controller: Controller) -> None:
     """Change the state of nodes: DOWN ends their jobs, DRAIN and FAIL let them end, RESUME and UNDRAIN bring them back.
 
-    POWER_* power them down or up.
+    UNDRAIN leaves those down that are. POWER_* power them down or up.
     """
     state, index = fields.get("state", "").upper(), controller.cluster.machine.index
     known = ("DOWN", *STATES, *BACK, *POWER_STATES)
@@ -270,7 +270,10 @@ def _update_nodes(fields: Fields, controller: Controller) -> None:
             raise InputError(f"State={state}: the slurm.conf has no power saving")
         controller.power.ask(nodes, state)
     elif state in BACK:
-        controller.node_states.resume(nodes, reason)
+        # What is down stays so where only draining is to end.
+        states = controller.cluster.admin_states
+        back = [node for node in nodes if state == "RESUME" or states.get(node) == "DRAIN"]
+        controller.node_states.resume(back, reason)
     elif state == "DOWN":
         controller.node_states.take_down(nodes, reason)
     else:

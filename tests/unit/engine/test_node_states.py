@@ -105,6 +105,20 @@ def test_a_node_that_says_that_its_job_is_over_is_back(resumed: float, start: fl
     assert second.start == pytest.approx(start, abs=0.6)
 
 
+@pytest.mark.parametrize(
+    ("state", "back", "starts"),
+    [("DRAIN", "UNDRAIN", True), ("DOWN", "UNDRAIN", False), ("DOWN", "RESUME", True), ("FAIL", "RESUME", True)],
+)
+def test_undrain_leaves_nodes_down_that_are(state: str, back: str, starts: bool) -> None:
+    """As Slurm's documentation of ``scontrol`` has it; ``DRAIN`` and ``DOWN`` need a reason there."""
+    conf = parse_slurm_conf("NodeName=n1\nPartitionName=p Nodes=n1 Default=YES")
+    commands = [(10.0, f"update NodeName=n1 State={state} Reason=x"), (50.0, f"update NodeName=n1 State={back}")]
+    actions = [(at, partial(scontrol, command)) for at, command in commands]
+    controller = Controller(conf, [JobRequest(1, 20.0, 30.0, parse_sbatch(["-n1"]))], actions, slurm_version="26.05")
+    controller.run(300.0)
+    assert bool(controller.cluster.jobs[1].runs) == starts
+
+
 def failures(seed: int, tmp_path: Path, **options: object) -> tuple[list[str], Result]:
     out = tmp_path / f"{seed}-{len(list(tmp_path.iterdir()))}"
     result = run(MANY, Operation(mtbf=4000.0, mttr=300.0), seed=seed, out=out, **{"compiled": True, **options})
