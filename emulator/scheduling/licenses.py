@@ -6,6 +6,8 @@ and again (slurm.conf, ``bf_licenses``; observation L1).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
 
@@ -14,15 +16,20 @@ Use = tuple[float, float, int]
 
 
 class LicensePlan:
-    """Which job has how many licences until when: runs as they are planned to end, and jobs with a reservation."""
+    """Which job has how many licences until when: runs as they are planned to end, and jobs with a reservation.
 
-    def __init__(self, cluster: Cluster) -> None:
+    Args:
+        cluster: the cluster state.
+        step: when licences are planned to be back of a run that ends at a time.
+    """
+
+    def __init__(self, cluster: Cluster, step: Callable[[float], float] = float) -> None:
         self._total = {name: total for name, (total, _) in cluster.licenses.items()}
         self._uses: dict[str, list[Use]] = {name: [] for name in self._total}
         for job in (*cluster.running.values(), *cluster.suspended.values()):
             if job.options.licenses:
                 # One that should be over has them still.
-                self.keep(job, cluster.now, max(cluster.planned_end(job), cluster.now + 1))
+                self.keep(job, cluster.now, max(step(cluster.planned_end(job)), cluster.now + 1))
 
     def keep(self, job: Job, begin: float, end: float) -> None:
         """A job has its licences from ``begin`` to ``end``."""

@@ -189,8 +189,7 @@ class Windows(WindowPlan):
         """Keep its nodes, and licences if they are planned; of a hole that is now the nodes alone, to the second."""
         start, place = hole.start, hole.place
         job, limit, nodes = place._entry._pair[0], place._entry.shortest, place._allocation.nodes
-        grain = self._habits.resolution
-        end = math.floor((start + limit + self._rounding) / grain) * grain
+        grain, end = self._habits.resolution, self._step(start + limit)
         if start <= self._cluster.now and job.request.het_job_id is None:
             if job.made_way == self._cluster.now:
                 self._making_way.add(job.id)
@@ -200,8 +199,8 @@ class Windows(WindowPlan):
         self.slots.add(begin, max(end, begin + grain), nodes)
         self._tasks[job.request.array] += self._cluster.parameters.rules.TASKS_ARE_PLANNED_IN_TURN
         if self._habits.licenses and job.options.licenses:
-            self._licenses_planned().keep(job, start, start + limit)
-            self._licensed.append((job, start, start + limit))
+            self._licenses_planned().keep(job, begin, max(end, begin + grain))
+            self._licensed.append((job, begin, max(end, begin + grain)))
 
     def again(self, entry: Entry, place: Place) -> Answer:
         """Whether an entry can start on the nodes of a place as they are now."""
@@ -364,9 +363,7 @@ class Windows(WindowPlan):
             if planned is None:
                 return None
             start, allocation = planned
-            grain = self._habits.resolution
-            end = math.floor((start + limit + self._rounding) / grain) * grain
-            clash = self._clash(job, start, end, allocation.nodes)
+            clash = self._clash(job, start, self._step(start + limit), allocation.nodes)
             if clash is None:
                 return planned
             at = clash
@@ -378,6 +375,11 @@ class Windows(WindowPlan):
             found.append(self._controls.reservations.first_end(job, begin, end, nodes))
         return min((one for one in found if one is not None), default=None)
 
+    def _step(self, end: float) -> float:
+        """The whole step with which a slot ends: the last one before its end, in newer versions the next."""
+        grain = self._habits.resolution
+        return math.floor((end + self._rounding) / grain) * grain
+
     def _licensed_hole(self, job: Job, partition: Partition, limit: float) -> tuple[float, Allocation] | None:
         """The first start at which nodes and licences are there, and the nodes; or None."""
         return self._licensed_hole_from(job, partition, limit, self._cluster.now)
@@ -388,32 +390,15 @@ class Windows(WindowPlan):
         licenses = self._licenses_planned()
         while True:
             free_from = licenses.first(job, at, limit)
-            found = None if free_from is None else self._hole_with_licenses(job, partition, limit, free_from)
+            found = None if free_from is None else self._hole_from(job, partition, limit, free_from)
             if found is None or licenses.first(job, found[0], limit) == found[0]:
                 return found
             at = found[0]
 
-    def _hole_with_licenses(
-        self, job: Job, partition: Partition, limit: float, free_from: float
-    ) -> tuple[float, Allocation] | None:
-        """The first hole from when its licences are there.
-
-        Slurm chooses among nodes that nothing keeps then as they are now, and has the job wait for its licences there
-        (recorded).
-        """
-        now = self._cluster.now
-        if free_from > now:
-            usable = self._cluster.usable(job, partition) & self._unkept(job, free_from, limit)
-            later = ((max(time, free_from), free) for time, free in self._future(job, partition).from_(now))
-            found = self._will_run(job, partition, math.inf, usable, later)
-            if found is not None and self._clash(job, found[0], found[0] + limit, found[1].nodes) is None:
-                return found
-        return self._hole_from(job, partition, limit, free_from)
-
     def _licenses_planned(self) -> LicensePlan:
         """What is planned of licences."""
         if self._licenses is None:
-            self._licenses = LicensePlan(self._cluster)
+            self._licenses = LicensePlan(self._cluster, self._step)
             for job, begin, end in self._licensed:
                 self._licenses.keep(job, begin, end)
         return self._licenses
