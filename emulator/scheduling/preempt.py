@@ -11,6 +11,7 @@ from emulator.state.job import Job
 from emulator.state.partition import Partition
 from emulator.state.run import State
 from slurm_sim_plugins.cluster import mode_of
+from slurm_sim_plugins.devices import SHARED
 from slurm_sim_plugins.nodes import Allocation, Mask, Want
 
 if TYPE_CHECKING:
@@ -87,9 +88,16 @@ def _can_go(job: Job, cluster: Cluster, again: bool) -> bool:
 def planned_want(job: Job, partition: Partition, cluster: Cluster) -> Want:
     """What a job asks for on nodes that runs have left: from 24.11 on Slurm forgets there which jobs share.
 
-    And that tasks have to find room on the nodes of each count of features.
+    And that tasks have to find room on the nodes of each count of features; in all versions, that a job which has its
+    nodes for itself, as its partition says, would have their GPUs, and shares of them.
     """
     want = cluster.want(job, partition)
+    if (
+        partition.oversubscribe == "EXCLUSIVE"
+        and not job.options.exclusive
+        and any(one[0] in SHARED for one in want.gres)
+    ):
+        want = replace(want, all_gres=False)
     want = replace(want, counts_planned=True) if want.counted_tasks else want
     if cluster.parameters.rules.PLANS_FORGET_SHARING and want.unmarked and partition.oversubscribe != "FORCE":
         return replace(want, unmarked=())

@@ -10,8 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.config.slurm import parse_slurm_conf
+from emulator.engine.controller import Controller
 from emulator.state.machine import machine_of
 from emulator.state.run import Run
+from emulator.workload.request import JobRequest
+from emulator.workload.sbatch import parse_sbatch
 from slurm_sim_plugins.nodes import Allocation, Choice, Machine, Want
 from slurm_sim_plugins.select.cons_tres import best_fit
 
@@ -166,3 +169,23 @@ def test_a_suspended_job_keeps_its_shares() -> None:
     taken.take(allocation)
     taken.release(run.cores)
     assert (taken.table[3:] == free.table[3:]).all()
+
+
+@pytest.mark.parametrize(("exclusive", "node"), [("-pwhole", "a2"), ("--exclusive", "a1")])
+def test_nodes_are_kept_for_a_job_that_never_starts(exclusive: str, node: str) -> None:
+    """A job cannot have GPUs whole and their shares; backfill does not see it where the partition says so (recorded)."""
+    conf = (
+        "SelectTypeParameters=CR_Core\nPriorityType=priority/basic\nGresTypes=gpu,shard\n"
+        "SchedulerParameters=bf_interval=5\n"
+        "NodeName=a[1-2] CPUs=8 Gres=gpu:2,shard:4\nPartitionName=batch Nodes=a[1-2] Default=YES\n"
+        "PartitionName=whole Nodes=a[1-2] OverSubscribe=EXCLUSIVE\n"
+    )
+    asked = [("-t30", exclusive, "-N1", "-n1", "--gres=shard:1"), ("-t9", "-n8"), ("-t9", "-n8")]
+    jobs = [JobRequest(at, 20.0 * at, 500.0, parse_sbatch(words), "me") for at, words in enumerate(asked, 1)]
+    controller = Controller(parse_slurm_conf(conf), jobs, slurm_version="24.11")
+    controller.run(200.0)
+    found = controller.cluster.jobs
+    assert found[1].run is None
+    assert found[2].run is not None
+    assert [controller.cluster.machine.names[each] for each in found[2].run.allocation.nodes] == [node]
+    assert (found[3].run is None) == (node == "a2")
