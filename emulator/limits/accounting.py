@@ -276,8 +276,13 @@ class Accounting:
         # Nothing bounds the limit that an operator gives a job.
         return acct_policy.before_nodes(account, 0.0 if job.limit_of_operator else job.limit, self.usage)
 
-    def refusal(self, job: LimitedJob, partition: Partition, allocation: Allocation | None = None) -> str:
-        """Why a job cannot start on nodes (None: on any); empty if it can."""
+    def refusal(
+        self, job: LimitedJob, partition: Partition, allocation: Allocation | None = None, planned: bool = False
+    ) -> str:
+        """Why a job cannot start on nodes (None: on any); empty if it can.
+
+        For a later start all of its nodes count, but those that it names and that count already (recorded).
+        """
         account = self._limited(job)
         if account is None or not account.tests_resources:
             return ""
@@ -286,8 +291,17 @@ class Accounting:
         else:
             amounts = self.tres.allocated(job.options, allocation, partition, self._cluster.machine)
         if account.tests_nodes:
-            self._count_nodes(account, () if allocation is None else allocation.nodes)
+            self._count_nodes(account, self._nodes_at_start(job, partition, allocation, planned))
         return self._with_nodes(account, amounts, job, self.usage)
+
+    def _nodes_at_start(
+        self, job: LimitedJob, partition: Partition, allocation: Allocation | None, planned: bool
+    ) -> Sequence[int]:
+        """Nodes that count for a job, though they may for others: those of its start, as far as they are known."""
+        if allocation is not None and not planned:
+            return allocation.nodes
+        named = job.wants[partition.name].required
+        return () if named is None else np.flatnonzero(named).tolist()
 
     def _with_nodes(self, account: Account, amounts: Vector, job: LimitedJob, usage: Usage) -> str:
         return acct_policy.with_nodes(account, amounts, min(job.limit, YEAR), usage, "SAFE" in self.enforces)

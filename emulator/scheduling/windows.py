@@ -245,7 +245,7 @@ class Windows(WindowPlan):
             return None
         limit = entry.shortest
         found = self._licensed_hole(job, partition, limit) if planned else self._hole(job, partition, limit)
-        if found is None or self._over_limit(job, partition, found[1]):
+        if found is None or self._over_limit(job, partition, found[1], planned=found[0] > self._cluster.now):
             return None
         return self._as_hole(entry, *found)
 
@@ -345,10 +345,10 @@ class Windows(WindowPlan):
             accounting.forget(job, "Priority")
         return bool(reason)
 
-    def _over_limit(self, job: Job, partition: Partition, allocation: Allocation) -> bool:
+    def _over_limit(self, job: Job, partition: Partition, allocation: Allocation, planned: bool = False) -> bool:
         """Whether what a job would have is beyond a limit: nothing is kept for it then (observation E4)."""
         accounting = self._cluster.accounting
-        reason = accounting.refusal(job, partition, allocation) if accounting is not None else ""
+        reason = accounting.refusal(job, partition, allocation, planned) if accounting is not None else ""
         if reason:
             job.reason = reason
         return bool(reason)

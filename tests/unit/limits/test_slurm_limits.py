@@ -182,6 +182,20 @@ def test_a_node_counts_once_however_many_jobs_are_on_it(limit, least):
     assert begun[2] < 10 and begun[3] > 100
 
 
+@pytest.mark.parametrize(("named", "waits"), [("", False), ("-wn[1-2]", True)])
+def test_all_nodes_of_a_later_start_count_but_those_that_a_job_names(named, waits):
+    """A real Slurm 22.05.8 kept no nodes for a job of two, which its account had already."""
+    conf = CONF.replace("n[1-4]", "n[1-2]") + "PriorityType=priority/basic\n"
+    requests = [
+        job(1, 0, 500, "-n4 -wn1 -t10"),
+        job(2, 1, 80, "-n4 -wn2 -t2"),
+        job(3, 60, 50, f"-n8 {named} -t1"),
+        job(4, 62, 500, "-n4 -wn2 -t10", "cy"),
+    ]
+    begun = starts(controller(requests, BOOKS + "modify account a set GrpTRES=node=2\n", conf))
+    assert (begun[4] > 500) == waits
+
+
 def test_what_a_job_shares_with_others_counts_against_limits_by_whole_cores():
     """A real Slurm 22.05.8 kept a job of one CPU waiting, which would have had a core of two threads beside others."""
     conf = CONF.replace("CR_CPU", "CR_Core").replace("Default=YES", "Default=YES OverSubscribe=FORCE:2")

@@ -173,7 +173,7 @@ def test_a_suspended_job_keeps_its_shares() -> None:
 
 @pytest.mark.parametrize(("exclusive", "node"), [("-pwhole", "a2"), ("--exclusive", "a1")])
 def test_nodes_are_kept_for_a_job_that_never_starts(exclusive: str, node: str) -> None:
-    """A job cannot have GPUs whole and their shares; backfill does not see it where the partition says so (recorded)."""
+    """A job cannot have GPUs and their shares; backfill does not see it where the partition says so (recorded)."""
     conf = (
         "SelectTypeParameters=CR_Core\nPriorityType=priority/basic\nGresTypes=gpu,shard\n"
         "SchedulerParameters=bf_interval=5\n"
