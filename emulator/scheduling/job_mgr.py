@@ -112,7 +112,7 @@ def _checked(request: JobRequest, cluster: Cluster, updated: bool) -> Job:
     )
     stay_alone(job, partitions if cluster.parameters.enforce_part_limits == "ALL" else partitions[:1], cluster)
     _check_times(job, partitions)
-    _check_deadline(request.options, cluster.parameters.rules.DEADLINES_LEAVE_TIME)
+    _check_deadline(request.options, partitions[0], cluster.parameters.rules.DEADLINES_LEAVE_TIME)
     _check_limits(job, named, cluster)
     unchecked = unchecked or _is_not_asked(job, cluster)
     fits = _fits_as_preferred(request.options, wants, partitions, cluster)
@@ -443,14 +443,15 @@ def _check_times(job: Job, partitions: list[Partition]) -> None:
         raise RejectedError(TIME_MIN_INVALID)
 
 
-def _check_deadline(options: BatchOptions, leave_time: bool) -> None:
+def _check_deadline(options: BatchOptions, partition: Partition, leave_time: bool) -> None:
     """Refuse a deadline before which the least limit that is stated has no room; its limit, too, if it must have it."""
     if options.deadline is None:
         return
     earliest = options.begin or 0.0 if leave_time else 0.0
     if options.time_min and options.deadline < earliest + _minutes(options.time_min):
         raise RejectedError(TIME_MIN_INVALID)
-    limit = _minutes(options.time_limit or 0.0) if leave_time and not options.time_min else 0.0
+    stated = partition.default_time if options.time_limit is None else _minutes(options.time_limit)
+    limit = stated or 0.0 if leave_time and not options.time_min else 0.0
     if options.deadline < earliest + limit:
         raise RejectedError(REFUSALS[PARTITION_TIME])
 
