@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -220,20 +221,36 @@ def _release(words: list[str], controller: Controller) -> None:
 
 
 def _top(words: list[str], controller: Controller) -> None:
-    """Each gets the highest priority of its user's jobs in its partition; these lose as much (observation K3)."""
-    for job in _jobs(words, controller):
-        others = [
-            other
-            for other in controller.cluster.pending()
-            if other.request.user == job.request.user and other.partitions[0] is job.partitions[0]
-            if other is not job and not other.on_hold
-        ]
-        gain = max(0, *(other.priority - job.priority for other in others)) if others else 0
-        _lift(job, gain)
-        for index, other in enumerate(others):
-            share = gain // (len(others) - index)
-            _lift(other, -share)
-            gain -= share
+    """Jobs get the highest priorities of their user's jobs alike, in their order; the others lose as much.
+
+    What would fall below 0 of those comes to stand just below the last of the jobs, for priorities are unsigned.
+    (Observation K3; recorded on 26.05.)
+    """
+    jobs = list(dict.fromkeys(job for job in _jobs(words, controller) if not job.on_hold))
+    if not jobs:
+        return
+    others = [other for other in controller.cluster.pending() if _moves_with(jobs[0], other) and other not in jobs]
+    last, lost = math.inf, 0
+    for job, highest in zip(jobs, sorted((int(one.priority) for one in (*jobs, *others)), reverse=True), strict=False):
+        last = highest - 1 if highest == last > 2 else highest
+        lost += _set_by_nice(job, last)
+    for number, other in enumerate(others):
+        priority = int(other.priority) - int(lost / (len(others) - number))
+        lost += _set_by_nice(other, priority if 0 <= priority < last else last - 1)
+
+
+def _moves_with(job: Job, other: Job) -> bool:
+    """Whether another job loses priority where a job gains some."""
+    same = other.partitions == job.partitions and len(other.partitions) == 1 and other.request.user == job.request.user
+    same = same and (other.options.account, other.options.qos) == (job.options.account, job.options.qos)
+    return same and not other.on_hold and other.priority > 1
+
+
+def _set_by_nice(job: Job, priority: float) -> int:
+    """Change a job's priority by its nice value; by how much it grows."""
+    gain = int(priority) - int(job.priority)
+    _lift(job, gain)
+    return gain
 
 
 def _lift(job: Job, amount: float) -> None:
@@ -374,6 +391,7 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
         else:
             job.priority, job.held_by, job.fixed_priority = int(value), "", True
     elif key == "nice":
+        _lift(job, -job.lift)
         job.shift(job.nice - int(value))
         job.nice = int(value)
         if controller.policies.counts_cpus and not (job.on_hold or job.fixed_priority):
