@@ -116,8 +116,8 @@ PARTITION = vocabulary(
         Word("DefMemPerCPU", HONOURED, "memory for each CPU where a job says nothing", Kind.MEMORY),
         Word("DefMemPerGPU", HONOURED, "memory for each GPU where a job says nothing", Kind.MEMORY),
         Word("DefMemPerNode", HONOURED, "memory on each node where a job says nothing", Kind.MEMORY),
-        Word("MaxMemPerCPU", HONOURED, "most memory for each CPU; 0 is no limit", Kind.MEMORY),
-        Word("MaxMemPerNode", HONOURED, "most memory on each node; 0 is no limit", Kind.MEMORY),
+        Word("MaxMemPerCPU", HONOURED, "most memory for each CPU; 0 is no bound of its own", Kind.MEMORY),
+        Word("MaxMemPerNode", HONOURED, "most memory on each node; 0 is no bound of its own", Kind.MEMORY),
         Word("Topology", HONOURED, "which topology of topology.yaml its jobs go by; the cluster's if not stated"),
         Word("LLN", HONOURED, "whether the least loaded nodes are taken first", Kind.FLAG, "NO"),
         Word(

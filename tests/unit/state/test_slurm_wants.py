@@ -86,7 +86,7 @@ def test_more_memory_for_a_cpu_than_there_may_be_takes_more_cpus(where):
 def test_a_partitions_own_bound_of_memory_counts():
     more = {"lines": "MaxMemPerCPU=1000", "partition": "MaxMemPerCPU=4000"}
     assert had("-n1 -t1 --mem-per-cpu=3000", **more) == ((1,), (3000,))
-    assert had("-n1 -t1 --mem-per-cpu=3000 -qq", **{**more, "partition": "MaxMemPerCPU=0"}) == ((1,), (3000,))
+    assert had("-n1 -t1 --mem-per-cpu=3000 -qq", **{**more, "partition": "MaxMemPerCPU=0"}) == ((3,), (3000,))
     assert had("-n1 -t1 --mem-per-cpu=3000 -pq", **more) == ((3,), (3000,))
 
 
