@@ -20,7 +20,7 @@ from emulator.scheduling.job_mgr import fits_empty, move, partition_reason, stay
 from emulator.scheduling.preempt import license_victims, make_way, victims
 from emulator.scheduling.reasons import NODE_NOT_AVAILABLE, fits_alone, reason_of_nodes, some_closed
 from emulator.state.cluster import Cluster
-from emulator.state.job import NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job
+from emulator.state.job import LICENSES, NOT_YET_TRIED, RESERVED_FOR_HIGHER, RESOURCES, Job
 from emulator.state.order import Pair
 from emulator.state.partition import Partition
 from emulator.state.run import State
@@ -294,7 +294,7 @@ class _Pass:
         if cluster.parameters.rules.NODES_BEFORE_LICENSES and _named_lack_memory(job, partition, cluster):
             self._fail(job, partition)
             return True
-        job.reason = "Licenses"
+        job.reason = LICENSES
         # What is behind it is left to backfill, which plans licences (observation L1).
         self._stopped = cluster.parameters.bf_licenses
         self._reclaim(job, partition)

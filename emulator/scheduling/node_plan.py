@@ -21,7 +21,7 @@ from emulator.scheduling.job_mgr import partition_reason
 from emulator.scheduling.licenses import LicensePlan
 from emulator.scheduling.reasons import reason_of_nodes
 from emulator.state.cluster import Cluster
-from emulator.state.job import RESERVED_FOR_HIGHER, RESOURCES, Job
+from emulator.state.job import LICENSES, RESERVED_FOR_HIGHER, RESOURCES, Job
 from emulator.state.partition import Partition
 from slurm_sim_plugins.jobs import Run
 from slurm_sim_plugins.nodes import Allocation, Free, Mask
@@ -269,7 +269,7 @@ class NodePlan(SchedulePlan):
             if limit:
                 return limit
             cluster.accounting.forget(job)
-        return "" if cluster.licenses_free(job) else "Licenses"
+        return "" if cluster.licenses_free(job) else LICENSES
 
     def limit(self, job: Job, partition: Partition, found: Allocation | None) -> str:
         """Why a job cannot start on these nodes, or on any; empty if it may."""

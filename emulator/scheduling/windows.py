@@ -20,7 +20,7 @@ from emulator.scheduling.job_mgr import partition_reason
 from emulator.scheduling.licenses import LicensePlan
 from emulator.scheduling.preempt import candidates, movable, planned_want
 from emulator.state.cluster import Cluster, of_one_user
-from emulator.state.job import RESOURCES, Job
+from emulator.state.job import LICENSES, RESOURCES, Job
 from emulator.state.kept import Slots
 from emulator.state.partition import Partition
 from emulator.state.run import YEAR, State
@@ -390,6 +390,8 @@ class Windows(WindowPlan):
         licenses = self._licenses_planned()
         while True:
             free_from = licenses.first(job, at, limit)
+            if free_from != at and self._cluster.parameters.rules.PLANS_SHOW_LICENSES:
+                job.reason = LICENSES
             found = None if free_from is None else self._hole_from(job, partition, limit, free_from)
             if found is None or licenses.first(job, found[0], limit) == found[0]:
                 return found

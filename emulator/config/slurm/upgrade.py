@@ -301,6 +301,10 @@ def _limited_arrays(conf: SlurmConf) -> str:
     return "jobs behind arrays of which only so many tasks may run at once (%)" if backfill else ""
 
 
+def _planned_with_licenses(conf: SlurmConf) -> str:
+    return "reasons of jobs that lack licences" if conf.parameters.flag("SchedulerParameters.bf_licenses") else ""
+
+
 def _licensed(conf: SlurmConf) -> str:
     memory = any("MEMORY" in word.upper() for word in conf.parameters.words("SelectTypeParameters"))
     stated = conf.parameters.text("Licenses") and memory
@@ -398,6 +402,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "TASKS_ARE_PLANNED_IN_TURN": _limited_arrays,
     "NUM_NODES_IS_BOTH": _updated_nodes,
     "NODES_BEFORE_LICENSES": _licensed,
+    "PLANS_SHOW_LICENSES": _planned_with_licenses,
     "PRIORITY_WHERE_NODES_OVERLAP": _apart,
     "FLEX_IS_WAITED_FOR": _flex,
     "NOT_OF_RESERVATION_WAITS": _named_nodes,

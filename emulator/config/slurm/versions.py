@@ -395,6 +395,13 @@ class Rules:
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("named_lacks_licence_22", "named_lacks_licence_24"),
     )
+    PLANS_SHOW_LICENSES: bool = _rule(
+        "24.11",
+        "with bf_licenses a job that backfill finds to lack licences shows the reason Licenses",
+        "it shows what the main loop says of it",
+        "not named in the release notes; Slurm's sources of 24.11 have it",
+        *("planned_licences_26",),
+    )
     PRIORITY_WHERE_NODES_OVERLAP: bool = _rule(
         "24.11",
         "a new job shows the reason Priority only if a job before it waits for some of the nodes of its partition",
