@@ -131,7 +131,7 @@ class Devices:
         # What is left is compared in parts of all shares of the node, in whole numbers, as Slurm does.
         return sorted(
             range(len(left)),
-            key=lambda number: -left[number] * sum(shares) // max(shares[number], 1) if self.least_loaded else 0,
+            key=lambda number: -(left[number] * sum(shares) // max(shares[number], 1)) if self.least_loaded else 0,
         )
 
     def _parts(self, left: Sequence[int], order: Sequence[int], count: int, whole: bool) -> list[tuple[int, int]]:
