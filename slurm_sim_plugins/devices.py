@@ -21,6 +21,7 @@ SHARING = "gpu"
 """What is shared."""
 SHARED = ("shard", "mps")
 """What shares of it are called."""
+OF_GPUS = (SHARING, *SHARED)
 _MARK = "@"
 
 
@@ -65,7 +66,7 @@ class Devices:
 
     def has(self, name: str, node: int) -> bool:
         """Whether a resource of a node is GPUs that jobs share, or shares of them."""
-        return name in (SHARING, *SHARED) and bool(self.shares[:, node].any())
+        return name in OF_GPUS and bool(self.shares[:, node].any())
 
     def counts(self, free: Mapping[Gres, Ints], name: str, kind: str) -> Ints:
         """How many of a resource each node has for one job: whole GPUs, or shares.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurm_sim_plugins.devices import SHARED, SHARING
+from slurm_sim_plugins.devices import OF_GPUS, SHARED, is_device
 from slurm_sim_plugins.nodes import Free, Gres, Ints, Machine, Want
 
 
@@ -39,11 +39,10 @@ def _of_whole_nodes(machine: Machine, shares: bool) -> Iterator[tuple[Gres, Ints
     """Generic resources of a job that has all of its nodes'; of GPUs that jobs share the shares, if it wants any."""
     devices = machine.devices
     for kind, counts in machine.gres.items():
-        if devices is None or kind[0] not in ("", SHARING, *SHARED):
-            taken = bool(kind[0])
+        if devices is not None and (is_device(kind) or kind[0] in OF_GPUS):
+            taken = (kind in devices.of_shares or kind[0] in SHARED) == shares
         else:
-            taken = kind in devices.of_shares or kind[0] in SHARED
-            taken = taken if shares else kind in devices.of_whole or kind[0] == SHARING
+            taken = bool(kind[0])
         if taken:
             yield kind, counts
 

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from slurm_sim_plugins.devices import SHARED, SHARING, Devices
+from slurm_sim_plugins.devices import OF_GPUS, Devices
 from slurm_sim_plugins.node_table import add
 from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Tree
@@ -173,14 +173,14 @@ class Machine:
 
     def gres_free(self, free: Free, name: str, kind: str) -> Ints:
         """How much of a generic resource one job may have of each node; any type will do if none is named."""
-        if self.devices is not None and name in (SHARING, *SHARED):
+        if self.devices is not None and name in OF_GPUS:
             return self.devices.counts(free.gres, name, kind)
         counts = [count for (other, of), count in free.gres.items() if other == name and kind in ("", of)]
         return np.sum(counts, axis=0) if counts else np.zeros(len(self), dtype=np.int64)
 
     def gres_tasks(self, free: Free, name: str, kind: str, count: int) -> Ints:
         """How many tasks of one job each node has so many of a generic resource for."""
-        if self.devices is not None and name in (SHARING, *SHARED):
+        if self.devices is not None and name in OF_GPUS:
             return self.devices.tasks(free.gres, name, kind, count)
         return self.gres_free(free, name, kind) // count
 

@@ -47,7 +47,7 @@ def words_of(machine: str, seed: int, folder: Path) -> list[str]:
     # By default so few jobs run without kernels, whatever is compiled.
     words = ["run", "--no-progress", "--no-compiled" if why_plain() else "--compiled"]
     if machine == "counted" and draws.random() < 0.5:
-        # The loop of stock plugins makes runs at which nobody looks.
+        # The loop of stock plugins makes only runs that are not watched.
         words += ["--records", str(folder / "records.parquet")]
     else:
         words += ["--out", str(folder / "run"), "--events", str(folder / "events")]

@@ -91,8 +91,8 @@ class NodeStates(Part):
     def take_down(self, nodes: Iterable[int], reason: str) -> None:
         """An operator says that nodes are down.
 
-        Under ``ReturnToService=2`` one that answers the controller is back (recorded): one with jobs when it is told to
-        end them, another one at a ping. It is drained if it was drained.
+        Under ``ReturnToService=2`` a node that answers the controller is back (recorded). A node with jobs answers when
+        it is told to end them, any other at a ping. A node that was drained is drained again.
         """
         nodes = sorted(nodes)
         returns = self.parameters.return_to_service == RETURNS and not self.ideal

@@ -226,9 +226,13 @@ def _top(words: list[str], controller: Controller) -> None:
     What would fall below 0 of those comes to stand just below the last of the jobs, for priorities are unsigned.
     (Observation K3; recorded on 26.05.)
     """
-    jobs = list(dict.fromkeys(job for job in _jobs(words, controller) if not job.on_hold))
+    named = list(dict.fromkeys(_jobs(words, controller)))
+    several = next((job for job in named if len(job.partitions) > 1), None)
+    if several is not None:
+        raise InputError(f"job {several.id} is in several partitions: only one in a single partition goes to the top")
+    jobs = [job for job in named if job.state is State.PENDING and not job.on_hold]
     if not jobs:
-        return
+        raise InputError("none of these jobs waits without being on hold: no other has a priority to change")
     others = [other for other in controller.cluster.pending() if _moves_with(jobs[0], other) and other not in jobs]
     last, lost = math.inf, 0
     for job, highest in zip(jobs, sorted((int(one.priority) for one in (*jobs, *others)), reverse=True), strict=False):

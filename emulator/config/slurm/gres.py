@@ -18,7 +18,7 @@ from emulator.config.slurm.nodes import indices
 from emulator.config.slurm.records import GRES
 from emulator.config.slurm.roster import Roster, listed
 from emulator.config.slurm.settings import Setting, Settings, latest
-from slurm_sim_plugins.devices import SHARED
+from slurm_sim_plugins.devices import SHARED, SHARING
 
 T = TypeVar("T")
 
@@ -108,6 +108,20 @@ def _lacking(node: Node, there: Mapping[tuple[str, str], int]) -> Iterator[str]:
     for gres in node.gres:
         stated[gres.name] += gres.count
     return (name for name, count in stated.items() if there.get((node.name, name), count) < count)
+
+
+def check_shares(nodes: Iterable[Node], findings: Findings) -> None:
+    """Notice nodes that have shares of GPUs, and no GPUs: the shares are counted, as any resource is.
+
+    Args:
+        nodes: all nodes.
+        findings: where the notices go.
+    """
+    for node in nodes:
+        names = [one.name for one in node.gres]
+        if set(names) & set(SHARED) and SHARING not in names:
+            text = f"{node.name} has shares ({', '.join(SHARED)}), and no {SHARING}: they are counted on their own"
+            findings.notice(node.settings["Gres"].location, text)
 
 
 def check_gres_types(

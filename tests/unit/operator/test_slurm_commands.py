@@ -389,3 +389,18 @@ def test_a_reservation_is_of_its_users_and_others_can_be_added() -> None:
     words = ["-t 9 --reservation=r", "-t 9 --reservation=r", "-t 9 --reservation=r"]
     found = run(words, [(0.5, made), (2.5, "scontrol update ReservationName=r Users+=ada")])
     assert [(request.id, why) for request, why in found.rejected] == [(1, "Access denied to requested reservation")]
+
+
+@pytest.mark.parametrize(
+    ("words", "before", "says"),
+    [("-t1 -pp,q", "", "is in several partitions"), ("-t1", "hold 2", "waits without being on hold")],
+)
+def test_top_refuses_jobs_that_cannot_go_there(words: str, before: str, says: str) -> None:
+    conf = parse_slurm_conf("NodeName=n1\nPartitionName=p Nodes=n1 Default=YES\nPartitionName=q Nodes=n1\n")
+    jobs = [JobRequest(1, 0.0, 500.0, parse_sbatch(["-t10"])), JobRequest(2, 1.0, 5.0, parse_sbatch(words.split()))]
+    controller = Controller(conf, jobs)
+    controller.run(10.0)
+    if before:
+        scontrol(before, controller)
+    with pytest.raises(InputError, match=says):
+        scontrol("top 2", controller)

@@ -156,6 +156,15 @@ def test_flags_of_gres_conf_say_whether_jobs_share_one_gpu(flags: str, starts: b
     assert (chosen(on, free, "shard", 2) is not None) == starts
 
 
+def test_shares_without_gpus_are_named() -> None:
+    """They are counted, as any resource is, and a notice says so."""
+    conf = parse_slurm_conf("GresTypes=shard\nNodeName=n1 CPUs=9 Gres=shard:8\nPartitionName=p Nodes=n1 Default=YES\n")
+    assert any("n1 has shares" in str(notice) for notice in conf.notices)
+    on = machine_of(conf)
+    assert on.devices is None
+    assert chosen(on, on.free(), "shard", 8) is not None
+
+
 def test_a_suspended_job_keeps_its_shares() -> None:
     """What it holds is generic resources, of the GPU that it has them of."""
     on = machine(2, 8, [])
