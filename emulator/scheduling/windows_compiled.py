@@ -303,13 +303,17 @@ class CompiledWindows(Windows):
         """The same of a job of a kind."""
         if kind not in self._simple:
             coded = self._compiled.code(job, partition) is not None
-            self._simple[kind] = coded and not job.options.licenses and self._controls.rows.depth(job, partition) < 2
+            self._simple[kind] = coded and not job.options.licenses and not self._shares(job, partition)
         if not self._simple[kind]:
             return False
         accounting = self._cluster.accounting
         if accounting is not None and (accounting.binds(job) or job.reserves_nothing):
             return False
         return self._plain(job, partition)
+
+    def _shares(self, job: Job, partition: Partition) -> bool:
+        """Whether a job may have resources that others have."""
+        return self._controls.rows.depth(job, partition) > 1
 
     def place(self, entries: Sequence[Entry], keep: bool) -> tuple[list[float], Hole | None]:
         """Seek holes for entries alike, and keep those that are not now."""
@@ -334,7 +338,8 @@ class CompiledWindows(Windows):
         return Hole(work.start, place, True)
 
     def _hole(self, job: Job, partition: Partition, limit: float) -> tuple[float, Allocation] | None:
-        if self._compiled.code(job, partition) is None or not self._plain(job, partition):
+        coded = self._compiled.code(job, partition) is not None
+        if not coded or self._shares(job, partition) or not self._plain(job, partition):
             return super()._hole(job, partition, limit)
         self.look_again()
         search = self._searches.of(job, partition, limit, self)
