@@ -26,6 +26,9 @@ from slurm_sim_plugins.nodes import Mask, Want
 
 log = logging.getLogger(__name__)
 
+PURGE = 60.0
+"""Seconds between two looks of the controller's loop at jobs that are over, or too late."""
+
 NOT_OF_RESERVATION = f"Problem using reservation\n{NOT_AVAILABLE}"
 NO_RESERVATION = "Requested reservation is invalid"
 RESERVATION_DENIED = "Access denied to requested reservation"
@@ -227,16 +230,34 @@ class Arrivals(Part):
             self.policies.set_priorities([job], new=True)
 
     def watch_deadline(self, job: Job) -> None:
-        """Look at a job when it cannot be over by its deadline any more: at the next tick, or at once."""
+        """Have a job looked at when it cannot be over by its deadline any more: at the next tick, or at once."""
         if job.deadline < UNLIMITED:
             self.agenda.at(max(job.last_start + 1, self.cluster.now), "deadline", job.id)
 
-    def too_late(self, number: int) -> None:
-        """A job that still waits is given up (observation K2)."""
+    def too_late(self, number: int, swept: bool = False) -> None:
+        """A job that still waits cannot be over by its deadline: Slurm gives it up as it is looked at (K2).
+
+        Args:
+            number: of the job.
+            swept: whether the controller's loop looks at it, once a minute (DEADLINES_ARE_SWEPT).
+        """
         job = self.cluster.jobs[number]
-        if job.state is State.PENDING and self.cluster.now > job.last_start:
-            self._passes.leave_queue(job, State.DEADLINE)
-            job.reason = "DeadLine"
+        if job.state is not State.PENDING:
+            return
+        if self.ideal or swept or self._passes.scheduler.has_main_loop:
+            self.give_up_late(job)
+            return
+        self._passes.due(told=False)
+        if self.parameters.rules.DEADLINES_ARE_SWEPT:
+            self.agenda.at(self._passes.next_look(self.cluster.now, PURGE), "deadline", number, True)
+
+    def give_up_late(self, job: Job) -> bool:
+        """Give up a job that waits, if it cannot be over by its deadline any more; whether it was."""
+        if not self.cluster.too_late(job):
+            return False
+        self._passes.leave_queue(job, State.DEADLINE)
+        job.reason = "DeadLine"
+        return True
 
     def _watch_switches(self, job: Job) -> None:
         """Let a job that waits for few switches wait for so long."""

@@ -339,7 +339,7 @@ class Endings(Part):
         if self.passes.passing and job.begin <= self.cluster.now:
             self.passes.refresh()
         else:
-            self.agenda.at(job.begin, "due", job.request.het_job_id is not None)
+            self.agenda.at(job.begin, "due", job.request.het_job_id is None)
         self.arrivals.watch_deadline(job)
 
     def _why_held(self, job: Job) -> str:

@@ -115,13 +115,14 @@ class Passes(Part):
         self.moved()
         self.request(self.cluster.now)
 
-    def due(self, component: bool = False) -> None:
-        """A job may start from now on, which Slurm's main loop finds out at its next pass, and backfill from that.
+    def due(self, told: bool = True) -> None:
+        """A job may start from now on, or is too late, which Slurm's main loop finds out at its next pass.
 
-        It leaves components of heterogeneous jobs to backfill, which is not told of them then.
+        Args:
+            told: whether that pass tells backfill; of components of heterogeneous jobs it does not.
         """
         self.version += 1
-        self.since, self._unseen = self.cluster.now, self._unseen or not component
+        self.since, self._unseen = self.cluster.now, self._unseen or told
         if self.ideal:
             self.request(self.cluster.now)
         elif self._pings is not None:
@@ -157,20 +158,20 @@ class Passes(Part):
         if self.ideal:
             self.wake_at(start, end)
             return
-        noticed = self._next_look(start)
+        noticed = self.next_look(start, NOTICED)
         if noticed >= self.cluster.now:
             self.agenda.at(noticed, "reservation begins")
         for bound in (start, end):
             if bound >= self.cluster.now:
                 self.agenda.at(bound, "due")
 
-    def _next_look(self, start: float) -> float:
-        """When the controller's loop looks next whether reservations have begun, from a time on."""
+    def next_look(self, start: float, period: float) -> float:
+        """When the controller's loop looks next, from a time on, at what it looks at once in a period, in seconds."""
         if not self.timing.round:
-            return start + -(start + self.timing.uptime) % NOTICED
+            return start + -(start + self.timing.uptime) % period
         at = -self.timing.uptime
         while at < start:
-            at = self.timing.round_after(at, NOTICED)
+            at = self.timing.round_after(at, period)
         return at
 
     def reservation_begins(self) -> None:

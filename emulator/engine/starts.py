@@ -18,6 +18,7 @@ from emulator.scheduling.preempt import configured_mode, grace_time, preempt_mod
 from emulator.state.job import Job
 from emulator.state.partition import Partition
 from emulator.state.run import YEAR, Run, State
+from emulator.workload.request import UNLIMITED
 from slurm_sim_plugins.nodes import Allocation, Mask
 
 
@@ -98,6 +99,10 @@ class Starts(Part):
                     continue
                 self.telling.preempted(change.job, job, "SUSPEND", chosen=False)
             self.stints.carry_out([change])
+
+    def give_up_late(self, job: Job) -> bool:
+        """Give up a job that waits, if it cannot be over by its deadline any more; whether it was."""
+        return job.deadline < UNLIMITED and self.arrivals.give_up_late(job)
 
     def preempt(self, job: Job, preemptor: Job, graced: bool = True) -> None:
         """Preempt a running job, and with it all components of a heterogeneous job (recorded).

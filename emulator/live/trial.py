@@ -142,6 +142,10 @@ class Trial:
         self._decided.starts.append(start)
         self._take(start, row)
 
+    def give_up_late(self, job: Job) -> bool:
+        """Whether Slurm gives up a job by itself, as it cannot be over by its deadline any more."""
+        return self._controller.cluster.too_late(job)
+
     def preempt(self, job: Job, preemptor: Job) -> None:
         """Note a victim; it is leaving for the rest of the pass."""
         mode = preempt_mode(job, self._controller.cluster)

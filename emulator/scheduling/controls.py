@@ -38,6 +38,9 @@ class Controls(Protocol):
         ``reason`` is the scheduler's, for the event log; ``backfilled`` says that it goes ahead of one that waits.
         """
 
+    def give_up_late(self, job: Job) -> bool:
+        """Give up a job that waits, if it cannot be over by its deadline any more; whether it was."""
+
     def preempt(self, job: Job, preemptor: Job) -> None:
         """Preempt a running job."""
 

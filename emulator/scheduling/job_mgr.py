@@ -319,6 +319,9 @@ def _check_words(request: JobRequest, cluster: Cluster) -> None:
         raise RejectedError("Invalid node name specified")
     if request.options.node_counts and not cluster.parameters.rules.NODE_COUNTS_ARE_LISTED:
         raise RejectedError(f'"{",".join(map(str, request.options.node_counts))}" is not a valid node count')
+    begin, deadline = request.options.begin, request.options.deadline
+    if begin and deadline is not None and deadline < begin:
+        raise RejectedError("Incompatible begin and deadline time specification")
     listed, most = len(request.options.node_list), request.options.max_nodes
     if most is not None and listed > most and not cluster.parameters.rules.SOME_OF_NAMED:
         raise RejectedError(f"invalid number of nodes (-N {listed}-{most})")

@@ -69,13 +69,7 @@ class _Pass:
                 return False
             left -= 1
             before = job.reason
-            if job.request.het_job_id is not None:
-                # Backfill starts all of its components together; those behind it wait (recorded).
-                self._block(job, partition)
-            elif (partition.name, job.options.reservation) in self._failed:
-                self._behind(job)
-            else:
-                self._try(job, partition)
+            self._look(job, partition)
             if job.request.array is not None and job.state is State.PENDING:
                 self._arrays[job.request.array, partition.name, job.options.reservation] = job
                 self._share(job, before)
@@ -182,6 +176,16 @@ class _Pass:
         for job in self._cluster.waiting.values() if tried.reason != before and not tried.runs else ():
             if job.request.array == tried.request.array and not job.runs:
                 job.reason = tried.reason
+
+    def _look(self, job: Job, partition: Partition) -> None:
+        """Try a job, unless its partition is kept for one before it."""
+        if job.request.het_job_id is not None:
+            # Backfill starts all of its components together; those behind it wait (recorded).
+            self._block(job, partition)
+        elif (partition.name, job.options.reservation) in self._failed:
+            self._behind(job)
+        elif not self._controls.give_up_late(job):
+            self._try(job, partition)
 
     def _try(self, job: Job, partition: Partition) -> None:
         cluster = self._cluster

@@ -24,6 +24,7 @@ from emulator.state.job import LICENSES, RESOURCES, Job
 from emulator.state.kept import Slots
 from emulator.state.partition import Partition
 from emulator.state.run import YEAR, State
+from emulator.workload.request import UNLIMITED
 from slurm_sim_plugins.nodes import Allocation, Free, Mask, Want
 from slurm_sim_plugins.plan import Answer, Entry, Hole, Place, WindowPlan
 
@@ -50,7 +51,7 @@ def kind_of(job: Job, partition: Partition) -> Kind | None:
     """The kind of an entry; None if it may not be placed together with others of its kind."""
     if len(job.partitions) > 1 or job.options.array is not None or job.options.reservation or job.barred:
         return None
-    if job.request.het_job_id is not None:
+    if job.request.het_job_id is not None or job.deadline < UNLIMITED:
         return None
     whose = job.request.user if job.options.exclusive_to == "user" else ""
     return _kept((job.request_class, partition.name, job.lifted, whose))
@@ -142,7 +143,9 @@ class Windows(WindowPlan):
         job, partition = entry._pair  # type: ignore[attr-defined]
         if job.state is not State.PENDING or job.id in self._making_way or partition_reason(job, partition) is not None:
             return False
-        return job.request.options.array is None or not array_full(job, self._cluster, self._tasks[job.request.array])
+        if job.request.options.array is not None and array_full(job, self._cluster, self._tasks[job.request.array]):
+            return False
+        return not self._controls.give_up_late(job)
 
     def alike(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
         """Each by itself, and all of them: compiled code takes them together."""

@@ -411,6 +411,10 @@ class Cluster:
             partition.lower = [other for other in sharing if other.tier < partition.tier]
             partition.below_another = any(other.tier > partition.tier for other in sharing)
 
+    def too_late(self, job: Job) -> bool:
+        """Whether a job that starts now cannot be over by its deadline; that is the beginning of a second."""
+        return self.second_of(self.now) >= job.last_start + 0.5
+
     def whole(self, time: float) -> float:
         """A time in whole seconds of the cluster's clock."""
         return math.floor(time + self._second_phase)

@@ -378,6 +378,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "TASKS_FILL_SOCKETS": _counted_sockets,
     "LICENSES_OF_SEVERAL": _some_licenses,
     "DEADLINES_LEAVE_TIME": _deadlines,
+    "DEADLINES_ARE_SWEPT": _deadlines,
     "TASKS_BOUND_MIN_NODES": _min_nodes,
     "TASKS_REACH_MIN_NODES": _min_nodes,
     "NODE_COUNTS_ARE_LISTED": _node_counts,

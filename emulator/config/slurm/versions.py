@@ -210,6 +210,14 @@ class Rules:
         "not named in the release notes; 15 submissions to each of three versions show it",
         *("deadlines-22.05", "deadlines-24.11", "deadlines-26.05"),
     )
+    DEADLINES_ARE_SWEPT: bool = _rule(
+        "24.11",
+        "a job that waits and cannot be over by its deadline any more is given up within a minute",
+        "it is given up when the main loop or backfill tries it, which they do not while it is held, waits for others, "
+        "or stands behind one for which its partition is kept",
+        "not named in the release notes; Slurm's sources of 24.11 have it",
+        *("late_22", "late_24"),
+    )
     TASKS_BOUND_MIN_NODES: bool = _rule(
         "24.11",
         "a job of fewer tasks (-n) than MinNodes of its partition, which says no number of nodes, gets a node for each "

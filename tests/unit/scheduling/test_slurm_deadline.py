@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import pytest
+
 from emulator.config.slurm import parse_slurm_conf
 from emulator.config.slurm.versions import NEWEST
 from emulator.engine.controller import Controller
@@ -41,11 +43,17 @@ def after(
     return list(controller.cluster.jobs.values())
 
 
-def test_a_job_that_cannot_be_over_by_its_deadline_is_given_up_as_soon_as_that_is_so() -> None:
+def test_a_job_that_cannot_be_over_by_its_deadline_is_given_up_when_it_is_tried_next() -> None:
     _, late = after((0, 600, "-N2 -t20"), (1, 10, "-N1 -t2 --deadline=now+300"), until=181)
     assert late.state == "PENDING"
-    _, late = after((0, 600, "-N2 -t20"), (1, 10, "-N1 -t2 --deadline=now+300"), until=183)
+    _, late = after((0, 600, "-N2 -t20"), (1, 10, "-N1 -t2 --deadline=now+300"), until=192)
     assert (late.state, late.reason, late.runs) == ("DEADLINE", "DeadLine", [])
+
+
+@pytest.mark.parametrize(("version", "state"), [("22.05", "PENDING"), ("24.11", "DEADLINE")])
+def test_a_job_that_is_not_tried_is_given_up_by_the_sweep_if_there_is_one(version: str, state: str) -> None:
+    (held,) = after((1, 10, "-N1 -t2 -H --deadline=now+300"), until=182 + 60, version=version)
+    assert held.state == state
 
 
 def test_a_requeued_job_that_cannot_be_over_by_its_deadline_is_given_up() -> None:
@@ -53,6 +61,9 @@ def test_a_requeued_job_that_cannot_be_over_by_its_deadline_is_given_up() -> Non
     conf = parse_slurm_conf(CONF.format(options="", scheduler="sched/backfill"))
     controller = Controller(conf, [request], [(200, partial(scontrol, "scontrol requeue 1"))])
     controller.run(210)
+    # It is tried when the hold of requeued jobs is over.
+    assert controller.cluster.jobs[1].state == "PENDING"
+    controller.run(400)
     assert controller.cluster.jobs[1].state == "DEADLINE"
 
 

@@ -413,7 +413,7 @@ def test_a_suspended_job_gives_its_nodes_away_and_works_on_when_it_is_resumed():
 
 def test_a_waiting_job_is_given_up_at_a_deadline_that_it_was_given_while_it_waited():
     actions = ((10, "scontrol update JobId=2 Deadline=now+300"),)
-    _, late = after((0, 900, "-N2 -n4 -t20"), (1, 10, "-n1 -t2"), actions=actions, until=195)
+    _, late = after((0, 900, "-N2 -n4 -t20"), (1, 10, "-n1 -t2"), actions=actions, until=240)
     assert late.state == "DEADLINE"
 
 
