@@ -87,7 +87,7 @@ class Accounting:
         self.by_level = self._fair_share.by_level
         self.tres = Tres(conf, resources_of(accounts))
         self._cluster = cluster
-        self._partition_qos = {partition.name: partition.qos.lower() for partition in conf.partitions if partition.qos}
+        self._read_partitions(conf)
         self.manager = AssocMgr(accounts, self.tres, self.by_level, self._totals)
         self._tracks = tracks
         stated_life = stated.amount("PriorityDecayHalfLife")
@@ -106,14 +106,37 @@ class Accounting:
         self._epoch = epoch
         self._reset_period = stated.text("PriorityUsageResetPeriod").upper()
         self._reset_at, self._cleared = next_reset(self._reset_period, began, epoch), -math.inf
-        self._allowed = {
-            partition.name: (partition.allow_accounts, partition.deny_accounts, partition.allow_qos, partition.deny_qos)
-            for partition in conf.partitions
-        }
         enforce = stated.text("EnforcePartLimits").upper()
         self._every_partition, self._any_partition = enforce in ("ALL", "YES"), enforce == "ANY"
         self._look_at_limits()
         self._fair_share.begin_period(self.manager.root, self.usage.raw)
+
+    def _read_partitions(self, conf: SlurmConf) -> None:
+        self._partition_qos = {partition.name: partition.qos.lower() for partition in conf.partitions if partition.qos}
+        self._allowed = {
+            partition.name: (partition.allow_accounts, partition.deny_accounts, partition.allow_qos, partition.deny_qos)
+            for partition in conf.partitions
+        }
+
+    def reconfigure(self, conf: SlurmConf, waiting: Iterable[LimitedJob]) -> None:
+        """Partitions take other accounts and qualities of service, or have another one, for which waiting jobs count.
+
+        Jobs that run count as they did when they were submitted.
+        """
+        before = self._partition_qos
+        self._read_partitions(conf)
+        for job in waiting if self._partition_qos != before else ():
+            if job.account is not None:
+                self.left(job)
+                job.account = self._account(job)
+                self.submitted(job)
+
+    def barred(self, job: LimitedJob) -> dict[str, str]:
+        """Which of its partitions do not take the account or quality of service of a job, and how they say it."""
+        if job.account is None:
+            return {}
+        found = {partition.name: self._refusal(partition, job.account) for partition in job.partitions}
+        return {name: words[1] for name, words in found.items() if words is not None}
 
     def _look_at_limits(self) -> None:
         manager = self.manager

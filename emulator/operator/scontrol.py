@@ -7,13 +7,14 @@ import shlex
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from emulator.config.sacctmgr.commands import sacctmgr
 from emulator.config.slurm.duration import limit_seconds
 from emulator.config.slurm.hostlist import expand
 from emulator.operator import jobs
 from emulator.operator.het_jobs import alone, leaders, named, not_whole, widened, with_led
+from emulator.operator.reconfigure import update_nodes, update_partition
 from emulator.operator.update import (
     OF_A_JOB,
     RELEASE,
@@ -43,12 +44,6 @@ if TYPE_CHECKING:
 Some = TypeVar("Some")
 WHICH = ("jobid=", "jobname=", "job=")
 """Words of an update that say which jobs it is about."""
-STATES = {"DRAIN": "DRAIN", "FAIL": "DRAIN", "IDLE": "UP"}
-"""States of nodes that hold at once, and what they are here."""
-BACK = ("RESUME", "UNDRAIN")
-"""What has the controller ask nodes whether they are there."""
-POWER_STATES = ("POWER_UP", "POWER_DOWN", "POWER_DOWN_ASAP", "POWER_DOWN_FORCE")
-"""States to which nodes can be updated."""
 Action = Callable[[list[str], "Controller"], None]
 
 
@@ -265,70 +260,11 @@ def _lift(job: Job, amount: float) -> None:
 def _update(words: list[str], controller: Controller) -> None:
     fields = _fields(words)
     if "nodename" in fields:
-        _update_nodes(fields, controller)
+        update_nodes(fields, controller)
     elif "partitionname" in fields:
-        _update_partition(fields, controller)
+        update_partition(fields, controller)
     else:
         _update_jobs(words, fields, controller)
-
-
-def _update_nodes(fields: Fields, controller: Controller) -> None:
-    """Change the state of nodes: DOWN ends their jobs, DRAIN and FAIL let them end, RESUME and UNDRAIN bring them back.
-
-    UNDRAIN leaves those down that are. POWER_* power them down or up.
-    """
-    state, index = fields.get("state", "").upper(), controller.cluster.machine.index
-    known = ("DOWN", *STATES, *BACK, *POWER_STATES)
-    if state not in known:
-        raise InputError(f"State={state}: the emulator knows {', '.join(known)}")
-    names = expand(fields["nodename"])
-    unknown = [name for name in names if name not in index]
-    if unknown:
-        raise InputError(f"there is no node {unknown[0]!r}")
-    nodes, reason = [index[name] for name in names], fields.get("reason", "operator")
-    if state in POWER_STATES:
-        if controller.power is None:
-            raise InputError(f"State={state}: the slurm.conf has no power saving")
-        controller.power.ask(nodes, state)
-    elif state in BACK:
-        # What is down stays so where only draining is to end.
-        states = controller.cluster.admin_states
-        back = [node for node in nodes if state == "RESUME" or states.get(node) == "DRAIN"]
-        controller.node_states.resume(back, reason)
-    elif state == "DOWN":
-        controller.node_states.take_down(nodes, reason)
-    else:
-        controller.node_states.set(nodes, STATES[state], reason)
-
-
-def _update_partition(fields: Fields, controller: Controller) -> None:
-    partition = controller.cluster.partitions.get(fields["partitionname"])
-    if partition is None:
-        raise InputError(f"there is no partition {fields['partitionname']!r}")
-    for key, value in fields.items():
-        if key in OF_A_PARTITION:
-            OF_A_PARTITION[key](partition, value)
-        elif key != "partitionname":
-            known = "State, MaxTime, PriorityTier, MaxNodes, MinNodes, DefaultTime, GraceTime and OverTimeLimit"
-            raise InputError(f"of a partition the emulator can update {known}, not {key!r}")
-
-
-def _set(name: str, read: Callable[[str], Any]) -> Callable[[Partition, str], None]:
-    """What sets an attribute of a partition to what a value says."""
-    return lambda partition, value: setattr(partition, name, read(value))
-
-
-OF_A_PARTITION: dict[str, Callable[[Partition, str], None]] = {
-    "state": _set("state", str.upper),
-    "maxtime": _set("max_time", limit_seconds),
-    "prioritytier": _set("tier", int),
-    "maxnodes": _set("max_nodes", lambda value: None if value.upper() == "UNLIMITED" else int(value)),
-    "minnodes": _set("min_nodes", int),
-    "defaulttime": _set("default_time", limit_seconds),
-    "gracetime": _set("grace_time", float),
-    "overtimelimit": _set("over_time_limit", lambda value: float(value) * 60),
-}
-"""What can be updated of a partition, by field."""
 
 
 def _update_jobs(words: list[str], fields: Fields, controller: Controller) -> None:

@@ -34,10 +34,14 @@ class Compiled:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self.selector = Selector(cluster.machine)
         self.runs = RunTable(cluster)
         self.searches = Searches(len(cluster.machine))
-        self.outlooks = Outlooks(cluster, self.selector, self.runs)
+        self.reconfigure()
+
+    def reconfigure(self) -> None:
+        """Nodes and partitions are others from now on."""
+        self.selector = Selector(self._cluster.machine)
+        self.outlooks = Outlooks(self._cluster, self.selector, self.runs)
         self._codes = Codes()
 
     def code(self, job: Job, partition: Partition) -> Code | None:

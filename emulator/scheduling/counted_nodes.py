@@ -122,6 +122,11 @@ class CountedNodes:
         if self._groups:
             cluster.run_watchers.append(self)
 
+    def close(self) -> None:
+        """Hear of runs no longer."""
+        if self._groups:
+            self._cluster.run_watchers.remove(self)
+
     def pools(self) -> dict[str, Pool]:
         """The nodes that can be counted now, by partition; partitions with the same nodes share them."""
         found: dict[_Group, Pool] = {}

@@ -274,6 +274,11 @@ class PluginScheduler:
         steady = policies.period is None and not policies.plans and hooks.walltime_pending is None
         self._starts_only = hooks.only_starts and steady and not policies.names_victims
 
+    def reconfigure(self) -> None:
+        """Nodes and partitions are others: nodes of other partitions may be counted."""
+        self._counts.close()
+        self._counts = CountedNodes(self.cluster, self._controls)
+
     @property
     def has_main_loop(self) -> bool:
         """Whether the plugin makes the passes of the main loop."""

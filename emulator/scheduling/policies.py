@@ -132,6 +132,11 @@ class Policies:
             self.changed(job)
         return seen
 
+    def reconfigure(self) -> None:
+        """Nodes and partitions are others: what was worked out for requests counts no more."""
+        self._requests.clear()
+        self._cpus.clear()
+
     def changed(self, job: ControlledJob) -> None:
         """A job asks for something else, or is on another account: what was worked out for it counts no more."""
         seen = job.seen

@@ -81,6 +81,9 @@ class Kernels(Protocol):
     def weigh(self, node: int, weight: int) -> None:
         """A node has another weight from now on."""
 
+    def reconfigure(self) -> None:
+        """Nodes and partitions are others from now on."""
+
     def select(self, want: Want, code: Any, usable: Mask, free: Free) -> Allocation | None:
         """The nodes for a plain request out of what is free, or None if it does not fit."""
 

@@ -101,13 +101,7 @@ class Cluster:
         self.partitions = {
             partition.name: self._partition(index, partition) for index, partition in enumerate(conf.partitions)
         }
-        highest = max((partition.job_factor for partition in self.partitions.values()), default=0)
-        for partition in self.partitions.values():
-            partition.norm_priority = partition.job_factor / highest if highest else 0.0
-        self._compare_tiers()
-        self.exclusive_user = any(partition.exclusive_user for partition in conf.partitions)
-        stated = [partition.name for partition in conf.partitions if partition.default]
-        self.default = self.partitions[stated[-1]] if stated else None
+        self._compare_partitions()
         self.jobs: dict[int, Job] = {}
         self.refused: set[int] = set()
         self.tasks: dict[int, list[Job]] = {}
@@ -139,6 +133,34 @@ class Cluster:
         self.shared: dict[tuple[int | str, ...], tuple[Sequence[Partition], Mapping[str, Want]]] = {}
         self.fits_alone: dict[tuple[int, str, bytes], bool] = {}
         self.licenses = {name: [int(count), 0] for name, count in conf.parameters.numbers("Licenses").items()}
+
+    def _compare_partitions(self) -> None:
+        """Note which of them is the default, and what follows from all of them together."""
+        partitions = self.partitions.values()
+        highest = max((partition.job_factor for partition in partitions), default=0)
+        for partition in partitions:
+            partition.norm_priority = partition.job_factor / highest if highest else 0.0
+        self._compare_tiers()
+        self.exclusive_user = any(partition.exclusive_user for partition in partitions)
+        self.default: Partition | None = next((one for one in reversed(partitions) if one.default), None)
+
+    def reconfigure(self, conf: SlurmConf) -> None:
+        """Partitions, and weights and features of nodes, are as another configuration of the same nodes says.
+
+        What was found for jobs before holds no longer.
+        """
+        before, self.conf, machine = self.conf, conf, self.machine
+        for index, partition in enumerate(conf.partitions):
+            self.partitions[partition.name].configure(self._partition(index, partition))
+        if conf.nodes != before.nodes:
+            machine.weight[:] = [node.weight for node in conf.nodes]
+            machine.weights = np.unique(machine.weight)
+            machine.features = [frozenset(node.features) for node in conf.nodes]
+        self._compare_partitions()
+        for found in (self.known_good, self.wants, self.shared, self.fits_alone):
+            found.clear()
+        if self.compiled is not None:
+            self.compiled.reconfigure()
 
     def _selector(self, selection: Selection | None) -> NodeSelector:
         """What the plugins say of nodes; that of the configuration, if there are none."""

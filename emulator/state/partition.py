@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 
 from slurm_sim_plugins.cluster import Partition as SeenPartition
 from slurm_sim_plugins.nodes import Mask
@@ -71,6 +71,12 @@ class Partition:
     unasked_memory: float = 0.0
     had_jobs: bool = False
     seen: SeenPartition = None  # type: ignore[assignment]
+
+    def configure(self, other: Partition) -> None:
+        """Take over what another one is configured to be; what has happened in it stays."""
+        for each in fields(self):
+            if each.default is MISSING and each.default_factory is MISSING:
+                setattr(self, each.name, getattr(other, each.name))
 
     @property
     def lower_runs(self) -> bool:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from emulator.config.slurm.defaults import Record, with_defaults
+from emulator.config.slurm.lines import Pair
 from emulator.config.slurm.location import Findings, Location
-from emulator.config.slurm.model import Partition, Topology
+from emulator.config.slurm.model import Partition, SlurmConf, Topology
 from emulator.config.slurm.records import PARTITION
 from emulator.config.slurm.roster import Roster
-from emulator.config.slurm.settings import Settings
+from emulator.config.slurm.settings import Settings, latest, read_pairs
 
 _SHARING = re.compile(r"(NO|EXCLUSIVE|YES|FORCE)(?::([0-9]{1,5}))?", re.IGNORECASE)
 _SHARED_BY = 4
@@ -33,6 +34,29 @@ def read_partitions(records: Iterable[Record], roster: Roster, findings: Finding
         partitions.append(_partition(name, location, settings, roster, findings))
     _check_alternates(partitions, findings)
     return _one_default(partitions, findings)
+
+
+def updated(partition: Partition, stated: Mapping[str, str], conf: SlurmConf) -> Partition:
+    """A partition of which an operator has stated some keys again.
+
+    Args:
+        partition: as it was.
+        stated: values by key.
+        conf: the configuration that it is of.
+
+    Raises:
+        InputError: a key that is not known, or a value that cannot be understood.
+    """
+    findings, location = Findings(), Location("scontrol", 0)
+    pairs = [Pair(key, value, location) for key, value in stated.items()]
+    new = latest(read_pairs(pairs, PARTITION, findings), findings)
+    roster = Roster(conf.nodes, findings)
+    for node_set in conf.node_sets:
+        roster.add_set(node_set)
+    settings = replace(partition.settings, stated={**partition.settings.stated, **new})
+    changed = _partition(partition.name, location, settings, roster, findings)
+    findings.check()
+    return replace(changed, default=changed.default if "Default" in new else partition.default)
 
 
 def sockets_counted(parameters: Settings, partitions: Iterable[Partition]) -> bool:

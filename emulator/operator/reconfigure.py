@@ -1,0 +1,167 @@
+"""``scontrol update`` of nodes and partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from emulator.config.slurm.hostlist import expand
+from emulator.config.slurm.model import SlurmConf
+from emulator.config.slurm.partitions import updated
+from emulator.operator.update import Fields
+from emulator.scheduling.job_mgr import ask_for, bound_nodes, make_job
+from emulator.scheduling.requests import tres_totals, unasked_memory
+from emulator.state.job import Job
+from emulator.state.run import State
+from emulator.workload.request import RejectedError
+from slurm_sim_plugins.errors import InputError
+
+if TYPE_CHECKING:
+    from emulator.engine.controller import Controller
+
+STATES = {"DRAIN": "DRAIN", "FAIL": "DRAIN", "IDLE": "UP"}
+"""States of nodes that hold at once, and what they are here."""
+BACK = ("RESUME", "UNDRAIN")
+"""What has the controller ask nodes whether they are there."""
+POWER_STATES = ("POWER_UP", "POWER_DOWN", "POWER_DOWN_ASAP", "POWER_DOWN_FORCE")
+"""States to which nodes can be updated."""
+FEATURES = ("features", "availablefeatures", "activefeatures")
+"""Names of one thing: without a plugin for features of nodes all that are available are active."""
+OF_A_NODE = ("state", "weight", *FEATURES)
+"""What can be updated of a node, by field."""
+WORDS = ("reason", "comment", "extra")
+"""Fields of a node that are words for people."""
+OF_A_PARTITION = {
+    name.lower(): name
+    for name in (
+        *("AllowAccounts", "AllowGroups", "AllowQos", "Alternate", "Default", "DefaultTime", "DenyAccounts", "DenyQos"),
+        *("ExclusiveUser", "GraceTime", "LLN", "MaxNodes", "MaxTime", "MinNodes", "Nodes", "OverTimeLimit"),
+        *("PriorityJobFactor", "PriorityTier", "QOS", "ReqResv", "State"),
+    )
+}
+"""What can be updated of a partition: keys of its line in slurm.conf, by field."""
+
+
+def update_nodes(fields: Fields, controller: Controller) -> None:
+    """Change the state, the weight or the features of nodes.
+
+    Raises:
+        InputError: a node, field or value that is not known.
+    """
+    unknown = [key for key in fields if key not in ("nodename", *OF_A_NODE, *WORDS)]
+    if unknown or not fields.keys() & set(OF_A_NODE):
+        known = "State, Weight and AvailableFeatures"
+        raise InputError(f"of a node the emulator can update {known}, not {unknown[0] if unknown else 'nothing'!r}")
+    index = controller.cluster.machine.index
+    names = list(index) if fields["nodename"].upper() == "ALL" else expand(fields["nodename"])
+    missing = [name for name in names if name not in index]
+    if missing:
+        raise InputError(f"there is no node {missing[0]!r}")
+    nodes = [index[name] for name in names]
+    if "state" in fields:
+        _set_state(fields["state"].upper(), nodes, fields.get("reason", "operator"), controller)
+    if fields.keys() & {"weight", *FEATURES}:
+        _set_facts(fields, nodes, controller)
+
+
+def _set_state(state: str, nodes: Sequence[int], reason: str, controller: Controller) -> None:
+    """DOWN ends the jobs of nodes, DRAIN and FAIL let them end, RESUME and UNDRAIN bring nodes back.
+
+    UNDRAIN leaves those down that are. POWER_* power them down or up.
+    """
+    known = ("DOWN", *STATES, *BACK, *POWER_STATES)
+    if state not in known:
+        raise InputError(f"State={state}: the emulator knows {', '.join(known)}")
+    if state in POWER_STATES:
+        if controller.power is None:
+            raise InputError(f"State={state}: the slurm.conf has no power saving")
+        controller.power.ask(nodes, state)
+    elif state in BACK:
+        # What is down stays so where only draining is to end.
+        states = controller.cluster.admin_states
+        back = [node for node in nodes if state == "RESUME" or states.get(node) == "DRAIN"]
+        controller.node_states.resume(back, reason)
+    elif state == "DOWN":
+        controller.node_states.take_down(nodes, reason)
+    else:
+        controller.node_states.set(nodes, STATES[state], reason)
+
+
+def _set_facts(fields: Fields, nodes: Sequence[int], controller: Controller) -> None:
+    """Give nodes another weight, or other features."""
+    if controller.power is not None and "weight" in fields:
+        raise InputError("Weight: with power saving the emulator weighs nodes by whether they are powered up")
+    conf = controller.cluster.conf
+    changed = list(conf.nodes)
+    for node in nodes:
+        one = changed[node]
+        stated = [tuple(filter(None, fields[key].split(","))) for key in FEATURES if key in fields]
+        if len(set(stated)) > 1 or ("activefeatures" in fields and len(stated) == 1 and stated[0] != one.features):
+            raise InputError("ActiveFeatures: in the emulator all features that are available are active")
+        features = stated[0] if stated else one.features
+        changed[node] = replace(one, features=features, weight=int(fields.get("weight", one.weight)))
+    _reconfigure(replace(conf, nodes=tuple(changed)), controller)
+
+
+def update_partition(fields: Fields, controller: Controller) -> None:
+    """Change what a partition says of its jobs, or its nodes.
+
+    Raises:
+        InputError: a partition, field or value that is not known.
+    """
+    conf, name = controller.cluster.conf, fields["partitionname"]
+    if name not in controller.cluster.partitions:
+        raise InputError(f"there is no partition {name!r}")
+    stated = {OF_A_PARTITION.get(key, ""): value for key, value in fields.items() if key != "partitionname"}
+    if "" in stated:
+        other = next(key for key in fields if key not in (*OF_A_PARTITION, "partitionname"))
+        raise InputError(f"of a partition the emulator can update {', '.join(OF_A_PARTITION.values())}, not {other!r}")
+    if "Nodes" in stated and name in controller.cluster.machine.pools:
+        raise InputError(f"Nodes: partition {name} has a MaxCPUsPerNode or MaxCPUsPerSocket, which is of its nodes")
+    _reconfigure(_with_partition(conf, name, stated), controller)
+
+
+def _with_partition(conf: SlurmConf, name: str, stated: Mapping[str, str]) -> SlurmConf:
+    """The configuration in which a partition states something else; one that becomes the default is the only one."""
+    changed = {one.name: updated(one, stated, conf) for one in conf.partitions if one.name == name}
+    alone = stated.keys() >= {"Default"} and changed[name].default
+    others = (replace(one, default=False) if alone else one for one in conf.partitions)
+    return replace(conf, partitions=tuple(changed.get(one.name, one) for one in others))
+
+
+def _reconfigure(conf: SlurmConf, controller: Controller) -> None:
+    """Nodes and partitions are as a configuration says from now on, and jobs are looked at again."""
+    cluster = controller.cluster
+    cluster.reconfigure(conf)
+    for partition in cluster.partitions.values():
+        partition.tres, partition.unasked_memory = tres_totals(partition, cluster), unasked_memory(partition, cluster)
+    if cluster.accounting is not None:
+        cluster.accounting.reconfigure(conf, cluster.pending())
+    controller.policies.reconfigure()
+    controller.scheduler.reconfigure()
+    for job in cluster.jobs.values():
+        if not job.over:
+            _ask_again(job, controller)
+    cluster.look_again()
+
+
+def _ask_again(job: Job, controller: Controller) -> None:
+    """A job asks for what it asked for before, which is not refused any more; one that runs may be requeued."""
+    cluster = controller.cluster
+    ask_for(job, job.options, cluster)
+    if job.state is not State.PENDING:
+        return
+    try:
+        changed = make_job(job.request, cluster, updated=True)
+    except RejectedError:
+        pass  # It waits for what it cannot have.
+    else:
+        job.partitions, job.wants, job.request_class = changed.partitions, changed.wants, changed.request_class
+        job.barred = changed.barred
+    if cluster.accounting is not None:
+        job.barred = {**job.barred, **cluster.accounting.barred(job)}
+        most = cluster.accounting.most_nodes(job)
+        if most < float("inf"):
+            bound_nodes(job, int(most), cluster)
+    controller.policies.changed(job)

@@ -1,0 +1,114 @@
+"""``scontrol update`` of nodes and partitions: what jobs find afterwards, and what is refused."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from emulator.config.sacctmgr import parse_accounts
+from emulator.config.slurm import parse_slurm_conf
+from emulator.engine.controller import Controller
+from emulator.operator.scontrol import scontrol
+from emulator.state.job import Job
+from emulator.workload.request import JobRequest
+from emulator.workload.sbatch import parse_sbatch
+
+CONF = """
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerParameters=bf_interval=10
+NodeName=n[1-2] CPUs=2 Weight=1
+NodeName=n[3-4] CPUs=2 Weight=5 Features=new
+PartitionName=p Nodes=n[1-2] Default=YES MaxTime=60
+PartitionName=q Nodes=n[3-4] MaxTime=60
+"""
+TIMES = (0.0, 20.0, 40.0, 60.0)
+
+
+def played(*jobs: str, commands: tuple[tuple[float, str], ...] = (), conf: str = CONF, form: bool = False) -> list[Job]:
+    """Jobs that are submitted every 20 s, and work for 200 s; compiled or as plain Python."""
+    requests = [
+        JobRequest(number, at, 200.0, parse_sbatch(words.split()), "ada")
+        for number, (at, words) in enumerate(zip(TIMES, jobs, strict=False), 1)
+    ]
+    actions = [(at, partial(scontrol, command)) for at, command in commands]
+    controller = Controller(parse_slurm_conf(conf), requests, actions, compiled=form)
+    controller.run(1000)
+    assert not controller.refused
+    return [controller.cluster.jobs[number] for number in range(1, len(jobs) + 1)]
+
+
+def where(job: Job) -> list[int]:
+    assert job.run is None
+    return list(job.runs[0].allocation.nodes)
+
+
+@pytest.mark.parametrize("form", [False, True])
+def test_jobs_that_wait_find_the_nodes_that_their_partition_got(form: bool) -> None:
+    command = (30.0, "scontrol update PartitionName=p Nodes=n[1-3]")
+    _, waits, larger = played("-n4 -t5", "-n2 -t5", "-N3 -n3 -t5", commands=(command,), form=form)
+    assert waits.runs[0].start == pytest.approx(32, abs=3)
+    assert where(waits) == [2]
+    assert where(larger) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("form", [False, True])
+def test_nodes_are_taken_by_their_new_weights(form: bool) -> None:
+    command = (10.0, "scontrol update NodeName=n1 Weight=9")
+    first, second = played("-n1 -t5", "-n1 -t5", commands=(command,), form=form)
+    assert (where(first), where(second)) == ([0], [1])
+
+
+def test_a_feature_that_a_node_got_can_be_asked_for() -> None:
+    command = (10.0, "scontrol update NodeName=n1 AvailableFeatures=fast,old")
+    _, job = played("-n1 -t5", "-n1 -C fast -t5", commands=(command,))
+    assert where(job) == [0]
+
+
+def test_only_one_partition_is_the_default() -> None:
+    _, job = played("-n1 -t5", "-n1 -t5", commands=((10.0, "scontrol update PartitionName=q Default=YES"),))
+    assert job.runs[0].partition == "q"
+
+
+def test_bounds_and_tiers_hold_for_jobs_that_wait() -> None:
+    job, *_ = played("-n1 -t90", commands=((30.0, "scontrol update PartitionName=p MaxTime=2:00:00"),))
+    assert job.runs[0].start == pytest.approx(32, abs=3)
+    late = ((30.0, "scontrol update PartitionName=p MinNodes=2"),)
+    _, job = played("-n4 -t5", "-n2 -t5", commands=late)
+    assert where(job) == [0, 1]
+
+
+def test_accounts_that_a_partition_takes_no_longer_wait() -> None:
+    accounts = parse_accounts("add cluster c\nadd account a\nadd account b\nadd user ada account=a\n")
+    requests = [
+        JobRequest(number, at, 50.0, parse_sbatch(["-n4", "-t5"]), "ada") for number, at in ((1, 0.0), (2, 9.0))
+    ]
+    words = [(20.0, "PartitionName=p AllowAccounts=b"), (200.0, "PartitionName=p AllowAccounts=ALL")]
+    actions = [(at, partial(scontrol, f"scontrol update {each}")) for at, each in words]
+    controller = Controller(parse_slurm_conf(CONF), requests, actions, accounts=accounts)
+    controller.run(190)
+    waits = controller.cluster.jobs[2]
+    assert "account_not_permitted_to_use_this_partition" in waits.reason
+    controller.run(400)
+    assert waits.runs[0].start == pytest.approx(202, abs=3)
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("PartitionName=p Nodes=n9", "there is no node or node set n9"),
+        ("PartitionName=p OverSubscribe=YES", "of a partition the emulator can update AllowAccounts"),
+        ("PartitionName=p MinNodes=few", "MinNodes"),
+        ("PartitionName=x State=UP", "there is no partition 'x'"),
+        ("PartitionName=r Nodes=n1", "has a MaxCPUsPerNode"),
+        ("NodeName=n1 Gres=gpu:2", "of a node the emulator can update State, Weight and AvailableFeatures, not 'gres'"),
+        ("NodeName=n1 Reason=why", "not 'nothing'"),
+        ("NodeName=n1 ActiveFeatures=old", "all features that are available are active"),
+    ],
+)
+def test_what_cannot_be_changed_is_named(command: str, words: str) -> None:
+    conf = parse_slurm_conf(CONF + "PartitionName=r Nodes=n[1-2] MaxCPUsPerNode=1\n")
+    controller = Controller(conf, [], [(1.0, partial(scontrol, f"scontrol update {command}"))])
+    controller.run(5)
+    assert words in controller.refused[0][1]
