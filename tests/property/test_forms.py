@@ -27,7 +27,15 @@ def test_both_forms_leave_the_same_files(machine: str) -> None:
 
 
 @pytest.mark.skipif(bool(why_plain()), reason="the kernels are not compiled")
-def test_a_reservation_begins_before_the_whole_step_in_which_a_run_ends() -> None:
-    """Compiled searches took nodes that a reservation keeps up to that step."""
-    said = CliRunner().invoke(forms, ["--seeds", "34:35", "--machine", "slurm"])
+@pytest.mark.parametrize(
+    ("machine", "seed"),
+    [
+        # Compiled searches took nodes that a reservation keeps up to the step in which a run ends.
+        ("slurm", 34),
+        # Compiled plans knew nothing of resources that a job may share with others later on (OverSubscribe).
+        ("ideal", 400),
+    ],
+)
+def test_forms_that_differed(machine: str, seed: int) -> None:
+    said = CliRunner().invoke(forms, ["--seeds", f"{seed}:{seed + 1}", "--machine", machine])
     assert "1 seeds, 1 left a run, 0 differ" in said.output
