@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from slurm_sim_plugins.devices import OF_GPUS, Devices
 from slurm_sim_plugins.node_table import add
+from slurm_sim_plugins.sockets import Sockets
 from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Tree
 
@@ -102,6 +103,7 @@ class Machine:
         features: of each node.
         gres: count of each kind on each node.
         devices: GPUs one by one; None where jobs do not share them.
+        by_socket: their cores socket by socket; None where no job asks for anything by socket.
         no_consume: kinds of which any number of jobs may have as many as there are.
         pools: partitions whose jobs may have only so many units of a node together.
         shared: whether any number of jobs may have the same units, for only memory is counted.
@@ -125,6 +127,7 @@ class Machine:
     features: Sequence[frozenset[str]]
     gres: dict[Gres, Ints] = field(default_factory=dict)
     devices: Devices | None = None
+    by_socket: Sockets | None = None
     no_consume: frozenset[Gres] = frozenset()
     pools: Sequence[str] = ()
     shared: bool = False
@@ -301,6 +304,9 @@ class Want:
         per_socket: of each socket that its tasks may use, at most.
         fills_sockets: whether tasks fill a socket before another one is used, where sockets are counted.
         socket_tasks: tasks of each socket of which a node counts, if it has CPUs for so many; 0 for no bound.
+        tasks_on_node: tasks that a node may have, where that is known before nodes are chosen.
+        socket_cores: free cores that a socket must have to be of use.
+        node_sockets: sockets of that kind that a node must have.
         whole: whether it takes whole idle nodes.
         memory_per_node, memory_per_cpu, memory_per_gpu: mebibytes; all 0 where memory is not managed.
         memory_of_core: for so many CPUs of each core it is given memory, at most; 0: for those that its tasks have.
@@ -351,6 +357,9 @@ class Want:
     whole_tasks: bool = False
     per_socket: int = FAR
     socket_tasks: int = 0
+    tasks_on_node: int = FAR
+    socket_cores: int = 1
+    node_sockets: int = 1
     whole: bool = False
     memory_per_node: int = 0
     memory_per_cpu: int = 0

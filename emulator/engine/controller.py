@@ -110,7 +110,8 @@ class Controller(Part):
         timing = timing or (NO_DELAYS if ideal else Timing())
         selection = selection if selection is not None else plugins_of(conf)
         groups = None if operation is None else operation.groups
-        cluster = Cluster(conf, parameters, selection, groups, timing.second_phase)
+        by_socket = any(request.options.asks_by_socket for request in requests)
+        cluster = Cluster(conf, parameters, selection, groups, timing.second_phase, by_socket)
         priority = selection.plugins[selection.slots["PriorityType"]]
         scheduler = selection.slots["SchedulerType"]
         het_jobs = takes_het_jobs(requests, selection.plugins[scheduler], scheduler)

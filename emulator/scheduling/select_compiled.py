@@ -42,6 +42,8 @@ def encode(want: Want, machine: Machine) -> Code | None:
         or want.placed
         or want.spread
         or want.socket_tasks
+        or want.socket_cores > 1
+        or want.node_sockets > 1
     ):
         return None
     if want.in_use is not None or want.switches or want.tree is not tree.in_kernels(machine):
@@ -128,7 +130,8 @@ class Selector:
     def allocation(self, want: Want, code: Code, free: Free, taken: Ints, found: int) -> Allocation | None:
         """What a job gets of the nodes that were taken, which are so many."""
         each = give(code, self.rows, found, taken, self.room)
-        others = want.all_gres or want.all_memory or want.memory_per_cpu or want.memory_per_gpu
+        by_socket = self._machine.by_socket is not None
+        others = by_socket or want.all_gres or want.all_memory or want.memory_per_cpu or want.memory_per_gpu
         if self._machine.one_thread and code.rows <= FREE_MEMORY + 1 and not others:
             # It wants nothing but CPUs, and perhaps memory of each node.
             units = alike(each, found) if each else shared(tuple(taken[1, :found].tolist()))

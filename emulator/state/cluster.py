@@ -41,6 +41,7 @@ class Cluster:
         selection: plugins instead of those that the configuration names.
         groups: the groups of each user.
         second_phase: what is added to a time before it is counted in whole seconds.
+        by_socket: whether any job asks for something by socket.
 
     Attributes:
         now: seconds.
@@ -89,12 +90,13 @@ class Cluster:
         selection: Selection | None = None,
         groups: Mapping[str, Sequence[str]] | None = None,
         second_phase: float = 0.0,
+        by_socket: bool = False,
     ) -> None:
         self.now = 0.0
         self._second_phase = second_phase
         self.conf = conf = with_sorted_nodes(conf)
         self.parameters = parameters
-        self.machine = machine_of(conf)
+        self.machine = machine_of(conf, by_socket)
         self.free = self.machine.free()
         self.nodes_for = self._selector(selection)
         self.groups = groups or {}

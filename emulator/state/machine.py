@@ -15,6 +15,7 @@ from emulator.config.slurm.partitions import sockets_counted
 from emulator.config.slurm.topology import BLOCK, TREE
 from emulator.state.shared_gres import devices_of
 from slurm_sim_plugins.nodes import Gres, Ints, Machine
+from slurm_sim_plugins.sockets import Sockets, columns, with_system_cores
 from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Tree
 
@@ -52,8 +53,13 @@ def _by_name(name: str) -> list[tuple[int, int]]:
     ]
 
 
-def machine_of(conf: SlurmConf) -> Machine:
-    """The nodes of a configuration, with what jobs can have of them."""
+def machine_of(conf: SlurmConf, by_socket: bool = False) -> Machine:
+    """The nodes of a configuration, with what jobs can have of them.
+
+    Args:
+        conf: the configuration.
+        by_socket: whether any job asks for something by socket.
+    """
     nodes = conf.nodes
     counted = {word.upper() for word in conf.parameters.words("SelectTypeParameters")}
     sockets = _by_sockets(conf)
@@ -65,6 +71,8 @@ def machine_of(conf: SlurmConf) -> Machine:
     index = {node.name: number for number, node in enumerate(nodes)}
     gres.update({("", partition.name): _pool(partition, nodes, threads, index) for partition in bounded})
     gres.update({("", mark): np.full(len(nodes), MANY, dtype=np.int64) for mark in _marks(conf.partitions)})
+    each_socket = _each_socket(conf) if by_socket and not any(sockets) else None
+    gres.update(each_socket.rows() if each_socket is not None else {})
     devices = devices_of(conf)
     gres.update(devices.rows() if devices is not None else {})
     return Machine(
@@ -79,6 +87,7 @@ def machine_of(conf: SlurmConf) -> Machine:
         features=[frozenset(node.features) for node in nodes],
         gres=gres,
         devices=devices,
+        by_socket=each_socket,
         no_consume=frozenset((one.name, one.type) for node in nodes for one in node.gres if not one.consumed),
         pools=[partition.name for partition in bounded],
         shared="CR_MEMORY" in counted and conf.parameters.text("SelectType").lower() != "select/linear",
@@ -86,6 +95,28 @@ def machine_of(conf: SlurmConf) -> Machine:
         kept=kept,
         tree=_wiring(conf.topology, conf, index),
         named={one.name: _wiring(one, conf, index) for one in conf.named_topologies},
+    )
+
+
+def _each_socket(conf: SlurmConf) -> Sockets | None:
+    """The cores of each socket; None where jobs have the same ones, threads of them by themselves, or whole nodes."""
+    parameters = conf.parameters
+    if any(_threads(node, False) < node.threads_per_core for node in conf.nodes):
+        return None
+    if parameters.text("SelectType").lower() == "select/linear" or any(map(has_rows, conf.partitions)):
+        return None
+    if any(word.upper() == "GANG" for word in parameters.words("PreemptMode")):
+        return None
+    return Sockets(columns(with_system_cores(*_sockets_of(node)) for node in conf.nodes))
+
+
+def _sockets_of(node: Node) -> tuple[int, int, int]:
+    """Sockets of a node, cores of each (or CPUs, where threads do not count), and how many are kept for the system."""
+    threads = _threads(node, False)
+    return (
+        node.sockets,
+        max(node.cpus // threads // node.sockets, 1),
+        node.system_cores * node.threads_per_core // threads,
     )
 
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from emulator.config.slurm.controller import Parameters
 from emulator.config.slurm.model import GresCount
 from emulator.config.slurm.versions import Rules
 from emulator.state.cluster import Cluster
@@ -113,8 +114,11 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         task_cores=tasks_per_core == 1 and per_task > 1,
         whole_tasks=whole_tasks and per_task > 1 and not cluster.nodes_for.whole_nodes,
         per_socket=FAR if by_socket or options.tasks_per_socket is None else options.tasks_per_socket * per_task,
-        fills_sockets=parameters.rules.TASKS_FILL_SOCKETS and options.tasks_per_node is not None,
+        fills_sockets=_fills_sockets(options, parameters),
         socket_tasks=(options.tasks_per_socket or 0) if by_socket else 0,
+        tasks_on_node=_tasks_known(options, most),
+        socket_cores=options.cores_per_socket or 1,
+        node_sockets=options.sockets or 1,
         whole=whole,
         memory_per_node=math.ceil(demand.on_node) if parameters.memory else 0,
         memory_per_cpu=math.ceil(demand.per_cpu) if parameters.memory else 0,
@@ -374,6 +378,23 @@ def _choices(request: JobRequest, cluster: Cluster) -> tuple[Choice, ...]:
     if options.exclude:
         allowed &= ~known_nodes(options.exclude, cluster)
     return tuple(found) if allowed.all() else tuple(Choice(one.mask & allowed, one.counts) for one in found)
+
+
+def _fills_sockets(options: BatchOptions, parameters: Parameters) -> bool:
+    """Whether its tasks fill a socket before they go to another."""
+    if options.fills_sockets is not None:
+        return options.fills_sockets
+    return parameters.fill_sockets or (parameters.rules.TASKS_FILL_SOCKETS and options.tasks_per_node is not None)
+
+
+def _tasks_known(options: BatchOptions, most: int | None) -> int:
+    """How many tasks each node has, where that is known before nodes are chosen."""
+    if options.tasks_per_node is not None:
+        return options.tasks_per_node
+    tasks = options.tasks
+    if tasks is not None and most == 1:
+        return tasks
+    return 1 if tasks is not None and (tasks == 1 or tasks == options.min_nodes == options.max_nodes) else FAR
 
 
 def _shaped(options: BatchOptions, cluster: Cluster) -> Mask:

@@ -97,6 +97,7 @@ class BatchOptions:
         tasks_per_gpu: tasks for each GPU.
         cpus_per_gpu: CPUs for each GPU.
         tasks_per_socket: most tasks on a socket.
+        fills_sockets: whether its tasks fill a socket before they go to another; None if it does not say.
         min_cpus: CPUs on each node, at least.
         sockets, cores_per_socket, threads_per_core: what a node must have at least.
         overcommit: whether one task on each node is counted, however many there are.
@@ -157,6 +158,7 @@ class BatchOptions:
     tasks_per_gpu: int | None = None
     cpus_per_gpu: int | None = None
     tasks_per_socket: int | None = None
+    fills_sockets: bool | None = None
     min_cpus: int | None = None
     sockets: int | None = None
     cores_per_socket: int | None = None
@@ -216,6 +218,11 @@ class BatchOptions:
     def of_tasks(self) -> tuple[GresCount, ...]:
         """Generic resources of each task."""
         return (*self.gpus_per_task, *self.gres_per_task)
+
+    @property
+    def asks_by_socket(self) -> bool:
+        """Whether it asks for tasks of a socket, or for sockets or free cores of them."""
+        return self.tasks_per_socket is not None or self.sockets is not None or self.cores_per_socket is not None
 
     @property
     def cpus(self) -> int:
@@ -556,6 +563,21 @@ def _in_vain(name: str) -> Change:
     return note
 
 
+def _fills_sockets(text: str) -> bool | None:
+    """``--distribution``: whether tasks fill a socket before they go to another; None if it does not say.
+
+    How tasks are spread over nodes and over the CPUs of a socket decides nothing here.
+    """
+    first, *others = text.lower().partition(",")[0].split(":")
+    if first.partition("=")[0] == "plane":
+        return True
+    if not {first, *others[:1]} <= {"*", "arbitrary", "block", "cyclic", "fcyclic"}:
+        raise ValueError(
+            f"{text!r} is not written as nodes[:sockets[:cores]], each block, cyclic or fcyclic, or plane=N"
+        )
+    return None if not others or others[0] == "*" else others[0] == "block"
+
+
 def _yes_or_no(text: str) -> bool:
     if text not in ("yes", "no"):
         raise ValueError(f"{text!r} is neither yes nor no")
@@ -573,6 +595,7 @@ OPTIONS: Mapping[str, _Option] = {
     "cpus-per-task": _Option(_put("cpus_per_task", _positive), "c"),
     "deadline": _Option(_keep()),
     "dependency": _Option(_dependency, "d"),
+    "distribution": _Option(_put("fills_sockets", _fills_sockets), "m"),
     "exclude": _Option(_put("exclude", lambda text: _hosts(text) if text else ()), "x"),
     "exclusive": _Option(_exclusive, value="optional"),
     "extra-node-info": _Option(_geometry, "B"),

@@ -28,7 +28,6 @@ WITHOUT_EFFECT: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("ignore-pbs", "parsable", "reboot", "stepmgr", "test-only", "usage"), ("", NONE)),
     **dict.fromkeys(("export", "get-user-env", "propagate", "x11"), ("", OPTIONAL)),
     "chdir": ("D", NEEDED),
-    "distribution": ("m", NEEDED),
     "error": ("e", NEEDED),
     "input": ("i", NEEDED),
     "output": ("o", NEEDED),

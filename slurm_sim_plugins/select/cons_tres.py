@@ -33,6 +33,7 @@ from slurm_sim_plugins.nodes import (
     neighbours,
     shared,
 )
+from slurm_sim_plugins.sockets import Asked
 from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Missing, Tree
 
@@ -206,6 +207,8 @@ def _capacity(want: Want, machine: Machine, free: Free, usable: Mask) -> Ints:
         unbound = _free_units(replace(want, pool=""), machine, free, usable) if want.pool else units
         tasks = _cpus(want, machine, unbound) // want.cpus_per_task
         capacity = np.minimum(capacity, tasks * want.cpus_per_task)
+    if machine.by_socket is not None:
+        capacity = np.minimum(capacity, _on_sockets(want, machine, machine.by_socket.free(free.gres)))
     if want.socket_tasks:
         capacity = _of_sockets(want, machine, capacity)
     if want.memory_per_cpu:
@@ -251,6 +254,21 @@ def _with_gpus(want: Want, machine: Machine, free: Free, capacity: Ints) -> Ints
         left = max(wanted - int(gpus[want.required].sum()), 0)
         gpus = np.where(want.required, gpus, np.minimum(gpus, left))
     return np.where(gpus > 0, np.maximum(gpus * each, want.cpus_of_gpus), 0)
+
+
+def _on_sockets(want: Want, machine: Machine, left: Ints) -> Ints:
+    """CPUs of each node of which the free cores of its sockets leave the job any."""
+    left = np.where(left >= want.socket_cores, left, 0)
+    cores, enough = _most_of_socket(want, machine), np.count_nonzero(left, axis=0) >= want.node_sockets
+    threads, of_tasks = core_threads(want, machine), want.socket_tasks * want.cpus_per_task or FAR
+    cpus = np.minimum(np.minimum(left, cores) * threads, of_tasks).sum(axis=0)
+    return np.where(enough, cpus, 0)
+
+
+def _most_of_socket(want: Want, machine: Machine) -> Ints:
+    """Cores of each socket of each node that the job may have."""
+    most = min(want.socket_tasks * want.cpus_per_task or FAR, want.per_socket)
+    return -(-most // core_threads(want, machine))
 
 
 def _of_sockets(want: Want, machine: Machine, capacity: Ints) -> Ints:
@@ -676,14 +694,7 @@ def allocate(
     tasks: list[int] = (-(-cpus // want.cpus_per_task)).tolist() if wanted else []
     cpus = cpus if of_gpus is None else of_gpus
     had = machine.units[taken] if want.whole else _units(want, machine, free, taken, cpus)
-    if want.all_memory:
-        memory = machine.memory[taken]
-    elif want.memory_per_node:
-        memory = np.full_like(cpus, want.memory_per_node)
-    elif want.memory_per_cpu:
-        memory = want.memory_per_cpu * _cpus_with_memory(want, machine, taken, had, cpus)
-    else:
-        memory = NO_MEMORY
+    memory = _memory_given(want, machine, taken, had, cpus)
     gres = gres_given(want, machine, free, nodes, tasks) if wanted else {}
     if gres is None:
         return None
@@ -692,6 +703,8 @@ def allocate(
     if want.memory_per_gpu:
         gpus = np.sum([np.array(counts) for (name, _), counts in gres.items() if name == "gpu"], axis=0)
         memory = np.minimum(want.memory_per_gpu * gpus, free.memory[taken])
+    if machine.by_socket is not None:
+        gres |= machine.by_socket.given(free.gres, nodes, _asked_of_sockets(want, machine, free, taken, had))
     if want.pool:
         gres["", want.pool] = had.tolist()
     for mark in want.marks:
@@ -703,6 +716,39 @@ def allocate(
         {kind: shared(tuple(counts)) for kind, counts in gres.items()} or NO_GRES,
         want.whole,
         0 if machine.one_thread or want.whole or want.memory_of_core else int(cpus.sum()),
+    )
+
+
+def _asked_of_sockets(want: Want, machine: Machine, free: Free, taken: Ints, had: Ints) -> list[Asked]:
+    """What a job has on each node that was taken, for its sockets."""
+    if want.whole:
+        return [Asked(cores) for cores in had.tolist()]
+    threads, most = core_threads(want, machine)[taken], _most_of_socket(want, machine)[taken]
+    needed = -(-_most_tasks(want, machine, free)[taken] * want.cpus_per_task // threads)
+    bounded = np.where(most * threads < FAR, most, 0), np.where(needed * threads < FAR, needed, 0)
+    columns = (column.tolist() for column in (had, threads, *bounded))
+    return [
+        Asked(cores, of_core, want.cpus_per_task, of_socket, enough, want.fills_sockets)
+        for cores, of_core, of_socket, enough in zip(*columns, strict=True)
+    ]
+
+
+def _most_tasks(want: Want, machine: Machine, free: Free) -> Ints:
+    """Tasks that each node may have of a job with generic resources, as far as that is known beforehand."""
+    most = np.full(len(machine), want.tasks_on_node if want.gres or want.gres_total or want.gres_per_task else FAR)
+    for name, kind, count in want.gres_per_task:
+        most = np.minimum(most, machine.gres_tasks(free, name, kind, count))
+    return most
+
+
+def _memory_given(want: Want, machine: Machine, taken: Ints, had: Ints, cpus: Ints) -> Ints:
+    """Memory on nodes that were taken, given the units and CPUs that a job has there; nothing if it wants none."""
+    if want.all_memory:
+        return machine.memory[taken]
+    if want.memory_per_node:
+        return np.full_like(cpus, want.memory_per_node)
+    return (
+        want.memory_per_cpu * _cpus_with_memory(want, machine, taken, had, cpus) if want.memory_per_cpu else NO_MEMORY
     )
 
 

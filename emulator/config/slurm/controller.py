@@ -89,6 +89,7 @@ class Parameters:
     defer: bool
     least_loaded: bool
     memory: bool
+    fill_sockets: bool
     one_task_per_core: bool
     whole_cores: bool
     allow_zero_lic: bool
@@ -170,6 +171,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         defer=stated.flag(option("defer")),
         least_loaded="CR_LLN" in select,
         memory=any("MEMORY" in word for word in select),
+        fill_sockets="CR_CORE_DEFAULT_DIST_BLOCK" in select,
         one_task_per_core="CR_ONE_TASK_PER_CORE" in select,
         whole_cores=not any("CR_CPU" in word for word in select),
         allow_zero_lic=stated.flag(option("allow_zero_lic")),

@@ -165,7 +165,7 @@ _SELECT = (
     Word("MULTIPLE_SHARING_GRES_PJ", HONOURED, "a job may have shares of several GPUs of a node", _FLAG, "NO"),
     Word("ONE_TASK_PER_SHARING_GRES", HONOURED, "then no two of its tasks have shares of the same GPU", _FLAG, "NO"),
     *ignored("which cores are near to a device does not matter here", "ENFORCE_BINDING_GRES"),
-    *ignored("which cores of a node a job has does not matter here", "CR_CORE_DEFAULT_DIST_BLOCK"),
+    Word("CR_CORE_DEFAULT_DIST_BLOCK", HONOURED, "tasks fill a socket before they go to another", _FLAG, "NO"),
     *ignored("steps are not modelled", "CR_NO_DIST_TOPO_BLOCK"),
     *ignored("only on Cray systems", "OTHER_CONS_RES OTHER_CONS_TRES NHC_ABSOLUTELY_NO NHC_NO NHC_NO_STEPS"),
 )

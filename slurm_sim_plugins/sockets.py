@@ -1,0 +1,158 @@
+"""Cores by socket, where jobs ask for tasks of a socket, or for sockets with so many free cores.
+
+A job gets cores of the sockets of a node in turn. One that has more than one CPU for each task gets them socket by
+socket, as long as they are those of whole tasks. One with so many tasks of each socket leaves the first sockets alone
+if the others suffice. Of one with generic resources, the fullest sockets keep cores back that so many tasks as may be
+on the node do not need. Tasks that fill sockets get them of the smallest one that has enough, else of the one with
+most. (Observed on 22.05, 24.11 and 26.05.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Gres = tuple[str, str]
+
+
+@dataclass(eq=False)
+class Sockets:
+    """The cores of each socket.
+
+    Attributes:
+        cores: of each socket of each node, (sockets, nodes); 0 where a node has not so many sockets.
+        kinds: resources without a name, one for each socket of a node, of which the node has as many as cores.
+    """
+
+    cores: Ints
+
+    def __post_init__(self) -> None:
+        self.kinds: list[Gres] = [("", f"socket {number}") for number in range(len(self.cores))]
+
+    def rows(self) -> dict[Gres, Ints]:
+        """What nodes have of those resources."""
+        return dict(zip(self.kinds, self.cores, strict=True))
+
+    def free(self, free: Mapping[Gres, Ints]) -> Ints:
+        """Free cores of each socket of each node.
+
+        Args:
+            free: what is free on each node, by kind.
+        """
+        return np.array([free[kind] for kind in self.kinds])
+
+    def given(self, free: Mapping[Gres, Ints], nodes: Sequence[int], asked: Sequence[Asked]) -> dict[Gres, list[int]]:
+        """How many cores of each socket of its nodes a job gets.
+
+        Args:
+            free: what is free on each node, by kind.
+            nodes: of the job.
+            asked: what it has on each of them.
+        """
+        left = self.free(free)[:, nodes].T.tolist()
+        of_nodes = [over_sockets(own, one) for own, one in zip(left, asked, strict=True)]
+        return dict(zip(self.kinds, map(list, zip(*of_nodes, strict=True)), strict=True))
+
+
+class Asked(NamedTuple):
+    """What a job has on a node.
+
+    Attributes:
+        cores: in all.
+        threads: CPUs of a core that its tasks may use.
+        per_task: CPUs of a task.
+        most: cores of each socket that it may have; 0 for any number.
+        needed: cores that its tasks need at most, of which it gets these; 0 if any cores may be those.
+        fills: whether its tasks fill a socket before they go to another.
+    """
+
+    cores: int
+    threads: int = 1
+    per_task: int = 1
+    most: int = 0
+    needed: int = 0
+    fills: bool = False
+
+
+def over_sockets(left: Sequence[int], asked: Asked) -> list[int]:
+    """Cores of each socket of a node that a job gets.
+
+    Args:
+        left: free cores of each socket.
+        asked: what it has there.
+    """
+    cores, threads, per_task, most, needed, fills = asked
+    given = [0] * len(left)
+    usable = [min(own, most) if most else own for own in left]
+    if needed:
+        _without_fullest(usable, max(needed, cores))
+    if fills:
+        _fill(given, usable, cores)
+    elif most:
+        _without_first(usable, cores)
+    elif per_task > 1:
+        for socket, own in enumerate(usable):
+            of_tasks = own * threads - own * threads % per_task
+            given[socket] = min(-(-of_tasks // threads), cores - sum(given))
+    for those in (usable, left):
+        for socket in _in_turn([own - had for own, had in zip(those, given, strict=True)], cores - sum(given)):
+            given[socket] += 1
+    return given
+
+
+def _fill(given: list[int], usable: Sequence[int], cores: int) -> None:
+    """Give cores of the smallest socket that has enough; as long as there is none, of the one with most."""
+    while cores > 0 and list(usable) != given:
+        left = [own - had for own, had in zip(usable, given, strict=True)]
+        socket = min(range(len(left)), key=lambda number: (left[number] < cores, abs(left[number] - cores)))
+        more = min(left[socket], cores)
+        given[socket] += more
+        cores -= more
+
+
+def _without_first(usable: list[int], cores: int) -> None:
+    """Leave the first sockets alone as long as the others have so many cores."""
+    for socket, own in enumerate(usable):
+        if sum(usable) - own >= cores:
+            usable[socket] = 0
+
+
+def _without_fullest(usable: list[int], cores: int) -> None:
+    """Leave a core of the fullest socket alone, of equal ones the first, as long as there are more than so many."""
+    for _ in range(sum(usable) - cores):
+        usable[usable.index(max(usable))] -= 1
+
+
+def _in_turn(left: list[int], cores: int) -> Iterator[int]:
+    """Of which sockets so many cores are, one of each in turn."""
+    while cores > 0 and any(own > 0 for own in left):
+        for socket in [number for number, own in enumerate(left) if own > 0][:cores]:
+            left[socket] -= 1
+            cores -= 1
+            yield socket
+
+
+def with_system_cores(sockets: int, cores: int, kept: int) -> list[int]:
+    """Cores of each socket of a node that jobs may have: those of the system are the last ones, of the sockets in turn.
+
+    Args:
+        sockets: of the node.
+        cores: of each.
+        kept: for the system.
+    """
+    left = [cores] * sockets
+    for socket in _in_turn(left[::-1], kept):
+        left[sockets - 1 - socket] -= 1
+    return left
+
+
+def columns(of_nodes: Iterable[Sequence[int]]) -> Ints:
+    """Cores of each socket of each node, as :attr:`Sockets.cores`."""
+    rows = list(of_nodes)
+    most = max(map(len, rows), default=0)
+    return np.array([[*row, *[0] * (most - len(row))] for row in rows], dtype=np.int64).T.copy()
