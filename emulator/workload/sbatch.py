@@ -568,10 +568,11 @@ def _fills_sockets(text: str) -> bool | None:
 
     How tasks are spread over nodes and over the CPUs of a socket decides nothing here.
     """
-    first, *others = text.lower().partition(",")[0].split(":")
+    words = [word for word in text.lower().split(",") if word not in ("pack", "nopack")] or ["*"]
+    first, *others = words[0].split(":")
     if first.partition("=")[0] == "plane":
         return True
-    if not {first, *others[:1]} <= {"*", "arbitrary", "block", "cyclic", "fcyclic"}:
+    if len(words) > 1 or not {first, *others} <= {"*", "arbitrary", "block", "cyclic", "fcyclic"}:
         raise ValueError(
             f"{text!r} is not written as nodes[:sockets[:cores]], each block, cyclic or fcyclic, or plane=N"
         )
