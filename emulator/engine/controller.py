@@ -141,7 +141,7 @@ class Controller(Part):
         self.asks = self.of_records = True
         self.passes = Passes(shared, period)
         self.arrivals = Arrivals(shared, self.passes, requests, het_jobs)
-        self.stints = Stints(**vars(shared), alone=alone)
+        self.stints = Stints(**vars(shared), passes=self.passes, alone=alone)
         parts: dict[str, Any] = {"passes": self.passes, "arrivals": self.arrivals, "stints": self.stints}
         self.endings = Endings(**vars(shared), **parts)
         self.stints.give_way = self.endings.give_way

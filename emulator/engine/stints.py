@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from emulator.engine.agenda import Kind, Rank
 from emulator.engine.part import Part
+from emulator.engine.passes import Passes
 from emulator.engine.telling import TIME_SLICE
 from emulator.scheduling.gang import Change
 from emulator.scheduling.preempt import preempt_mode
@@ -21,11 +22,13 @@ class Stints(Part):
     """Lets runs go on and stand still.
 
     Attributes:
+        passes: the loops, which hear of what stands still and goes on.
         alone: whether a pass follows each end.
         give_way: what lets a preempted job leave that is not suspended.
         sweep_due: before when a sweep finds no run that has exceeded its limit.
     """
 
+    passes: Passes
     alone: bool
     sweep_due: float = math.inf
     give_way: Callable[[Job], None] = field(init=False)
@@ -36,6 +39,7 @@ class Stints(Part):
         now = self.cluster.now
         if job.run.suspensions and job.run.suspensions[-1][1] is None:
             job.run.suspensions[-1][1] = now
+            self.passes.record_changed()
             if self.cluster.accounting is not None:
                 self.cluster.accounting.resumed(job)
         job.state, job.work_since = State.RUNNING, now
@@ -80,6 +84,7 @@ class Stints(Part):
         if self.cluster.accounting is not None:
             self.cluster.accounting.halted(job)
         job.run.suspensions = [*job.run.suspensions, [self.cluster.now, None]]
+        self.passes.record_changed()
         job.state = State.SUSPENDED
         job.sequence += 1
         self.telling.suspended(job, cause)

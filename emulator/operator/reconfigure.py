@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,11 +11,8 @@ from emulator.config.slurm.hostlist import expand
 from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.partitions import updated
 from emulator.operator.update import Fields
-from emulator.scheduling.job_mgr import ask_for, bound_nodes, make_job
+from emulator.scheduling.job_mgr import ask_for, bound_nodes
 from emulator.scheduling.requests import tres_totals, unasked_memory
-from emulator.state.job import Job
-from emulator.state.run import State
-from emulator.workload.request import RejectedError
 from slurm_sim_plugins.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ WORDS = ("reason", "comment", "extra")
 OF_A_PARTITION = {
     name.lower(): name
     for name in (
-        *("AllowAccounts", "AllowGroups", "AllowQos", "Alternate", "Default", "DefaultTime", "DenyAccounts", "DenyQos"),
+        *("AllowAccounts", "AllowQos", "Alternate", "Default", "DefaultTime", "DenyAccounts", "DenyQos"),
         *("ExclusiveUser", "GraceTime", "LLN", "MaxNodes", "MaxTime", "MinNodes", "Nodes", "OverTimeLimit"),
         *("PriorityJobFactor", "PriorityTier", "QOS", "ReqResv", "State"),
     )
@@ -133,35 +131,26 @@ def _with_partition(conf: SlurmConf, name: str, stated: Mapping[str, str]) -> Sl
 def _reconfigure(conf: SlurmConf, controller: Controller) -> None:
     """Nodes and partitions are as a configuration says from now on, and jobs are looked at again."""
     cluster = controller.cluster
+    accounting, waiting = cluster.accounting, list(cluster.pending())
+    if accounting is not None:
+        for job in waiting:
+            # What is left are those that groups bar.
+            job.barred = {name: why for name, why in job.barred.items() if name not in accounting.barred(job)}
     cluster.reconfigure(conf)
     for partition in cluster.partitions.values():
         partition.tres, partition.unasked_memory = tres_totals(partition, cluster), unasked_memory(partition, cluster)
-    if cluster.accounting is not None:
-        cluster.accounting.reconfigure(conf, cluster.pending())
     controller.policies.reconfigure()
     controller.scheduler.reconfigure()
     for job in cluster.jobs.values():
         if not job.over:
-            _ask_again(job, controller)
+            ask_for(job, job.options, cluster)  # One that runs may be requeued.
+    if accounting is not None:
+        accounting.reconfigure(conf, waiting)
+        for job in waiting:
+            job.barred = {**job.barred, **accounting.barred(job)}
+            most = accounting.most_nodes(job)
+            if most < math.inf:
+                bound_nodes(job, int(most), cluster)
+    for job in waiting:
+        controller.policies.changed(job)
     cluster.look_again()
-
-
-def _ask_again(job: Job, controller: Controller) -> None:
-    """A job asks for what it asked for before, which is not refused any more; one that runs may be requeued."""
-    cluster = controller.cluster
-    ask_for(job, job.options, cluster)
-    if job.state is not State.PENDING:
-        return
-    try:
-        changed = make_job(job.request, cluster, updated=True)
-    except RejectedError:
-        pass  # It waits for what it cannot have.
-    else:
-        job.partitions, job.wants, job.request_class = changed.partitions, changed.wants, changed.request_class
-        job.barred = changed.barred
-    if cluster.accounting is not None:
-        job.barred = {**job.barred, **cluster.accounting.barred(job)}
-        most = cluster.accounting.most_nodes(job)
-        if most < float("inf"):
-            bound_nodes(job, int(most), cluster)
-    controller.policies.changed(job)

@@ -26,6 +26,7 @@ from emulator.operator.update import (
     update_of,
 )
 from emulator.scheduling.het_jobs import NOT_ONE
+from emulator.scheduling.job_mgr import TIME_MIN_INVALID
 from emulator.scheduling.records import sharing
 from emulator.state.job import Job
 from emulator.state.partition import Partition
@@ -296,8 +297,11 @@ def _modify(found: list[Job], fields: Fields, controller: Controller, do: Callab
             if do is not None and left == fields:
                 do(job)
                 continue
-            for key, value in left.items():
-                _update_job(job, key, value, controller)
+            try:
+                for key, value in left.items():
+                    _update_job(job, key, value, controller)
+            finally:
+                _work_out_again(job, controller)
 
     if controller.arrivals.chain.judges_changes:
         _to_all(list(sharing(found)), update)
@@ -322,6 +326,15 @@ def _left(shared: list[Job], fields: Fields, controller: Controller) -> Fields:
     return fields if left == stated else fields_of(left)
 
 
+def _work_out_again(job: Job, controller: Controller) -> None:
+    """A job that waits gets a new priority after any update, also one that was refused; not by ``priority/basic``.
+
+    It counts with the CPUs with which it was planned.
+    """
+    if job.state is State.PENDING and not (job.on_hold or job.fixed_priority):
+        controller.policies.set_priorities([job])
+
+
 def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
     if key == "priority":
         if value == "0":
@@ -334,14 +347,14 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
         _lift(job, -job.lift)
         job.shift(job.nice - int(value))
         job.nice = int(value)
-        if controller.policies.counts_cpus and not (job.on_hold or job.fixed_priority):
-            # The number is worked out again, with the CPUs with which the job was planned.
-            controller.policies.set_priorities([job])
     elif key == "sitefactor":
         job.shift(int(value) - job.site)
         job.site = int(value)
     elif key == "timelimit":
-        job.limit, job.limit_of_operator = limit_seconds(value), True
+        limit = limit_seconds(value)
+        if job.time_min is not None and limit < job.time_min and job.state is State.PENDING:
+            raise InputError(f"{TIME_MIN_INVALID} for job {job.id}")
+        job.limit, job.limit_of_operator = limit, True
         if job.run is not None:
             job.run.limit = job.limit
     else:

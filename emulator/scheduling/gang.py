@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import NamedTuple
 
-from emulator.scheduling.preempt import candidates, overlaps, preempt_mode
+from emulator.scheduling.preempt import candidates, overlaps, preempt_mode, takes_part
 from emulator.scheduling.shared_rows import Cores, SharedRows
 from emulator.state.cluster import Cluster
 from emulator.state.job import Job
@@ -42,9 +42,8 @@ class Rows:
 
     def depth(self, job: Job, partition: Partition) -> int:
         """How many jobs may be on the resources that this one takes there, those that are preempted included."""
-        if partition.oversubscribe == "FORCE" or (partition.oversubscribe == "YES" and job.options.share):
-            return partition.oversubscribe_jobs + (self.gang is not None)
-        return 1 + (self.gang is not None)
+        shared = partition.oversubscribe_jobs if takes_part(job, partition) else 1
+        return shared + (self.gang is not None)
 
     def select(self, job: Job, partition: Partition, usable: Mask) -> tuple[int, Allocation] | None:
         """Where a job fits beside others on their resources, and its nodes there."""
@@ -52,7 +51,8 @@ class Rows:
             return None
         many = self.depth(job, partition) - (self.gang is not None)
         if self.gang is not None:
-            others = self._suspended_for(job, partition) if self._more else []
+            # The additional row is for jobs that share (recorded).
+            others = self._suspended_for(job, partition) if self._more and takes_part(job, partition) else []
             if self._cluster.parameters.rules.QOS_SUSPENDS_IN_TURN:
                 found = self._shared.over_others(job, partition, usable, many, self._more)
                 return found or self._shared.instead_of(job, partition, usable, many, others)

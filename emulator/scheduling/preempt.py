@@ -134,18 +134,24 @@ def victims(job: Job, partition: Partition, usable: Mask, controls: Controls, cl
     return needed
 
 
-def movable(job: Job, partition: Partition, cluster: Cluster) -> list[Job]:
+def takes_part(job: Job, partition: Partition) -> bool:
+    """Whether a job may share resources with others of its partition, as that says."""
+    return partition.oversubscribe == "FORCE" or (partition.oversubscribe == "YES" and job.options.share)
+
+
+def movable(job: Job, partition: Partition, cluster: Cluster, planned: bool = False) -> list[Job]:
     """Those of the candidates that would leave their nodes.
 
     With GANG what would be suspended is found as rows of cores are compared (SharedRows.over_others). Where jobs take
-    turns that could preempt, none leaves if the first would be suspended.
+    turns that could preempt, none leaves if the first would be suspended; but a job that does not share is planned as
+    if all did, and keeps these nodes in vain (recorded).
     """
     found = candidates(job, partition, cluster, again=True)
     if "GANG" not in cluster.parameters.preempt_mode:
         return found
     modes = [preempt_mode(other, cluster) for other in found]
     if getattr(cluster.policies.preempt, "takes_turns", False) and modes[:1] == ["SUSPEND"]:
-        return []
+        return found if planned and not takes_part(job, partition) else []
     return [other for other, mode in zip(found, modes, strict=True) if mode != "SUSPEND"]
 
 

@@ -506,7 +506,7 @@ class Windows(WindowPlan):
                 return None
             if index == 1 and preempting:
                 # It is planned on nodes that all of them left; which of them leave is another question.
-                leaving = movable(job, partition, cluster)
+                leaving = movable(job, partition, cluster, planned=True)
                 left = cluster.free_without(leaving)
                 self._controls.rows.count(left, leaving)
                 now = cluster.choose(want, left, usable) if leaving else None

@@ -404,3 +404,20 @@ def test_top_refuses_jobs_that_cannot_go_there(words: str, before: str, says: st
         scontrol(before, controller)
     with pytest.raises(InputError, match=says):
         scontrol("top 2", controller)
+
+
+def test_a_limit_below_the_least_one_is_refused() -> None:
+    words = ["-N 4 -t 2 --exclusive", "-n 1 -t 9 --time-min=3"]
+    found = run(words, [(10.0, "scontrol update JobId=2 TimeLimit=2"), (11.0, "scontrol update JobId=2 TimeLimit=4")])
+    assert found.refused[0][1].startswith("Invalid time-min specification")
+    assert found.cluster.jobs[2].runs[0].limit == 240
+
+
+def test_any_update_of_a_job_works_out_its_priority_again() -> None:
+    conf = CONF + "PriorityType=priority/multifactor\nPriorityWeightJobSize=1000\n"
+    action = (10.0, lambda controller: scontrol("scontrol update JobId=2 TimeLimit=5", controller))
+    requests = [JobRequest(number, number, 100.0, parse_sbatch(["-N4", "--exclusive"])) for number in (1, 2, 3)]
+    controller = Controller(parse_slurm_conf(conf, "slurm.conf"), requests, [action])
+    controller.run(12.0)
+    # It counts with the CPUs that backfill had planned for it.
+    assert controller.cluster.jobs[2].priority - controller.cluster.jobs[3].priority == 250
