@@ -95,4 +95,9 @@ def _cpus(job: Job, partition: Partition) -> float:
 
 
 def _tasks(job: Job, want: Want) -> int:
-    return job.options.tasks_on(want.min_nodes)
+    """Tasks in all; of a job that states none nor how many a node has, but a range of nodes, it is one (recorded)."""
+    options = job.options
+    ranged = options.max_nodes is not None and options.max_nodes != options.min_nodes
+    if ranged and options.tasks is None and options.tasks_per_node is None:
+        return options.tasks_on(1)
+    return options.tasks_on(want.min_nodes)

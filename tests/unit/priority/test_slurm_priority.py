@@ -82,3 +82,13 @@ def test_numbers_of_the_tasks_of_an_array_only_rise() -> None:
     found = simulate([JobRequest(1, 0.0, 600.0, words, "ann")], conf, accounts=parse_accounts(BOOKS)).records.jobs
     first, *others = found["priority_at_start"].tolist()
     assert all(number >= first for number in others)
+
+
+@pytest.mark.parametrize(("words", "priority"), [("-N2", 208), ("-N2-4", 187), ("-N2-4 -n2", 208), ("-N3", 312)])
+def test_a_range_of_nodes_counts_with_one_task(words: str, priority: int) -> None:
+    """Recorded on 22.05: jobs of 6 nodes with 4 CPUs."""
+    conf = "PriorityType=priority/multifactor\nPriorityWeightJobSize=1000\nSelectType=select/linear\n"
+    conf += "NodeName=r[1-6] CPUs=4\nPartitionName=p Nodes=ALL Default=YES\n"
+    controller = Controller(parse_slurm_conf(conf), [JobRequest(1, 0, 9, parse_sbatch(words.split()))])
+    controller.run(0)
+    assert controller.cluster.jobs[1].priority == priority
