@@ -182,7 +182,8 @@ class Passes(Part):
     def request_in_turn(self, lag: float) -> None:
         """Submissions, commands and ends are answered by one pass in each ``batch_sched_delay`` (observation B5).
 
-        It counts from the last pass on, whatever that was for; the pass at the end of an interval counts, too.
+        It counts from the last such pass on, or from the one at the end of an interval; passes that are made at once,
+        when nodes are clear, do not count, and what is queued stays so.
 
         Args:
             lag: seconds until it comes at the earliest, where the rounds of the controller's loop are not known.
@@ -196,7 +197,7 @@ class Passes(Part):
             last = now - (now - first) % parameters.sched_interval if "main" in self.loops else now
             if timing.round:
                 last = self._interval_at
-            last = max(self._batch_at, self._last_main, last)
+            last = max(self._batch_at, last)
             delayed = last + parameters.batch_sched_delay
             if timing.round:
                 delayed = timing.round_after(last, parameters.batch_sched_delay)
@@ -261,8 +262,9 @@ class Passes(Part):
             self.main_at, self._last_main = None, at
             return
         self.main_at, self._last_main = None, at
-        # Whatever was queued is done with this pass.
-        self._batch_at = min(self._batch_at, at)
+        if self._full:
+            # Whatever was queued is done with this pass.
+            self._batch_at = min(self._batch_at, at)
         self.changes.waits = True
         self._ask_plugins()
         before = self._begin("main")
@@ -286,6 +288,8 @@ class Passes(Part):
             self._changed_at = self.cluster.now
         self._seen["main"], self._full = before, False
         self._looked, self._submitted = self.version, []
+        if self._batch_at > at and not self.ideal:
+            self.request(self._batch_at)
         self.telling.passed()
 
     def backfill(self) -> None:
