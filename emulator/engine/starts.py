@@ -14,6 +14,7 @@ from emulator.engine.power import PowerSaving
 from emulator.engine.stints import Stints
 from emulator.scheduling.gang import Change
 from emulator.scheduling.het_jobs import components_of, is_led
+from emulator.scheduling.job_mgr import limit_of
 from emulator.scheduling.preempt import configured_mode, grace_time, preempt_mode
 from emulator.state.job import Job
 from emulator.state.partition import Partition
@@ -52,6 +53,8 @@ class Starts(Part):
             # Backfill plans with what a plugin says, but it is the limit that kills.
             planned = job.plan is not None and job.time_min is None
             job.limit = min(job.limit, YEAR) if planned else limit
+        if len(job.partitions) > 1:
+            _take_limit(job, partition)
         job.cut_at_deadline(now)
         number = job.number_in(partition.name)
         job.run = Run(now, allocation, partition.name, job.limit, row, backfilled or limit is not None, number)
@@ -149,3 +152,11 @@ class Starts(Part):
         at = self.cluster.now if at is None else at
         length = job.plan_limit if length is None else length
         return ~self.reservations.kept_from(job, at, length)
+
+
+def _take_limit(job: Job, partition: Partition) -> None:
+    """A job of several partitions that has no limit until it starts gets that of the partition in which it does."""
+    first = job.partitions[0]
+    has_none = job.options.time_limit is None and first.default_time is None and job.time_min is None
+    if has_none and not job.limit_of_operator and job.limit == limit_of(job.request, first):
+        job.limit = limit_of(job.request, partition)

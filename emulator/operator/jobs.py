@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from emulator.scheduling.het_jobs import led_by
 from emulator.scheduling.job_mgr import make_job
-from emulator.state.job import Job
+from emulator.state.job import EMPTY, Job
 from emulator.state.run import State
 from emulator.workload.sbatch import BatchOptions
 from slurm_sim_plugins.errors import InputError
@@ -117,6 +117,8 @@ def change(job: Job, options: BatchOptions, controller: Controller) -> None:
         for dependency in options.dependencies:
             controller.arrivals.wake_after(dependency)
     controller.policies.changed(job)
+    if options.partitions != before.partitions:
+        job.priorities = EMPTY
     if not (job.on_hold or job.fixed_priority):
         controller.policies.set_priorities([job])
 

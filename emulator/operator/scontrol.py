@@ -28,7 +28,7 @@ from emulator.operator.update import (
 from emulator.scheduling.het_jobs import NOT_ONE
 from emulator.scheduling.job_mgr import TIME_MIN_INVALID
 from emulator.scheduling.records import sharing
-from emulator.state.job import Job
+from emulator.state.job import EMPTY, Job
 from emulator.state.partition import Partition
 from emulator.state.reservation import Reservation
 from emulator.state.run import State
@@ -342,7 +342,9 @@ def _update_job(job: Job, key: str, value: str, controller: Controller) -> None:
         elif value.upper() == RELEASE:
             jobs.release(job, controller)
         else:
-            job.priority, job.held_by, job.fixed_priority = int(value), "", True
+            # It holds in all of its partitions.
+            job.priority, job.priorities, job.held_by, job.fixed_priority = int(value), EMPTY, "", True
+            job.nice = 0
     elif key == "nice":
         _lift(job, -job.lift)
         job.shift(job.nice - int(value))

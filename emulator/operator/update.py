@@ -28,8 +28,13 @@ def _as(option: str) -> Change:
 
 
 def _nodes(options: BatchOptions, value: str) -> BatchOptions:
-    """Other bounds on nodes, of which the fewest are wanted (recorded); one number is the least, and the most stays."""
+    """Other bounds on nodes, of which the fewest are wanted (recorded); one number is the least, and the most stays.
+
+    CPUs stay as they were counted: -N3 on two nodes has three.
+    """
     stated = with_option(options, "nodes", value)
+    if options.tasks is None and options.tasks_per_node is None and (options.min_nodes or 1) > (stated.min_nodes or 1):
+        stated = replace(stated, tasks=options.min_nodes)
     most = stated.max_nodes if "-" in value else options.max_nodes
     if most is not None and most < (stated.min_nodes or 1):
         raise ValueError("Node count specification invalid")

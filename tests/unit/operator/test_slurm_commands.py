@@ -236,6 +236,35 @@ def test_what_a_job_asks_for_now_is_what_it_would_have_got_at_its_submission() -
     assert found.cluster.jobs[2].runs[0].allocation == found.cluster.jobs[3].runs[0].allocation
 
 
+def test_a_job_keeps_the_cpus_of_nodes_that_it_does_without() -> None:
+    found = run(["-N 4 -t 2 --exclusive", "-N 3 -t 5"], [(10.0, "scontrol update JobId=2 NumNodes=2")])
+    assert found.cluster.jobs[2].runs[0].allocation.units == (2, 1)
+
+
+def test_a_priority_that_is_given_holds_in_all_partitions() -> None:
+    conf = CONF + "PriorityType=priority/multifactor\nPriorityWeightPartition=1000\n"
+    conf += "PartitionName=top Nodes=ALL PriorityJobFactor=9\n"
+    texts = [(10.0, "scontrol update JobId=2 Priority=5"), (10.0, "scontrol update JobId=3 Partition=hi,lo")]
+    actions = [(at, lambda controller, text=text: scontrol(text, controller)) for at, text in texts]
+    words = ["-N4 --exclusive", "-p top,lo", "-p lo --priority=7"]
+    requests = [JobRequest(number, number, 100.0, parse_sbatch(each.split())) for number, each in enumerate(words, 1)]
+    controller = Controller(parse_slurm_conf(conf, "slurm.conf"), requests, actions)
+    controller.run(30.0)
+    second, third = controller.cluster.jobs[2], controller.cluster.jobs[3]
+    assert [second.number_in(name) for name in ("top", "lo")] == [5, 5]
+    assert [third.number_in(name) for name in ("hi", "lo")] == [7, 7]
+
+
+def test_a_job_without_a_limit_gets_that_of_the_partition_in_which_it_starts() -> None:
+    conf = parse_slurm_conf(CONF.replace("PriorityTier=5", "MaxTime=30 DefaultTime=7"), "slurm.conf")
+    for words, limit in (("-p lo,hi -w n1", 420), ("-p hi,lo -w n1", 420), ("-p lo -w n1", 7200)):
+        controller = Controller(conf, [JobRequest(1, 1, 10.0, parse_sbatch(words.split()))])
+        if words.startswith("-p lo,hi"):
+            controller.cluster.partitions["lo"].state = "DOWN"
+        controller.run(30.0)
+        assert controller.cluster.jobs[1].runs[0].limit == limit
+
+
 def test_a_site_factor_is_added_to_the_priority_and_stays() -> None:
     conf = CONF + "PriorityType=priority/multifactor\nPriorityWeightJobSize=1000\n"
     texts = [(10.0, "scontrol update JobId=2 SiteFactor=500"), (20.0, "scontrol update JobId=2 Nice=100")]
