@@ -7,11 +7,11 @@ C8, B1 to B3.)
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
 
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.entries import array_full
@@ -209,8 +209,7 @@ class Windows(WindowPlan):
         """Whether an entry can start on the nodes of a place as they are now."""
         job, partition = entry._pair  # type: ignore[attr-defined]
         nodes = place._allocation.mask(len(self._cluster.machine)) if place._open is None else place._open
-        nodes = self._cluster.settled(nodes)
-        found = self._cluster.select(job, partition, nodes)
+        found = self._cluster.select(job, partition, self._cluster.settled(nodes))
         if found is None:
             job.reason = RESOURCES
             return Answer(None, RESOURCES)
@@ -313,8 +312,19 @@ class Windows(WindowPlan):
         place = self._place_of(entry, allocation, self._open)
         now = None
         if start <= self._cluster.now and self._open is None:
-            now = self.again(entry, place).place or self.beside(entry)
+            now = self._place_now(entry) or self.beside(entry)
         return Hole(start, now or place, now is not None)
+
+    def _place_now(self, entry: Entry) -> Place | None:
+        """Where an entry starts now: Slurm chooses once more out of all nodes that it could be planned on."""
+        job, partition = entry._pair  # type: ignore[attr-defined]
+        usable = self._cluster.usable(job, partition) & self._unkept(job, self._cluster.now, entry.shortest)
+        found = self._cluster.select(job, partition, self._cluster.settled(usable))
+        if found is None:
+            job.reason = RESOURCES
+            return None
+        self.last_place = place = self._place_of(entry, found)
+        return place
 
     def _place_of(self, entry: Entry, allocation: Allocation, nodes: Mask | None = None, row: int = 0) -> Place:
         """A place; ``nodes``: those on which others may have to leave for it."""
@@ -366,17 +376,10 @@ class Windows(WindowPlan):
             if planned is None:
                 return None
             start, allocation = planned
-            clash = self._clash(job, start, self._step(start + limit), allocation.nodes)
+            clash = self.slots.first_end(start, self._step(start + limit), allocation.nodes)
             if clash is None:
                 return planned
             at = clash
-
-    def _clash(self, job: Job, begin: float, end: float, nodes: Sequence[int]) -> float | None:
-        """When the first slot or reservation ends that keeps one of these nodes from a run between."""
-        found = [self.slots.first_end(begin, end, nodes)]
-        if begin > self._cluster.now and self._controls.reservations.by_name:
-            found.append(self._controls.reservations.first_end(job, begin, end, nodes))
-        return min((one for one in found if one is not None), default=None)
 
     def _step(self, end: float) -> float:
         """The whole step with which a slot ends: the last one before its end, in newer versions the next."""
@@ -415,38 +418,52 @@ class Windows(WindowPlan):
     def _earliest(self, job: Job, partition: Partition, at: float, limit: float) -> tuple[float, Allocation] | None:
         """The first start from ``at`` on, and the nodes, with the nodes that no slot keeps.
 
-        Tried are ``at`` and each time at which a slot begins or ends. What would start when
-        the next of them has come is tried from there again: there may be more nodes then.
+        Tried are ``at``, each time at which a slot begins or ends, and the end of a reservation that keeps nodes from
+        a run that begins at the time that is tried. What would start when
+        the next of them has come is tried from there again: there may be more nodes then. So it is planned in spite of
+        a reservation that begins once a run from the time tried would be over.
         """
-        bounds = self.slots.bounds | self._controls.reservations.tries(self._habits.resolution)
         alike = self._sought_by(job, partition, limit)
-        at = max(at, self._alike.get(alike, at))
-        times = [at, *sorted({bound for bound in bounds if bound > at}), math.inf]
+        begin = max(at, self._alike.get(alike, at))
         future = self._future(job, partition)
         if self._by_users and of_one_user(job, partition):
-            return self._earliest_of_user(job, partition, times, limit, future)
-        for begin, later in pairwise(times):
+            return self._earliest_of_user(job, partition, begin, limit, future)
+        bounds = sorted(self.slots.bounds)
+        while begin < math.inf:
+            later = self._following(job, partition, begin, limit, bounds)
             usable = self._cluster.usable(job, partition) & self._unkept(job, begin, limit)
             found = self._will_run(job, partition, later, usable, future.from_(begin))
             if found is not None:
                 self._note_delay(job, partition, begin, found[0], usable, future)
                 self._note(alike, begin, job, partition)
                 return found
+            begin = later
         self._note(alike, math.inf, job, partition)
         return None
 
+    def _following(
+        self, job: Job, partition: Partition, begin: float, limit: float, bounds: Sequence[float]
+    ) -> float:
+        """The time that is tried next: a bound of a slot, or the end of a reservation; infinite for none."""
+        reservations, index = self._controls.reservations, bisect_right(bounds, begin)
+        later = bounds[index] if index < len(bounds) else math.inf
+        if reservations.by_name and reservations.overlap(job, partition.nodes, begin, limit):
+            tries = (each for each in reservations.tries(self._habits.resolution) if each > begin)
+            later = min(later, min(tries, default=math.inf))
+        return later
+
     def _earliest_of_user(
-        self, job: Job, partition: Partition, times: Sequence[float], limit: float, future: Future
+        self, job: Job, partition: Partition, begin: float, limit: float, future: Future
     ) -> tuple[float, Allocation] | None:
         """The same for a job whose user has nodes alone: it may use them once the last run of others there has ended.
 
         That is tried once no slot is to begin or end, or if there are too few nodes before.
         """
-        begin, fewest = times[0], self._cluster.want(job, partition).min_nodes
+        fewest, bounds = self._cluster.want(job, partition).min_nodes, sorted(self.slots.bounds)
         while begin < math.inf:
             usable, left = self._cluster.usable_from(job, partition, begin)
             usable &= self._unkept(job, begin, limit)
-            later = next((time for time in times if time > begin), math.inf)
+            later = self._following(job, partition, begin, limit, bounds)
             if later == math.inf or usable.sum() < fewest:
                 later = min(later, left)
             found = self._will_run(job, partition, later, usable, future.of_nodes(begin, later, usable))

@@ -18,7 +18,7 @@ from emulator.scheduling.compiled import Compiled
 from emulator.scheduling.controls import Controls
 from emulator.scheduling.cycle import Cycle, Keeping
 from emulator.scheduling.run_rows import Reals
-from emulator.scheduling.window_rows import BEGIN, COUNT, DELAY, END, MARKS, NEVER, USED
+from emulator.scheduling.window_rows import BEGIN, COUNT, DELAY, END, MARKS, NEVER, RESERVED, USED
 from emulator.scheduling.windows import Habits, Kind, Windows, is_news, marks
 from emulator.scheduling.windows_kernel import Columns, Request, Work, add_slot, any_kept, any_of, keep
 from emulator.state.cluster import Cluster, of_one_user
@@ -32,7 +32,7 @@ from slurm_sim_plugins.sched.bounds import Bounds
 
 
 class CompiledSlots(Slots):
-    """Slots as columns, instead of the plain ones; behind them what reservations keep from most jobs.
+    """Slots as columns, instead of the plain ones; before them what reservations keep from most jobs.
 
     Args:
         nodes: how many there are.
@@ -41,7 +41,7 @@ class CompiledSlots(Slots):
         tries: when nodes are looked for because of them.
 
     Attributes:
-        sizes: how many slots, nodes and marks, and whether one delays a job.
+        sizes: how many slots, nodes and marks, whether one delays a job, and how many are reservations.
         times: when each begins and ends.
         order: slots by their beginnings, and by their ends.
         parts: where the nodes of each begin among ``members``, and how many they are.
@@ -61,13 +61,14 @@ class CompiledSlots(Slots):
     ) -> None:
         self._nodes = nodes
         self._reservations = len(reservations)
-        self.sizes: Ints = np.zeros(4, dtype=np.int64)
+        self.sizes: Ints = np.zeros(5, dtype=np.int64)
+        self.sizes[RESERVED] = len(reservations)
         self.times: Reals = np.empty((2, 512))
         self.order: Ints = np.empty((2, 512), dtype=np.int64)
         self.parts: Ints = np.empty((2, 512), dtype=np.int64)
         self.members: Ints = np.empty(max(8192, 8 * nodes), dtype=np.int64)
         self.marks: Reals = np.empty(1024)
-        self.others: Reals = np.array(sorted(tries))
+        self.others: Reals = np.array(sorted(tries), dtype=float)
         self.until: Reals = np.full(nodes, np.inf)
         self._gather()
         for one, begin in zip(reservations, begins, strict=True):
@@ -200,7 +201,8 @@ class CompiledWindows(Windows):
         self._together = False
 
     def _no_slots(self) -> CompiledSlots:
-        standing = self._controls.reservations.standing(self._cluster.now)
+        self._standing = standing = self._controls.reservations.standing(self._cluster.now)
+        self._nearby: dict[str, Ints] = {}
         self._moving = any("REPLACE" in one.flags for one in standing)
         tries = self._controls.reservations.tries(self._habits.resolution)
         begins = [self._controls.reservations.begin_of(one) for one in standing]
@@ -250,7 +252,15 @@ class CompiledWindows(Windows):
         """What is wanted by a job, and others alike."""
         code = self._compiled.code(job, partition)
         assert code is not None
-        return Request(code, self._outlooks.of(job, partition, code), *self._asked, length)
+        return Request(code, self._outlooks.of(job, partition, code), *self._asked, self._near(partition), length)
+
+    def _near(self, partition: Partition) -> Ints:
+        """Reservations that have nodes of a partition."""
+        known = self._nearby.get(partition.name)
+        if known is None:
+            near = [number for number, one in enumerate(self._standing) if (one.nodes & partition.nodes).any()]
+            known = self._nearby[partition.name] = np.array(near, dtype=np.int64)
+        return known
 
     def cpus_planned(self, job: Job, partition: Partition) -> float:
         """With how many CPUs a job counts once it is planned; 0 for as many as before."""

@@ -7,7 +7,7 @@ from emulator.scheduling.select_kernel cimport Code, Counts, count, enough, pick
 
 cdef double FIRST_WINDOW, inf
 cdef long long FIRST, MANY, NODE
-cdef long long BEGIN, COUNT, DELAY, END, FOUND, FULL, GROW, KEPT, MARKS, NEVER, STARTS, USED
+cdef long long BEGIN, COUNT, DELAY, END, FOUND, FULL, GROW, KEPT, MARKS, NEVER, RESERVED, STARTS, USED
 
 cdef class Columns:
     cdef long long[::1] sizes
@@ -21,6 +21,7 @@ cdef class Request:
     cdef readonly Outlook outlook
     cdef double now, horizon, grain, rounding
     cdef long long own_ends, most_marks, plans_are_news
+    cdef const long long[::1] near
     cdef double length
 
 cdef class Work:
@@ -55,12 +56,14 @@ cdef double _whole(Request request, double end) noexcept
 cdef void _set_up(Request request, Columns slots, Work work, double begin) except *
 @cython.locals(run=cython.longlong)
 cdef double _hopeful(Request request, Columns slots, double begin) except? -1
-@cython.locals(found=double, passed=cython.longlong)
+@cython.locals(passed=cython.longlong)
 cdef double _last(Columns slots, double time) noexcept
 cdef void _catch_up(Request request, Columns slots, Work work) except *
 cdef void _notice(Request request, Columns slots, long long slot, Work work) noexcept
 @cython.locals(found=double, following=cython.longlong)
-cdef double _next(Columns slots, double begin) noexcept
+cdef double _next(Request request, Columns slots, double begin) noexcept
+@cython.locals(slot=cython.longlong)
+cdef bint _reserved(Request request, Columns slots, double begin) noexcept
 @cython.locals(later=double)
 cdef long long _seek(Request request, Columns slots, Work work) except -1
 cdef void _move(Request request, Columns slots, Work work, double begin) except *

@@ -25,6 +25,7 @@ from emulator.scheduling.window_rows import (
     KEPT,
     MARKS,
     NEVER,
+    RESERVED,
     STARTS,
     USED,
 )
@@ -59,6 +60,7 @@ class Request:
         own_ends: whether a job starts when the last run on its own nodes ends, and not at the end of a window.
         most_marks: how many bounds of slots there may be.
         plans_are_news: whether it matters not what a plan delays, once any nodes are kept.
+        near: reservations, by number, that have nodes of the partition.
         length: for how long the nodes are wanted.
     """
 
@@ -71,6 +73,7 @@ class Request:
     own_ends: int
     most_marks: int
     plans_are_news: int
+    near: Ints
     length: float
 
 
@@ -291,15 +294,9 @@ def _hopeful(request: Request, slots: Columns, begin: float) -> float:
 
 
 def _last(slots: Columns, time: float) -> float:
-    """The last time at which a slot or a reservation begins or ends by then."""
-    found = -inf
+    """The last time at which a slot begins or ends by then."""
     passed = _later(slots.marks, slots.sizes[MARKS], time)
-    if passed > 0:
-        found = slots.marks[passed - 1]
-    passed = _later(slots.others, len(slots.others), time)
-    if passed > 0:
-        found = max(found, slots.others[passed - 1])
-    return found
+    return slots.marks[passed - 1] if passed > 0 else -inf
 
 
 def _catch_up(request: Request, slots: Columns, work: Work) -> None:
@@ -314,7 +311,7 @@ def _catch_up(request: Request, slots: Columns, work: Work) -> None:
     for slot in range(work.known, slots.sizes[COUNT]):
         _notice(request, slots, slot, work)
     work.known = slots.sizes[COUNT]
-    later = _next(slots, work.tried)
+    later = _next(request, slots, work.tried)
     if later <= work.time:
         _give(request, min(work.runs, ended(request.outlook, later)), work, True)
         _move(request, slots, work, later)
@@ -330,22 +327,32 @@ def _notice(request: Request, slots: Columns, slot: int, work: Work) -> None:
             _change(request, slots, slot, 1, work)
 
 
-def _next(slots: Columns, begin: float) -> float:
-    """The next time at which a slot or a reservation begins or ends."""
+def _next(request: Request, slots: Columns, begin: float) -> float:
+    """The next time at which a slot begins or ends, or at which is looked again as a reservation keeps nodes now."""
     known, found = slots.sizes[MARKS], inf
     following = _later(slots.marks, known, begin)
     if following < known:
         found = slots.marks[following]
-    following = _later(slots.others, len(slots.others), begin)
-    if following < len(slots.others):
-        found = min(found, slots.others[following])
+    if _reserved(request, slots, begin):
+        following = _later(slots.others, len(slots.others), begin)
+        if following < len(slots.others):
+            found = min(found, slots.others[following])
     return found
+
+
+def _reserved(request: Request, slots: Columns, begin: float) -> bool:
+    """Whether a reservation keeps nodes of the partition from a run that begins at a time."""
+    for index in range(len(request.near)):
+        slot = request.near[index]
+        if slots.times[BEGIN, slot] < begin + request.length and slots.times[END, slot] > begin:
+            return True
+    return False
 
 
 def _seek(request: Request, slots: Columns, work: Work) -> int:
     """Go on until the job fits; on how many nodes, or 0 if it never does."""
     while work.tried < inf:
-        later = _next(slots, work.tried)
+        later = _next(request, slots, work.tried)
         found = _within(request, work, later)
         if found > 0:
             work.start = _own_end(request, work, found) if request.own_ends else work.time
@@ -495,7 +502,7 @@ def _first_end(slots: Columns, begin: float, end: float, work: Work, found: int)
     """When the first slot ends that keeps one of the nodes at some time between; infinite for none.
 
     Nodes of slots that begin before a run from the time that is tried would end were not taken,
-    so that only those are looked at that begin later. A reservation may begin between that end and the next whole step.
+    so that only those are looked at that begin later. Reservations are none.
     """
     first = inf
     if work.entered == slots.sizes[COUNT]:
@@ -511,7 +518,7 @@ def _first_end(slots: Columns, begin: float, end: float, work: Work, found: int)
         slot = slots.order[BEGIN, rank]
         if slots.times[BEGIN, slot] >= end:
             break
-        if begin < slots.times[END, slot] < first:
+        if slot >= slots.sizes[RESERVED] and begin < slots.times[END, slot] < first:
             part = slots.parts[FIRST, slot]
             for index in range(part, part + slots.parts[MANY, slot]):
                 if marked[slots.members[index]]:

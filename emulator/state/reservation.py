@@ -137,27 +137,25 @@ class Reservations:
             kept |= ~own.nodes | (own.end <= at)
         return kept
 
-    def first_end(self, job: Job, begin: float, end: float, nodes: Sequence[int]) -> float | None:
-        """When the first reservation ends that keeps one of these nodes from a job at some time between."""
-        own, listed = self.of(job), list(nodes)
-        ends = [
-            one.end
+    def overlap(self, job: Job, nodes: Mask, at: float, length: float) -> bool:
+        """Whether one keeps any of these nodes from a job that runs from ``at`` on, for ``length`` seconds."""
+        own = self.of(job)
+        return any(
+            one is not own and self.begin_of(one) < at + length and one.end > at and bool((one.nodes & nodes).any())
             for one in self.by_name.values()
-            if one is not own and self.begin_of(one) < end and one.end > begin and bool(one.nodes[listed].any())
-        ]
-        return min(ends, default=None)
+        )
 
     def bounds(self) -> list[float]:
         """When reservations begin and end."""
         return [bound for one in self.by_name.values() for bound in (one.start, one.end)]
 
     def tries(self, step: float) -> set[float]:
-        """When backfill looks for nodes because of them: as one begins, a second behind the step after an end.
+        """When backfill looks for nodes again because of those that keep some: a second behind the step after an end.
 
         Slurm means to spare itself looks where several end close together.
         """
         ends = [self._cluster.whole(one.end) for one in self.by_name.values() if one.end < math.inf]
-        return {one.start for one in self.by_name.values()} | {math.ceil(end / step) * step + 1 for end in ends}
+        return {math.ceil(end / step) * step + 1 for end in ends}
 
     def refresh(self) -> None:
         """Give reservations with REPLACE other nodes for those that jobs have taken."""
