@@ -201,6 +201,7 @@ class Controller(Part):
             "due": self.passes.due,
             "pinged": self.passes.pinged,
             "reservation begins": self.passes.reservation_begins,
+            "reservation nears": self.passes.reservation_nears,
             "pass": self.passes.main,
             "main": self.passes.interval,
             "backfill": self.passes.backfill,

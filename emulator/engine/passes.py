@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from emulator.engine.agenda import Rank
@@ -95,6 +95,9 @@ class Passes(Part):
         self.moved()
         self._unseen = True
         self._submitted.append(jobs)
+        if not self.ideal:
+            for one in self.cluster.reservations.values():
+                self._near(one.start, jobs)
 
     def leave_queue(self, job: Job, state: State) -> None:
         """A waiting job is given up."""
@@ -164,6 +167,20 @@ class Passes(Part):
         for bound in (start, end):
             if bound >= self.cluster.now:
                 self.agenda.at(bound, "due")
+        self._near(start, self.cluster.waiting.values())
+
+    def _near(self, start: float, jobs: Iterable[Job]) -> None:
+        """Have the loops look again once a run of one of these jobs would not be over as a reservation begins."""
+        phase = self.timing.second_phase
+        begins = math.floor(start + phase) - phase
+        for limit in {job.plan_limit if job.time_min is None else job.time_min for job in jobs}:
+            if begins - limit + 1 > self.cluster.now:
+                self.agenda.at(begins - limit + 1, "reservation nears")
+
+    def reservation_nears(self) -> None:
+        """A run that begins now would not be over as a reservation begins: the loops find that when they go round."""
+        self.version += 1
+        self.since = self.cluster.now
 
     def next_look(self, start: float, period: float) -> float:
         """When the controller's loop looks next, from a time on, at what it looks at once in a period, in seconds."""
@@ -288,9 +305,13 @@ class Passes(Part):
             self._changed_at = self.cluster.now
         self._seen["main"], self._full = before, False
         self._looked, self._submitted = self.version, []
+        self._queue_again(at)
+        self.telling.passed()
+
+    def _queue_again(self, at: float) -> None:
+        """What is queued for the controller's loop stays so after a pass at once."""
         if self._batch_at > at and not self.ideal:
             self.request(self._batch_at)
-        self.telling.passed()
 
     def backfill(self) -> None:
         """Backfill wakes up; it goes round if anything has changed since, by the second, and no job has just ended.

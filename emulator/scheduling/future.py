@@ -66,6 +66,7 @@ class Future:
         self._released = Releases([one.allocation for one in ends], [one.jobs for one in ends])
         self._spare = Releases(spare)
         self._on = [one.allocation.nodes for one in ends]
+        self._after: dict[tuple[int, int], Free] = {}
         self._known: dict[float, tuple[list[tuple[float, Free]], Iterator[tuple[float, Free]]]] = {}
 
     @property
@@ -119,16 +120,14 @@ class Future:
         ends, many = self._ends, len(self._ends)
         ended = bisect_right if self._cluster.parameters.rules.ENDS_OF_OWN_NODES else bisect_left
         index = ended(ends, begin) if begin > self._cluster.now else 0
-        base = self._cluster.free
-        yield begin, self._released.added(base, index)
+        yield begin, self._free_after(index, 0)
         if self._spare.count:
-            base = self._spare.added(base, self._spare.count)
-            yield begin, self._released.added(base, index)
-        first: float | None = None
+            yield begin, self._free_after(index, self._spare.count)
+        count, first = self._released.any_on(nodes), None
         while index < many:
             last, until = None, self._window_end(ends[index], ends[index] if first is None else first)
             while index < many and ends[index] <= later and (last != index - 1 or ends[index] <= until):
-                if nodes[list(self._on[index])].any():
+                if count[index]:
                     last = index
                     if first is None:
                         first = ends[index]
@@ -136,7 +135,15 @@ class Future:
                 index += 1
             if last is None:
                 return
-            yield max(ends[last], begin), self._released.added(base, last + 1)
+            yield max(ends[last], begin), self._free_after(last + 1, self._spare.count)
+
+    def _free_after(self, many: int, spare: int) -> Free:
+        """What is free after so many runs, and so many of those that are no obstacle."""
+        known = self._after.get((many, spare))
+        if known is None:
+            base = self._spare.added(self._cluster.free, spare)
+            known = self._after[many, spare] = self._released.added(base, many)
+        return known
 
     def last_end(self, allocation: Allocation, until: float) -> float:
         """When the last run ends, up to a time, that has any of some nodes; 0 for none."""
@@ -174,6 +181,13 @@ class Releases:
         self._gres: dict[Gres, Ints] = {
             kind: _column([one.gres.get(kind, (0,) * len(one.nodes)) for one in allocations]) for kind in kinds
         }
+
+    def any_on(self, nodes: Mask) -> list[bool]:
+        """Which of them have any of some nodes."""
+        if not self.count:
+            return []
+        found: list[bool] = np.logical_or.reduceat(nodes[self._nodes], self._offsets[:-1]).tolist()
+        return found
 
     def added(self, free: Free, count: int) -> Free:
         """What is free once the first ``count`` are given back."""

@@ -55,6 +55,8 @@ def tres_amounts(job: Job, partition: Partition) -> dict[str, float]:
         for name, kind, count in gres:
             for called in _called((name, kind)):
                 wanted[called] = wanted.get(called, 0.0) + count * per
+    if want.counted_per_gpu:
+        wanted["CPU"] = max(wanted["CPU"], want.counted_per_gpu * wanted.get("GRES/GPU", 0.0))
     wanted["BILLING"] = _bill(wanted, partition)
     return wanted
 

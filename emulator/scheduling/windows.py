@@ -115,6 +115,7 @@ class Windows(WindowPlan):
         self._rounding = max(habits.resolution - 1, 0.0) if rules.SLOTS_END_ON_NEXT_STEP else 0.0
         self._own_ends = int(rules.ENDS_OF_OWN_NODES)
         self._by_users = rules.USERS_PART_BY_PLANS
+        self._by_tries = rules.WINDOWS_BEHIND_TRIES
         self._plans_are_news = rules.PLANS_ARE_NEWS
         self.slots: Slots = self._no_slots()
         self.last_place: Place | None = None
@@ -428,11 +429,12 @@ class Windows(WindowPlan):
         future = self._future(job, partition)
         if self._by_users and of_one_user(job, partition):
             return self._earliest_of_user(job, partition, begin, limit, future)
-        bounds = sorted(self.slots.bounds)
+        bounds, chosen = sorted(self.slots.bounds), self._chosen(job, partition)
         while begin < math.inf:
             later = self._following(job, partition, begin, limit, bounds)
             usable = self._cluster.usable(job, partition) & self._unkept(job, begin, limit)
-            found = self._will_run(job, partition, later, usable, future.from_(begin))
+            ends = future.of_nodes(begin, later, usable & chosen) if self._by_tries else future.from_(begin)
+            found = self._will_run(job, partition, later, usable, ends)
             if found is not None:
                 self._note_delay(job, partition, begin, found[0], usable, future)
                 self._note(alike, begin, job, partition)
@@ -441,9 +443,14 @@ class Windows(WindowPlan):
         self._note(alike, math.inf, job, partition)
         return None
 
-    def _following(
-        self, job: Job, partition: Partition, begin: float, limit: float, bounds: Sequence[float]
-    ) -> float:
+    def _chosen(self, job: Job, partition: Partition) -> Mask:
+        """Nodes with the features that a job asks for."""
+        chosen = self._cluster.no_nodes()
+        for choice in job.wants[partition.name].choices:
+            chosen |= choice.mask
+        return chosen
+
+    def _following(self, job: Job, partition: Partition, begin: float, limit: float, bounds: Sequence[float]) -> float:
         """The time that is tried next: a bound of a slot, or the end of a reservation; infinite for none."""
         reservations, index = self._controls.reservations, bisect_right(bounds, begin)
         later = bounds[index] if index < len(bounds) else math.inf

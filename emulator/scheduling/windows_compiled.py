@@ -188,6 +188,8 @@ class CompiledWindows(Windows):
         self._by_partition = cluster.policies.by_partition and not by_priority
         self._preempting: dict[str, bool] = {}
         self._by_kind = cluster.accounting is None and (not self._preempts or self._by_partition)
+        # 24.11 has a run that ends at the time that is tried still there.
+        self._windows_behind = self._by_tries * (1 + self._own_ends)
         self._asked = (
             cluster.now,
             cluster.now + habits.window,
@@ -252,7 +254,8 @@ class CompiledWindows(Windows):
         """What is wanted by a job, and others alike."""
         code = self._compiled.code(job, partition)
         assert code is not None
-        return Request(code, self._outlooks.of(job, partition, code), *self._asked, self._near(partition), length)
+        outlook, near = self._outlooks.of(job, partition, code), self._near(partition)
+        return Request(code, outlook, *self._asked, near, self._windows_behind, length)
 
     def _near(self, partition: Partition) -> Ints:
         """Reservations that have nodes of a partition."""

@@ -22,6 +22,7 @@ cdef class Request:
     cdef double now, horizon, grain, rounding
     cdef long long own_ends, most_marks, plans_are_news
     cdef const long long[::1] near
+    cdef long long by_tries
     cdef double length
 
 cdef class Work:
@@ -32,7 +33,7 @@ cdef class Work:
     cdef public double tried, time
     cdef readonly double start
     cdef readonly long long runs
-    cdef long long entered, left, known
+    cdef long long failed, entered, left, known
 
 @cython.locals(first=cython.longlong[::1], until=cython.double[::1])
 cpdef bint may_start(
@@ -67,6 +68,8 @@ cdef bint _reserved(Request request, Columns slots, double begin) noexcept
 @cython.locals(later=double)
 cdef long long _seek(Request request, Columns slots, Work work) except -1
 cdef void _move(Request request, Columns slots, Work work, double begin) except *
+@cython.locals(gone=cython.longlong, ends="const double[::1]")
+cdef long long _gone(Request request, double begin) noexcept
 @cython.locals(there=cython.longlong)
 cdef void _change(Request request, Columns slots, long long slot, long long sign, Work work) noexcept
 cdef void _give(Request request, long long upto, Work work, bint live) except *
@@ -77,6 +80,14 @@ cdef void _put(Request request, long long run, long long[::1] rooms, Work work, 
 cdef void _recount(Code code, Counts counts, long long cpus, long long there) noexcept
 @cython.locals(upto=cython.longlong, many=cython.longlong, ends="const double[::1]")
 cdef long long _within(Request request, Work work, double later) except -1
+@cython.locals(
+    ends="const double[::1]", run=cython.longlong, many=cython.longlong, first=double, found=cython.longlong,
+    last=cython.longlong, until=double, time=double)
+cdef long long _behind(Request request, Work work, double later) except -1
+@cython.locals(
+    parts="const long long[:, ::1]", entries="const long long[:, ::1]", first=cython.longlong, node=cython.longlong,
+    usable="const unsigned char[::1]")
+cdef bint _counts(Request request, Work work, long long run) noexcept
 @cython.locals(window=double)
 cdef double _window_end(double first, double end) noexcept
 cdef long long _fit(Request request, Work work) except -1

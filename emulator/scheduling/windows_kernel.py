@@ -61,6 +61,8 @@ class Request:
         most_marks: how many bounds of slots there may be.
         plans_are_news: whether it matters not what a plan delays, once any nodes are kept.
         near: reservations, by number, that have nodes of the partition.
+        by_tries: how windows of runs begin: 0 with the first run of all; 1, 2 with the first that ends behind the time
+            that is tried and has nodes that the job could use; one that ends at that time is there still in 1.
         length: for how long the nodes are wanted.
     """
 
@@ -74,6 +76,7 @@ class Request:
     most_marks: int
     plans_are_news: int
     near: Ints
+    by_tries: int
     length: float
 
 
@@ -93,6 +96,7 @@ class Work:
         time: the time of ``room``.
         start: when the job starts that was found to fit then.
         runs: so many have ended by then.
+        failed: at the time that is tried it did not fit after so many of them; -1 if that is not known.
         entered, left: so many slots have begun, have ended.
         known: so many slots are known to the search.
     """
@@ -108,6 +112,7 @@ class Work:
     time: float = 0.0
     start: float = 0.0
     runs: int = 0
+    failed: int = -1
     entered: int = 0
     left: int = 0
     known: int = 0
@@ -269,9 +274,9 @@ def _set_up(request: Request, slots: Columns, work: Work, begin: float) -> None:
         return
     outlook = request.outlook
     work.room[:] = outlook.first
-    work.runs = 0
+    work.runs, work.failed = 0, -1
     if begin > request.now:
-        _give(request, ended(outlook, begin), work, False)
+        _give(request, _gone(request, begin), work, False)
     work.capacity[:] = work.room
     if request.code.big > 1:
         count(request.code, work.counts, work.capacity)
@@ -313,7 +318,7 @@ def _catch_up(request: Request, slots: Columns, work: Work) -> None:
     work.known = slots.sizes[COUNT]
     later = _next(request, slots, work.tried)
     if later <= work.time:
-        _give(request, min(work.runs, ended(request.outlook, later)), work, True)
+        _give(request, min(work.runs, _gone(request, later)), work, True)
         _move(request, slots, work, later)
 
 
@@ -379,8 +384,18 @@ def _move(request: Request, slots: Columns, work: Work, begin: float) -> None:
         _change(request, slots, slots.order[END, work.left], -1, work)
         work.left += 1
     if begin > request.now:
-        _give(request, max(work.runs, ended(request.outlook, begin)), work, True)
+        upto = _gone(request, begin)
+        _give(request, upto if request.by_tries else max(work.runs, upto), work, True)
     work.tried = work.time = begin
+    work.failed = -1
+
+
+def _gone(request: Request, begin: float) -> int:
+    """How many runs have ended at a time that is tried."""
+    gone, ends = ended(request.outlook, begin), request.outlook.runs.ends
+    while request.by_tries == 1 and gone > 0 and ends[gone - 1] == begin:
+        gone -= 1
+    return gone
 
 
 def _change(request: Request, slots: Columns, slot: int, sign: int, work: Work) -> None:
@@ -427,6 +442,8 @@ def _recount(code: Code, counts: Counts, cpus: int, there: int) -> None:
 
 def _within(request: Request, work: Work, later: float) -> int:
     """On how many nodes the job fits before ``later``, as runs end; 0 if it does not."""
+    if request.by_tries:
+        return _behind(request, work, later)
     ends, found = request.outlook.runs.ends, _fit(request, work)
     many = len(ends)
     while found == 0 and work.runs < many:
@@ -440,6 +457,53 @@ def _within(request: Request, work: Work, later: float) -> int:
         work.time = time
         found = _fit(request, work)
     return found
+
+
+def _behind(request: Request, work: Work, later: float) -> int:
+    """The same where windows begin behind the time that is tried.
+
+    Runs without nodes that the job could use are passed over. A window is over when the run behind one that counts
+    ends beyond it; so the one that counts next behind some that were passed over is in it, too.
+    """
+    ends, run = request.outlook.runs.ends, _gone(request, work.tried) if work.tried > request.now else 0
+    many, first, found = len(ends), -inf, 0
+    if work.failed < 0:
+        found = _fit(request, work)
+        if found == 0:
+            work.failed = run
+    while found == 0 and run < many:
+        last, until = -1, _window_end(ends[run] if first == -inf else first, ends[run])
+        while run < many and ends[run] <= later and (last != run - 1 or last < 0 or ends[run] <= until):
+            if _counts(request, work, run):
+                last = run
+                if first == -inf:
+                    first = ends[run]
+                    until = _window_end(first, first)
+            run += 1
+        if last < 0:
+            return 0
+        time = max(ends[last], work.tried)
+        if time >= later:
+            return 0
+        if last + 1 > work.failed:
+            # With fewer runs it did not fit, and there is no more room now.
+            _give(request, last + 1, work, True)
+            work.time = time
+            found = _fit(request, work)
+            if found == 0:
+                work.failed = last + 1
+    return found
+
+
+def _counts(request: Request, work: Work, run: int) -> bool:
+    """Whether a run has any node that the job could use."""
+    parts, entries, usable = request.outlook.runs.parts, request.outlook.runs.entries, request.outlook.usable
+    first = parts[run, FIRST]
+    for entry in range(first, first + parts[run, MANY]):
+        node = entries[NODE, entry]
+        if usable[node] and work.kept[node] == 0:
+            return True
+    return False
 
 
 def _window_end(first: float, end: float) -> float:

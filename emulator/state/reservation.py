@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,7 +118,7 @@ class Reservations:
         Slurm counts in whole seconds: a run from 30.4 s on that may take two minutes ends as one begins at 150.1 s.
         """
         now, whole = self._cluster.now, self._cluster.second_of
-        return whole(reservation.start) + now - whole(now)
+        return now + (whole(reservation.start) - whole(now))
 
     def kept_from(self, job: Job, at: float, length: float) -> Mask:
         """Nodes that reservations keep from a job that runs from ``at`` on, for ``length`` seconds."""

@@ -175,7 +175,7 @@ class Scene:
         machine = outlook.Machine(rows, nodes.weights, free, outlook.Runs(*planned))
         room, members = small(draws, 2, 4, 40), small(draws, 3, 30, 400)
         self.left = {
-            "sizes": np.zeros(4, dtype=np.int64),
+            "sizes": np.zeros(5, dtype=np.int64),
             "times": np.zeros((2, room)),
             "order": np.zeros((2, room), dtype=np.int64),
             "parts": np.zeros((2, room), dtype=np.int64),
@@ -208,7 +208,9 @@ class Scene:
         self.left |= known
         later, own_ends, news = float(small(draws, 0, 0, 59)), small(draws, 0, 1), small(draws, 0, 1)
         self.length, self.work_sets = float(small(draws, 30, 600, 90000)), work["sets"]
-        self.request = form.Request(code, seen, now, now + 3000.0, grain, later, own_ends, most, news, self.length)
+        near = np.flatnonzero(draws.integers(0, 2, small(draws, 0, 0, 1))).astype(np.int64)
+        asked = now, now + 3000.0, grain, later, own_ends, most, news, near, small(draws, 0, 1, 2)
+        self.request = form.Request(code, seen, *asked, self.length)
         self.work.tried = self.work.time = float(small(draws, 100, 100, 160, 2000))
 
     def search(self, goes_on: bool, most: int) -> list[Any]:

@@ -173,6 +173,13 @@ class Rules:
         "not named in the release notes; questions to each of three versions show it",
         *("cpus_per_gpu-22.05", "cpus_per_gpu-24.11", "cpus_per_gpu-26.05"),
     )
+    GPUS_COUNT_CPUS: bool = _rule(
+        "24.11",
+        "a job with --cpus-per-gpu counts with the CPUs of all its GPUs before it starts, for its priority and limits",
+        "it counts with those of its tasks",
+        "not named in the release notes; Slurm's sources of 24.11 have it",
+        *("gpu_cpus_22", "gpu_cpus_24"),
+    )
     SHARES_KEEP_GPUS: bool = _rule(
         "24.11",
         "a GPU of which a job has shares (shard, mps) is not given whole",
@@ -356,6 +363,15 @@ class Rules:
         "for the end of the last run of the window in which its nodes become free",
         "not named in the release notes; the controller's log shows the plans",
         *("ends_of_own_nodes_24", "ends_of_own_nodes_26"),
+    )
+    WINDOWS_BEHIND_TRIES: bool = _rule(
+        "24.11",
+        "as backfill seeks a start from a time on, windows in which ends of runs are taken together begin behind that "
+        "time, and runs without a node that the job could use are passed over: the run behind those is taken, whenever "
+        "it ends",
+        "they begin with the end of the first run of all",
+        "not named in the release notes; the controller's log shows the plans, and Slurm's sources of 24.11 have it",
+        *("windows_behind_tries_24", "windows_behind_tries_26"),
     )
     USERS_PART_BY_PLANS: bool = _rule(
         "24.11",
