@@ -316,7 +316,8 @@ def _catch_up(request: Request, slots: Columns, work: Work) -> None:
     for slot in range(work.known, slots.sizes[COUNT]):
         _notice(request, slots, slot, work)
     work.known = slots.sizes[COUNT]
-    later = _next(request, slots, work.tried)
+    # Where windows begin behind the time that is tried, one ends now with what is tried next.
+    later = inf if request.by_tries else _next(request, slots, work.tried)
     if later <= work.time:
         _give(request, min(work.runs, _gone(request, later)), work, True)
         _move(request, slots, work, later)
