@@ -82,8 +82,11 @@ cdef void _recount(Code code, Counts counts, long long cpus, long long there) no
 cdef long long _within(Request request, Work work, double later) except -1
 @cython.locals(
     ends="const double[::1]", run=cython.longlong, many=cython.longlong, first=double, found=cython.longlong,
-    last=cython.longlong, until=double, time=double)
+    last=cython.longlong, time=double)
 cdef long long _behind(Request request, Work work, double later) except -1
+@cython.locals(ends="const double[::1]", last=cython.longlong, until=double)
+cdef (long long, long long, double) _window(
+    Request request, Work work, long long run, double first, double later) except *
 @cython.locals(
     parts="const long long[:, ::1]", entries="const long long[:, ::1]", first=cython.longlong, node=cython.longlong,
     usable="const unsigned char[::1]")

@@ -473,14 +473,7 @@ def _behind(request: Request, work: Work, later: float) -> int:
         if found == 0:
             work.failed = run
     while found == 0 and run < many:
-        last, until = -1, _window_end(ends[run] if first == -inf else first, ends[run])
-        while run < many and ends[run] <= later and (last != run - 1 or last < 0 or ends[run] <= until):
-            if _counts(request, work, run):
-                last = run
-                if first == -inf:
-                    first = ends[run]
-                    until = _window_end(first, first)
-            run += 1
+        last, run, first = _window(request, work, run, first, later)
         if last < 0:
             return 0
         time = max(ends[last], work.tried)
@@ -494,6 +487,28 @@ def _behind(request: Request, work: Work, later: float) -> int:
             if found == 0:
                 work.failed = last + 1
     return found
+
+
+def _window(request: Request, work: Work, run: int, first: float, later: float) -> tuple[int, int, float]:
+    """The last run of a window that counts, or -1; the one behind it; when the first of all that count ends.
+
+    Args:
+        request: what is wanted.
+        work: nodes that are kept.
+        run: with which the window begins.
+        first: when the first run of all that count ends; minus infinity if none has counted yet.
+        later: no run counts that ends later.
+    """
+    ends, last = request.outlook.runs.ends, -1
+    until = _window_end(ends[run] if first == -inf else first, ends[run])
+    while run < len(ends) and ends[run] <= later and (last != run - 1 or last < 0 or ends[run] <= until):
+        if _counts(request, work, run):
+            last = run
+            if first == -inf:
+                first = ends[run]
+                until = _window_end(first, first)
+        run += 1
+    return last, run, first
 
 
 def _counts(request: Request, work: Work, run: int) -> bool:
