@@ -316,6 +316,7 @@ class Want:
         gres_total: of each kind in all.
         gres_per_task: of each kind for each task.
         cpus_per_gpu: that go with a GPU; 0 if none do.
+        largest_first: whether nodes with most CPUs go first where the smallest do not suffice.
         counted_per_gpu: with which a job counts for each GPU before it has any, unless its tasks want more.
         cpus_of_gpus: CPUs that a node gives at least where it gives those of its GPUs; 0: as many as are wanted.
         contiguous: whether the nodes must be neighbours.
@@ -372,6 +373,7 @@ class Want:
     gres_total: tuple[tuple[str, str, int], ...] = ()
     gres_per_task: tuple[tuple[str, str, int], ...] = ()
     cpus_per_gpu: int = 0
+    largest_first: bool = False
     counted_per_gpu: int = 0
     cpus_of_gpus: int = 0
     contiguous: bool = False

@@ -381,6 +381,11 @@ class Policies:
         chosen = self._checked("backfill_candidates", jobs[0], answers.order, answer, jobs)
         return [entry for job in chosen for entry in of_job[job]]
 
+    @property
+    def chooses_holes(self) -> bool:
+        """Whether a plugin in the BackfillType slot chooses the hole that a job is to have."""
+        return self._hooks.bf_topopt is not None
+
     def chosen(self, job: ControlledJob, holes: Iterator[Hole], first: Hole) -> Hole:
         """The hole that a job is to have, as the plugin in the BackfillType slot says."""
         if self._hooks.bf_topopt is None:

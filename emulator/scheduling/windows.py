@@ -187,7 +187,28 @@ class Windows(WindowPlan):
         if first.start <= self._cluster.now and not first.vacant:
             return first
         job: Job = first.place._entry._pair[0]
+        if not self._cluster.policies.chooses_holes:
+            return self._of_last_try(first, most) if first.start <= self._cluster.now else first
         return self._cluster.policies.chosen(job, self.holes(first, most), first)
+
+    def _of_last_try(self, first: Hole, most: int) -> Hole:
+        """A hole that is now, where no plugin chooses: on nodes that are there at the last of the later times.
+
+        Slurm tries those as well (``bf_topopt_enable``), up to so many holes, and keeps to the first; but it starts the
+        job on nodes out of those that it tried last, whatever is kept on them now (recorded).
+        """
+        entry, open_ = first.place._entry, self._open
+        job, partition = entry._pair
+        limit, bounds, chosen = entry.shortest, sorted(self.slots.bounds), self._chosen(job, partition)
+        future, begin, last, found = self._future(job, partition), self._cluster.now, self._cluster.now, 1
+        while found < most and (begin := self._following(job, partition, begin, limit, bounds)) < math.inf:
+            later, last = self._following(job, partition, begin, limit, bounds), begin
+            usable = self._cluster.usable(job, partition) & self._unkept(job, begin, limit)
+            ends = future.of_nodes(begin, later, usable & chosen)
+            found += self._will_run(job, partition, later, usable, ends) is not None
+        self._open = open_
+        place = self._place_now(entry, last) if last > self._cluster.now else None
+        return Hole(first.start, place, True) if place is not None else first
 
     def keep(self, hole: Hole) -> None:
         """Keep its nodes, and licences if they are planned; of a hole that is now the nodes alone, to the second."""
@@ -316,10 +337,16 @@ class Windows(WindowPlan):
             now = self._place_now(entry) or self.beside(entry)
         return Hole(start, now or place, now is not None)
 
-    def _place_now(self, entry: Entry) -> Place | None:
-        """Where an entry starts now: Slurm chooses once more out of all nodes that it could be planned on."""
+    def _place_now(self, entry: Entry, tried: float | None = None) -> Place | None:
+        """Where an entry starts now: Slurm chooses once more out of all nodes that it could be planned on.
+
+        Args:
+            entry: what is to start.
+            tried: when those nodes were there, in seconds; None for now.
+        """
         job, partition = entry._pair  # type: ignore[attr-defined]
-        usable = self._cluster.usable(job, partition) & self._unkept(job, self._cluster.now, entry.shortest)
+        tried = self._cluster.now if tried is None else tried
+        usable = self._cluster.usable(job, partition) & self._unkept(job, tried, entry.shortest)
         found = self._cluster.select(job, partition, self._cluster.settled(usable))
         if found is None:
             job.reason = RESOURCES

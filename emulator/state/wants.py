@@ -19,6 +19,7 @@ from emulator.workload.sbatch import GPU, BatchOptions
 from slurm_sim_plugins.devices import SHARED
 from slurm_sim_plugins.errors import InputError
 from slurm_sim_plugins.nodes import FAR, Choice, Mask, Want
+from slurm_sim_plugins.select.linear import is_even
 from slurm_sim_plugins.topology.block import Blocks
 from slurm_sim_plugins.topology.tree import Tree
 
@@ -130,6 +131,7 @@ def want_of(request: JobRequest, partition: Partition, cluster: Cluster, fewest:
         gres_total=() if options.gpus_per_task or on_gpus else _counts(options.gpus) or _gpus_of_tasks(options),
         gres_per_task=_counts(options.of_tasks),
         cpus_per_gpu=demand.cpus_per_gpu,
+        largest_first=_largest_first(cluster),
         counted_per_gpu=(options.cpus_per_gpu or 0) if parameters.rules.GPUS_COUNT_CPUS else 0,
         cpus_of_gpus=of_gpus if in_all else 0,
         contiguous=options.contiguous,
@@ -157,6 +159,12 @@ def _fewest(fewest: int, options: BatchOptions, alone: bool, rules: Rules) -> in
     """Nodes that a job must have in a partition of so many at least (``MinNodes``)."""
     bound = options.tasks is not None and not alone and (options.overcommit or rules.TASKS_BOUND_MIN_NODES)
     return min(fewest, options.tasks) if bound and options.tasks else fewest
+
+
+def _largest_first(cluster: Cluster) -> bool:
+    """Whether whole nodes are chosen by their sizes."""
+    by_size = cluster.nodes_for.whole_nodes and cluster.parameters.rules.WHOLE_NODES_BY_SIZE
+    return by_size and not is_even(cluster.machine)
 
 
 def _gpus_give_cpus(demand: Demand, whole: bool, rules: Rules) -> bool:

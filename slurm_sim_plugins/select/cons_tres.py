@@ -466,6 +466,20 @@ class _Picker:
             if self._done() or self._full():
                 return
 
+    def _small_ones_lack(self) -> bool:
+        """Whether so many of the smallest nodes as are welcome lack CPUs, and others are larger."""
+        sizes = self._capacity[self._capacity > 0]
+        least = int(sizes.min(initial=FAR))
+        return bool((sizes > least).any()) and self._missing > least * (self._target - len(self._taken))
+
+    def _by_size(self, left: Ints) -> None:
+        """Take the largest nodes, of those alike the last."""
+        nodes = np.flatnonzero(left > 0)
+        for node in nodes[np.lexsort((-nodes, -left[nodes]))].tolist():
+            if self._done() or self._full():
+                return
+            self._take(node)
+
     def _by_load(self, left: Ints) -> None:
         """Take the nodes first of which the largest share is free, whatever of that the job can use.
 
@@ -577,6 +591,9 @@ class _Picker:
 
     def _by_sets(self, left: Ints) -> None:
         if self._one_node(left):
+            return
+        if self._want.largest_first and self._small_ones_lack():
+            self._by_size(left)
             return
         gres, required = self._gres, self._required & (left == 0)
         # Nodes with most of what is wanted in all go first, unless one node is enough.

@@ -178,6 +178,12 @@ def _cpus_per_gpu(conf: SlurmConf) -> str:
     return "jobs with --cpus-per-gpu or DefCpuPerGPU" if gpus else ""
 
 
+def _linear(conf: SlurmConf) -> str:
+    uneven = len({(node.weight, node.cpus) for node in conf.nodes}) > 1
+    linear = conf.parameters.text("SelectType").lower() == "select/linear"
+    return "jobs on nodes of several weights or sizes" if linear and uneven else ""
+
+
 def _shares(conf: SlurmConf) -> str:
     shares = any(gres.name in SHARED for node in conf.nodes for gres in node.gres)
     return "jobs with GPUs, on nodes of which others have shares" if shares else ""
@@ -374,6 +380,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "TASKS_SHARE_CPUS_OF_MEMORY": _max_memory,
     "GPUS_GIVE_CPUS": _cpus_per_gpu,
     "GPUS_COUNT_CPUS": _cpus_per_gpu,
+    "WHOLE_NODES_BY_SIZE": _linear,
     "SHARES_KEEP_GPUS": _shares,
     "RANGE_IS_FILLED": _ranges,
     "TASKS_FILL_SOCKETS": _counted_sockets,

@@ -180,6 +180,16 @@ class Rules:
         "not named in the release notes; Slurm's sources of 24.11 have it",
         *("gpu_cpus_22", "gpu_cpus_24"),
     )
+    WHOLE_NODES_BY_SIZE: bool = _rule(
+        "24.11",
+        "select/linear looks at heavier nodes where lighter ones do not suffice, or are fewer than are welcome, and "
+        "then weights do not matter any more: -N3 gets three neighbours, rather than two light nodes and another; of "
+        "nodes of other sizes the largest go first, of those alike the last, where as many of the smallest do not "
+        "suffice",
+        "light nodes go first, and then others from the lowest index up",
+        "not named in the release notes; 32 questions to each of three versions show it, and Slurm's sources of 24.11",
+        *("linear_weights-22.05", "linear_weights-24.11", "linear_weights-26.05"),
+    )
     SHARES_KEEP_GPUS: bool = _rule(
         "24.11",
         "a GPU of which a job has shares (shard, mps) is not given whole",
