@@ -38,6 +38,10 @@ class Plugins(Protocol):
     def cpus_planned(self, job: Job, partition: Partition) -> float:
         """The CPUs that a job would have on an empty machine; 0 where it does not fit."""
 
+    @property
+    def chooses_holes(self) -> bool:
+        """Whether a plugin in the BackfillType slot chooses the hole that a job is to have."""
+
     def chosen(self, job: Job, holes: Iterator[Hole], first: Hole) -> Hole:
         """The hole that a job is to have; the first if no plugin says so."""
 
