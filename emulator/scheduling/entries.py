@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from emulator.scheduling.dependency import Met, dependencies_met
 from emulator.scheduling.job_mgr import REFUSALS, partition_reason
 from emulator.scheduling.reasons import reason_of_nodes
 from emulator.state.cluster import Cluster
 from emulator.state.job import RESOURCES, Job
+from emulator.state.machine import has_rows
 from emulator.state.partition import Partition
 from emulator.state.reservation import Reservations
 from emulator.state.run import State
@@ -64,17 +67,14 @@ def refresh(job: Job, cluster: Cluster, reservations: Reservations) -> None:
 def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
     """What a job shows that was just submitted, before it is tried."""
     refresh(job, cluster, reservations)
+    if job.reason in ("None", "Dependency") and _lacks_idle_nodes(job, cluster):
+        return RESOURCES
     if job.reason != "None":
         # Which bound it is, only a pass says.
         return PARTITION_CONFIG if job.reason in REFUSALS else job.reason
     if job.request.het_job_id is not None:
         return "None"  # Whether components could start is not asked.
-    limited, first = "", job.partitions[0]
-    if cluster.accounting is not None:
-        limited = cluster.accounting.obstacle(job)
-        if not limited and cluster.accounting.most_nodes(job) < job.wants[first.name].min_nodes:
-            limited = cluster.accounting.refusal(job, first)
-    if limited:
+    if limited := _limit(job, cluster):
         return limited
     if reservations.by_name or not cluster.machine.all_up:
         unreserved = ~reservations.kept_from(job, cluster.now, job.plan_limit)
@@ -88,6 +88,27 @@ def first_reason(job: Job, cluster: Cluster, reservations: Reservations) -> str:
         if ahead and (everywhere or _share_nodes(other.partitions[0], job.partitions[0])):
             return "Priority"
     return "None"
+
+
+def _limit(job: Job, cluster: Cluster) -> str:
+    """The limit that keeps a new job waiting, or keeps it from as many nodes as it needs; empty for none."""
+    accounting, first = cluster.accounting, job.partitions[0]
+    if accounting is None:
+        return ""
+    limited = accounting.obstacle(job)
+    if not limited and accounting.most_nodes(job) < job.wants[first.name].min_nodes:
+        limited = accounting.refusal(job, first)
+    return limited
+
+
+def _lacks_idle_nodes(job: Job, cluster: Cluster) -> bool:
+    """Whether a job for whole nodes finds too few that are idle: Slurm looks for these before all else (recorded)."""
+    first = job.partitions[0]
+    want = job.wants[first.name]
+    if not want.whole or has_rows(first):
+        return False
+    idle = first.nodes & cluster.machine.up & (cluster.free.jobs == 0)
+    return int(np.count_nonzero(idle)) < want.min_nodes or int(cluster.machine.cpus[idle].sum()) < want.cpus
 
 
 NOT_AHEAD = (

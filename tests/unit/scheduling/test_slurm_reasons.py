@@ -217,3 +217,22 @@ def test_a_job_that_its_partition_bars_waits_though_its_reservation_is_too_small
     controller.run(20.0)
     assert controller.cluster.jobs[1].reason == "PartitionNodeLimit"
     assert [request.id for request, _ in controller.rejected] == [2]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("-N1", "--exclusive", "-pq"), "Priority"),
+        (("-N2", "--exclusive", "-pq"), "Resources"),
+        (("-n2", "--exclusive", "-pq"), "Resources"),
+        (("-N2", "--exclusive", "-pq", "-dafterok:1"), "Resources"),
+        (("-N2", "-pq", "-dafterok:1"), "Dependency"),
+        (("-N2", "-pq"), "None"),
+    ],
+)
+def test_a_job_for_whole_nodes_waits_for_resources_as_soon_as_too_few_are_idle(words: tuple[str, ...], reason: str):
+    """Recorded on 22.05 and 24.11: nodes are looked at before what it depends on, and what stands before it."""
+    jobs = [job(1, "-N3", "-pq"), job(2, "-N2", "-pq", at=2), job(3, *words, at=4)]
+    controller = Controller(parse_slurm_conf(CONF), jobs)
+    controller.run(4.1)
+    assert controller.cluster.jobs[3].reason == reason
