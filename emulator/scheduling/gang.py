@@ -22,7 +22,7 @@ from emulator.state.job import Job
 from emulator.state.machine import has_rows
 from emulator.state.partition import Partition
 from emulator.state.run import Run
-from slurm_sim_plugins.nodes import Allocation, Free, Mask
+from slurm_sim_plugins.nodes import Allocation, Free, Ints, Mask
 
 
 class Rows:
@@ -108,11 +108,20 @@ class Rows:
         run.rowless = False
 
     def take_back(self, job: Job, run: Run) -> None:
-        """It goes on; where others have its cores, it has no row from then on, so that others get them next, too."""
+        """It goes on; it has no row where others of its partition have its cores, so that others get them, too."""
         if self._shared is None and not self._cluster.nodes_for.whole_nodes:
-            left = self._cluster.free.units[run.allocation.where]
+            left = self._left_by_others(job, run)[run.allocation.where]
             run.rowless = bool((left < list(run.allocation.units)).any())
         self.take(job, run)
+
+    def _left_by_others(self, job: Job, run: Run) -> Ints:
+        """What of each node no other running job of its partition has in a row."""
+        left = self._cluster.machine.units.copy()
+        for other in self._cluster.running.values():
+            its = other.run
+            if other is not job and its is not None and its.partition == run.partition and not its.rowless:
+                left[its.allocation.where] -= list(its.allocation.units)
+        return left
 
     def _not_shared(self, gone: Collection[int] = ()) -> Mask:
         """Nodes on which there is a job that does not share, but for some that are gone."""

@@ -450,3 +450,19 @@ def test_any_update_of_a_job_works_out_its_priority_again() -> None:
     controller.run(12.0)
     # It counts with the CPUs that backfill had planned for it.
     assert controller.cluster.jobs[2].priority - controller.cluster.jobs[3].priority == 250
+
+
+@pytest.mark.parametrize("form", [False, True])
+@pytest.mark.parametrize(("partition", "start"), [("lo", 145), ("hi", 275)])
+def test_a_job_that_goes_on_over_others_keeps_its_cores_if_they_are_of_another_partition(
+    partition: str, start: float, form: bool
+) -> None:
+    """Job 2 runs where job 1 was suspended, and job 3 waits for both of them, or for job 2 alone (recorded)."""
+    words = ((1, 250.0, f"-N4 -n8 -t9 -p{partition}"), (2, 100.0, "-N4 -n8 -t9"), (3, 50.0, "-N1 -n1 -t9"))
+    requests = [JobRequest(number, number, run, parse_sbatch(line.split()), "ada") for number, run, line in words]
+    texts = [(20.0, "scontrol suspend 1"), (60.0, "scontrol resume 1")]
+    actions = [(at, lambda controller, text=text: scontrol(text, controller)) for at, text in texts]
+    controller = Controller(parse_slurm_conf(CONF, "slurm.conf"), requests, actions, compiled=form)
+    controller.run(2000)
+    assert controller.cluster.jobs[3].runs[0].start == pytest.approx(start, abs=30)
+    assert (controller.cluster.free.units == controller.cluster.machine.units).all()
