@@ -244,17 +244,17 @@ def _check_operation(config: Config, conf: SlurmConf) -> None:
 
 def _conf(machine: int | SlurmConf | str | Path | None) -> SlurmConf | None:
     """The configuration of a cluster; None if processors are counted."""
-    from emulator.config.slurm.model import SlurmConf
-
-    if isinstance(machine, SlurmConf):
-        return machine
+    if machine is None or isinstance(machine, Integral):
+        return None
     if isinstance(machine, str | Path):
         from emulator.config.slurm import read_slurm_conf
 
         return read_slurm_conf(Path(machine))
-    if machine is not None and not isinstance(machine, Integral):
+    from emulator.config.slurm.model import SlurmConf
+
+    if not isinstance(machine, SlurmConf):
         raise ConfigurationError(f"machine is {machine!r}; give a number of processors, or a slurm.conf")
-    return None
+    return machine
 
 
 def _counted(config: Config, machine: Any, of_clusters: Mapping[str, object]) -> Config:

@@ -102,3 +102,8 @@ def reads(expected: str) -> Callable[[Reader], Reader]:
         return cast(Reader, read)
 
     return decorate
+
+
+def is_scenario(trace: Path) -> bool:
+    """Whether a trace is a scenario, which has its own configuration and what operators did."""
+    return trace.suffix in (".yaml", ".yml")

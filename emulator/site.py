@@ -12,6 +12,7 @@ from emulator.config.options import Config
 from emulator.config.sacctmgr import read_accounts
 from emulator.config.sacctmgr.reader import add_accounts
 from emulator.config.slurm import read_slurm_conf
+from emulator.kinds import is_scenario
 from emulator.operator.commands import TimedCommand
 from emulator.workload.submissions import Submissions, read_submissions, refuse_reading
 
@@ -125,11 +126,6 @@ def read_site_again(trace: Path, reading: Mapping[str, Any], described: Mapping[
     ]
     site = read_site(trace, conf, reading, list(map(Path, described["account_files"])), described["account_commands"])
     return replace(site, actions=actions)
-
-
-def is_scenario(trace: Path) -> bool:
-    """Whether a trace is a scenario, which has its own configuration and what operators did."""
-    return trace.suffix in (".yaml", ".yml")
 
 
 def _scenario(trace: Path) -> Inputs:

@@ -180,7 +180,7 @@ def read_cases(
     progress: bool | None,
 ) -> list[Case]:
     """The jobs on each of the machines that are named."""
-    from emulator.site import is_scenario
+    from emulator.kinds import is_scenario
 
     if len(set(slurm_confs)) < len(slurm_confs):
         raise click.UsageError("--slurm-conf names one file twice.")

@@ -109,8 +109,8 @@ def fairness(
     from emulator.cli.slurm import read_site
     from emulator.fairness import Site, audit
     from emulator.files import check_writable
+    from emulator.kinds import is_scenario
     from emulator.report.fairness import fairness_table, write_audit
-    from emulator.site import is_scenario
 
     if table is not None:
         check_writable(table)

@@ -12,6 +12,7 @@ import click
 
 from emulator.cli.completion import Setting
 from emulator.cli.kept import Kept, nothing_of, saying
+from emulator.cli.lines import Count, lines
 from emulator.config.slurm.versions import VERSIONS
 from slurm_sim_plugins.errors import ConfigurationError
 
@@ -388,14 +389,17 @@ def progress(
         with saying(kept):
             yield None
         return
+    if not wanted and not sys.stderr.isatty():
+        count = Count(label, total or None)
+        with saying(kept), lines(count, say):
+            yield lambda done: setattr(count, "completed", done)
+        return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from emulator.cli.lines import lines
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=console(stderr=True), transient=True)
     task = bar.add_task(label, total=total or None)
-    with saying(kept), bar if wanted or sys.stderr.isatty() else lines(bar.tasks[0], say):
+    with saying(kept), bar:
         yield lambda done: bar.update(task, completed=done)
 
 

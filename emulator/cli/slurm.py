@@ -68,12 +68,13 @@ def read_site(
 
     ``told`` is ``wanted`` of :func:`emulator.cli.shared.progress`, for the reading.
     """
-    from emulator.operator.commands import read_commands
-    from emulator.site import is_scenario
-    from emulator.site import read_site as read
+    from emulator.kinds import is_scenario
 
     if slurm_conf is None and not is_scenario(trace):
         return None
+    from emulator.operator.commands import read_commands
+    from emulator.site import read_site as read
+
     stated = {**(study.reading if study is not None else {}), **{k: v for k, v in reading.items() if v is not None}}
     files = (*(study.account_files if study is not None else ()), *accounts)
     with shared.reading(trace, told):
@@ -123,7 +124,7 @@ def check_finished(result: Result, whose: str = "") -> None:
 
 def is_log(trace: Path) -> bool:
     """Whether a trace is a log, and neither a scenario, nor submission events, nor a dump of ``sacct``."""
-    from emulator.site import is_scenario
+    from emulator.kinds import is_scenario
     from emulator.workload.events import ENDINGS
     from emulator.workload.sites import is_site_log
 

@@ -6,17 +6,20 @@ A :mod:`kernel <slurm_sim_plugins.kernels>`.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from emulator.engine.apply import Apply
 from emulator.hooks import FAILURES, Hooks
 from emulator.scheduling.priorities import Priorities
-from emulator.scheduling.submit import SubmitChain
 from emulator.state.instants import MICROSECONDS
 from emulator.state.jobs import JobTable
 from emulator.validate import Validator
-from emulator.workload.request import RejectedError
 from slurm_sim_plugins.jobs import Job
 from slurm_sim_plugins.submission import submission_of_job
 from slurm_sim_plugins.views import ClusterState, Oracle, WalltimeView
+
+if TYPE_CHECKING:
+    from emulator.scheduling.submit import SubmitChain
 
 _set = object.__setattr__
 """Writes to a view, which refuses plain assignment."""
@@ -60,7 +63,12 @@ class Admission:
         object.__setattr__(self._walltime_view, "oracle", oracle)
         self._walltime_submit = hooks.walltime_submit
         self._plain = hooks.walltime_submit is None and hooks.priority_set is None
-        self._chain = SubmitChain(hooks, cluster_state) if hooks.job_submit else None
+        self._chain: SubmitChain | None = None
+        if hooks.job_submit:
+            # What reads submissions to a cluster is not imported for runs without such a plugin.
+            from emulator.scheduling.submit import SubmitChain
+
+            self._chain = SubmitChain(hooks, cluster_state)
         self._refused = table.refused
 
     def submit(self, first: int, beyond: int) -> None:
@@ -79,6 +87,8 @@ class Admission:
 
     def _goes_in(self, job: Job, chain: SubmitChain) -> bool:
         """Whether no job_submit plugin refuses a job; its limit is what they make of it."""
+        from emulator.workload.request import RejectedError
+
         try:
             limit = chain.ask(submission_of_job(job)).time_limit
         except RejectedError as error:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from emulator.config.slurm.nodes import gres_count
 from emulator.hooks import FAILURES, Hooks
-from emulator.scheduling.records import Records
 from emulator.scheduling.submission_of import submission_of
 from emulator.workload.request import JobRequest, RejectedError
 from slurm_sim_plugins import answers
@@ -18,6 +17,9 @@ from slurm_sim_plugins.job_update import JobUpdate, ModifyView
 from slurm_sim_plugins.records import CountedRecords, JobRecord
 from slurm_sim_plugins.submission import CHANGE, Reject, Submission, SubmitView
 from slurm_sim_plugins.views import ClusterState, View
+
+if TYPE_CHECKING:
+    from emulator.scheduling.records import Records
 
 _set = object.__setattr__
 """Writes to a view, which refuses plain assignment."""

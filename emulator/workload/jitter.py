@@ -10,13 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.workload.request import JobRequest
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from emulator.workload.request import JobRequest
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from emulator.workload.alcf import looks_like_alcf, read_alcf
-from emulator.workload.cobalt import looks_like_cobalt, read_cobalt
 from emulator.workload.logfile import first_line
-from emulator.workload.sites import looks_like_site_log, read_site_workload
 from emulator.workload.swf import read_swf
-from emulator.workload.variations import Variation, vary
 from emulator.workload.workload import Workload
 from slurm_sim_plugins.errors import ConfigurationError
 
+if TYPE_CHECKING:
+    from emulator.workload.variations import Variation
+
+COMMENT = ";"
+"""What lines of the head of a trace in SWF begin with, and of no other."""
 ENDINGS = (".csv", ".csv.gz")
 COBALT_ENDINGS = (".cobalt.log", ".cobalt.log.gz")
 
@@ -44,6 +45,8 @@ def read_trace(
     """
     workload = _read(os.fspath(path), options)
     if realtime is not None:
+        from emulator.workload.variations import vary
+
         return vary(workload, variation, realtime, realtime_seed)
     if variation != "default" or realtime_seed:
         raise ConfigurationError("variation and realtime_seed go with realtime, the percentage of real-time jobs")
@@ -52,10 +55,17 @@ def read_trace(
 
 def _read(file: str, options: dict[str, Any]) -> Workload:
     """Read a trace as what it seems to be."""
-    head = first_line(file)
-    cobalt = file.lower().endswith(COBALT_ENDINGS) or looks_like_cobalt(head)
+    head, name = first_line(file), file.lower()
+    if head.startswith(COMMENT) and not name.endswith((*ENDINGS, *COBALT_ENDINGS)):
+        return read_swf(file, **options)
+    # The readers of other formats take a tenth of a second to import.
+    from emulator.workload.alcf import looks_like_alcf, read_alcf
+    from emulator.workload.cobalt import looks_like_cobalt, read_cobalt
+    from emulator.workload.sites import looks_like_site_log, read_site_workload
+
+    cobalt = name.endswith(COBALT_ENDINGS) or looks_like_cobalt(head)
     site = looks_like_site_log(head)
-    if not (cobalt or site or file.lower().endswith(ENDINGS) or looks_like_alcf(head)):
+    if not (cobalt or site or name.endswith(ENDINGS) or looks_like_alcf(head)):
         return read_swf(file, **options)
     if options.pop("processors_field", None) is not None:
         raise ConfigurationError(f"{file}: processors_field is for traces in SWF; this one has one size of each job")
