@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -20,31 +20,19 @@ SHARE = 0.25
 """Of the time so far: the next line comes after that, if it is longer than :data:`EVERY`."""
 
 
+@dataclass
 class Count:
     """A task that is only counted: rich, which draws bars, is not imported for it.
 
-    Args:
+    Attributes:
         description: what is done.
         total: how much there is to do; None if that is not known.
+        completed: how much is done.
     """
 
-    def __init__(self, description: str, total: float | None) -> None:
-        self.description = description
-        self.total = total
-        self.completed = 0.0
-        self._began = time.monotonic()
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds so far."""
-        return time.monotonic() - self._began
-
-    @property
-    def time_remaining(self) -> float | None:
-        """Seconds that are left if it goes on as it did; None where that cannot be told."""
-        if not self.total or not self.completed:
-            return None
-        return self.elapsed * max(self.total - self.completed, 0.0) / self.completed
+    description: str
+    total: float | None
+    completed: float = 0.0
 
 
 @contextmanager
@@ -58,10 +46,11 @@ def lines(task: Task | Count, say: Callable[[str], None]) -> Iterator[None]:
     over = threading.Event()
 
     def tell() -> None:
-        pause = FIRST
+        pause = so_far = FIRST
         while not over.wait(pause):
-            say(line(task))
-            pause = max(EVERY, SHARE * (task.elapsed or 0.0))
+            say(line(task, so_far))
+            pause = max(EVERY, SHARE * so_far)
+            so_far += pause
 
     thread = threading.Thread(target=tell, name="progress", daemon=True)
     thread.start()
@@ -72,13 +61,15 @@ def lines(task: Task | Count, say: Callable[[str], None]) -> Iterator[None]:
         thread.join()
 
 
-def line(task: Task | Count) -> str:
+def line(task: Task | Count, seconds: float) -> str:
     """How far a task is, how long it took so far, and how long it will yet take where that can be told."""
     of = f" of {task.total:,.0f}" if task.total else ""
     count = f"{task.completed:,.0f}{of} " if of or task.completed else ""
-    so_far = f"{task.description}: {count}after {_clock(task.elapsed)}"
-    return so_far if task.time_remaining is None or not of else f"{so_far}, {_clock(task.time_remaining)} to go"
+    so_far = f"{task.description}: {count}after {_clock(seconds)}"
+    if not task.total or not task.completed:
+        return so_far
+    return f"{so_far}, {_clock(seconds * max(task.total - task.completed, 0.0) / task.completed)} to go"
 
 
-def _clock(seconds: float | None) -> str:
-    return str(timedelta(seconds=round(seconds or 0.0)))
+def _clock(seconds: float) -> str:
+    return str(timedelta(seconds=round(seconds)))
