@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import shlex
 from collections.abc import Callable, Sequence
@@ -42,7 +43,10 @@ if TYPE_CHECKING:
     from emulator.engine.controller import Controller
     from emulator.state.cluster import Cluster
 
+log = logging.getLogger(__name__)
 Some = TypeVar("Some")
+FLAGS = frozenset({"FLEX", "IGNORE_JOBS", "MAINT", "PART_NODES", "REPLACE"})
+"""Flags of reservations that have an effect."""
 WHICH = ("jobid=", "jobname=", "job=")
 """Words of an update that say which jobs it is about."""
 Action = Callable[[list[str], "Controller"], None]
@@ -381,6 +385,9 @@ def _create_reservation(words: list[str], controller: Controller) -> None:
     flags = frozenset(word.upper() for word in _words(fields.get("flags", "")))
     if "SPEC_NODES" in flags:
         raise InputError("Error parsing flags: Slurm shows SPEC_NODES, and does not take it")
+    if unknown := sorted(flags - FLAGS):
+        called = fields.get("reservationname", "without a name")
+        log.warning(f"reservation {called}: {', '.join(unknown)}: no effect here; known are {', '.join(sorted(FLAGS))}")
     controller.reservations.create(
         fields.get("reservationname", ""),
         start,

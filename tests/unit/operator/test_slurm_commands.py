@@ -466,3 +466,14 @@ def test_a_job_that_goes_on_over_others_keeps_its_cores_if_they_are_of_another_p
     controller.run(2000)
     assert controller.cluster.jobs[3].runs[0].start == pytest.approx(start, abs=30)
     assert (controller.cluster.free.units == controller.cluster.machine.units).all()
+
+
+def test_flags_of_a_reservation_without_effect_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    words = (
+        "scontrol create reservation ReservationName=r Nodes=n1 StartTime=now Duration=5 Users=ada Flags=DAILY,MAINT"
+    )
+    found = run([], [(1.0, words)], until=2)
+    assert not found.refused
+    assert caplog.messages == [
+        "reservation r: DAILY: no effect here; known are FLEX, IGNORE_JOBS, MAINT, PART_NODES, REPLACE"
+    ]
