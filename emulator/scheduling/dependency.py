@@ -11,6 +11,8 @@ from emulator.state.run import State
 from emulator.workload.sbatch import Dependency
 
 OF_ITSELF, CIRCULAR = "Job dependency problem", "Circular job dependency"
+ON_ITS_END = ("afterok", "afternotok")
+"""Kinds of dependencies that ask how a job ended, which of one that is not known cannot be said."""
 
 
 class Met(Enum):
@@ -45,11 +47,14 @@ def dependencies_met(job: Job, cluster: Cluster) -> Met:
 def refusal(job: Job, cluster: Cluster) -> str:
     """Why a new job is refused for its dependencies, in Slurm's words: it waits for itself, or does by way of others.
 
-    So many of the others are looked at as may be.
+    So many of the others are looked at as may be. From 24.11 on also if it asks how a job ended that there is not yet:
+    one with a number higher than all so far.
     """
     own = {job.id, job.request.array}
     waits_for, tested = list(job.options.dependencies), set[int]()
     if any(_names(dependency, job, own) for dependency in waits_for):
+        return OF_ITSELF
+    if cluster.parameters.rules.UNKNOWN_JOBS_ARE_REFUSED and any(_is_to_come(one, cluster) for one in waits_for):
         return OF_ITSELF
     while waits_for and len(tested) < cluster.parameters.max_depend_depth:
         dependency = waits_for.pop(0)
@@ -61,6 +66,11 @@ def refusal(job: Job, cluster: Cluster) -> str:
         others = [other for other in _jobs_of(dependency, cluster) if other.state is State.PENDING]
         waits_for += [further for other in others[:1] for further in other.options.dependencies]
     return ""
+
+
+def _is_to_come(dependency: Dependency, cluster: Cluster) -> bool:
+    """Whether it asks how a job ended that was not submitted yet."""
+    return dependency.kind in ON_ITS_END and dependency.job > max(cluster.jobs, default=0)
 
 
 def _names(dependency: Dependency, job: Job, own: Collection[int | None]) -> bool:

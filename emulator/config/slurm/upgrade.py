@@ -178,6 +178,10 @@ def _cpus_per_gpu(conf: SlurmConf) -> str:
     return "jobs with --cpus-per-gpu or DefCpuPerGPU" if gpus else ""
 
 
+def _dependent(conf: SlurmConf) -> str:
+    return "jobs with afterok or afternotok of jobs that are forgotten (MinJobAge)"
+
+
 def _linear(conf: SlurmConf) -> str:
     uneven = len({(node.weight, node.cpus) for node in conf.nodes}) > 1
     linear = conf.parameters.text("SelectType").lower() == "select/linear"
@@ -385,6 +389,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "RANGE_IS_FILLED": _ranges,
     "TASKS_FILL_SOCKETS": _counted_sockets,
     "LICENSES_OF_SEVERAL": _some_licenses,
+    "UNKNOWN_JOBS_ARE_REFUSED": _dependent,
     "DEADLINES_LEAVE_TIME": _deadlines,
     "DEADLINES_ARE_SWEPT": _deadlines,
     "TASKS_BOUND_MIN_NODES": _min_nodes,

@@ -220,6 +220,14 @@ class Rules:
         "not named in the release notes; 12 questions to each of two versions show it",
         *("licenses-24.11", "licenses-26.05"),
     )
+    UNKNOWN_JOBS_ARE_REFUSED: bool = _rule(
+        "24.11",
+        "a job that depends on how a job ends (afterok, afternotok) which is not known is refused; in the emulator, "
+        "which forgets none, one that was not submitted yet",
+        "it is taken, and the condition counts as met or never to be",
+        "not named in the release notes; Slurm's sources of 24.11 have it",
+        *("unknown_job_22", "unknown_job_24", "unknown_job_26"),
+    )
     DEADLINES_LEAVE_TIME: bool = _rule(
         "24.11",
         "a job whose --time or --time-min is longer than the time from its --begin to its --deadline is refused",
