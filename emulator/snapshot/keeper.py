@@ -21,7 +21,6 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 from emulator.accounting.eventlog import EventLog
 from emulator.accounting.runfolder import EVENTS, SNAPSHOT, UNFINISHED, open_events
 from emulator.config.options import Config
-from emulator.config.slurm.model import SlurmConf
 from emulator.files import MALFORMED, open_kept, write_atomically
 from emulator.scheduling.searches import Searches
 from emulator.snapshot.graph import Graph, Line
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FORMAT = 3
-FIXED = (Workload, Config, SlurmConf, Selection, Catalogue, PluginInfo, EventLog, Scratch, Searches)
+FIXED = (Workload, Config, Selection, Catalogue, PluginInfo, EventLog, Scratch, Searches)
 """Classes of what never changes, or is kept elsewhere."""
 BLOCK = 1 << 20
 LARGEST_STATE = 1 << 32
