@@ -27,8 +27,8 @@ cdef class Cycle:
     cdef list _entries, _tried
     cdef dict _decided
     cdef Py_ssize_t _at, _first, _last
-    cdef bint _by_kind, _to_start, _together
-    cdef long long _preempted
+    cdef bint _by_kind, _by_user, _looked, _news, _to_start, _together
+    cdef long long _hopes
     cdef public bint refused
     cdef public long long left
 
@@ -38,6 +38,9 @@ cdef class Cycle:
     cdef bint _go_on(self) except -1
     @cython.locals(together=bint)
     cdef bint _is_decided(self, entry) except -1
+    cdef _look(self)
+    cdef bint _is_news_known(self) except -1
     cdef bint _could_any_start(self) except -1
     @cython.locals(job=Job, search=Search)
     cdef bint _could_start(self, entry) except -1
+    cdef bint _counts_otherwise(self, Search search, Job job, partition) except -1

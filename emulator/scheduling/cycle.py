@@ -11,12 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from emulator.scheduling.alike import alike_from, alike_until, length_of
-from emulator.scheduling.searches import MOST_TOGETHER, Searches
+from emulator.scheduling.searches import MOST_TOGETHER, Search, Searches
 from emulator.scheduling.window_rows import FULL, GROW, NEVER, STARTS
 from slurm_sim_plugins.sched.bounds import Bounds
 
 if TYPE_CHECKING:
     from emulator.scheduling.windows_compiled import CompiledWindows
+    from emulator.state.job import Job
+    from emulator.state.partition import Partition
 
 
 class Keeping:
@@ -43,11 +45,12 @@ class Keeping:
     def keep(self, entries: list[Any], first: int) -> int:
         """Give slots to entries alike, from one on, up to one that could start now or is not to have a slot.
 
+        The plan is to have looked at the runs that there are.
+
         Returns:
             The place behind the last that was looked at; where that has no hole, neither have those behind it.
         """
         plan, searches, many = self._plan, self._searches, len(entries)
-        plan.look_again()
         job, partition = entries[first]._pair
         search = searches.of(job, partition, length_of(job), plan)
         self.hole = None
@@ -89,8 +92,8 @@ class Cycle:
     """
 
     __slots__ = (
-        *("_array", "_at", "_bounds", "_by_kind", "_decided", "_entries", "_first", "_keeping", "_last", "_plan"),
-        *("_preempted", "_searches", "_to_start", "_together", "_tried", "left", "refused"),
+        *("_array", "_at", "_bounds", "_by_kind", "_by_user", "_decided", "_entries", "_first", "_hopes", "_keeping"),
+        *("_last", "_looked", "_news", "_plan", "_searches", "_to_start", "_together", "_tried", "left", "refused"),
     )
 
     def __init__(
@@ -112,8 +115,8 @@ class Cycle:
         self._tried: list[Any] = []
         self._at = 0
         self._array: Any = None
-        self._together = self.refused = False
-        self._preempted = searches.preempted
+        self._by_user = self._looked = self._news = self._together = self.refused = False
+        self._hopes = searches.hopes
 
     def next(self) -> tuple[Any, Any] | None:
         """Go on up to the next entry that is not given a slot here.
@@ -121,6 +124,9 @@ class Cycle:
         Returns:
             The entry, and its hole; or None for one whose hole is yet to be sought. None if the cycle is over.
         """
+        # Other runs may be there than before.
+        self._looked = self._news = False
+        self._by_user = self._plan.by_user
         while True:
             if self._at == len(self._tried):
                 if not self._go_on():
@@ -130,6 +136,7 @@ class Cycle:
                 return self._tried[self._at - 1], None
             else:
                 self.refused = True
+                self._look()
                 self._at = self._keeping.keep(self._tried, self._at)
                 if self._keeping.hole is not None:
                     return self._tried[self._at - 1], self._keeping.hole
@@ -152,8 +159,8 @@ class Cycle:
             until = begin + 1
             if self._together:
                 joins = None if self._by_kind else self._plan.may_be_grouped
-                until = alike_until(entries, begin, joins, self._plan.by_user)
-            if self._to_start and self._plan.is_news_known() and not self._could_any_start():
+                until = alike_until(entries, begin, joins, self._by_user)
+            if self._to_start and self._is_news_known() and not self._could_any_start():
                 return False
             self._first = until
             array = None if entry.array is None else (entry.array, entry.partition)
@@ -179,19 +186,31 @@ class Cycle:
         together: bool = self._plan.may_be_grouped(entry) if known is None else known
         return together
 
+    def _look(self) -> None:
+        """Have the plan look at the runs that there are, once before any other starts."""
+        if not self._looked:
+            self._plan.look_again()
+            self._looked = True
+
+    def _is_news_known(self) -> bool:
+        """Whether more that is kept makes no difference to whether another cycle follows; that stays so."""
+        if not self._news:
+            self._news = self._plan.is_news_known()
+        return self._news
+
     def _could_any_start(self) -> bool:
         """Whether any of the entries that are left could start now beside what is kept, before another run starts."""
-        plan, entries = self._plan, self._entries
-        plan.look_again()
-        if self._preempted != self._searches.preempted:
-            self._preempted, self._last = self._searches.preempted, len(entries)
+        entries = self._entries
+        self._look()
+        if self._hopes != self._searches.hopes:
+            self._hopes, self._last = self._searches.hopes, len(entries)
         while self._last > self._first:
             entry = entries[self._last - 1]
             if not self._by_kind and not self._is_decided(entry):
                 return True
             if self._could_start(entry):
                 return True
-            self._last = alike_from(entries, self._last - 1, plan.by_user) if self._by_kind else self._last - 1
+            self._last = alike_from(entries, self._last - 1, self._by_user) if self._by_kind else self._last - 1
         return False
 
     def _could_start(self, entry: Any) -> bool:
@@ -204,6 +223,14 @@ class Cycle:
             search.cpus = self._plan.cpus_planned(job, partition)
         if search.cpus > 0:
             known: float = job.planned_cpus
-            if search.cpus != known if known else self._plan.counts_otherwise(job, partition):
+            if search.cpus != known if known else self._counts_otherwise(search, job, partition):
                 return True
         return self._searches.could_start(search, self._plan.slots.columns)
+
+    def _counts_otherwise(self, search: Search, job: Job, partition: Partition) -> bool:
+        """Whether a job that was not planned yet counts with other CPUs once it is."""
+        if job.counted_cpus:
+            return self._plan.counts_otherwise(job, partition)
+        if search.otherwise < 0:
+            search.otherwise = self._plan.counts_otherwise(job, partition)
+        return search.otherwise > 0

@@ -12,7 +12,7 @@ from emulator.scheduling.run_rows import Reals
 from emulator.scheduling.select_kernel import Counts
 from emulator.scheduling.select_rows import SETS
 from emulator.scheduling.window_rows import NEVER
-from emulator.scheduling.windows_kernel import Columns, Request, Work, may_start, place
+from emulator.scheduling.windows_kernel import Columns, Request, Terms, Work, are_left, fits_alone, may_start, place
 from emulator.state.job import Job
 from emulator.state.partition import Partition
 from slurm_sim_plugins.nodes import Ints
@@ -24,6 +24,11 @@ MOST_TOGETHER = 1024
 """Jobs alike that are given slots in one call of a kernel, at most."""
 MOST_SEARCHES = 128
 """Of so many searches it is kept how far they have come, at most; each takes some 24 bytes a node."""
+MOST_KNOWN = 4096
+"""From one cycle to the next it is known what so many searches are for, at most."""
+MOST_WITNESSES = 64
+"""It is kept where a job could start if that is on so many nodes at most."""
+NONE: Ints = np.empty(0, dtype=np.int64)
 
 
 class Search:
@@ -31,27 +36,35 @@ class Search:
 
     Args:
         sought: what.
-        parted: whether it depends on their user on which nodes they may start, and so on what runs.
 
     Attributes:
         request: what each of them wants; None if that is to be asked again.
         work: where the search is; None if it has no room.
         cpus: with how many CPUs one counts once it is planned; 0 for as many as before, negative if that is not known.
-        hopeless: whether none could start now.
+        otherwise: whether one that was not planned before counts with other CPUs then; negative if that is not known.
         turn: the number of the state of all runs for which it has begun.
+        cycle: the number of the plan for which it was asked last.
+        refused: the number of the hopes with which none could start.
+        witness: nodes on which alone one could start.
+        witnesses: how many they are.
+        seen: the number of the state of all runs in which that was so.
     """
 
-    __slots__ = ("cpus", "hopeless", "parted", "request", "sought", "turn", "work")
+    __slots__ = (
+        *("cpus", "cycle", "otherwise", "refused", "request", "seen", "sought", "turn", "witness", "witnesses", "work"),
+    )
 
-    def __init__(self, sought: Sought, parted: bool) -> None:
-        self.sought, self.parted = sought, parted
+    def __init__(self, sought: Sought) -> None:
+        self.sought = sought
         self.request: Request | None = None
         self.work: Work | None = None
-        self.cpus, self.hopeless, self.turn = -1.0, False, -1
+        self.cpus, self.otherwise, self.turn, self.cycle, self.refused, self.seen = -1.0, -1, -1, -1, -1, -1
+        self.witness: Ints = NONE
+        self.witnesses = 0
 
 
 class Searches:
-    """What the searches of a cycle have come to.
+    """What the searches of a cycle have come to; what is sought is known from one cycle to the next.
 
     Args:
         nodes: how many there are.
@@ -59,14 +72,14 @@ class Searches:
     Attributes:
         begun: how many have begun, in all cycles.
         cycles: how many plans have begun.
-        preempted: how often more may start than before.
+        hopes: how often more may start than before.
         taken: the nodes that the last one took, and the units of each.
         starts: when those start to which the last one gave slots.
     """
 
     __slots__ = (
-        *("_capacity", "_known", "_next", "_nodes", "_owners", "_sets", "_turn", "_works"),
-        *("begun", "cycles", "preempted", "starts", "taken"),
+        *("_alone", "_capacity", "_known", "_next", "_nodes", "_owners", "_parted", "_sets", "_terms", "_turn"),
+        *("_works", "begun", "cycles", "hopes", "starts", "taken"),
     )
 
     def __init__(self, nodes: int) -> None:
@@ -74,37 +87,47 @@ class Searches:
         self._works: list[Work] = []
         self._owners: list[Search] = []
         self._known: dict[Any, Search] = {}
+        self._alone: list[Search] = []
+        self._terms: Terms | None = None
+        self._parted = False
         self._capacity: Ints = np.empty(nodes, dtype=np.int64)
         self._sets: Ints = np.empty((SETS, nodes), dtype=np.int64)
         self.taken: Ints = np.empty((2, nodes), dtype=np.int64)
         self.starts: Reals = np.empty(MOST_TOGETHER)
-        self.begun = self.cycles = self.preempted = self._turn = self._next = 0
+        self.begun = self.cycles = self.hopes = self._turn = self._next = 0
 
-    def begin(self) -> int:
+    def begin(self, terms: Terms) -> int:
         """A plan begins, and all others are over; returns its number."""
-        self._known.clear()
+        if len(self._known) > MOST_KNOWN:
+            self._known.clear()
+        for owner in self._owners:
+            owner.work = None
         self._owners.clear()
+        self._terms = terms
         self._next = 0
         self._turn += 1
+        self.hopes += 1
         self.cycles += 1
         return self.cycles
 
-    def start_over(self, parted: bool) -> None:
+    def start_over(self, again: bool, parted: bool) -> None:
         """Other runs are there: all searches start over.
 
         Args:
+            again: whether it is to be asked again what all jobs find; else only what those do whose user matters.
             parted: whether any job may find nodes that it does not get because of its user.
         """
         self._turn += 1
-        for search in self._known.values():
-            if parted or search.parted:
-                search.request = None
+        if again or parted != self._parted:
+            self._known.clear()
+        for search in self._alone:
+            search.request = None
+        self._alone.clear()
+        self._parted = parted
 
     def more_may_start(self) -> None:
         """Runs end at other times: those may start that could not."""
-        self.preempted += 1
-        for search in self._known.values():
-            search.hopeless = False
+        self.hopes += 1
 
     def of(self, job: Job, partition: Partition, length: float, plan: Any) -> Search:
         """The search for a job.
@@ -115,13 +138,17 @@ class Searches:
             length: for how long, in seconds.
             plan: says what is wanted.
         """
-        parted: bool = plan.parts_users(job)
+        parted = self._parted or job.options.exclusive_to == "user"
         sought = job.request_class, partition.name, length, job.request.user if parted else ""
         search = self._known.get(sought)
         if search is None:
-            search = self._known[sought] = Search(sought, parted)
+            search = self._known[sought] = Search(sought)
         if search.request is None:
             search.request = plan.request_of(job, partition, length)
+            if parted:
+                self._alone.append(search)
+        if search.cycle != self.cycles:
+            search.request.terms, search.request.near, search.cycle = self._terms, plan.near(partition), self.cycles
         return search
 
     def place(self, search: Search, slots: Columns, most: int, tried: dict[Sought, float]) -> tuple[int, int, int]:
@@ -135,7 +162,7 @@ class Searches:
         """
         request = search.request
         assert request is not None
-        begin = tried.get(search.sought, request.now)
+        begin = tried.get(search.sought, request.terms.now)
         if begin == inf:
             return 0, NEVER, 0
         goes_on = search.work is not None and search.turn == self._turn
@@ -149,14 +176,23 @@ class Searches:
 
     def could_start(self, search: Search, slots: Columns) -> bool:
         """Whether one of the jobs could start now; if that is not sure, it could."""
-        if search.hopeless:
+        if search.refused == self.hopes:
             return False
         request = search.request
         assert request is not None
-        if may_start(request, slots, self._capacity, self._sets, self.taken):
+        if search.seen == self._turn and are_left(request, slots, search.witness, search.witnesses):
             return True
-        search.hopeless = True
-        return False
+        found = may_start(request, slots, self._capacity, self._sets, self.taken)
+        if not found:
+            search.refused = self.hopes
+            return False
+        search.seen = -1
+        if 0 < found <= MOST_WITNESSES:
+            if not len(search.witness):
+                search.witness = np.empty(MOST_WITNESSES, dtype=np.int64)
+            if fits_alone(request, found, self._capacity, self._sets, self.taken, search.witness):
+                search.witnesses, search.seen = found, self._turn
+        return True
 
     def _give_room(self, search: Search, begin: float) -> None:
         """A search begins at a time, or begins again."""

@@ -20,7 +20,7 @@ from emulator.scheduling.cycle import Cycle, Keeping
 from emulator.scheduling.run_rows import Reals
 from emulator.scheduling.window_rows import BEGIN, COUNT, DELAY, END, MARKS, NEVER, RESERVED, USED
 from emulator.scheduling.windows import Habits, Kind, Windows, is_news, marks
-from emulator.scheduling.windows_kernel import Columns, Request, Work, add_slot, any_kept, any_of, keep
+from emulator.scheduling.windows_kernel import Columns, Request, Terms, Work, add_slot, any_kept, any_of, keep
 from emulator.state.cluster import Cluster, of_one_user
 from emulator.state.job import Job
 from emulator.state.kept import Slots
@@ -180,17 +180,9 @@ class CompiledWindows(Windows):
         assert isinstance(cluster.compiled, Compiled)
         self._compiled = cluster.compiled
         self._searches, self._outlooks = cluster.compiled.searches, cluster.compiled.outlooks
-        self._number, self._stale, self._first_look = self._searches.begin(), True, True
-        self._simple: dict[Kind, bool] = {}
-        self._decided: dict[Kind, bool] = {}
-        self._preempts = cluster.policies.names_victims
-        by_priority = "PRIORITY" in cluster.parameters.preempt_mode
-        self._by_partition = cluster.policies.by_partition and not by_priority
-        self._preempting: dict[str, bool] = {}
-        self._by_kind = cluster.accounting is None and (not self._preempts or self._by_partition)
         # 24.11 has a run that ends at the time that is tried still there.
         self._windows_behind = self._by_tries * (1 + self._own_ends)
-        self._asked = (
+        self._terms = Terms(
             cluster.now,
             cluster.now + habits.window,
             habits.resolution,
@@ -198,7 +190,16 @@ class CompiledWindows(Windows):
             self._own_ends,
             habits.size,
             int(self._plans_are_news),
+            self._windows_behind,
         )
+        self._number, self._stale, self._first_look = self._searches.begin(self._terms), True, True
+        self._simple: dict[Kind, bool] = {}
+        self._decided: dict[Kind, bool] = {}
+        self._preempts = cluster.policies.names_victims
+        by_priority = "PRIORITY" in cluster.parameters.preempt_mode
+        self._by_partition = cluster.policies.by_partition and not by_priority
+        self._preempting: dict[str, bool] = {}
+        self._by_kind = cluster.accounting is None and (not self._preempts or self._by_partition)
         self.now, self.tried = cluster.now, self._alike
         self._together = False
 
@@ -219,7 +220,8 @@ class CompiledWindows(Windows):
         super()._other_runs()
         self._stale = True
         self._preempting.clear()
-        self._decided.clear()
+        if self._preempts or self._cluster.suspended or self._controls.rows.gang is not None:
+            self._decided.clear()
 
     # What the kernel of a cycle asks
 
@@ -246,18 +248,13 @@ class CompiledWindows(Windows):
         """Whether some nodes are for jobs of one user alone, so that jobs alike are of one user."""
         return self._cluster.users_part
 
-    def parts_users(self, job: Job) -> bool:
-        """Whether it depends on its user, and on what runs, on which nodes a job may start."""
-        return self._cluster.parts_users(job)
-
     def request_of(self, job: Job, partition: Partition, length: float) -> Request:
         """What is wanted by a job, and others alike."""
         code = self._compiled.code(job, partition)
         assert code is not None
-        outlook, near = self._outlooks.of(job, partition, code), self._near(partition)
-        return Request(code, outlook, *self._asked, near, self._windows_behind, length)
+        return Request(code, self._outlooks.of(job, partition, code), length, self._terms, self.near(partition))
 
-    def _near(self, partition: Partition) -> Ints:
+    def near(self, partition: Partition) -> Ints:
         """Reservations that have nodes of a partition."""
         known = self._nearby.get(partition.name)
         if known is None:
@@ -279,9 +276,10 @@ class CompiledWindows(Windows):
         searches = self._searches
         if self._number != searches.cycles:
             # There has been another plan since.
-            self._number, self._stale, self._first_look = searches.begin(), True, True
+            self._number, self._stale, self._first_look = searches.begin(self._terms), True, True
         if self._stale:
-            searches.start_over(self._outlooks.begin(self._first_look, self._cluster.users_part))
+            parted = self._cluster.users_part
+            searches.start_over(self._outlooks.begin(self._first_look, parted), parted)
             self._stale = self._first_look = False
 
     def is_news_known(self) -> bool:
@@ -332,6 +330,7 @@ class CompiledWindows(Windows):
         """Seek holes for entries alike, and keep those that are not now."""
         if not keep or not self._together:
             return super().place(entries, keep)
+        self.look_again()
         self._sought, keeping = True, Keeping(self, self._searches)
         keeping.keep(list(entries), 0)
         return keeping.times, keeping.hole

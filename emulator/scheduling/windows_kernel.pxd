@@ -16,14 +16,17 @@ cdef class Columns:
     cdef long long[::1] members
     cdef double[::1] marks, others, until
 
+cdef class Terms:
+    cdef readonly double now, horizon
+    cdef double grain, rounding
+    cdef long long own_ends, most_marks, plans_are_news, by_tries
+
 cdef class Request:
     cdef readonly Code code
     cdef readonly Outlook outlook
-    cdef double now, horizon, grain, rounding
-    cdef long long own_ends, most_marks, plans_are_news
-    cdef const long long[::1] near
-    cdef long long by_tries
     cdef double length
+    cdef public Terms terms
+    cdef const long long[::1] near
 
 cdef class Work:
     cdef long long[::1] kept, room, capacity
@@ -36,8 +39,16 @@ cdef class Work:
     cdef long long failed, entered, left, known
 
 @cython.locals(first=cython.longlong[::1], until=cython.double[::1])
-cpdef bint may_start(
-    Request request, Columns slots, long long[::1] capacity, long long[:, ::1] sets, long long[:, ::1] taken) except? True
+cpdef long long may_start(
+    Request request, Columns slots, long long[::1] capacity, long long[:, ::1] sets, long long[:, ::1] taken) except? -2
+cdef long long _picked(
+    Request request, long long[::1] capacity, long long[:, ::1] sets, long long[:, ::1] taken) except -1
+@cython.locals(first=cython.longlong[::1])
+cpdef bint fits_alone(
+    Request request, long long found, long long[::1] capacity, long long[:, ::1] sets, long long[:, ::1] taken,
+    long long[::1] witness) except? True
+@cython.locals(until=cython.double[::1], end=double)
+cpdef bint are_left(Request request, Columns slots, const long long[::1] nodes, long long many) noexcept
 @cython.locals(members=cython.longlong[::1], until=cython.double[::1])
 cpdef bint any_kept(Columns slots, long long first, const long long[::1] counts, bint some) noexcept
 cpdef bint any_of(const long long[::1] counts) noexcept

@@ -47,12 +47,10 @@ class Columns:
 
 
 @dataclass(eq=False)
-class Request:
-    """What is wanted.
+class Terms:
+    """What holds for all that is sought in a cycle.
 
     Attributes:
-        code: the request as numbers.
-        outlook: what it finds on each node as runs end.
         now: the time of the cycle, in seconds.
         horizon: up to when nodes are kept.
         grain: in steps of so many seconds.
@@ -60,14 +58,10 @@ class Request:
         own_ends: whether a job starts when the last run on its own nodes ends, and not at the end of a window.
         most_marks: how many bounds of slots there may be.
         plans_are_news: whether it matters not what a plan delays, once any nodes are kept.
-        near: reservations, by number, that have nodes of the partition.
         by_tries: how windows of runs begin: 0 with the first run of all; 1, 2 with the first that ends behind the time
             that is tried and has nodes that the job could use; one that ends at that time is there still in 1.
-        length: for how long the nodes are wanted.
     """
 
-    code: Code
-    outlook: Outlook
     now: float
     horizon: float
     grain: float
@@ -75,9 +69,26 @@ class Request:
     own_ends: int
     most_marks: int
     plans_are_news: int
-    near: Ints
     by_tries: int
+
+
+@dataclass(eq=False)
+class Request:
+    """What is wanted.
+
+    Attributes:
+        code: the request as numbers.
+        outlook: what it finds on each node as runs end.
+        length: for how long the nodes are wanted.
+        terms: those of the cycle.
+        near: reservations, by number, that have nodes of the partition.
+    """
+
+    code: Code
+    outlook: Outlook
     length: float
+    terms: Terms
+    near: Ints
 
 
 @dataclass(eq=False)
@@ -118,22 +129,48 @@ class Work:
     known: int = 0
 
 
-def may_start(request: Request, slots: Columns, capacity: Ints, sets: Ints, taken: Ints) -> bool:
-    """Whether a job fits now beside the slots that there are.
+def may_start(request: Request, slots: Columns, capacity: Ints, sets: Ints, taken: Ints) -> int:
+    """On how many nodes a job fits now beside the slots that there are; 0 if it does not.
 
-    If the request is not steady, it may be that it does not fit all the same.
+    If the request is not steady, it may be that it does not fit all the same; then -1.
     """
-    code, outlook, end = request.code, request.outlook, request.now + request.length
+    code, outlook, end = request.code, request.outlook, request.terms.now + request.length
     settle(outlook)
     if outlook.cpus[0] < code.cpus or outlook.nodes[0] < code.min_nodes:
-        return False
-    machine, counts, first, until = outlook.machine, Counts(), outlook.first, slots.until
+        return 0
+    counts, first, until = Counts(), outlook.first, slots.until
     for node in range(len(capacity)):
         capacity[node] = first[node] if until[node] >= end else 0
     count(code, counts, capacity)
     if not enough(code, counts):
-        return False
-    return not code.steady or pick(code, machine.rows, machine.weights, capacity, sets, taken) > 0
+        return 0
+    return _picked(request, capacity, sets, taken) if code.steady else -1
+
+
+def _picked(request: Request, capacity: Ints, sets: Ints, taken: Ints) -> int:
+    machine = request.outlook.machine
+    return pick(request.code, machine.rows, machine.weights, capacity, sets, taken)
+
+
+def fits_alone(request: Request, found: int, capacity: Ints, sets: Ints, taken: Ints, witness: Ints) -> bool:
+    """Whether a job that fits on so many nodes fits on them if there are no others: then it fits beside any others."""
+    first, counts = request.outlook.first, Counts()
+    for node in range(len(capacity)):
+        capacity[node] = 0
+    for index in range(found):
+        witness[index] = taken[0, index]
+        capacity[witness[index]] = first[witness[index]]
+    count(request.code, counts, capacity)
+    return enough(request.code, counts) and _picked(request, capacity, sets, taken) > 0
+
+
+def are_left(request: Request, slots: Columns, nodes: Ints, many: int) -> bool:
+    """Whether slots keep none of so many nodes from a job that starts now."""
+    end, until = request.terms.now + request.length, slots.until
+    for index in range(many):  # noqa: SIM110 - a comprehension has no C types
+        if until[nodes[index]] < end:
+            return False
+    return True
 
 
 def any_kept(slots: Columns, first: int, counts: Ints, some: bool) -> bool:
@@ -241,18 +278,18 @@ def place(request: Request, slots: Columns, work: Work, goes_on: bool, most: int
         time = work.start
         if most == 0:
             return 0, FOUND, found
-        if time <= request.now:
+        if time <= request.terms.now:
             return placed, STARTS, found
-        if time > request.horizon:
+        if time > request.terms.horizon:
             return placed, NEVER, 0
         work.starts[placed] = time
-        if slots.sizes[MARKS] + 1 >= request.most_marks:
+        if slots.sizes[MARKS] + 1 >= request.terms.most_marks:
             return placed, FULL, found
         if slots.sizes[COUNT] == slots.times.shape[1] or slots.sizes[USED] + found > len(slots.members):
             return placed, GROW, found
-        begin = np.floor(time / request.grain) * request.grain
+        begin = np.floor(time / request.terms.grain) * request.terms.grain
         end = _whole(request, time + request.length)
-        add_slot(begin, max(end, begin + request.grain), work.taken[0], found, slots)
+        add_slot(begin, max(end, begin + request.terms.grain), work.taken[0], found, slots)
         placed += 1
         if placed == most:
             return placed, KEPT, 0
@@ -261,7 +298,7 @@ def place(request: Request, slots: Columns, work: Work, goes_on: bool, most: int
 
 def _whole(request: Request, end: float) -> float:
     """The whole step at which a slot ends that is kept for a run up to a time."""
-    whole: float = np.floor((end + request.rounding) / request.grain) * request.grain
+    whole: float = np.floor((end + request.terms.rounding) / request.terms.grain) * request.terms.grain
     return whole
 
 
@@ -275,7 +312,7 @@ def _set_up(request: Request, slots: Columns, work: Work, begin: float) -> None:
     outlook = request.outlook
     work.room[:] = outlook.first
     work.runs, work.failed = 0, -1
-    if begin > request.now:
+    if begin > request.terms.now:
         _give(request, _gone(request, begin), work, False)
     work.capacity[:] = work.room
     if request.code.big > 1:
@@ -317,7 +354,7 @@ def _catch_up(request: Request, slots: Columns, work: Work) -> None:
         _notice(request, slots, slot, work)
     work.known = slots.sizes[COUNT]
     # Where windows begin behind the time that is tried, one ends now with what is tried next.
-    later = inf if request.by_tries else _next(request, slots, work.tried)
+    later = inf if request.terms.by_tries else _next(request, slots, work.tried)
     if later <= work.time:
         _give(request, min(work.runs, _gone(request, later)), work, True)
         _move(request, slots, work, later)
@@ -361,11 +398,11 @@ def _seek(request: Request, slots: Columns, work: Work) -> int:
         later = _next(request, slots, work.tried)
         found = _within(request, work, later)
         if found > 0:
-            work.start = _own_end(request, work, found) if request.own_ends else work.time
-            if request.now < work.tried == work.start and _delays_matter(request, slots):
+            work.start = _own_end(request, work, found) if request.terms.own_ends else work.time
+            if request.terms.now < work.tried == work.start and _delays_matter(request, slots):
                 slots.sizes[DELAY] = _fits_before(request, work)
             later = inf
-            if work.start > request.now:
+            if work.start > request.terms.now:
                 later = _first_end(slots, work.start, _whole(request, work.start + request.length), work, found)
             if later == inf:
                 return found
@@ -384,9 +421,9 @@ def _move(request: Request, slots: Columns, work: Work, begin: float) -> None:
     while work.left < many and slots.times[END, slots.order[END, work.left]] <= begin:
         _change(request, slots, slots.order[END, work.left], -1, work)
         work.left += 1
-    if begin > request.now:
+    if begin > request.terms.now:
         upto = _gone(request, begin)
-        _give(request, upto if request.by_tries else max(work.runs, upto), work, True)
+        _give(request, upto if request.terms.by_tries else max(work.runs, upto), work, True)
     work.tried = work.time = begin
     work.failed = -1
 
@@ -394,7 +431,7 @@ def _move(request: Request, slots: Columns, work: Work, begin: float) -> None:
 def _gone(request: Request, begin: float) -> int:
     """How many runs have ended at a time that is tried."""
     gone, ends = ended(request.outlook, begin), request.outlook.runs.ends
-    while request.by_tries == 1 and gone > 0 and ends[gone - 1] == begin:
+    while request.terms.by_tries == 1 and gone > 0 and ends[gone - 1] == begin:
         gone -= 1
     return gone
 
@@ -443,7 +480,7 @@ def _recount(code: Code, counts: Counts, cpus: int, there: int) -> None:
 
 def _within(request: Request, work: Work, later: float) -> int:
     """On how many nodes the job fits before ``later``, as runs end; 0 if it does not."""
-    if request.by_tries:
+    if request.terms.by_tries:
         return _behind(request, work, later)
     ends, found = request.outlook.runs.ends, _fit(request, work)
     many = len(ends)
@@ -466,7 +503,7 @@ def _behind(request: Request, work: Work, later: float) -> int:
     Runs without nodes that the job could use are passed over. A window is over when the run behind one that counts
     ends beyond it; so the one that counts next behind some that were passed over is in it, too.
     """
-    ends, run = request.outlook.runs.ends, _gone(request, work.tried) if work.tried > request.now else 0
+    ends, run = request.outlook.runs.ends, _gone(request, work.tried) if work.tried > request.terms.now else 0
     many, first, found = len(ends), -inf, 0
     if work.failed < 0:
         found = _fit(request, work)
@@ -540,7 +577,7 @@ def _fit(request: Request, work: Work) -> int:
 
 def _delays_matter(request: Request, slots: Columns) -> bool:
     """Whether it is still asked if a plan delays a job."""
-    return slots.sizes[DELAY] == 0 and (request.plans_are_news == 0 or slots.sizes[MARKS] == 0)
+    return slots.sizes[DELAY] == 0 and (request.terms.plans_are_news == 0 or slots.sizes[MARKS] == 0)
 
 
 def _fits_before(request: Request, work: Work) -> bool:

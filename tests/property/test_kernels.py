@@ -209,8 +209,8 @@ class Scene:
         later, own_ends, news = float(small(draws, 0, 0, 59)), small(draws, 0, 1), small(draws, 0, 1)
         self.length, self.work_sets = float(small(draws, 30, 600, 90000)), work["sets"]
         near = np.flatnonzero(draws.integers(0, 2, small(draws, 0, 0, 1))).astype(np.int64)
-        asked = now, now + 3000.0, grain, later, own_ends, most, news, near, small(draws, 0, 1, 2)
-        self.request = form.Request(code, seen, *asked, self.length)
+        terms = form.Terms(now, now + 3000.0, grain, later, own_ends, most, news, small(draws, 0, 1, 2))
+        self.request = form.Request(code, seen, self.length, terms, near)
         self.work.tried = self.work.time = float(small(draws, 100, 100, 160, 2000))
 
     def search(self, goes_on: bool, most: int) -> list[Any]:
@@ -255,6 +255,29 @@ def test_the_same_holes_are_found(seed: int) -> None:
         if left[0][1] == 5 or np.isinf(scenes[0].work.tried):  # there is no more room, or never a place
             break
         goes_on = True
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_job_could_start_as_long_as_nothing_keeps_where(seed: int) -> None:
+    kernels = zip(forms(WINDOWS), forms(OUTLOOK), forms(SELECT), strict=True)
+    said = []
+    for scene in [Scene(*those, seed) for those in kernels]:
+        draws, form, size = np.random.default_rng(seed), scene.form, len(scene.left["until"])
+        room, witness = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+        where = room, scene.work_sets, scene.taken
+        with np.errstate(over="ignore"):
+            found = form.may_start(scene.request, scene.slots, *where)
+            alone = found > 0 and form.fits_alone(scene.request, found, *where, witness)
+            said.append([found, alone, witness.tolist()])
+            for _ in range(2):
+                begin, node = float(draws.integers(0, 3000)), draws.integers(0, size, 1)
+                form.keep(begin, begin + 60.0, node, 1, scene.slots)
+                left = alone and form.are_left(scene.request, scene.slots, witness, found)
+                may = form.may_start(scene.request, scene.slots, *where)
+                said.append([left, may])
+                assert may > 0 or not left
+    assert said[: len(said) // 2] == said[len(said) // 2 :]
 
 
 @settings(max_examples=100, deadline=None)
