@@ -3,6 +3,7 @@ cimport cython
 
 from emulator.scheduling.select_kernel cimport Code, fill, gres_of, room_on
 
+cdef double inf
 cdef long long FIRST, MANY, NODE
 cdef long long FREE_JOBS, FREE_MEMORY, FREE_UNITS
 
@@ -24,6 +25,8 @@ cdef class Outlook:
     cdef long long[:, ::1] state
     cdef long long[::1] first, last, before, after, cpus, nodes
     cdef readonly long long seen
+    cdef double asked
+    cdef long long left_cpus, left_nodes
 
 @cython.locals(
     first=cython.longlong[::1], last=cython.longlong[::1], cpus=cython.longlong, nodes=cython.longlong)

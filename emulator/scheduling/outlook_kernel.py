@@ -7,6 +7,7 @@ nodes, slots left aside, is worked out once for all of them, and only as far int
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from emulator.scheduling.run_rows import FIRST, MANY, NODE, Reals
 from emulator.scheduling.select_kernel import Code, fill, gres_of, room_on
@@ -48,6 +49,8 @@ class Outlook:
         before, after: the same of the node of each entry, before the run ends and after it.
         cpus, nodes: CPUs that a job could have on all nodes, and how many nodes have some, after so many runs.
         seen: how many runs were looked at.
+        asked: for how long it was asked what slots leave now, in seconds; infinite if it was not.
+        left_cpus, left_nodes: that, as ``cpus`` and ``nodes``: later, or for longer, there is no more.
     """
 
     code: Code
@@ -62,6 +65,9 @@ class Outlook:
     cpus: Ints
     nodes: Ints
     seen: int = 0
+    asked: float = inf
+    left_cpus: int = 0
+    left_nodes: int = 0
 
 
 def look(outlook: Outlook, code: Code) -> None:
@@ -76,7 +82,7 @@ def look(outlook: Outlook, code: Code) -> None:
         cpus += first[node]
         nodes += 1 if first[node] > 0 else 0
     outlook.cpus[0], outlook.nodes[0] = cpus, nodes
-    outlook.seen = 0
+    outlook.seen, outlook.asked = 0, inf
 
 
 def look_later(machine: Machine, runs: Runs) -> None:

@@ -138,10 +138,13 @@ def may_start(request: Request, slots: Columns, capacity: Ints, sets: Ints, take
     settle(outlook)
     if outlook.cpus[0] < code.cpus or outlook.nodes[0] < code.min_nodes:
         return 0
+    if request.length >= outlook.asked and (outlook.left_cpus < code.cpus or outlook.left_nodes < code.min_nodes):
+        return 0
     counts, first, until = Counts(), outlook.first, slots.until
     for node in range(len(capacity)):
         capacity[node] = first[node] if until[node] >= end else 0
     count(code, counts, capacity)
+    outlook.asked, outlook.left_cpus, outlook.left_nodes = request.length, counts.cpus, counts.nodes
     if not enough(code, counts):
         return 0
     return _picked(request, capacity, sets, taken) if code.steady else -1

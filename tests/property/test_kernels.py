@@ -210,7 +210,8 @@ class Scene:
         self.length, self.work_sets = float(small(draws, 30, 600, 90000)), work["sets"]
         near = np.flatnonzero(draws.integers(0, 2, small(draws, 0, 0, 1))).astype(np.int64)
         terms = form.Terms(now, now + 3000.0, grain, later, own_ends, most, news, small(draws, 0, 1, 2))
-        self.request = form.Request(code, seen, self.length, terms, near)
+        self.request, self.numbers = form.Request(code, seen, self.length, terms, near), numbers
+        self.longer = form.Request(code, seen, self.length + small(draws, 0, 60, 3000), terms, near)
         self.work.tried = self.work.time = float(small(draws, 100, 100, 160, 2000))
 
     def search(self, goes_on: bool, most: int) -> list[Any]:
@@ -277,6 +278,13 @@ def test_a_job_could_start_as_long_as_nothing_keeps_where(seed: int) -> None:
                 may = form.may_start(scene.request, scene.slots, *where)
                 said.append([left, may])
                 assert may > 0 or not left
+                said.append([form.may_start(scene.longer, scene.slots, *where)])
+                now, lasts = scene.request.terms.now, scene.length
+                there = scene.left["first"][scene.left["until"] >= now + lasts]
+                big = int((there >= scene.numbers["big"]).sum()) >= scene.numbers["many_big"]
+                some = int((there > 0).sum()) >= scene.numbers["min_nodes"] and there.sum() >= scene.numbers["cpus"]
+                assert (may != 0) <= (some and big)
+                assert scene.numbers["steady"] or (may == -1) == (some and big)
     assert said[: len(said) // 2] == said[len(said) // 2 :]
 
 
