@@ -32,9 +32,9 @@ def pytest_sessionstart() -> None:
     """Import what cannot be imported twice.
 
     ``pytester`` forgets after a test, and after an inner run, what was imported in it first. Extension modules refuse
-    a second import.
+    a second import; what belongs to a cluster is imported late, and would be there twice.
     """
-    for name in ("numpy.fft", "pandas", "pyarrow.parquet"):
+    for name in ("numpy.fft", "pandas", "pyarrow.parquet", "emulator.site", "emulator.report.slurmconf"):
         import_module(name)
 
 
