@@ -275,7 +275,9 @@ class PluginScheduler:
         self._starts_only = hooks.only_starts and steady and not policies.names_victims
 
     def reconfigure(self) -> None:
-        """Nodes and partitions are others: nodes of other partitions may be counted."""
+        """Nodes and partitions are others: nodes of other partitions may be counted, and a cycle that paused ends."""
+        if self._paused is not None:
+            self._paused.decisions.close()
         self._counts.close()
         self._counts = CountedNodes(self.cluster, self._controls)
 

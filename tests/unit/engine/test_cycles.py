@@ -68,6 +68,16 @@ def test_a_cycle_ends_when_anything_has_happened_unless_it_is_to_continue() -> N
     assert starts(jobs, EVERY_SECOND + ",bf_continue")[6] > 30
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_cycle_ends_when_partitions_are_updated_while_it_pauses(compiled: bool) -> None:
+    more, jobs = EVERY_SECOND + ",bf_continue", [(0.0, "-n1")] * 6
+    assert starts(jobs, more, compiled=compiled) == [0, 2.5, 2.5, 5, 5, 7.5]
+    # It begins at 28.5; the first pause is from 30.5 to 31.
+    update = (30.8, "scontrol update PartitionName=lo MaxTime=5:00:00")
+    found = starts(jobs, more, compiled=compiled, commands=[update])
+    assert found[0] == 0 and all(each > 20 for each in found[1:])
+
+
 def test_jobs_that_are_gone_or_held_are_passed_over() -> None:
     more = EVERY_SECOND + ",bf_continue"
     commands = [(29.0, "scancel 3"), (29.0, "scontrol hold 5")]
