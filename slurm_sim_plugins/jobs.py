@@ -278,6 +278,12 @@ class Run(NamedTuple):
         """How many nodes it has; its processors where they are only counted."""
         return self.job.nodes
 
+    @property
+    def record(self) -> tuple[int, int]:
+        """What it is sorted by among equals: by the id of its job, runs of one array as they began."""
+        array = self.job.array
+        return (self.job.id, 0) if array is None else (array, self.sequence)
+
 
 class Jobs(Sequence[Job]):
     """A sequence that follows the cluster state and cannot be changed."""

@@ -14,7 +14,8 @@ from slurm_sim_plugins.views import PreemptView, VictimView
 class PartitionPrio:
     """Runs in partitions of a lower PriorityTier make room for a job, if they share nodes with its partition.
 
-    The lowest tier goes first; within a tier the run with the fewest nodes, then the lowest id.
+    The lowest tier goes first; within a tier the run with the fewest nodes, then the lowest id, of
+    runs of an array the one that began first.
     What becomes of a victim its partition says, else the cluster, whatever its QOS says; its grace time the partition.
 
     Args:
@@ -45,8 +46,8 @@ class PartitionPrio:
             return None
         lower = [run for run in view.running if _tier(run) < own.tier and view.shares_nodes(run)]
         if self._youngest_first:
-            return sorted(lower, key=lambda run: (-run.start, run.job.id))
-        return sorted(lower, key=lambda run: (_tier(run), run.nodes, run.job.id))
+            return sorted(lower, key=lambda run: (-run.start, run.record))
+        return sorted(lower, key=lambda run: (_tier(run), run.nodes, run.record))
 
     @hookimpl
     def preempt_mode(self, view: VictimView) -> str | None:

@@ -15,8 +15,9 @@ class QosPreemption:
     """Runs of the QOS that the QOS of a job names in Preempt make room for it.
 
     With WITHIN in PreemptMode also those of its own QOS and of lower priority. The lowest QOS
-    priority goes first; then the run with the fewest nodes, then the lowest id. What becomes of
-    a victim, and after which grace time, its QOS says, or else the cluster, not the partition.
+    priority goes first; then the run with the fewest nodes, then the lowest id, of runs of an array
+    the one that began first. What becomes of a victim, and after which grace time, its QOS says, or
+    else the cluster, not the partition.
     With GANG there are no victims if the first would be suspended: the job takes turns with
     those that it could preempt instead.
 
@@ -50,8 +51,8 @@ class QosPreemption:
             return None
         found = [run for run in view.running if self._gives_way(run.job, view.preemptor, own)]
         if self._youngest_first:
-            return sorted(found, key=lambda run: (-run.start, run.job.id))
-        return sorted(found, key=lambda run: (run.job.qos.priority if run.job.qos else 0, run.nodes, run.job.id))
+            return sorted(found, key=lambda run: (-run.start, run.record))
+        return sorted(found, key=lambda run: (run.job.qos.priority if run.job.qos else 0, run.nodes, run.record))
 
     def _gives_way(self, victim: Job, preemptor: Job, own: Qos) -> bool:
         if victim.qos is None:
