@@ -195,7 +195,7 @@ def test_a_jobs_wait_is_explained_in_the_words_of_squeue(tmp_path: Path, clock: 
     assert texts[0] == "submitted: 16 CPUs in partition lo, limit 1:00:00"
     assert "waits: Resources (what it needs is in use)" in texts
     assert any(text.startswith("reserved: planned to start at 3,60") for text in texts)
-    assert len([text for text in texts if text.startswith("waits:")]) == (2 if clock == "slurm" else 1)
+    assert len([text for text in texts if text.startswith("waits:")]) == 1
     assert texts[-2].startswith("started on 16 CPUs of n[1-4], partition lo")
     assert (story.explained, story.reasons) == (False, True)
     shown = CliRunner().invoke(slurm_sim, ["explain", str(tmp_path), "2"])

@@ -81,7 +81,7 @@ def test_jobs_that_can_never_run_are_cancelled_unless_they_say_otherwise(stated)
 
 
 def test_a_job_that_would_wait_for_itself_is_refused():
-    jobs = ((0, 5, "-t1 -H -dafterok:3"), (1, 5, "-t1 -H -dafterany:1"), (2, 5, "-t1 -dafterok:2"))
+    jobs = ((0, 5, "-t1 -H -dafterany:3"), (1, 5, "-t1 -H -dafterany:1"), (2, 5, "-t1 -dafterok:2"))
     (refused,) = simulated(*jobs).rejected
     assert (refused[0].id, refused[1]) == (3, "Circular job dependency")
     ((_, why),) = simulated((0, 5, "-t1 -dafterok:1")).rejected
