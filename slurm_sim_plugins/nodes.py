@@ -155,6 +155,11 @@ class Machine:
         """The same machine, on which some nodes are heavier by one."""
         return replace(self, weight=self.weight + nodes)
 
+    @cached_property
+    def even(self) -> Machine:
+        """The same machine, on which all nodes have one weight."""
+        return replace(self, weight=np.zeros_like(self.weight))
+
     @property
     def all_up(self) -> bool:
         """Whether every node takes new jobs."""
@@ -302,7 +307,7 @@ class Want:
         task_cores: whether a task has its cores for itself.
         whole_tasks: whether a node counts with the CPUs of whole tasks, not with what is left over by them.
         per_socket: of each socket that its tasks may use, at most.
-        fills_sockets: whether tasks fill a socket before another one is used, where sockets are counted.
+        fills_sockets: whether tasks fill a socket before another one is used.
         socket_tasks: tasks of each socket of which a node counts, if it has CPUs for so many; 0 for no bound.
         tasks_on_node: tasks that a node may have, where that is known before nodes are chosen.
         socket_cores: free cores that a socket must have to be of use.

@@ -62,7 +62,12 @@ def lines(task: Task | Count, say: Callable[[str], None]) -> Iterator[None]:
 
 
 def line(task: Task | Count, seconds: float) -> str:
-    """How far a task is, how long it took so far, and how long it will yet take where that can be told."""
+    """How far a task is, how long it took so far, and how long it will yet take where that can be told.
+
+    Args:
+        task: the task.
+        seconds: since it began.
+    """
     of = f" of {task.total:,.0f}" if task.total else ""
     count = f"{task.completed:,.0f}{of} " if of or task.completed else ""
     so_far = f"{task.description}: {count}after {_clock(seconds)}"

@@ -10,7 +10,7 @@ from itertools import count
 
 from emulator.engine.part import Part
 from emulator.engine.passes import Passes
-from emulator.scheduling.dependency import CIRCULAR, OF_ITSELF, refusal
+from emulator.scheduling.dependency import CIRCULAR, PROBLEM, refusal
 from emulator.scheduling.entries import first_reason, forget_settled
 from emulator.scheduling.het_jobs import NOT_SUPPORTED, check_numbers, gathered
 from emulator.scheduling.job_mgr import NOT_AVAILABLE, ask_for, bound_nodes, check_count, is_barred, make_job
@@ -32,7 +32,7 @@ PURGE = 60.0
 NOT_OF_RESERVATION = f"Problem using reservation\n{NOT_AVAILABLE}"
 NO_RESERVATION = "Requested reservation is invalid"
 RESERVATION_DENIED = "Access denied to requested reservation"
-NEW_RECORD = (NOT_AVAILABLE, NO_RESERVATION, RESERVATION_DENIED, CIRCULAR, OF_ITSELF)
+NEW_RECORD = (NOT_AVAILABLE, NO_RESERVATION, RESERVATION_DENIED, CIRCULAR, PROBLEM)
 """Words that end what Slurm says of jobs of which it made a record before it refused them."""
 
 
@@ -242,7 +242,7 @@ class Arrivals(Part):
             swept: whether the controller's loop looks at it, once a minute (DEADLINES_ARE_SWEPT).
         """
         job = self.cluster.jobs[number]
-        if job.state is not State.PENDING:
+        if job.state is not State.PENDING or not self.cluster.too_late(job):
             return
         if self.ideal or swept or self._passes.scheduler.has_main_loop:
             self.give_up_late(job)

@@ -71,6 +71,8 @@ class Passes(Part):
         self.before_pass: Callable[[], None] | None = None
         self._looked, self._submitted = -1, list[list[Job]]()
         self._idle_renewals = 0
+        self._looks: dict[float, float] = {}
+        self._nears: set[float] = set()
         self._seen: dict[str, tuple[int, float, int]] = {}
         interval = self.timing.ping or self.parameters.slurmd_timeout // 3
         self._pings = Pings(len(self.cluster.machine), interval, self.timing) if interval and not self.ideal else None
@@ -174,20 +176,24 @@ class Passes(Part):
         phase = self.timing.second_phase
         begins = math.floor(start + phase) - phase
         for limit in {job.plan_limit if job.time_min is None else job.time_min for job in jobs}:
-            if begins - limit + 1 > self.cluster.now:
-                self.agenda.at(begins - limit + 1, "reservation nears")
+            at = begins - limit + 1
+            if at > self.cluster.now and at not in self._nears:
+                self._nears.add(at)
+                self.agenda.at(at, "reservation nears")
 
     def reservation_nears(self) -> None:
         """A run that begins now would not be over as a reservation begins: the loops find that when they go round."""
-        self.version += 1
-        self.since = self.cluster.now
+        self._nears = {at for at in self._nears if at > self.cluster.now}
+        self.other_rules()
 
     def next_look(self, start: float, period: float) -> float:
         """When the controller's loop looks next, from a time on, at what it looks at once in a period, in seconds."""
         if not self.timing.round:
             return start + -(start + self.timing.uptime) % period
-        at = -self.timing.uptime
+        at = self._looks.get(period, math.inf)
+        at = at if at <= start else -self.timing.uptime
         while at < start:
+            self._looks[period] = at
             at = self.timing.round_after(at, period)
         return at
 
@@ -277,6 +283,7 @@ class Passes(Part):
         parameters = self.parameters
         if parameters.complete_wait and not parameters.reduce_completing_frag and any(self.cluster.just_ended()):
             self.main_at, self._last_main = None, at
+            self._queue_again(at)
             return
         self.main_at, self._last_main = None, at
         if self._full:

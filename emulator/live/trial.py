@@ -143,7 +143,7 @@ class Trial:
         self._take(start, row)
 
     def give_up_late(self, job: Job) -> bool:
-        """Whether Slurm gives up a job by itself, as it cannot be over by its deadline any more."""
+        """Whether a job cannot be over by its deadline any more: it is passed over, and Slurm gives it up by itself."""
         return self._controller.cluster.too_late(job)
 
     def preempt(self, job: Job, preemptor: Job) -> None:

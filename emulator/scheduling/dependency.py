@@ -10,7 +10,7 @@ from emulator.state.job import Job
 from emulator.state.run import State
 from emulator.workload.sbatch import Dependency
 
-OF_ITSELF, CIRCULAR = "Job dependency problem", "Circular job dependency"
+PROBLEM, CIRCULAR = "Job dependency problem", "Circular job dependency"
 ON_ITS_END = ("afterok", "afternotok")
 """Kinds of dependencies that ask how a job ended, which of one that is not known cannot be said."""
 
@@ -47,15 +47,15 @@ def dependencies_met(job: Job, cluster: Cluster) -> Met:
 def refusal(job: Job, cluster: Cluster) -> str:
     """Why a new job is refused for its dependencies, in Slurm's words: it waits for itself, or does by way of others.
 
-    So many of the others are looked at as may be. From 24.11 on also if it asks how a job ended that there is not yet:
-    one with a number higher than all so far.
+    So many of the others are looked at as may be. From 24.11 on also if it asks how a job ended which was not submitted
+    yet: one with a number higher than all so far.
     """
     own = {job.id, job.request.array}
     waits_for, tested = list(job.options.dependencies), set[int]()
     if any(_names(dependency, job, own) for dependency in waits_for):
-        return OF_ITSELF
+        return PROBLEM
     if cluster.parameters.rules.UNKNOWN_JOBS_ARE_REFUSED and any(_is_to_come(one, cluster) for one in waits_for):
-        return OF_ITSELF
+        return PROBLEM
     while waits_for and len(tested) < cluster.parameters.max_depend_depth:
         dependency = waits_for.pop(0)
         if dependency.kind == "singleton" or dependency.job in tested:
@@ -70,7 +70,8 @@ def refusal(job: Job, cluster: Cluster) -> str:
 
 def _is_to_come(dependency: Dependency, cluster: Cluster) -> bool:
     """Whether it asks how a job ended that was not submitted yet."""
-    return dependency.kind in ON_ITS_END and dependency.job > max(cluster.jobs, default=0)
+    unknown = dependency.kind in ON_ITS_END and dependency.job not in cluster.jobs
+    return unknown and dependency.job > max(cluster.jobs, default=0)
 
 
 def _names(dependency: Dependency, job: Job, own: Collection[int | None]) -> bool:

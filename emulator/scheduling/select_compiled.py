@@ -42,8 +42,7 @@ def encode(want: Want, machine: Machine) -> Code | None:
         or want.placed
         or want.spread
         or want.socket_tasks
-        or want.socket_cores > 1
-        or want.node_sockets > 1
+        or (machine.by_socket is not None and (want.socket_cores > 1 or want.node_sockets > 1))
         or want.largest_first
     ):
         return None

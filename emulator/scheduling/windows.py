@@ -140,7 +140,7 @@ class Windows(WindowPlan):
         return len(self.slots) + 1 >= self._habits.size
 
     def takes(self, entry: Entry) -> bool:
-        """Whether it waits still, and its partition takes it."""
+        """Whether it waits still, and its partition takes it; one that is too late for its deadline is given up."""
         job, partition = entry._pair  # type: ignore[attr-defined]
         if job.state is not State.PENDING or job.id in self._making_way or partition_reason(job, partition) is not None:
             return False

@@ -350,7 +350,7 @@ def _catch_up(request: Request, slots: Columns, work: Work) -> None:
     What did not fit before them does not fit now, if the request is steady. So the search goes
     on where it was, or at the first time before that at which a slot now begins or ends.
     """
-    if work.time > work.tried and not request.code.steady:
+    if (work.time > work.tried or work.failed >= 0) and not request.code.steady:
         _set_up(request, slots, work, work.tried)
         return
     for slot in range(work.known, slots.sizes[COUNT]):

@@ -154,10 +154,12 @@ class Cluster:
         before, self.conf, machine = self.conf, conf, self.machine
         for index, partition in enumerate(conf.partitions):
             self.partitions[partition.name].configure(self._partition(index, partition))
-        if conf.nodes != before.nodes:
-            machine.weight[:] = [node.weight for node in conf.nodes]
+        weights = [node.weight for node in conf.nodes]
+        if weights != [node.weight for node in before.nodes]:
+            # Otherwise they stay, for power saving gives nodes weights of its own.
+            machine.weight[:] = weights
             machine.weights = np.unique(machine.weight)
-            machine.features = [frozenset(node.features) for node in conf.nodes]
+        machine.features = [frozenset(node.features) for node in conf.nodes]
         self._compare_partitions()
         for found in (self.known_good, self.wants, self.shared, self.fits_alone):
             found.clear()

@@ -99,15 +99,21 @@ def machine_of(conf: SlurmConf, by_socket: bool = False) -> Machine:
 
 
 def _each_socket(conf: SlurmConf) -> Sockets | None:
-    """The cores of each socket; None where jobs have the same ones, threads of them by themselves, or whole nodes."""
+    """The cores of each socket; None where cores are not counted, are shared, or are given thread by thread.
+
+    And where no socket has more than one, so that sockets with free cores are as many as cores are free.
+    """
     parameters = conf.parameters
+    if "CR_MEMORY" in {word.upper() for word in parameters.words("SelectTypeParameters")}:
+        return None
     if any(_threads(node, False) < node.threads_per_core for node in conf.nodes):
         return None
     if parameters.text("SelectType").lower() == "select/linear" or any(map(has_rows, conf.partitions)):
         return None
     if any(word.upper() == "GANG" for word in parameters.words("PreemptMode")):
         return None
-    return Sockets(columns(with_system_cores(*_sockets_of(node)) for node in conf.nodes))
+    sockets = Sockets(columns(with_system_cores(*_sockets_of(node)) for node in conf.nodes))
+    return sockets if (sockets.cores > 1).any() else None
 
 
 def _sockets_of(node: Node) -> tuple[int, int, int]:

@@ -570,9 +570,10 @@ def _fills_sockets(text: str) -> bool | None:
     """
     words = [word for word in text.lower().split(",") if word not in ("pack", "nopack")] or ["*"]
     first, *others = words[0].split(":")
-    if first.partition("=")[0] == "plane":
+    if re.fullmatch(r"plane=[1-9]\d*", words[0]) and len(words) == 1:
         return True
-    if len(words) > 1 or not {first, *others} <= {"*", "arbitrary", "block", "cyclic", "fcyclic"}:
+    wrong = len(words) > 1 or len(others) > 2 or first not in ("*", "arbitrary", "block", "cyclic")
+    if wrong or not {*others} <= {"*", "block", "cyclic", "fcyclic"}:
         raise ValueError(
             f"{text!r} is not written as nodes[:sockets[:cores]], each block, cyclic or fcyclic, or plane=N"
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -28,14 +27,13 @@ class Linear(ConsTres):
         want, machine, weights = view.want, view.machine, view.machine.weight
         if not want.largest_first:
             return best_fit(want, machine, view.free, view.usable)
-        alike = replace(machine, weight=np.zeros_like(weights))
         levels = np.unique(weights[view.usable]).tolist()
         for level in levels:
             light = weights <= level if want.required is None else (weights <= level) | want.required
             usable = view.usable & light
             if level < levels[-1] and np.count_nonzero(usable) < want.target_nodes:
                 continue
-            found = best_fit(want, alike, view.free, usable)
+            found = best_fit(want, machine.even, view.free, usable)
             if found is not None:
                 return found
         return None

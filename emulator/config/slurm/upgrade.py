@@ -178,6 +178,10 @@ def _cpus_per_gpu(conf: SlurmConf) -> str:
     return "jobs with --cpus-per-gpu or DefCpuPerGPU" if gpus else ""
 
 
+def _stated_per_gpu(conf: SlurmConf) -> str:
+    return "jobs with --cpus-per-gpu" if _cpus_per_gpu(conf) else ""
+
+
 def _dependent(conf: SlurmConf) -> str:
     return "jobs with afterok or afternotok of jobs that are forgotten (MinJobAge)"
 
@@ -383,7 +387,7 @@ CONCERNS: Mapping[str, Callable[[SlurmConf], str]] = {
     "TASKS_ASK_FOR_NODES": _tasks_on_nodes,
     "TASKS_SHARE_CPUS_OF_MEMORY": _max_memory,
     "GPUS_GIVE_CPUS": _cpus_per_gpu,
-    "GPUS_COUNT_CPUS": _cpus_per_gpu,
+    "GPUS_COUNT_CPUS": _stated_per_gpu,
     "WHOLE_NODES_BY_SIZE": _linear,
     "SHARES_KEEP_GPUS": _shares,
     "RANGE_IS_FILLED": _ranges,
