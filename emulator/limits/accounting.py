@@ -125,11 +125,16 @@ class Accounting:
         """
         before = self._partition_qos
         self._read_partitions(conf)
-        for job in waiting if self._partition_qos != before else ():
+        if self._partition_qos == before:
+            return
+        for job in waiting:
             if job.account is not None:
+                # Whether it may still use its own association and quality of service is not asked again.
+                account = self._counted_by(job, job.account.share, job.account.quality, job.account.account)
                 self.left(job)
-                job.account = self._account(job)
+                job.account = account
                 self.submitted(job)
+        self._count_ages_again()
 
     def barred(self, job: LimitedJob) -> dict[str, str]:
         """Which of its partitions do not take the account or quality of service of a job, and how they say it."""
@@ -218,9 +223,13 @@ class Accounting:
             raise RejectedError(NO_QOS)
         if quality is not None and self._not_for(job, quality):
             raise RejectedError(NO_QOS)
-        share, qualities = self.manager.shares[found.key], self._order(job, quality)
-        self._count_minutes(qualities, job.request.user, found.account)
-        account = Account(share, qualities, quality, job.request.user, found.account, self.manager.version)
+        return self._counted_by(job, self.manager.shares[found.key], quality, found.account)
+
+    def _counted_by(self, job: LimitedJob, share: Share, own: Quality | None, name: str) -> Account:
+        """A job counts for an association and its own quality of service, and for that of its partition."""
+        qualities, user = self._order(job, own), job.request.user
+        self._count_minutes(qualities, user, name)
+        account = Account(share, qualities, own, user, name, self.manager.version)
         account.least_priority *= self.limits
         return account
 
@@ -547,7 +556,7 @@ class Accounting:
             if job.eligible is not None and self.ages(job):
                 job.accrue = self._cluster.now
 
-    def _count_ages_anew(self) -> None:
+    def _count_ages_again(self) -> None:
         for job in self._cluster.waiting.values() if self._ageing_limited else ():
             account = self._limited(job)
             if account is not None and account.tests_ageing and job.accrue is not None:
@@ -569,7 +578,7 @@ class Accounting:
             return False
         self.usage.grow(self.manager.rows)
         self._look_at_limits()
-        self._count_ages_anew()
+        self._count_ages_again()
         return True
 
     # Who is favoured

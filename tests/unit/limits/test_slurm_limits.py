@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from emulator.config.sacctmgr import parse_accounts
 from emulator.config.slurm import parse_slurm_conf
 from emulator.engine.controller import Controller
+from emulator.operator.scontrol import scontrol
 from tests.builders.accounts import BOOKS, CONF, controller, job, reason_of, starts
 
 AGE = CONF.replace("PriorityWeightFairshare=1000", "PriorityWeightAge=1000000\nPriorityMaxAge=1-0\nPriorityType=")
@@ -203,3 +206,24 @@ def test_what_a_job_shares_with_others_counts_against_limits_by_whole_cores():
     requests = [job(1, 0, 60, "-n1 -t2"), job(2, 5, 60, "-n1 -t2")]
     assert starts(controller(requests, BOOKS + "modify account a set GrpTRES=cpu=4\n", conf))[2] < 10
     assert starts(controller(requests, BOOKS + "modify account a set GrpTRES=cpu=3\n", conf))[2] >= 60
+
+
+def test_waiting_jobs_count_for_the_new_qos_of_their_partition_as_they_did_before():
+    """They age on, and keep a quality of service that they could not have any more."""
+    books = with_qos("GrpJobsAccrue=2") + "add qos part\n"
+    requests = [job(number, number, 500, "-n16 -t20 --qos=q") for number in (1, 2, 3, 4)]
+    commands = [(20.0, "sacctmgr -i modify user ann set qos-=q"), (30.0, "scontrol update PartitionName=p QOS=part")]
+    actions = [(at, partial(scontrol, command)) for at, command in commands]
+    made = Controller(parse_slurm_conf(AGE), requests, actions, accounts=parse_accounts(books))
+    made.run(25.0)
+    accounting, before = made.cluster.accounting, made.cluster.jobs[2].account
+    assert ageing(made) == [2, 3]
+    made.run(100.0)
+    assert not made.refused
+    qualities, account = accounting.manager.qualities, made.cluster.jobs[2].account
+    assert account is not before
+    assert account.qualities == (qualities["part"], qualities["q"])
+    assert ageing(made) == [2, 3]
+    # The running one counts as it did.
+    assert [(one.submitted, one.accruing) for one in (qualities["part"], qualities["q"])] == [(3, 2), (4, 2)]
+    assert (account.share.submitted, account.share.accruing) == (4, 2)
