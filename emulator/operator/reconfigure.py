@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +19,7 @@ from slurm_sim_plugins.errors import InputError
 if TYPE_CHECKING:
     from emulator.engine.controller import Controller
 
+log = logging.getLogger(__name__)
 STATES = {"DRAIN": "DRAIN", "FAIL": "DRAIN", "IDLE": "UP"}
 """States of nodes that hold at once, and what they are here."""
 BACK = ("RESUME", "UNDRAIN")
@@ -122,10 +124,13 @@ def update_partition(fields: Fields, controller: Controller) -> None:
 
 def _with_partition(conf: SlurmConf, name: str, stated: Mapping[str, str]) -> SlurmConf:
     """The configuration in which a partition states something else; one that becomes the default is the only one."""
-    changed = {one.name: updated(one, stated, conf) for one in conf.partitions if one.name == name}
-    alone = stated.keys() >= {"Default"} and changed[name].default
+    before = next(one for one in conf.partitions if one.name == name)
+    changed, notices = updated(before, stated, conf)
+    for notice in notices:
+        log.warning("%s", notice)
+    alone = "Default" in stated and changed.default
     others = (replace(one, default=False) if alone else one for one in conf.partitions)
-    return replace(conf, partitions=tuple(changed.get(one.name, one) for one in others))
+    return replace(conf, partitions=tuple(changed if one.name == name else one for one in others))
 
 
 def _reconfigure(conf: SlurmConf, controller: Controller) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from emulator.config.slurm.defaults import Record, with_defaults
 from emulator.config.slurm.lines import Pair
-from emulator.config.slurm.location import Findings, Location
+from emulator.config.slurm.location import Findings, Location, Notice
 from emulator.config.slurm.model import Partition, SlurmConf, Topology
 from emulator.config.slurm.records import PARTITION
 from emulator.config.slurm.roster import Roster
@@ -32,12 +32,12 @@ def read_partitions(records: Iterable[Record], roster: Roster, findings: Finding
             continue
         defined[name] = location
         partitions.append(_partition(name, location, settings, roster, findings))
-    _check_alternates(partitions, findings)
+    _check_alternates(partitions, partitions, findings)
     return _one_default(partitions, findings)
 
 
-def updated(partition: Partition, stated: Mapping[str, str], conf: SlurmConf) -> Partition:
-    """A partition of which an operator has stated some keys again.
+def updated(partition: Partition, stated: Mapping[str, str], conf: SlurmConf) -> tuple[Partition, list[Notice]]:
+    """A partition of which an operator has stated some keys again, and what is to be said of that.
 
     Args:
         partition: as it was.
@@ -55,8 +55,10 @@ def updated(partition: Partition, stated: Mapping[str, str], conf: SlurmConf) ->
         roster.add_set(node_set)
     settings = replace(partition.settings, stated={**partition.settings.stated, **new})
     changed = _partition(partition.name, location, settings, roster, findings)
+    _check_alternates([changed], conf.partitions, findings)
     findings.check()
-    return replace(changed, default=changed.default if "Default" in new else partition.default)
+    notices = [notice for notice in findings.notices if notice.location == location]
+    return replace(changed, default=changed.default if "Default" in new else partition.default), notices
 
 
 def sockets_counted(parameters: Settings, partitions: Iterable[Partition]) -> bool:
@@ -171,8 +173,9 @@ def _sharing(settings: Settings, findings: Findings) -> tuple[str, int]:
     return mode, max(int(jobs), 1) if jobs else _SHARED_BY
 
 
-def _check_alternates(partitions: list[Partition], findings: Findings) -> None:
-    names = {partition.name for partition in partitions}
+def _check_alternates(partitions: Iterable[Partition], known: Iterable[Partition], findings: Findings) -> None:
+    """Each alternate is one of the partitions that are known."""
+    names = {partition.name for partition in known}
     for partition in partitions:
         if partition.alternate and partition.alternate not in names:
             findings.problem(partition.settings["Alternate"].location, f"there is no partition {partition.alternate!r}")

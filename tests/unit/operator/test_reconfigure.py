@@ -100,6 +100,7 @@ def test_accounts_that_a_partition_takes_no_longer_wait() -> None:
         ("PartitionName=p Nodes=n9", "there is no node or node set n9"),
         ("PartitionName=p OverSubscribe=YES", "of a partition the emulator can update AllowAccounts"),
         ("PartitionName=p MinNodes=few", "MinNodes"),
+        ("PartitionName=p Alternate=x", "there is no partition 'x'"),
         ("PartitionName=x State=UP", "there is no partition 'x'"),
         ("PartitionName=r Nodes=n1", "has a MaxCPUsPerNode"),
         ("NodeName=n1 Gres=gpu:2", "of a node the emulator can update State, Weight and AvailableFeatures, not 'gres'"),
@@ -112,3 +113,10 @@ def test_what_cannot_be_changed_is_named(command: str, words: str) -> None:
     controller = Controller(conf, [], [(1.0, partial(scontrol, f"scontrol update {command}"))])
     controller.run(5)
     assert words in controller.refused[0][1]
+
+
+def test_a_partition_that_is_left_without_nodes_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    controller = Controller(parse_slurm_conf(CONF), [], [(1.0, partial(scontrol, "update PartitionName=q Nodes="))])
+    controller.run(5)
+    assert not controller.refused
+    assert caplog.messages == ["scontrol: partition 'q' has no nodes"]
