@@ -12,12 +12,15 @@ from emulator.config.slurm.hostlist import expand
 from emulator.config.slurm.model import SlurmConf
 from emulator.config.slurm.partitions import updated
 from emulator.operator.update import Fields
-from emulator.scheduling.job_mgr import ask_for, bound_nodes
+from emulator.scheduling.job_mgr import ask_for, bound_nodes, fits_empty
 from emulator.scheduling.requests import tres_totals, unasked_memory
+from emulator.state.wants import BAD_CONSTRAINTS
 from slurm_sim_plugins.errors import InputError
 
 if TYPE_CHECKING:
     from emulator.engine.controller import Controller
+    from emulator.state.cluster import Cluster
+    from emulator.state.job import Job
 
 log = logging.getLogger(__name__)
 STATES = {"DRAIN": "DRAIN", "FAIL": "DRAIN", "IDLE": "UP"}
@@ -146,16 +149,28 @@ def _reconfigure(conf: SlurmConf, controller: Controller) -> None:
         partition.tres, partition.unasked_memory = tres_totals(partition, cluster), unasked_memory(partition, cluster)
     controller.policies.reconfigure()
     controller.scheduler.reconfigure()
-    for job in cluster.jobs.values():
-        if not job.over:
-            ask_for(job, job.options, cluster)  # One that runs may be requeued.
     if accounting is not None:
         accounting.reconfigure(conf, waiting)
         for job in waiting:
             job.barred = {**job.barred, **accounting.barred(job)}
-            most = accounting.most_nodes(job)
-            if most < math.inf:
-                bound_nodes(job, int(most), cluster)
+    for job in cluster.jobs.values():
+        if not job.over:
+            _ask_again(job, cluster)  # One that runs may be requeued.
     for job in waiting:
         controller.policies.changed(job)
     cluster.look_again()
+
+
+def _ask_again(job: Job, cluster: Cluster) -> None:
+    """A job asks for nodes as they are now, within its limits; one that was taken in without any waits on for them."""
+    unfit = {name for name, want in job.wants.items() if want.never == BAD_CONSTRAINTS}
+    ask_for(job, job.options, cluster)
+    for partition in job.partitions:
+        want = job.wants[partition.name]
+        if partition.name in unfit and not (want.never or fits_empty(job.request_class, want, partition, cluster)):
+            never = replace(want, never=BAD_CONSTRAINTS)
+            cluster.wants[job.request_class, partition.name] = never
+            job.wants = {**job.wants, partition.name: never}
+    most = math.inf if cluster.accounting is None else cluster.accounting.most_nodes(job)
+    if most < math.inf:
+        bound_nodes(job, int(most), cluster)

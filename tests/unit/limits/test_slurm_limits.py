@@ -227,3 +227,12 @@ def test_waiting_jobs_count_for_the_new_qos_of_their_partition_as_they_did_befor
     # The running one counts as it did.
     assert [(one.submitted, one.accruing) for one in (qualities["part"], qualities["q"])] == [(3, 2), (4, 2)]
     assert (account.share.submitted, account.share.accruing) == (4, 2)
+
+
+def test_a_job_that_is_requeued_gets_no_more_nodes_than_before_nodes_were_updated():
+    texts = [(20.0, "scontrol update NodeName=n1 Weight=9"), (30.0, "scontrol requeue 1")]
+    actions = [(at, partial(scontrol, text)) for at, text in texts]
+    books = BOOKS + "modify account a set MaxTRES=node=2"
+    one = controller([job(1, 0, 100, "-N1-4 -n4 --exclusive -t5")], books, actions=actions).cluster.jobs[1]
+    assert [len(run.allocation.nodes) for run in one.runs] == [2, 2]
+    assert list(one.runs[1].allocation.nodes) == [1, 2]

@@ -120,3 +120,18 @@ def test_a_partition_that_is_left_without_nodes_is_named(caplog: pytest.LogCaptu
     controller.run(5)
     assert not controller.refused
     assert caplog.messages == ["scontrol: partition 'q' has no nodes"]
+
+
+@pytest.mark.parametrize("form", [False, True])
+def test_a_job_that_no_nodes_satisfy_keeps_others_from_none_until_there_are_some(form: bool) -> None:
+    commands = [(30.0, "JobId=2 Features=new"), (60.0, "NodeName=n1 Weight=9"), (500.0, "NodeName=n1 Features=new")]
+    actions = [(at, partial(scontrol, f"scontrol update {each}")) for at, each in commands]
+    words = ["-n4 -t5", "-n1 -t5", "-n4 -t9"]
+    requests = [JobRequest(number, number, 200.0, parse_sbatch(each.split())) for number, each in enumerate(words, 1)]
+    controller = Controller(parse_slurm_conf(CONF), requests, actions, compiled=form)
+    controller.run(450)
+    waits, other = controller.cluster.jobs[2], controller.cluster.jobs[3]
+    assert (waits.reason, round(other.runs[0].start, -1)) == ("BadConstraints", 200)
+    controller.run(1000)
+    assert not controller.refused
+    assert where(waits) == [0]
